@@ -1,0 +1,30 @@
+/** A timer that has been set and can be taken back. Calling it twice, or after it fired, does nothing. */
+export type CancelTimer = () => void
+
+/**
+ * The only way txlane looks at the time. Injected everywhere, so that the real sender runs in virtual time
+ * against a simulated chain.
+ */
+export type Clock = {
+  /** Milliseconds since the epoch. May jump: use it for deadlines that the caller gave in wall time. */
+  now(): number
+  /** Calls `fn` once, `delayMs` from now. Never calls it synchronously. */
+  setTimer(fn: () => void, delayMs: number): CancelTimer
+}
+
+/** A number in [0, 1). Injected beside the clock, so that a run replays from its seed. */
+export type Random = () => number
+
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** The machine's own clock. Its timers keep a Node process alive, since each stands for unfinished work. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimer(fn, delayMs) {
+    const timer = setTimeout(fn, Math.min(Math.max(0, delayMs), TIMER_MS_MAX))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** The machine's own randomness: used for jitter and for generated ids, never for secrets. */
+export const systemRandom: Random = () => Math.random()

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { TxlaneError } from '../errors/base.js'
+import { redactText } from '../errors/redact.js'
+
+export type AnvilProcess = {
+  /** `http://127.0.0.1:port` of the node itself, behind the gateway's back. */
+  readonly url: string
+  readonly pid: number | undefined
+  /** Settles when the child has ended, whoever ended it. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+// Kills anvil when standard input ends, which the kernel sees to however the parent dies: exit, signal, SIGKILL,
+// crash. No signal handler is needed, so the devnet changes nothing in how the host program ends. A shell is on
+// every Linux and macOS and starts in 2 ms; descriptor 3 carries the pipe because a background job's own standard
+// input is /dev/null.
+const WATCHDOG =
+  'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -9 $p 2>/dev/null) & wait $p'
+
+const STDERR_KEPT = 2_000
+
+/**
+ * Starts anvil on a free loopback port and waits until it listens.
+ *
+ * @throws TxlaneError `UNSUPPORTED` when it ends before that; the message carries what it wrote.
+ */
+export async function startAnvil(binary: string, args: readonly string[]): Promise<AnvilProcess> {
+  const all = ['--host', '127.0.0.1', '--port', '0', ...args]
+  const child =
+    process.platform === 'win32'
+      ? spawn(binary, all, { stdio: ['pipe', 'pipe', 'pipe'] })
+      : spawn('/bin/sh', ['-c', WATCHDOG, 'anvil', binary, ...all], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const end = () => child.kill('SIGKILL')
+  if (process.platform === 'win32') process.once('exit', end)
+  try {
+    const url = await listening(child)
+    return {
+      url,
+      pid: child.pid,
+      ended,
+      async stop() {
+        process.removeListener('exit', end)
+        child.stdin?.destroy()
+        if (process.platform === 'win32') end()
+        await ended
+      },
+    }
+  } catch (error) {
+    child.stdin?.destroy()
+    end()
+    throw error
+  }
+}
+
+function listening(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = ''
+    let errors = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      errors = `${errors}${chunk.toString()}`.slice(-STDERR_KEPT)
+    })
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (out === undefined) return
+      out += chunk.toString()
+      const address = /Listening on (127\.0\.0\.1:\d+)/.exec(out)?.[1]
+      if (address === undefined) return
+      resolve(`http://${address}`)
+      // The log goes on for the life of the node: it is read so that the pipe never fills, and not kept.
+      out = ''
+    })
+    const failed = (cause?: unknown) =>
+      reject(
+        new TxlaneError('anvil ended before it listened.', {
+          code: 'UNSUPPORTED',
+          fate: 'notExecuted',
+          cause,
+          details: redactText(errors.trim()),
+        }),
+      )
+    child.once('error', failed)
+    child.once('exit', () => failed())
+  })
+}

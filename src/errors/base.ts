@@ -1,0 +1,80 @@
+import { BaseError } from 'viem'
+import { redactText } from './redact.js'
+import { redactError } from './redactError.js'
+
+/** What went wrong, stable across versions. */
+export type TxlaneErrorCode =
+  | 'INVALID'
+  | 'PREPARE_REVERTED'
+  | 'REVERTED'
+  | 'REJECTED'
+  | 'EXPIRED'
+  | 'ABORTED'
+  | 'CANCELLED'
+  | 'SUPERSEDED'
+  | 'TOO_LATE'
+  | 'UNRESOLVED'
+  | 'DEPENDENCY'
+  | 'QUEUE_FULL'
+  | 'STARVED'
+  | 'BLOCKED'
+  | 'ID_CONFLICT'
+  | 'LEASE_LOST'
+  | 'CLOSED'
+  | 'WAIT_TIMEOUT'
+  | 'UNSUPPORTED'
+  | 'SIGNER'
+  | 'STORE'
+  | 'CHAIN_MISMATCH'
+
+/**
+ * "May I send it again?" `notExecuted`: yes, it never ran and never will. `inFlight`: no, it may still run;
+ * `wait`, `cancel` or look again. `executed`: no, it ran.
+ */
+export type Fate = 'notExecuted' | 'inFlight' | 'executed'
+
+/** What an error says of its transaction: safe to store and to print. */
+export type ErrorTx = {
+  readonly id: string
+  readonly stage: string
+  readonly nonce?: number
+  readonly hash?: `0x${string}`
+}
+
+export type TxlaneErrorParameters = {
+  readonly code: TxlaneErrorCode
+  readonly fate: Fate
+  readonly tx?: ErrorTx | undefined
+  readonly cause?: unknown
+  readonly details?: string | undefined
+  readonly metaMessages?: readonly string[] | undefined
+}
+
+/**
+ * Every error that txlane throws. Extends viem's `BaseError`, so `walk` finds the causes (a decoded
+ * `ContractFunctionRevertedError`, say). Carries no URL beyond its origin, no key and no signed bytes, nor do its
+ * causes, which are copies.
+ */
+export class TxlaneError extends BaseError {
+  override name = 'TxlaneError'
+  readonly code: TxlaneErrorCode
+  readonly fate: Fate
+  readonly tx?: ErrorTx
+
+  constructor(shortMessage: string, parameters: TxlaneErrorParameters) {
+    const cause = redactError(parameters.cause)
+    super(redactText(shortMessage), {
+      ...(cause instanceof Error ? { cause } : {}),
+      ...(parameters.details === undefined ? {} : { details: redactText(parameters.details) }),
+      ...(parameters.metaMessages ? { metaMessages: parameters.metaMessages.map(redactText) } : {}),
+    })
+    this.code = parameters.code
+    this.fate = parameters.fate
+    if (parameters.tx) this.tx = parameters.tx
+  }
+}
+
+/** True for a txlane error of this or of another copy of the package (ESM beside CJS): compared by name. */
+export function isTxlaneError(error: unknown): error is TxlaneError {
+  return error instanceof Error && error.name === 'TxlaneError' && 'fate' in error
+}

@@ -1,0 +1,101 @@
+/** What an envelope offers, in wei: a dynamic-fee pair or a legacy gas price. */
+export type Fees =
+  | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+  | { readonly gasPrice: bigint }
+
+/** The most that may be offered. A field left out is not bounded. */
+export type FeeCeiling = { readonly maxFeePerGas: bigint }
+
+export type BumpRule = {
+  /** Percent by which both fees must rise. geth and reth: 10 (legacypool `PriceBump`). @default 10 */
+  readonly percent: number
+  /** How many times the pool has called our own replacement underpriced: the step grows by as many percents again. */
+  readonly underbids?: number
+}
+
+// One percent above the node's rule: a node that rounds up where we round down still takes the replacement.
+const MARGIN_PERCENT = 1n
+
+const isLegacy = (fees: Fees): fees is { readonly gasPrice: bigint } => 'gasPrice' in fees
+
+/** The most a unit of gas can cost under these fees, in wei. */
+export function feeCap(fees: Fees): bigint {
+  return isLegacy(fees) ? fees.gasPrice : fees.maxFeePerGas
+}
+
+/** What is left for the block's builder at this base fee, in wei; negative when the base fee is not met. */
+export function effectiveTip(fees: Fees, baseFeePerGas: bigint): bigint {
+  const room = feeCap(fees) - baseFeePerGas
+  if (isLegacy(fees)) return room
+  return room < fees.maxPriorityFeePerGas ? room : fees.maxPriorityFeePerGas
+}
+
+/** `old` raised by the rule, rounded up, and always by at least one wei: a tip of zero must rise too. */
+export function bumpFee(old: bigint, rule: BumpRule): bigint {
+  const percent = BigInt(rule.percent) * BigInt(1 + (rule.underbids ?? 0)) + MARGIN_PERCENT
+  return (old * (100n + percent) + 99n) / 100n + 1n
+}
+
+/**
+ * Fees that replace `old` in a pool: both raised by the rule, and at least the market's. `undefined` when that
+ * would pass the ceiling.
+ */
+export function replacementFees(
+  old: Fees,
+  options: { rule: BumpRule; market?: Fees | undefined; ceiling: FeeCeiling },
+): Fees | undefined {
+  const { rule, market, ceiling } = options
+  const limit = ceiling.maxFeePerGas
+  if (isLegacy(old)) {
+    const least = bumpFee(old.gasPrice, rule)
+    if (least > limit) return undefined
+    return { gasPrice: atMost(max(least, market ? feeCap(market) : 0n), limit) }
+  }
+  const least = {
+    maxFeePerGas: bumpFee(old.maxFeePerGas, rule),
+    maxPriorityFeePerGas: bumpFee(old.maxPriorityFeePerGas, rule),
+  }
+  const tip = max(least.maxPriorityFeePerGas, market && !isLegacy(market) ? market.maxPriorityFeePerGas : 0n)
+  const cap = max(max(least.maxFeePerGas, market ? feeCap(market) : 0n), least.maxPriorityFeePerGas)
+  if (least.maxFeePerGas > limit || least.maxPriorityFeePerGas > limit) return undefined
+  const maxFeePerGas = atMost(cap, limit)
+  return { maxFeePerGas, maxPriorityFeePerGas: atMost(tip, maxFeePerGas) }
+}
+
+/** Fees at least those of `fees`, and enough to replace every one of `attempts` in a pool. */
+export function outbid(
+  attempts: readonly Fees[],
+  options: { rule: BumpRule; market: Fees; ceiling: FeeCeiling },
+): Fees | undefined {
+  const [first, ...rest] = attempts
+  if (first === undefined) return capped(options.market, options.ceiling)
+  return replacementFees(rest.reduce(highest, first), options)
+}
+
+/** Each fee the higher of the two. */
+export function highest(a: Fees, b: Fees): Fees {
+  if (isLegacy(a) || isLegacy(b)) return { gasPrice: max(feeCap(a), feeCap(b)) }
+  return {
+    maxFeePerGas: max(a.maxFeePerGas, b.maxFeePerGas),
+    maxPriorityFeePerGas: max(a.maxPriorityFeePerGas, b.maxPriorityFeePerGas),
+  }
+}
+
+/** `fees` cut to the ceiling. */
+export function capped(fees: Fees, ceiling: FeeCeiling): Fees {
+  const limit = ceiling.maxFeePerGas
+  if (isLegacy(fees)) return { gasPrice: atMost(fees.gasPrice, limit) }
+  const maxFeePerGas = atMost(fees.maxFeePerGas, limit)
+  return { maxFeePerGas, maxPriorityFeePerGas: atMost(fees.maxPriorityFeePerGas, maxFeePerGas) }
+}
+
+/** The ceiling of transactions: two bump steps below the lane's, which are kept for no-ops. */
+export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling {
+  const step = 100n + BigInt(rule.percent) + MARGIN_PERCENT
+  // Each step also rounds up and adds a wei: four wei keep both inside the ceiling.
+  const limit = (lane.maxFeePerGas * 100n * 100n) / (step * step) - 4n
+  return { maxFeePerGas: max(limit, 1n) }
+}
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const atMost = (value: bigint, limit: bigint): bigint => (value < limit ? value : limit)

@@ -1,0 +1,85 @@
+import type { SlotEvent } from './event.js'
+import type { Hole, Live, Outside, Slot } from './slot.js'
+import { ignored, type Transition } from './transition.js'
+import { usedBy, usedByOther, usedUnproven } from './used.js'
+
+/** Rows that leave `hole` (and new nonces) and `outside`: nothing of ours is wanted there yet. */
+export function fromFree(slot: Hole | Outside, event: SlotEvent): Transition {
+  switch (event.type) {
+    case 'sealed':
+      return usedBy(24, slot, event)
+    case 'evidence':
+      return usedByOther(25, slot, event)
+    case 'passed':
+      return usedUnproven(slot)
+    default:
+      return slot.state === 'hole' ? fromHole(slot, event) : fromOutside(slot, event)
+  }
+}
+
+function fromHole(slot: Hole, event: SlotEvent): Transition {
+  const { nonce, attempts } = slot
+  switch (event.type) {
+    case 'reserve': {
+      const { claim, token } = event
+      const reserved: Slot = { state: 'reserved', nonce, attempts, claim, token }
+      return { row: 1, slot: reserved, actions: [{ do: 'sign', claim, token }] }
+    }
+    case 'gapTimer':
+      if (!event.boundAbove) return { row: 3, slot, actions: [] }
+      // A waiting transaction takes the nonce by row 1: cheaper than a no-op, and it is wanted.
+      if (event.waiting) return ignored(slot, event)
+      return { row: 2, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
+    case 'seeded':
+      return { row: 8, slot: { state: 'outside', nonce, attempts, origin: 'seeded' }, actions: [] }
+    case 'handOut':
+      return { row: 8, slot: { state: 'outside', nonce, attempts, origin: 'handedOut' }, actions: [] }
+    default:
+      return ignored(slot, event)
+  }
+}
+
+function fromOutside(slot: Outside, event: SlotEvent): Transition {
+  const { nonce, attempts } = slot
+  switch (event.type) {
+    case 'outsideCommitted': {
+      const { attempt } = event
+      const claims = attempt.claim === undefined ? [] : [attempt.claim]
+      return { row: 9, slot: { ...live(nonce, 0), claims, attempts: [...attempts, attempt] }, actions: [] }
+    }
+    case 'released':
+      return { row: 10, slot: { state: 'hole', nonce, attempts }, actions: [] }
+    case 'ttl':
+      if (slot.origin !== 'handedOut') return ignored(slot, event)
+      if (!event.signer) return { row: 11, slot, actions: [{ do: 'tell', event: 'gap' }] }
+      return { row: 11, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
+    case 'stuck':
+      if (slot.origin !== 'seeded' || !event.head) return ignored(slot, event)
+      if (!event.signer) return { row: 12, slot, actions: [{ do: 'tell', event: 'gap' }] }
+      return { row: 12, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
+    default:
+      return ignored(slot, event)
+  }
+}
+
+/** A nonce that we now use up ourselves. What others may have sent there can still land: no claim, so no harm. */
+function voided(slot: Hole | Outside, token: number): Live {
+  return { ...live(slot.nonce, token), attempts: slot.attempts, end: 'void' }
+}
+
+/** A live slot without history. */
+export function live(nonce: number, token: number): Live {
+  return {
+    state: 'live',
+    nonce,
+    attempts: [],
+    claims: [],
+    end: undefined,
+    token,
+    preconfirmedIn: undefined,
+    displaced: false,
+    refusals: 0,
+    underbids: 0,
+    nudged: false,
+  }
+}

@@ -1,0 +1,105 @@
+import type { Hash, Hex } from 'viem'
+import type { Fees } from './fees.js'
+
+/** A sealed block, by number and hash: after a reorg two blocks share a number. */
+export type BlockRef = { readonly number: number; readonly hash: Hash }
+
+/** One signed envelope. Journaled before it is sent, and from then on counted as possibly sent, for ever (P2). */
+export type Attempt = {
+  readonly hash: Hash
+  readonly raw: Hex
+  readonly fees: Fees
+  readonly gas: bigint
+  /** The transaction it carries; undefined for a no-op. */
+  readonly claim: string | undefined
+  /** The epoch of the holder that journaled it. Another epoch's attempt may have been sent by that holder. */
+  readonly epoch: number
+  /** How often this process handed it to an endpoint. */
+  readonly sends: number
+  readonly accepted: boolean
+}
+
+/** Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up. */
+export type End = 'cancel' | 'void'
+
+/** What used the nonce of a slot, as far as block contents tell. */
+export type UsedBy =
+  | { readonly kind: 'claim'; readonly claim: string; readonly hash: Hash | undefined }
+  | { readonly kind: 'noop'; readonly hash: Hash }
+  /** Something that is no attempt of this slot, or an attempt whose transaction had already ended. */
+  | { readonly kind: 'other'; readonly hash: Hash | undefined }
+  /** The nonce is used, and nothing can be learnt of by what: history is pruned, say. */
+  | { readonly kind: 'unproven' }
+
+type Common = {
+  readonly nonce: number
+  /** Every attempt ever journaled at this nonce, kept until the slot is final, whoever claims it now. */
+  readonly attempts: readonly Attempt[]
+}
+
+/** Bound to nothing. One with attempts was freed by an intrinsic rejection. */
+export type Hole = Common & { readonly state: 'hole' }
+
+/** Bound to a transaction, with nothing journaled for it yet. The token makes late bytes recognisable. */
+export type Reserved = Common & { readonly state: 'reserved'; readonly claim: string; readonly token: number }
+
+/** A nonce that others may have used: handed to outside code, or counted by `pending` before we began. */
+export type Outside = Common & { readonly state: 'outside'; readonly origin: 'handedOut' | 'seeded' }
+
+export type Live = Common & {
+  readonly state: 'live'
+  /** The transactions bound here, the newest last: one, plus those that it replaced on request (P1). */
+  readonly claims: readonly string[]
+  readonly end: End | undefined
+  /** Changes whenever what should be signed here changes: bytes signed under an older token are thrown away. */
+  readonly token: number
+  readonly preconfirmedIn: number | undefined
+  /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
+  readonly displaced: boolean
+  /** Refusals that no retry can mend (row 15). Three of them at the head void the slot. */
+  readonly refusals: number
+  /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
+  readonly underbids: number
+  /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
+  readonly nudged: boolean
+}
+
+export type Used = Common & {
+  readonly state: 'used'
+  readonly claims: readonly string[]
+  readonly end: End | undefined
+  readonly by: UsedBy
+  /** The sealed block that used it; undefined while unproven, or on the operator's word. */
+  readonly at: BlockRef | undefined
+  readonly settled: boolean
+}
+
+/** Beyond every reorg: nothing is kept but the nonce. */
+export type Final = Common & { readonly state: 'final' }
+
+/** What a lane knows of one nonce. A nonce without a slot is *new* at or above the cursor, and used below the floor. */
+export type Slot = Hole | Reserved | Outside | Live | Used | Final
+
+export type SlotState = Slot['state']
+
+/** The attempt that resending concerns: the newest one, which outbids the others. */
+export function newestAttempt(slot: Slot): Attempt | undefined {
+  return slot.attempts[slot.attempts.length - 1]
+}
+
+/** The transaction that is to execute at this nonce, if any is. */
+export function lastClaim(slot: Slot): string | undefined {
+  if (slot.state === 'reserved') return slot.claim
+  if (slot.state === 'live' || slot.state === 'used') return slot.claims[slot.claims.length - 1]
+  return undefined
+}
+
+/** A nonce is bound when something may still be sent, or was sent, under it. */
+export function isBound(slot: Slot | undefined): boolean {
+  return slot !== undefined && slot.state !== 'hole'
+}
+
+/** Its nonce is gone on the latest chain we know. */
+export function isUsed(slot: Slot | undefined): boolean {
+  return slot !== undefined && (slot.state === 'used' || slot.state === 'final')
+}

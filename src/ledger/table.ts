@@ -1,0 +1,187 @@
+import type { SlotEvent } from './event.js'
+import type { SlotState } from './slot.js'
+
+/** A slot's state, or `new` for a nonce that has none yet. */
+export type RowState = SlotState | 'new'
+
+export type Row = {
+  /** The row's number in the design: tests, comments and coverage counts cite it. */
+  readonly row: number
+  readonly from: readonly RowState[]
+  readonly on: readonly SlotEvent['type'][]
+  /** The states that this row may lead to. */
+  readonly to: readonly SlotState[]
+  readonly says: string
+}
+
+/**
+ * The whole of the machine, as data. `transition` carries it out and names the row it took; a test holds the one
+ * against the other.
+ */
+export const TABLE: readonly Row[] = [
+  { row: 1, from: ['new', 'hole'], on: ['reserve'], to: ['reserved'], says: 'the lowest hole is reserved: sign' },
+  { row: 2, from: ['hole'], on: ['gapTimer'], to: ['live'], says: 'a gap that nobody waits for is voided by a no-op' },
+  { row: 3, from: ['hole'], on: ['gapTimer'], to: ['hole'], says: 'nothing bound above: the cursor comes down' },
+  {
+    row: 4,
+    from: ['reserved', 'live'],
+    on: ['journaled'],
+    to: ['live'],
+    says: 'the attempt is committed under a current token: broadcast',
+  },
+  {
+    row: 5,
+    from: ['reserved', 'live'],
+    on: ['commitUnknown'],
+    to: ['reserved', 'live'],
+    says: 'nobody knows whether the commit took: hold the lane, read again',
+  },
+  {
+    row: 6,
+    from: ['reserved', 'live'],
+    on: ['withdraw'],
+    to: ['hole', 'live'],
+    says: 'nothing was journaled for the claim: it is queued again or ends',
+  },
+  {
+    row: 7,
+    from: ['reserved'],
+    on: ['evidence', 'sealed'],
+    to: ['used'],
+    says: 'the nonce is gone before anything was journaled: the token is stale, the claim is queued again',
+  },
+  { row: 8, from: ['new', 'hole'], on: ['seeded', 'handOut'], to: ['outside'], says: 'others may have used it' },
+  {
+    row: 9,
+    from: ['outside'],
+    on: ['outsideCommitted'],
+    to: ['live'],
+    says: 'its bytes are known, at any time: watch',
+  },
+  { row: 10, from: ['outside'], on: ['released'], to: ['hole'], says: 'the caller asserts that nothing was sent' },
+  {
+    row: 11,
+    from: ['outside'],
+    on: ['ttl'],
+    to: ['live', 'outside'],
+    says: 'handed out and never heard of again: void it, or say that there is a gap',
+  },
+  {
+    row: 12,
+    from: ['outside'],
+    on: ['stuck'],
+    to: ['live', 'outside'],
+    says: 'seeded, at the head, not covered, stuck: void it',
+  },
+  {
+    row: 13,
+    from: ['live'],
+    on: ['outcome'],
+    to: ['live'],
+    says: 'accepted or unknown: resend the newest attempt later',
+  },
+  {
+    row: 14,
+    from: ['live'],
+    on: ['outcome'],
+    to: ['hole'],
+    says: 'intrinsic, the only attempt, sent once, own epoch: fail the transaction',
+  },
+  { row: 15, from: ['live'], on: ['outcome'], to: ['live'], says: 'intrinsic otherwise, or counted: refusals + 1' },
+  { row: 16, from: ['live'], on: ['outcome'], to: ['live'], says: 'the fee is too low: bump' },
+  {
+    row: 17,
+    from: ['live'],
+    on: ['outcome', 'stuck', 'speedUp'],
+    to: ['live'],
+    says: 'underpriced: another transaction holds the nonce in the pool; wait, or outbid it on request',
+  },
+  {
+    row: 18,
+    from: ['live'],
+    on: ['outcome'],
+    to: ['live'],
+    says: 'any other refusal: back off, then the same bytes',
+  },
+  {
+    row: 19,
+    from: ['live'],
+    on: ['stuck', 'speedUp'],
+    to: ['live'],
+    says: 'stuck: resend the newest attempt; the next time bump it',
+  },
+  {
+    row: 20,
+    from: ['live'],
+    on: ['stuck'],
+    to: ['live'],
+    says: 'the head is at its ceiling, or refused three times: void it',
+  },
+  {
+    row: 21,
+    from: ['live'],
+    on: ['cancel'],
+    to: ['live'],
+    says: 'no-op; the claim is never bumped again',
+  },
+  { row: 22, from: ['live'], on: ['replace'], to: ['live'], says: "the newest claim is T': commit its attempt" },
+  {
+    row: 23,
+    from: ['live'],
+    on: ['preconfirmed', 'notPreconfirmed'],
+    to: ['live'],
+    says: 'an own attempt is in the pending block; the sealed block of that number came without it',
+  },
+  {
+    row: 24,
+    from: ['hole', 'outside', 'live'],
+    on: ['sealed'],
+    to: ['used'],
+    says: 'an own attempt is in a sealed block: used by it',
+  },
+  {
+    row: 25,
+    from: ['hole', 'outside', 'live'],
+    on: ['evidence'],
+    to: ['used'],
+    says: 'used by something else, proven by a pair of blocks',
+  },
+  {
+    row: 26,
+    from: ['hole', 'outside', 'live'],
+    on: ['passed'],
+    to: ['used'],
+    says: 'the nonce is gone and no evidence is to be had: unproven',
+  },
+  {
+    row: 27,
+    from: ['used'],
+    on: ['evidence', 'sealed', 'resolve'],
+    to: ['used'],
+    says: 'evidence after all, or the operator says who used it',
+  },
+  {
+    row: 28,
+    from: ['used'],
+    on: ['left'],
+    to: ['live', 'outside'],
+    says: 'its block left the chain before the verdict: live again, resend the newest',
+  },
+  { row: 29, from: ['used'], on: ['lossDepth'], to: ['used'], says: 'a claim landed; the others did not' },
+  { row: 30, from: ['used'], on: ['lossDepth'], to: ['used'], says: 'the no-op landed: the last claim ends as asked' },
+  {
+    row: 31,
+    from: ['used'],
+    on: ['lossDepth'],
+    to: ['used'],
+    says: 'something else landed: the last claim ends as asked, or is queued again',
+  },
+  {
+    row: 32,
+    from: ['used'],
+    on: ['left'],
+    to: ['live'],
+    says: 'a settled block left the chain: beyond what was promised, the lane is held',
+  },
+  { row: 33, from: ['used'], on: ['horizon'], to: ['final'], says: 'beyond the horizon: prune' },
+]

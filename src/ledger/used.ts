@@ -1,0 +1,47 @@
+import type { SlotAction, SlotEvent } from './event.js'
+import type { Hole, Live, Outside, Slot, Used, UsedBy } from './slot.js'
+import type { Transition } from './transition.js'
+
+type Sealed = Extract<SlotEvent, { type: 'sealed' }>
+type Evidence = Extract<SlotEvent, { type: 'evidence' }>
+
+/** Row 24: an own attempt stands in a sealed block. */
+export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
+  const by = whose(slot, event.hash)
+  const told: SlotAction = { do: 'tell', event: by.kind === 'other' ? 'foreign' : 'sealed' }
+  return { row, slot: used(slot, by, event.block), actions: [told] }
+}
+
+/** Row 25: the pair of blocks says that nothing of ours used the nonce. */
+export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
+  const by: UsedBy = { kind: 'other', hash: event.hash }
+  return { row, slot: used(slot, by, event.block), actions: [{ do: 'tell', event: 'foreign' }] }
+}
+
+/** Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that. */
+export function usedUnproven(slot: Hole | Outside | Live): Transition {
+  return {
+    row: 26,
+    slot: used(slot, { kind: 'unproven' }, undefined),
+    actions: [{ do: 'tell', event: 'unresolved' }],
+  }
+}
+
+/**
+ * Whose the attempt is. One whose transaction is no longer claimed here had ended, or was rebound: to the slot it
+ * is like something foreign, since the present claim has not executed.
+ */
+export function whose(slot: Slot, hash: Used['attempts'][number]['hash']): UsedBy {
+  const attempt = slot.attempts.find((known) => known.hash === hash)
+  if (attempt === undefined) return { kind: 'other', hash }
+  if (attempt.claim === undefined) return { kind: 'noop', hash }
+  const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
+  return claims.includes(attempt.claim) ? { kind: 'claim', claim: attempt.claim, hash } : { kind: 'other', hash }
+}
+
+function used(slot: Hole | Outside | Live, by: UsedBy, at: Used['at']): Used {
+  const { nonce, attempts } = slot
+  const claims = slot.state === 'live' ? slot.claims : []
+  const end = slot.state === 'live' ? slot.end : undefined
+  return { state: 'used', nonce, attempts, claims, end, by, at, settled: false }
+}

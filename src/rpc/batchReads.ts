@@ -1,0 +1,65 @@
+import { isRateLimit } from './errors.js'
+import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
+import { batchRefusal } from './ports/envelope.js'
+import type { ProfileWatch } from './profile.js'
+
+export type BatchReadsOptions = BatchOptions & {
+  /** Says how large a batch may be, and learns it. */
+  readonly profile?: ProfileWatch | undefined
+}
+
+// Statuses with which gateways refuse a request for what it is, not for who asks or how often.
+const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422])
+// geth answers a batch that is too large with -32600 for its first call and nothing for the others (rpc/handler.go).
+const INVALID_REQUEST = -32600
+
+/**
+ * Reads in order, in one request where the endpoint takes batches of that size, else in several. Only for calls
+ * that may be asked twice: a batch that is refused as a whole is asked again in parts.
+ */
+export async function batchReads(
+  port: Port,
+  calls: readonly RpcCall[],
+  { profile, ...options }: BatchReadsOptions = {},
+): Promise<readonly RpcReply[]> {
+  const { usable, sizeMax } = profile?.current().batch ?? {}
+  const size = usable === false ? 1 : (sizeMax ?? calls.length)
+  if (calls.length > size) return inParts(port, calls, Math.max(1, size), { profile, ...options })
+  const replies = await port.batch(calls, options)
+  if (calls.length === 1) return replies
+  if (!isBatchRefused(replies)) {
+    if (replies.every(isAnswered)) profile?.observe({ kind: 'batchAnswered', size: calls.length })
+    return replies
+  }
+  profile?.observe({ kind: 'batchRefused', size: calls.length })
+  return inParts(port, calls, Math.floor(calls.length / 2), { profile, ...options })
+}
+
+async function inParts(
+  port: Port,
+  calls: readonly RpcCall[],
+  size: number,
+  options: BatchReadsOptions,
+): Promise<readonly RpcReply[]> {
+  const replies: RpcReply[] = []
+  for (let start = 0; start < calls.length; start += size) {
+    replies.push(...(await batchReads(port, calls.slice(start, start + size), options)))
+  }
+  return replies
+}
+
+function isAnswered(reply: RpcReply): boolean {
+  return reply.ok || reply.failure.kind === 'rpc'
+}
+
+/** True where a batch of several calls was refused for being one, or for its size. */
+export function isBatchRefused(replies: readonly RpcReply[]): boolean {
+  const [first, ...others] = replies
+  if (first === undefined || first.ok || others.length === 0) return false
+  const { failure } = first
+  if (failure.kind === 'http') return REFUSING_STATUSES.has(failure.status)
+  const whole = batchRefusal(failure)
+  if (whole !== undefined) return !isRateLimit(whole.code, whole.message)
+  const others_ = others.every((reply) => !reply.ok && reply.failure.kind === 'malformed')
+  return failure.kind === 'rpc' && failure.code === INVALID_REQUEST && others_
+}

@@ -1,0 +1,170 @@
+import type { Hex } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import { malformed } from './errors.js'
+import type { RpcCall } from './port.js'
+
+/** The tags a block can be asked by. */
+export const blockTags = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
+export type BlockSelectorTag = (typeof blockTags)[number]
+
+/** A block: a tag, or its number as hex, bigint or number. Not a block hash. */
+export type BlockSelector = BlockSelectorTag | Hex | bigint | number
+
+/** What the engine needs of a block, with its transactions' hashes in order, in lower case. */
+export type LightHeader = {
+  /** `null` where a node gives its pending block none. */
+  readonly number: number | null
+  /** `null` for the pending block of nodes that answer null or 32 zero bytes; else it changes with the contents. */
+  readonly hash: Hex | null
+  readonly parentHash: Hex
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+  readonly baseFeePerGas: bigint | undefined
+  readonly gasLimit: bigint
+  readonly gasUsed: bigint
+  readonly hashes: readonly Hex[]
+}
+
+/** 32 zero bytes: what Base answers as the hash of a block that is not sealed. */
+export const zeroHash: Hex = `0x${'0'.repeat(64)}`
+
+const TAGS: ReadonlySet<string> = new Set(blockTags)
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i
+const HASH = /^0x[0-9a-f]{64}$/i
+const DATA = /^0x(?:[0-9a-f]{2})*$/i
+const BLOCK_NUMBER_MAX = 2n ** 64n - 1n
+
+/**
+ * The wire form of a block selector.
+ * @throws `INVALID`, naming `argument`, for anything that is not a selector.
+ */
+export function encodeBlock(selector: BlockSelector, argument = 'block'): string {
+  if (typeof selector === 'string' && TAGS.has(selector)) return selector
+  const number = blockNumberOf(selector)
+  if (number === undefined || number < 0n || number > BLOCK_NUMBER_MAX) {
+    throw invalid(
+      argument,
+      selector,
+      `a block number (hex, bigint or number) or one of ${blockTags.join(', ')}`,
+    )
+  }
+  // Canonical: geth rejects a quantity with leading zeros (common/hexutil, ErrLeadingZero).
+  return `0x${number.toString(16)}`
+}
+
+function blockNumberOf(selector: unknown): bigint | undefined {
+  if (typeof selector === 'bigint') return selector
+  if (typeof selector === 'number') return Number.isSafeInteger(selector) ? BigInt(selector) : undefined
+  if (typeof selector === 'string' && QUANTITY.test(selector)) return BigInt(selector)
+  return undefined
+}
+
+/** `eth_getBlockByNumber` with hashes only: decode its result with `decodeHeader`. */
+export function headerCall(selector: BlockSelector): RpcCall {
+  return { method: 'eth_getBlockByNumber', params: [encodeBlock(selector), false] }
+}
+
+/** `eth_getTransactionCount`: decode its result with `decodeNumber`. The address is not checked again. */
+export function countCall(address: Hex, selector: BlockSelector): RpcCall {
+  return { method: 'eth_getTransactionCount', params: [address, encodeBlock(selector)] }
+}
+
+/**
+ * A hex quantity as bigint. Leading zeros are tolerated.
+ * @throws a typed error that names the method and `what`.
+ */
+export function decodeQuantity(value: unknown, method: string, what = 'result'): bigint {
+  if (typeof value === 'string' && QUANTITY.test(value)) return BigInt(value)
+  throw malformed(method, `${what} is not a hex quantity`)
+}
+
+/** A hex quantity that must fit a JavaScript number: nonces, block numbers, timestamps. */
+export function decodeNumber(value: unknown, method: string, what = 'result'): number {
+  if (typeof value === 'string' && QUANTITY.test(value)) {
+    const number = Number(value)
+    if (Number.isSafeInteger(number)) return number
+  }
+  throw malformed(method, `${what} is not a hex quantity below 2^53`)
+}
+
+/** 32 bytes of hex, in lower case. */
+export function decodeHash(value: unknown, method: string, what = 'result'): Hex {
+  if (typeof value === 'string' && HASH.test(value)) return value.toLowerCase() as Hex
+  throw malformed(method, `${what} is not 32 bytes of hex`)
+}
+
+/** Any number of bytes of hex, in lower case. */
+export function decodeData(value: unknown, method: string, what = 'result'): Hex {
+  if (typeof value === 'string' && DATA.test(value)) return value.toLowerCase() as Hex
+  throw malformed(method, `${what} is not hex data`)
+}
+
+/** An object, not an array and not null. */
+export function decodeObject(
+  value: unknown,
+  method: string,
+  what = 'result',
+): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
+  throw malformed(method, `${what} is not an object`)
+}
+
+/** A block's hash, or null for the forms in which nodes say that there is none yet. */
+export function decodeHashOrNull(value: unknown, method: string, what: string): Hex | null {
+  if (value === null || value === undefined) return null
+  const hash = decodeHash(value, method, what)
+  return hash === zeroHash ? null : hash
+}
+
+/**
+ * A block as `eth_getBlockByNumber` answers it, reduced to what the engine needs; `null` where no block was found.
+ * Strict on what must be there, tolerant of what pending blocks of real nodes lack (number, hash), and of full
+ * transaction objects in place of hashes.
+ * @throws a typed error that names the method and the field.
+ */
+export function decodeHeader(result: unknown, method = 'eth_getBlockByNumber'): LightHeader | null {
+  if (result === null) return null
+  const block = decodeObject(result, method)
+  const { number, baseFeePerGas } = block
+  return {
+    number: number === null || number === undefined ? null : decodeNumber(number, method, 'number'),
+    hash: decodeHashOrNull(block.hash, method, 'hash'),
+    parentHash: decodeHash(block.parentHash, method, 'parentHash'),
+    timestamp: decodeNumber(block.timestamp, method, 'timestamp'),
+    baseFeePerGas:
+      baseFeePerGas === null || baseFeePerGas === undefined
+        ? undefined
+        : decodeQuantity(baseFeePerGas, method, 'baseFeePerGas'),
+    gasLimit: decodeQuantity(block.gasLimit, method, 'gasLimit'),
+    gasUsed: decodeQuantity(block.gasUsed, method, 'gasUsed'),
+    hashes: decodeHashes(block.transactions, method),
+  }
+}
+
+/** The hashes of a block's transactions, whether it was answered with hashes or with full objects. */
+export function decodeHashes(transactions: unknown, method: string): readonly Hex[] {
+  if (!Array.isArray(transactions)) throw malformed(method, 'transactions is not an array')
+  // Thousands of hashes, every 200 ms: the array that was parsed is handed on unless something must be changed,
+  // and the length stands for the full check of each hash.
+  for (const item of transactions) {
+    if (typeof item !== 'string' || item.length !== 66 || item !== item.toLowerCase()) {
+      return transactions.map((each) => decodeHash(hashOf(each), method, 'a transaction hash'))
+    }
+  }
+  return transactions as Hex[]
+}
+
+function hashOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null ? (item as { hash?: unknown }).hash : item
+}
+
+/**
+ * True where two readings of a block show the same contents. A partial hash changes with the contents; nodes
+ * without one are compared by what they hold.
+ */
+export function sameContents(a: LightHeader, b: LightHeader): boolean {
+  if (a.number !== b.number || a.hash !== b.hash || a.parentHash !== b.parentHash) return false
+  if (a.gasUsed !== b.gasUsed || a.hashes.length !== b.hashes.length) return false
+  return a.hash !== null || a.hashes.every((hash, index) => hash === b.hashes[index])
+}

@@ -1,0 +1,149 @@
+import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import type { RpcFailure } from './port.js'
+
+/** What a failed read carries beside its code: safe to print and to branch on. */
+export type RpcErrorContext = {
+  /** The JSON-RPC method that was asked. */
+  readonly method: string
+  /** How it failed: the kind of the port's failure, or `malformed` for an answer that cannot be decoded. */
+  readonly failure: RpcFailure['kind']
+  /** The HTTP status, where there was one other than 2xx. */
+  readonly status?: number
+  /** The code of the JSON-RPC error object, where there was one. */
+  readonly rpcCode?: number
+  /** How long the server asked to be left alone. */
+  readonly retryAfterMs?: number
+}
+
+/** A read that brought no result. `fate` is `notExecuted`: a read changes nothing and may be asked again. */
+export type RpcError = TxlaneError & RpcErrorContext
+
+/** The node did not do what was asked of it. A read has no code of its own in the list: this is the nearest. */
+const READ_FAILED: TxlaneErrorCode = 'REJECTED'
+
+// -32601: JSON-RPC 2.0. -32004: EIP-1474. 4200: EIP-1193.
+const UNSUPPORTED_CODES: ReadonlySet<number> = new Set([-32601, -32004, 4200])
+// Gateways that answer a method they do not offer with a code of their own still say it in words.
+const UNSUPPORTED_MESSAGE =
+  /method\b.{0,60}\b(?:not (?:found|supported|available|allowed|enabled|whitelisted)|does not exist|is disabled|unsupported)|unsupported method/i
+
+/** True where the node says that it does not offer the method, or the gateway forbids it. */
+export function isMethodRefused(method: string, failure: RpcFailure): boolean {
+  const { status, rpcCode, message } = wordOf(failure)
+  if (rpcCode !== undefined && UNSUPPORTED_CODES.has(rpcCode)) return true
+  if (rpcCode !== undefined && UNSUPPORTED_MESSAGE.test(message)) return true
+  // Base's public endpoints forbid block receipts this way; for other methods 403 is a matter of credentials.
+  return status === 403 && method === 'eth_getBlockReceipts'
+}
+
+const RATE_LIMIT_CODES: ReadonlySet<number> = new Set([429, -32007])
+const RATE_LIMIT_MESSAGE =
+  /rate.?limit|too many requests|requests? per|request limit|(?<!batch )limit exceeded/i
+
+/** True for the error objects with which endpoints say "too often": -32005 and -32016 mean it only by their text. */
+export function isRateLimit(code: number, message: string): boolean {
+  return RATE_LIMIT_CODES.has(code) || RATE_LIMIT_MESSAGE.test(message)
+}
+
+/** The typed error for a failed call: `UNSUPPORTED` where the endpoint does not offer the method. */
+export function rpcError(method: string, failure: RpcFailure): RpcError {
+  const { status, rpcCode, message, retryAfterMs } = wordOf(failure)
+  const context: RpcErrorContext = {
+    method,
+    failure: failure.kind,
+    ...(status === undefined ? {} : { status }),
+    ...(rpcCode === undefined ? {} : { rpcCode }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
+  const said = [
+    ...(status === undefined ? [] : [`HTTP status ${status}`]),
+    ...(rpcCode === undefined ? [] : [`code ${rpcCode}`]),
+    message,
+  ].join(', ')
+  if (isMethodRefused(method, failure)) {
+    return make(`The endpoint does not offer ${method}.`, 'UNSUPPORTED', said, context, causeOf(failure))
+  }
+  return make(`${method} failed: ${KIND_TEXT[failure.kind]}.`, READ_FAILED, said, context, causeOf(failure))
+}
+
+/** The typed error for an answer that cannot be what the interface documents. Names the method and the field. */
+export function malformed(method: string, what: string): RpcError {
+  return make(`${method} was answered with something that cannot be decoded: ${what}.`, READ_FAILED, what, {
+    method,
+    failure: 'malformed',
+  })
+}
+
+/** The endpoint is not on the chain that was asked for. */
+export function chainMismatch(name: string, what: string, expected: string, got: string): TxlaneError {
+  return new TxlaneError(`${name} is on another chain: expected ${what} ${expected}, got ${got}.`, {
+    code: 'CHAIN_MISMATCH',
+    fate: 'notExecuted',
+  })
+}
+
+const KIND_TEXT: Readonly<Record<RpcFailure['kind'], string>> = {
+  rpc: 'the node answered with an error',
+  http: 'the server answered with an HTTP error',
+  timeout: 'no answer in time',
+  network: 'the connection failed',
+  malformed: 'the answer is not JSON-RPC or has no part for this call',
+  aborted: 'given up before it was asked',
+  custom: 'the transport rejected',
+}
+
+function make(
+  shortMessage: string,
+  code: TxlaneErrorCode,
+  details: string,
+  context: RpcErrorContext,
+  cause?: unknown,
+): RpcError {
+  return Object.assign(new TxlaneError(shortMessage, { code, fate: 'notExecuted', details, cause }), context)
+}
+
+function causeOf(failure: RpcFailure): unknown {
+  return failure.kind === 'custom' ? failure.cause : undefined
+}
+
+type Word = {
+  readonly message: string
+  readonly status?: number | undefined
+  readonly rpcCode?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+/** What was said, wherever it stands: in the failure itself, beside the HTTP status, or in a thrown error. */
+function wordOf(failure: RpcFailure): Word {
+  switch (failure.kind) {
+    case 'rpc':
+      return { message: failure.message, rpcCode: failure.code }
+    case 'http':
+      return {
+        message: failure.rpc?.message ?? failure.message,
+        status: failure.status,
+        rpcCode: failure.rpc?.code,
+        retryAfterMs: failure.retryAfterMs,
+      }
+    case 'custom':
+      return { message: failure.message, ...thrownWord(failure.cause) }
+    default:
+      return { message: failure.message }
+  }
+}
+
+// viem's errors are recognised by shape through their causes, since several copies of viem may be installed.
+const CAUSES_MAX = 8
+
+function thrownWord(thrown: unknown): { status?: number; rpcCode?: number } {
+  const word: { status?: number; rpcCode?: number } = {}
+  let error = thrown
+  for (let depth = 0; depth < CAUSES_MAX && typeof error === 'object' && error !== null; depth++) {
+    const { code, status, cause } = error as { code?: unknown; status?: unknown; cause?: unknown }
+    // viem's code -1 stands for "unknown": the cause below may know more.
+    if (typeof code === 'number' && code !== -1) word.rpcCode ??= code
+    if (typeof status === 'number') word.status ??= status
+    error = cause
+  }
+  return word
+}

@@ -1,0 +1,164 @@
+import type { Clock } from '../../clock.js'
+import { redactText, redactUrl } from '../../errors/redact.js'
+import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
+import { takeCallIds } from './callIds.js'
+import { decodeAnswers, encodeCalls, errorObject } from './envelope.js'
+import { createGiveUp } from './giveUp.js'
+import { retryAfterMs } from './retryAfter.js'
+
+export type HttpPortOptions = {
+  /** Where to post. User and password in it become a Basic `Authorization` header, as viem does. */
+  readonly url: string
+  /** Handed to `fetch` with each request: headers, credentials, and so on. */
+  readonly fetchOptions?: Omit<RequestInit, 'body'> | undefined
+  /** @default the global `fetch`, looked up at each request */
+  readonly fetchFn?: typeof fetch | undefined
+  /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
+  readonly timeoutMs?: number | undefined
+  readonly clock: Clock
+}
+
+const TIMEOUT_MS = 10_000
+
+/**
+ * A port that posts each batch as one request over `fetch`: an array for several calls, an object for one. It never
+ * repeats a request and never follows a redirect, which would post the same bytes to another place.
+ */
+export function createHttpPort(options: HttpPortOptions): Port {
+  const { clock } = options
+  const target = targetOf(options)
+  const stats = { requests: 0, calls: 0 }
+  const closed = new AbortController()
+
+  async function post(request: { body: string; signal: AbortSignal }) {
+    const response = await (options.fetchFn ?? fetch)(target.url, { ...target.init, ...request })
+    return { response, text: await response.text() }
+  }
+
+  async function batch(
+    calls: readonly RpcCall[],
+    batchOptions: BatchOptions = {},
+  ): Promise<readonly RpcReply[]> {
+    if (calls.length === 0) return []
+    const all = (failure: RpcFailure) => new Array<RpcReply>(calls.length).fill({ ok: false, failure })
+    const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
+    const giveUp = createGiveUp(clock, timeoutMs, [
+      closed.signal,
+      batchOptions.signal,
+      options.fetchOptions?.signal,
+    ])
+    if (giveUp.reason() === 'aborted')
+      return all({ kind: 'aborted', message: 'given up before it was posted' })
+    try {
+      const firstId = takeCallIds(calls.length)
+      const body = encodeCalls(calls, firstId)
+      stats.requests++
+      stats.calls += calls.length
+      const { response, text } = await Promise.race([post({ body, signal: giveUp.signal }), giveUp.ended])
+      return decodeResponse(response, text, firstId, calls.length, clock.now())
+    } catch (error) {
+      return all(thrownFailure(error, giveUp.reason(), timeoutMs))
+    } finally {
+      giveUp.done()
+    }
+  }
+
+  return { name: target.name, kind: 'http', batch, stats, close: () => closed.abort() }
+}
+
+function targetOf({ url, fetchOptions }: HttpPortOptions) {
+  const headers = new Headers(fetchOptions?.headers)
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+  const init: RequestInit = {
+    redirect: 'manual',
+    ...fetchOptions,
+    method: fetchOptions?.method ?? 'POST',
+    headers,
+  }
+  return { url: withoutCredentials(url, headers), init, name: redactUrl(url) }
+}
+
+/** `fetch` refuses a URL with user and password. */
+function withoutCredentials(url: string, headers: Headers): string {
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  if (parsed.username === '' && parsed.password === '') return url
+  const credentials = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`
+  if (!headers.has('authorization')) headers.set('authorization', `Basic ${btoa(credentials)}`)
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.toString()
+}
+
+function decodeResponse(
+  response: Response,
+  text: string,
+  firstId: number,
+  count: number,
+  nowMs: number,
+): readonly RpcReply[] {
+  const body = parse(text)
+  if (response.ok) {
+    if (body !== undefined) return decodeAnswers(body, firstId, count)
+    const what = text.trim() === '' ? 'an empty body' : 'a body that is not JSON'
+    return new Array<RpcReply>(count).fill({ ok: false, failure: { kind: 'malformed', message: what } })
+  }
+  const retry = retryAfterMs(response.headers.get('retry-after'), nowMs)
+  const http = (rpc: HttpFailure['rpc']): RpcReply => ({
+    ok: false,
+    failure: {
+      kind: 'http',
+      status: response.status,
+      message: statusText(response, rpc?.message ?? (body === undefined ? '' : undefined)),
+      ...(retry === undefined ? {} : { retryAfterMs: retry }),
+      ...(rpc === undefined ? {} : { rpc }),
+    },
+  })
+  // Some servers send proper answers with an error status: each call keeps what is its own, under that status.
+  if (Array.isArray(body)) {
+    return decodeAnswers(body, firstId, count).map((reply) =>
+      reply.ok ? reply : http(reply.failure.kind === 'rpc' ? withoutKind(reply.failure) : undefined),
+    )
+  }
+  return new Array<RpcReply>(count).fill(http(errorObject(body)))
+}
+
+type HttpFailure = Extract<RpcFailure, { kind: 'http' }>
+
+function withoutKind({ kind: _, ...rpc }: Extract<RpcFailure, { kind: 'rpc' }>) {
+  return rpc
+}
+
+function statusText({ status, type }: Response, said: string | undefined): string {
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    return `the server redirects (HTTP ${status}): give the URL that it redirects to`
+  }
+  return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function thrownFailure(
+  error: unknown,
+  reason: 'aborted' | 'timeout' | undefined,
+  timeoutMs: number,
+): RpcFailure {
+  if (reason === 'timeout') return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` }
+  // The request may have been written: giving up on the answer does not take the bytes back.
+  if (reason === 'aborted') return { kind: 'network', message: 'given up while waiting for the answer' }
+  return { kind: 'network', message: describe(error) }
+}
+
+/** `fetch` says "fetch failed" and keeps the reason in the cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'the request failed'
+  const { cause } = error
+  const reason = cause instanceof Error ? ((cause as { code?: unknown }).code ?? cause.message) : undefined
+  return redactText(reason === undefined ? error.message : `${error.message}: ${String(reason)}`)
+}

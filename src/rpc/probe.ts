@@ -1,0 +1,104 @@
+import type { Hex } from 'viem'
+import { batchReads } from './batchReads.js'
+import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
+import { chainMismatch, isRateLimit, rpcError } from './errors.js'
+import type { Port, RpcCall, RpcReply } from './port.js'
+import { createProfile, type ProfileWatch } from './profile.js'
+
+export type ProbeOptions = {
+  readonly expectChainId?: number | undefined
+  readonly expectGenesisHash?: Hex | undefined
+  /** Learns from what is seen. @default a new one */
+  readonly profile?: ProfileWatch | undefined
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What one request shows of an endpoint. */
+export type ProbeResult = {
+  readonly chainId: number
+  /** `undefined` where the node does not show block 0, as pruned nodes and some gateways do not. */
+  readonly genesisHash: Hex | undefined
+  readonly latest: LightHeader & { readonly number: number }
+  /** `undefined` where the endpoint refuses the tag or answers null. */
+  readonly pending: LightHeader | undefined
+  readonly profile: ProfileWatch
+}
+
+const CALLS: readonly RpcCall[] = [
+  { method: 'eth_chainId', params: [] },
+  headerCall(0),
+  headerCall('pending'),
+  headerCall('latest'),
+]
+
+/**
+ * Asks an endpoint, in one request, on which chain it is and what it shows.
+ *
+ * What `pending` counts cannot be probed on a quiet account: the profile says `unknown` until something was sent.
+ * Two endpoints that do not show block 0 cannot be told apart beyond their chain id.
+ * @throws `CHAIN_MISMATCH`; a typed error where the chain id or the latest block cannot be had.
+ */
+export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Promise<ProbeResult> {
+  const profile = options.profile ?? createProfile()
+  const [chainReply, genesisReply, pendingReply, latestReply] = await batchReads(port, CALLS, {
+    ...options,
+    profile,
+  })
+  const chainId = decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId')
+  if (options.expectChainId !== undefined && chainId !== options.expectChainId) {
+    throw chainMismatch(port.name, 'chain id', `${options.expectChainId}`, `${chainId}`)
+  }
+  const genesisHash = genesisOf(genesisReply)
+  const { expectGenesisHash } = options
+  if (
+    expectGenesisHash !== undefined &&
+    genesisHash !== undefined &&
+    genesisHash !== expectGenesisHash.toLowerCase()
+  ) {
+    throw chainMismatch(port.name, 'genesis hash', expectGenesisHash, genesisHash)
+  }
+  const latest = decodeHeader(resultOf(latestReply, METHOD))
+  if (latest === null || latest.number === null) throw rpcError(METHOD, NO_LATEST)
+  const pending = pendingOf(pendingReply)
+  profile.observe({ kind: 'chain', chainId, genesisHash })
+  if (pending === undefined) {
+    if (tellsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
+  } else {
+    const { number, hash } = pending
+    profile.observe({
+      kind: 'pendingBlock',
+      number,
+      hash,
+      latestNumber: latest.number,
+      latestHash: latest.hash,
+    })
+  }
+  return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
+}
+
+const METHOD = 'eth_getBlockByNumber'
+const NO_LATEST = { kind: 'malformed', message: 'the endpoint has no latest block' } as const
+
+function resultOf(reply: RpcReply | undefined, method: string): unknown {
+  if (reply === undefined) return undefined
+  if (!reply.ok) throw rpcError(method, reply.failure)
+  return reply.result
+}
+
+/** A failure here is no reason to refuse the endpoint; an answer that is not a block is. */
+function genesisOf(reply: RpcReply | undefined): Hex | undefined {
+  if (!reply?.ok || reply.result === null) return undefined
+  return decodeHash((reply.result as { hash?: unknown }).hash, METHOD, 'hash of block 0')
+}
+
+function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {
+  return reply?.ok ? (decodeHeader(reply.result) ?? undefined) : undefined
+}
+
+/** The node's own word that there is no pending block, as against no word at all. */
+function tellsMissing(reply: RpcReply | undefined): boolean {
+  if (reply === undefined || reply.ok) return reply !== undefined
+  const { failure } = reply
+  return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)
+}

@@ -1,0 +1,166 @@
+import type { Hex } from 'viem'
+import type { EndpointProfile } from './profile.js'
+
+/** Something seen of an endpoint that tells what it does. */
+export type ProfileObservation =
+  /**
+   * A `pending` count that rode along, last, in the very batch in which this endpoint accepted fresh nonces up to
+   * `sentUpTo`, with no gap below them. To be left out for nonces that were sent or counted before.
+   */
+  | { readonly kind: 'countAfterSend'; readonly sentUpTo: number; readonly count: number }
+  /** A nonce was seen in the body of the pending block, with the `pending` count read in the same batch. */
+  | { readonly kind: 'countWithBlock'; readonly nonce: number; readonly count: number }
+  /** A pending block and the latest header, read in one batch. `number` as answered: null where it has none. */
+  | {
+      readonly kind: 'pendingBlock'
+      readonly number: number | null
+      readonly hash: Hex | null
+      readonly latestNumber: number
+      readonly latestHash: Hex | null
+    }
+  /** The tag `pending` was refused, or answered null for a block. */
+  | { readonly kind: 'pendingMissing' }
+  /** Storage or code at `pending` was seen to hold (or not) what the pending block changed. */
+  | { readonly kind: 'pendingState'; readonly usable: boolean }
+  | {
+      readonly kind: 'methodRefused'
+      readonly method: string
+      readonly status?: number | undefined
+      readonly rpcCode?: number | undefined
+    }
+  | { readonly kind: 'methodAnswered'; readonly method: string }
+  /** A batch was refused as a whole, for being one or for its size: not for a rate limit. */
+  | { readonly kind: 'batchRefused'; readonly size: number }
+  /** Every call of a batch had an answer. */
+  | { readonly kind: 'batchAnswered'; readonly size: number }
+  | { readonly kind: 'cadence'; readonly cadenceMs: number }
+  | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
+
+/** What has been seen but does not suffice yet. */
+export type Evidence = {
+  /** Times in a row that a nonce was counted at once. */
+  readonly countedAtOnce: number
+  /** The highest nonce that was sent and not counted at once. */
+  readonly uncounted: number | undefined
+  /** Times in a row that the pending block was the latest one. */
+  readonly pendingIsLatest: number
+}
+
+export const noEvidence: Evidence = { countedAtOnce: 0, uncounted: undefined, pendingIsLatest: 0 }
+
+export type ProfileState = { readonly profile: EndpointProfile; readonly evidence: Evidence }
+
+// A flashblock that lands between the send and the count looks like a counted mempool, once.
+const COUNTED_AT_ONCE_MIN = 2
+// A missed flashblock makes `pending` fall back to `latest` for a moment.
+const PENDING_IS_LATEST_MIN = 3
+const SEND_SYNC = 'eth_sendRawTransactionSync'
+const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
+
+/** The profile after an observation: pure. The very same object where nothing changed. */
+export function reduceProfile(state: ProfileState, observation: ProfileObservation): ProfileState {
+  const { profile, evidence } = state
+  const set = (part: Partial<EndpointProfile>): ProfileState => ({
+    evidence,
+    profile: { ...profile, ...part },
+  })
+  switch (observation.kind) {
+    case 'countAfterSend':
+      return observation.count > observation.sentUpTo
+        ? countedAtOnce(state)
+        : notCountedAtOnce(state, observation.sentUpTo)
+    case 'countWithBlock':
+      return countWithBlock(state, observation.nonce, observation.count)
+    case 'pendingBlock':
+      return pendingBlock(state, observation)
+    case 'pendingMissing':
+      // A count may be answered where the block is not, so what the counts have shown stands.
+      return profile.pending === 'unknown' || profile.pending === 'latest'
+        ? set({ pending: 'absent' })
+        : state
+    case 'pendingState':
+      return set({ pendingState: observation.usable })
+    case 'methodRefused':
+      return set(methodPart(observation.method, false))
+    case 'methodAnswered':
+      return set(methodPart(observation.method, true))
+    case 'batchRefused':
+      return set({ batch: batchAfterRefusal(profile.batch, observation.size) })
+    case 'batchAnswered':
+      return observation.size > (profile.batch.sizeMax ?? Number.POSITIVE_INFINITY)
+        ? set({ batch: { usable: true, sizeMax: observation.size } })
+        : set({
+            batch: {
+              usable: observation.size > 1 ? true : profile.batch.usable,
+              sizeMax: profile.batch.sizeMax,
+            },
+          })
+    case 'cadence':
+      return set({ cadenceMs: observation.cadenceMs })
+    case 'chain':
+      return set({
+        chainId: observation.chainId,
+        genesisHash: observation.genesisHash ?? profile.genesisHash,
+      })
+    default:
+      return observation satisfies never
+  }
+}
+
+function countedAtOnce({ profile, evidence }: ProfileState): ProfileState {
+  const times = evidence.countedAtOnce + 1
+  const next = { ...evidence, countedAtOnce: times }
+  if (profile.pending === 'mempool') return { profile, evidence: next }
+  if (times >= COUNTED_AT_ONCE_MIN) return { profile: { ...profile, pending: 'mempool' }, evidence: next }
+  // Contradicted: from here on it takes two again.
+  return {
+    profile: profile.pending === 'unknown' ? profile : { ...profile, pending: 'unknown' },
+    evidence: next,
+  }
+}
+
+function notCountedAtOnce({ profile, evidence }: ProfileState, sentUpTo: number): ProfileState {
+  const next = { ...evidence, countedAtOnce: 0, uncounted: Math.max(sentUpTo, evidence.uncounted ?? 0) }
+  const contradicted = profile.pending === 'mempool'
+  return { profile: contradicted ? { ...profile, pending: 'unknown' } : profile, evidence: next }
+}
+
+function countWithBlock({ profile, evidence }: ProfileState, nonce: number, count: number): ProfileState {
+  const proven = evidence.uncounted !== undefined && nonce <= evidence.uncounted && count > nonce
+  if (!proven || profile.pending === 'mempool') return { profile, evidence }
+  return { profile: { ...profile, pending: 'preconfirmed' }, evidence: { ...evidence, uncounted: undefined } }
+}
+
+type PendingBlock = Extract<ProfileObservation, { kind: 'pendingBlock' }>
+
+function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): ProfileState {
+  const isLatest = seen.number === seen.latestNumber && (seen.hash === null || seen.hash === seen.latestHash)
+  if (!isLatest) {
+    // A pending block of its own, where there was said to be none.
+    const contradicted =
+      profile.pending === 'absent' ||
+      (profile.pending === 'latest' && (seen.number === null || seen.number > seen.latestNumber))
+    return {
+      profile: contradicted ? { ...profile, pending: 'unknown' } : profile,
+      evidence: evidence.pendingIsLatest === 0 ? evidence : { ...evidence, pendingIsLatest: 0 },
+    }
+  }
+  const times = evidence.pendingIsLatest + 1
+  const next = { ...evidence, pendingIsLatest: times }
+  const open = profile.pending === 'unknown' || profile.pending === 'absent'
+  return open && times >= PENDING_IS_LATEST_MIN
+    ? { profile: { ...profile, pending: 'latest' }, evidence: next }
+    : { profile, evidence: next }
+}
+
+function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
+  if (method === BLOCK_RECEIPTS) return { blockReceipts: usable }
+  return method === SEND_SYNC ? { sendSync: usable } : {}
+}
+
+/** Half of what was refused is tried next; a refused pair means that there is no batching here. */
+function batchAfterRefusal(batch: EndpointProfile['batch'], size: number): EndpointProfile['batch'] {
+  if (size <= 2) return { usable: false, sizeMax: 1 }
+  const half = Math.floor(size / 2)
+  return { usable: batch.usable, sizeMax: Math.min(half, batch.sizeMax ?? half) }
+}

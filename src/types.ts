@@ -1,0 +1,388 @@
+import type {
+  Abi,
+  Account,
+  Address,
+  Chain,
+  Client,
+  ContractFunctionArgs,
+  ContractFunctionName,
+  DeployContractParameters,
+  FeeValues,
+  GetTransactionReceiptReturnType,
+  Hash,
+  Hex,
+  LocalAccount,
+  SendTransactionRequest,
+  Transport,
+  WriteContractParameters,
+} from 'viem'
+import type { Fate, TxlaneError } from './errors/base.js'
+
+/** Keeps a union a union, unlike TypeScript's own Omit. */
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** Stages that can be waited for, in order. */
+export type WaitStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
+
+/** Where a transaction is. `failed`, `cancelled` and `superseded` are ends without execution. */
+export type Stage = 'queued' | 'signed' | 'accepted' | WaitStage | 'failed' | 'cancelled' | 'superseded'
+
+/** A logger that takes an object and a message, as pino does. */
+export type Logger = {
+  debug?(fields: object, message?: string): void
+  info(fields: object, message?: string): void
+  warn?(fields: object, message?: string): void
+  error?(fields: object, message?: string): void
+}
+
+/**
+ * A node to talk to. `send` endpoints never see a read, `read` ones never see a transaction.
+ * Clients are taken apart to their URLs; viem's own retry and fallback are not used.
+ */
+export type Endpoint = {
+  client: Client
+  /** @default 'both' */
+  role?: 'both' | 'read' | 'send' | undefined
+  /** Replaces the global `fetch` for this endpoint. */
+  fetchFn?: typeof fetch | undefined
+  /** What is known of the endpoint already; the rest is found by probing and watching. */
+  profile?: Partial<EndpointProfileInput> | undefined
+}
+
+/** The parts of an endpoint profile that can be given. What is given is believed and never probed. */
+export type EndpointProfileInput = {
+  /** What `eth_getTransactionCount` at `pending` counts. */
+  pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'
+  /** Code and storage at `pending` show pre-confirmed state. */
+  pendingState: boolean
+  blockReceipts: boolean
+}
+
+export type FeePolicy<chain extends Chain = Chain> = {
+  /**
+   * The most that is ever offered for a unit of gas, in wei. Transactions stop two bump steps below it; those two
+   * are kept for no-ops. @default 10 × the first estimate
+   */
+  ceiling?: Partial<FeeValues> | undefined
+  /** Replaces the estimate. Called at most once per block. */
+  estimate?: ((parameters: { client: Client<Transport, chain> }) => Promise<FeeValues>) | undefined
+  /** `percent`: the least raise of both fees (@default 10). `attemptsMax`: bumps of one transaction (@default 12). */
+  bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
+}
+
+/** Bounds and times of a lane (P9). Every field has a default and may be set. */
+export type Limits = {
+  /** Transactions that wait for a nonce; one more is refused with QUEUE_FULL. @default 100_000 */
+  queueMax: number
+  /** Nonces that may be uncovered at first. @default 64 */
+  window: number
+  /** Nonces that may be uncovered at most. @default 2_048 */
+  windowMax: number
+  /** Raw transactions in one request. @default 100 */
+  batchMax: number
+  /** Send requests open at one endpoint at once. @default 2 */
+  requestsMax: number
+  /** Gas estimations under way at once. @default 200 */
+  prepareMax: number
+  /** Signatures under way at once. @default 64 */
+  signMax: number
+  /** Milliseconds until a send without an answer is unknown. @default 10_000 */
+  sendTimeoutMs: number
+  /** Milliseconds until a read without an answer has failed. @default 5_000 */
+  readTimeoutMs: number
+  /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
+  gapFillAfterMs: number
+  /** No-ops under way at once. @default 16 */
+  fillsMax: number
+  /** Sealed blocks without progress after which a nonce counts as stuck. @default 2 */
+  stuckAfterBlocks: number
+  /** And the least time for it, in milliseconds. @default 2_000 */
+  stuckAfterMs: number
+  /** Nonces resent per sealed block, the lowest ones. @default 64 */
+  resendMax: number
+  /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
+  reservationTtlMs: number
+  /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
+  closeTimeoutMs: number
+  /** Milliseconds between polls while something is open. @default 200, or what the endpoint refreshes at */
+  pollIntervalMs: number
+  /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
+  reorgHorizon: number
+  /** Ended transactions remembered by id. @default 100_000 */
+  historyMax: number
+}
+
+export type LaneOptions<chain extends Chain> = {
+  /** Further endpoints. The client itself is one with role `both`. */
+  endpoints?: readonly Endpoint[] | undefined
+  /** Where transactions and attempts are kept. @default `memoryStore()`, shared by the process */
+  store?: Store | undefined
+  fees?: FeePolicy<chain> | undefined
+  /**
+   * How deep a block must be before it proves an end: `child` (one child block, for chains with a single
+   * sequencer), `safe`, or a number of blocks. @default 'child' on OP-stack chains, else 'safe'; 12 blocks where
+   * the `safe` tag is missing
+   */
+  lossDepth?: 'child' | 'safe' | number | undefined
+  logger?: Logger | undefined
+  /**
+   * `settle` waits, before the first reservation of a lane without records, until the account's count stands
+   * still over two sealed blocks (four at most): transactions of an earlier life may be invisible. A heuristic.
+   * @default 'settle'
+   */
+  coldStart?: 'settle' | 'immediate' | undefined
+  /** When the head cannot be paid: wait for money, or fail what waits with STARVED. @default 'wait' */
+  starved?: 'wait' | 'fail' | undefined
+  limits?: Partial<Limits> | undefined
+  /** Calls the node before a nonce is taken, even where gas is given. @default false */
+  simulate?: boolean | undefined
+  /** Estimated gas is multiplied by it. @default 1 */
+  gasMultiplier?: number | undefined
+}
+
+export type SenderParameters<chain extends Chain, account extends Account | undefined> = LaneOptions<chain> & {
+  client: Client<Transport, chain, account>
+} & (account extends LocalAccount ? { account?: LocalAccount | undefined } : { account: LocalAccount })
+
+/** viem's transaction request without the nonce: the lane owns it. */
+export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
+  SendTransactionRequest<chain>,
+  'nonce' | 'authorizationList'
+> & {
+  /** Delegations (EIP-7702) to sign with this transaction; the account defaults to the sender's own. */
+  authorize?: readonly { contractAddress: Address; account?: LocalAccount | undefined }[] | undefined
+}
+
+export type SendOptions = {
+  /** The caller's idempotency key, unique per store and chain. @default a generated one */
+  id?: string | undefined
+  /** When `send` resolves: queued (durable, where the store is) or accepted by a node. @default 'accepted' */
+  until?: 'queued' | 'accepted' | undefined
+  /** Wall time after which it is not wanted any more. Before it is journaled it is removed, else `onExpiry`. */
+  expires?: { atMs: number } | undefined
+  /** For what is journaled already: ask for a cancel, or leave it be. @default 'leave' */
+  onExpiry?: 'cancel' | 'leave' | undefined
+  signal?: AbortSignal | undefined
+  /** Higher goes first. @default 0 */
+  priority?: number | undefined
+  /** The most this transaction may offer for a unit of gas, in wei. @default the lane's */
+  feeCeiling?: bigint | undefined
+  /** Transactions that must have come to `afterStage` before this one takes a nonce. */
+  after?: readonly (string | Tx)[] | undefined
+  /** @default 'preconfirmed' where the endpoint has it, else 'sealed' */
+  afterStage?: WaitStage | undefined
+  /** @default 'success' */
+  afterStatus?: 'success' | 'any' | undefined
+  /** An address whose code must be there before this transaction is prepared. */
+  deploys?: Address | undefined
+  /** A storage value that must be there before this transaction is prepared. */
+  effect?: { address: Address; slot: Hex; value: Hex } | undefined
+}
+
+/** A transaction as it may be stored: plain JSON. */
+export type TxRecord = {
+  id: string
+  stage: Stage
+  nonce?: number
+  hash?: Hash
+}
+
+type LandedBase = { id: string; nonce: number; hash: Hash }
+
+/**
+ * What `wait` resolves with. Before the block is sealed the status and the receipt may be unknown: not every
+ * endpoint serves receipts of pre-confirmed transactions.
+ */
+export type Landed<chain extends Chain = Chain> = LandedBase &
+  (
+    | {
+        stage: 'preconfirmed'
+        status?: 'success' | 'reverted'
+        receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
+      }
+    | {
+        stage: Exclude<WaitStage, 'preconfirmed'>
+        status: 'success' | 'reverted'
+        receipt: GetTransactionReceiptReturnType<chain>
+      }
+  )
+
+export type WaitOptions = {
+  timeoutMs?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Reject with REVERTED when it executed and reverted. @default false */
+  throwOnRevert?: boolean | undefined
+}
+
+export type CancelResult<chain extends Chain = Chain> =
+  | { result: 'removed' | 'cancelled' }
+  | { result: 'tooLate'; landed: Landed<chain> }
+
+/** What the caller wants to happen once. Its fields are live: they show what is known now. */
+export interface Tx<chain extends Chain = Chain> {
+  readonly id: string
+  readonly stage: Stage
+  readonly nonce: number | undefined
+  /** The newest attempt's hash, or that of the one that landed. */
+  readonly hash: Hash | undefined
+  readonly attempts: readonly { nonce: number; hash: Hash; fees: FeeValues }[]
+  /**
+   * Resolves when the transaction has come to the stage or beyond it. `preconfirmed` resolves at `sealed` where
+   * the endpoint has no pre-confirmations.
+   * @throws TxlaneError whose `fate` says whether it may be sent again
+   */
+  wait(stage?: WaitStage, options?: WaitOptions): Promise<Landed<chain>>
+  /** Resolves when it is certain: at once where nothing was journaled, else at the lane's `lossDepth`. */
+  cancel(): Promise<CancelResult<chain>>
+  /** Sends another transaction under the same nonce; at most one of the two executes. */
+  replace(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
+  /** Bumps the fees now: to those given, else by the lane's rule. */
+  speedUp(fees?: Partial<FeeValues>): Promise<void>
+  toJSON(): TxRecord
+}
+
+export type Item<chain extends Chain = Chain> = { request: TxRequest<chain> } & SendOptions
+
+export type ItemResult<chain extends Chain = Chain> = { index: number; id: string } & (
+  | { ok: true; tx: Tx<chain>; landed?: Landed<chain> }
+  | { ok: false; error: TxlaneError }
+)
+
+/** How far `sendMany` has come: counts of items. */
+export type Progress = {
+  taken: number
+  accepted: number
+  preconfirmed: number
+  sealed: number
+  failed: number
+}
+
+export type SendManyOptions = {
+  /** The stage at which an item's result is given. @default 'accepted' */
+  until?: 'accepted' | WaitStage | undefined
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
+export type HoldReason =
+  /** `pause()`; lifted by `resume()`. */
+  | 'paused'
+  /** The head cannot be paid; lifted when the balance can. */
+  | 'starved'
+  /** A no-op cannot be paid or is refused; lifted when one is accepted. */
+  | 'blocked'
+  /** Nobody knows whether a commit took; lifted when the store has been read again. */
+  | 'unknownCommit'
+  /** The floor moved by more than 64 without us; lifted by `resume()`. */
+  | 'jump'
+  /** A block beyond `lossDepth` left the chain; lifted by `resume()`. */
+  | 'deepReorg'
+  /** The store knows less than the chain at start; lifted by `resume()`. */
+  | 'storeBehindChain'
+
+/** What a lane looks like now. */
+export type LaneSnapshot = {
+  chainId: number
+  address: Address
+  /** Lowest nonce not used in the latest sealed block. */
+  floor: number
+  /** Next nonce to hand out when there is no hole. */
+  cursor: number
+  /** All below is covered. */
+  coveredTo: number
+  window: number
+  holes: number[]
+  queued: number
+  /** Unfinished nonces: reserved, live or outside. */
+  inFlight: number
+  holds: HoldReason[]
+  head: { number: number; hash: Hash } | undefined
+  balanceWei: bigint | undefined
+  /** The code at the address: none, a contract, or a delegation (EIP-7702). */
+  account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
+  endpoints: { name: string; role: string; profile: object; requests: number; calls: number }[]
+}
+
+type TxEvents<chain extends Chain> = Record<
+  | 'queued'
+  | 'signed'
+  | 'accepted'
+  | 'preconfirmed'
+  | 'sealed'
+  | 'reverted'
+  | 'failed'
+  | 'cancelled'
+  | 'superseded'
+  | 'replaced'
+  | 'rebroadcast'
+  | 'stuck'
+  | 'feeCeiling',
+  { tx: Tx<chain> }
+>
+type NonceEvents = Record<
+  'foreign' | 'displaced' | 'unresolved' | 'gap' | 'gapFilled' | 'reorged' | 'deepReorg',
+  { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
+>
+
+/** What `on` tells. `held` and `released` carry the reason. */
+export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
+  NonceEvents &
+  Record<'held' | 'released', { reason: HoldReason }> & {
+    endpoint: { name: string; profile: object }
+    leaseLost: { epoch: number }
+    error: { error: Error }
+  }
+
+/** Sends transactions of one account on one chain. */
+export interface Sender<chain extends Chain = Chain> {
+  readonly chain: chain
+  readonly address: Address
+  /** Seeds the lane, probes the endpoints, takes the lease. `send` waits for it by itself. */
+  ready(): Promise<void>
+  send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
+  writeContract<
+    const abi extends Abi | readonly unknown[],
+    functionName extends ContractFunctionName<abi, 'nonpayable' | 'payable'>,
+    args extends ContractFunctionArgs<abi, 'nonpayable' | 'payable', functionName>,
+  >(
+    parameters: WriteContractParameters<abi, functionName, args, chain, LocalAccount>,
+    options?: SendOptions,
+  ): Promise<Tx<chain>>
+  deployContract<const abi extends Abi | readonly unknown[]>(
+    parameters: DeployContractParameters<abi, chain, LocalAccount>,
+    options?: SendOptions,
+  ): Promise<Tx<chain>>
+  sendMany(
+    items: Iterable<Item<chain>> | AsyncIterable<Item<chain>>,
+    options?: SendManyOptions,
+  ): AsyncIterable<ItemResult<chain>>
+  get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
+  list(options?: {
+    stage?: Stage | undefined
+    limit?: number | undefined
+    cursor?: string | undefined
+  }): Promise<{ items: TxRecord[]; cursor?: string }>
+  inFlight(): readonly Tx<chain>[]
+  /** Hashes seen pre-confirmed by the caller's own feed. */
+  observe(seen: { hashes: readonly Hash[]; blockNumber: bigint }): void
+  on<event extends keyof SenderEvents<chain>>(
+    event: event,
+    listener: (payload: SenderEvents<chain>[event]) => void,
+  ): () => void
+  /** The operator's word on an unresolved transaction. */
+  resolve(id: string, fate: Exclude<Fate, 'inFlight'>): Promise<void>
+  snapshot(): Promise<LaneSnapshot>
+  /** Reads counts, code and (where asked for) storage again. */
+  resync(): Promise<void>
+  /** Stops reserving nonces; what is in flight goes on and is repaired. */
+  pause(): void
+  resume(): void
+  /** Resolves when nothing is queued, all is sealed and no gap is left. */
+  drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Where transactions and attempts are kept. Made by `memoryStore()`; the verbs are for those who write another. */
+export type Store = import('./store/store.js').Store
