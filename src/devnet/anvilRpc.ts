@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { TxlaneError } from '../errors/base.js'
-import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './rpcTypes.js'
+import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './serve/rpcTypes.js'
 
 /** The gateway's own line to the child: kept-alive connections, batches, no retries. */
 export type AnvilRpc = {
@@ -19,7 +19,11 @@ export function createAnvilRpc(url: string): AnvilRpc {
   async function batch(calls: readonly RpcRequest[]): Promise<readonly RpcReply[]> {
     if (calls.length === 0) return []
     const body = JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })))
-    const answers = (await post(agent, url, body)) as { id: number; result?: unknown; error?: RpcErrorObject }[]
+    const answers = (await post(agent, url, body)) as {
+      id: number
+      result?: unknown
+      error?: RpcErrorObject
+    }[]
     const replies = new Array<RpcReply>(calls.length).fill(fail(GONE, 'anvil gave no answer to this call'))
     for (const { id, result, error } of answers) {
       replies[id] = error === undefined ? { result } : { error }

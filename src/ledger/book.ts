@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
+import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
-import { createMinHeap } from './heap.js'
+import { createMinHeap, type MinHeap } from './heap.js'
 import { type BlockRef, isBound, isUsed, type Slot } from './slot.js'
 import { type Transition, transition } from './transition.js'
 
@@ -10,14 +11,22 @@ import { type Transition, transition } from './transition.js'
  * are.
  */
 export type Book = {
-  /** Takes one event through the table and keeps what comes of it. */
+  /**
+   * Takes one event through the table and keeps what comes of it.
+   *
+   * @throws Error when a nonce is reserved or handed out that is used already: our own bug.
+   */
   apply(nonce: number, event: SlotEvent): Transition
   get(nonce: number): Slot | undefined
   /** The nonce that an attempt was journaled at, by its hash. */
   nonceOf(hash: Hash): number | undefined
-  /** Puts back a slot read from the store. */
+  /** Puts back a slot read from the store. The order does not matter. */
   restore(slot: Slot): void
-  /** Everything below `nonce` is used, by whom is of no concern: at seed, and when an operator lifts a jump. */
+  /**
+   * Everything below `nonce` is used, by whom is of no concern: at seed, and when an operator lifts a jump. Holes
+   * below it are forgotten. What is bound below it keeps its state, and holds the floor, until evidence or `passed`
+   * comes for it.
+   */
   raise(nonce: number): void
   /** The node's `pending` count, where it counts the mempool: all below it is covered. May come down again. */
   counted(count: number): void
@@ -40,12 +49,20 @@ export type Book = {
   dueForHorizon(number: number): readonly number[]
   /** Nonces seen in the pending block of a number up to `number`, and not sealed since. */
   preconfirmedUpTo(number: number): readonly number[]
-  /** Slots that changed since the last call, to be journaled. */
+  /**
+   * What changed since the last call, to be journaled. A nonce of which nothing is left to keep comes as `final`, or
+   * as a hole without attempts.
+   */
   takeChanged(): readonly Slot[]
   readonly slots: ReadonlyMap<number, Slot>
   /** Slots that are not final: what the lane still answers for. */
   readonly unfinished: number
 }
+
+const COMMANDS: ReadonlySet<SlotEvent['type']> = new Set(['reserve', 'handOut'])
+
+// An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
+const NOWHERE: BlockRef = { number: -1, hash: '0x' }
 
 export function createBook(seed: { floor: number }): Book {
   const slots = new Map<number, Slot>()
@@ -56,69 +73,93 @@ export function createBook(seed: { floor: number }): Book {
   const used = createBlockIndex()
   const settled = createBlockIndex()
   const preconfirmed = createNumberIndex()
+  // Below it a nonce without a slot is used: pruned, or from before our time. The floor itself may lie lower, where a
+  // reorg gave a nonce back.
+  let base = seed.floor
   let floor = seed.floor
   let cursor = seed.floor
   let counted = seed.floor
   let contiguous = seed.floor
   let unfinished = 0
 
-  function keep(nonce: number, before: Slot | undefined, after: Slot): void {
+  function usedAt(nonce: number): boolean {
+    const slot = slots.get(nonce)
+    return slot === undefined ? nonce < base : isUsed(slot)
+  }
+
+  function coveredAt(nonce: number): boolean {
+    const slot = slots.get(nonce)
+    return usedAt(nonce) || (slot?.state === 'live' && slot.preconfirmedIn !== undefined)
+  }
+
+  function keep(nonce: number, after: Slot): void {
+    const before = slots.get(nonce)
     for (const attempt of after.attempts) hashes.set(attempt.hash, nonce)
     index(nonce, before, after)
     slots.set(nonce, after)
-    moveCursor(nonce, after)
-    moveFloor(nonce, after)
-    moveContiguous(nonce, after)
-    if (after.state === 'final') forget(nonce, before)
+    if (isBound(after)) raiseCursor(nonce)
+    else lowerCursor()
+    moveFloor(nonce)
     unfinished += Number(isOpen(after)) - Number(isOpen(before))
+    if (after.state === 'final') for (const attempt of before?.attempts ?? []) hashes.delete(attempt.hash)
   }
 
   /** Keeps the side indexes in step: each holds a nonce exactly while its slot is in the state it stands for. */
   function index(nonce: number, before: Slot | undefined, after: Slot): void {
-    if (before?.state === 'used' && before.at) (before.settled ? settled : used).remove(before.at, nonce)
-    if (before?.state === 'live' && before.preconfirmedIn !== undefined) preconfirmed.remove(before.preconfirmedIn, nonce)
-    if (after.state === 'used' && after.at) (after.settled ? settled : used).add(after.at, nonce)
-    if (after.state === 'live' && after.preconfirmedIn !== undefined) preconfirmed.add(after.preconfirmedIn, nonce)
+    unindex(nonce, before)
+    if (after.state === 'used') {
+      if (after.settled) settled.add(after.at ?? NOWHERE, nonce)
+      else if (after.at !== undefined) used.add(after.at, nonce)
+    }
+    if (after.state === 'live' && after.preconfirmedIn !== undefined)
+      preconfirmed.add(after.preconfirmedIn, nonce)
     if (after.state === 'hole') holes.push(nonce)
-    if (after.state === 'reserved') reserved.push(nonce)
+    if (after.state === 'reserved' && before?.state !== 'reserved') reserved.push(nonce)
   }
 
-  function moveCursor(nonce: number, after: Slot): void {
-    if (isBound(after)) {
-      // New nonces that were skipped (handed out above, or used by others) are holes until something is known.
-      for (let skipped = cursor; skipped < nonce; skipped++) {
-        if (!slots.has(skipped)) slots.set(skipped, { state: 'hole', nonce: skipped, attempts: [] })
-        holes.push(skipped)
-      }
-      cursor = Math.max(cursor, nonce + 1)
-      return
+  function unindex(nonce: number, before: Slot | undefined): void {
+    if (before?.state === 'used') {
+      if (before.settled) settled.remove(before.at ?? NOWHERE, nonce)
+      else if (before.at !== undefined) used.remove(before.at, nonce)
     }
-    // Row 3: what is bound to nothing at the top is new again; its attempts stay in the map.
-    while (cursor > floor && !isBound(slots.get(cursor - 1))) {
+    if (before?.state === 'live' && before.preconfirmedIn !== undefined) {
+      preconfirmed.remove(before.preconfirmedIn, nonce)
+    }
+  }
+
+  /** New nonces that were skipped (handed out above, or used by others) are holes until something is known. */
+  function raiseCursor(nonce: number): void {
+    for (let skipped = cursor; skipped < nonce; skipped++) {
+      if (!slots.has(skipped)) slots.set(skipped, { state: 'hole', nonce: skipped, attempts: [] })
+      holes.push(skipped)
+    }
+    cursor = Math.max(cursor, nonce + 1)
+  }
+
+  /** Row 3: what is bound to nothing at the top is new again; its attempts stay in the map. */
+  function lowerCursor(): void {
+    while (slots.get(cursor - 1)?.state === 'hole') {
       cursor--
+      base = Math.min(base, cursor)
       if (slots.get(cursor)?.attempts.length === 0) slots.delete(cursor)
     }
   }
 
-  function moveFloor(nonce: number, after: Slot): void {
-    if (!isUsed(after)) floor = Math.min(floor, nonce)
-    while (isUsed(slots.get(floor))) floor++
-    cursor = Math.max(cursor, floor)
-  }
-
-  function moveContiguous(nonce: number, after: Slot): void {
-    if (!isCoveredHere(after)) contiguous = Math.min(contiguous, nonce)
+  function moveFloor(nonce: number): void {
+    if (!usedAt(nonce)) floor = Math.min(floor, nonce)
+    while (usedAt(floor)) {
+      // Nothing is lost with a final slot: below the base a nonce without one is used.
+      if (slots.get(floor)?.state === 'final') slots.delete(floor)
+      base = Math.max(base, ++floor)
+    }
+    if (nonce < floor && slots.get(nonce)?.state === 'final') slots.delete(nonce)
+    cursor = Math.max(cursor, base)
+    if (!coveredAt(nonce)) contiguous = Math.min(contiguous, nonce)
     contiguous = Math.max(contiguous, floor)
-    while (isCoveredHere(slots.get(contiguous))) contiguous++
+    while (coveredAt(contiguous)) contiguous++
   }
 
-  function forget(nonce: number, before: Slot | undefined): void {
-    for (const attempt of before?.attempts ?? []) hashes.delete(attempt.hash)
-    // Below the floor a nonce without a slot is used: nothing is lost with the slot.
-    if (nonce < floor) slots.delete(nonce)
-  }
-
-  function lowest(heap: typeof holes, state: Slot['state']): number | undefined {
+  function lowest(heap: MinHeap, state: Slot['state']): number | undefined {
     for (let nonce = heap.peek(); nonce !== undefined; nonce = heap.peek()) {
       if (nonce < cursor && slots.get(nonce)?.state === state) return nonce
       heap.pop()
@@ -126,26 +167,31 @@ export function createBook(seed: { floor: number }): Book {
     return undefined
   }
 
-  const coveredTo = (): number => Math.max(floor, contiguous, Math.min(counted, cursor))
+  const coveredTo = (): number => Math.max(contiguous, Math.min(counted, cursor))
 
   return {
     apply(nonce, event) {
+      if (COMMANDS.has(event.type) && usedAt(nonce))
+        throw new Error(`ledger: ${event.type} on a used nonce ${nonce}`)
       const before = slots.get(nonce)
       const result = transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
-      keep(nonce, before, result.slot)
+      keep(nonce, result.slot)
       changed.add(nonce)
       return result
     },
     restore(slot) {
-      keep(slot.nonce, slots.get(slot.nonce), slot)
+      keep(slot.nonce, 'committing' in slot ? { ...slot, committing: 0 } : slot)
     },
     raise(nonce) {
-      for (const [known, slot] of slots) if (known < nonce && slot.state === 'hole') slots.delete(known)
-      floor = Math.max(floor, nonce)
-      while (isUsed(slots.get(floor))) floor++
-      cursor = Math.max(cursor, floor)
-      contiguous = Math.max(contiguous, floor)
+      for (const [known, slot] of slots) {
+        if (known >= nonce || slot.state !== 'hole') continue
+        slots.delete(known)
+        changed.add(known)
+        for (const attempt of slot.attempts) hashes.delete(attempt.hash)
+      }
+      base = Math.max(base, nonce)
+      moveFloor(floor)
     },
     counted(count) {
       counted = count
@@ -176,11 +222,7 @@ export function createBook(seed: { floor: number }): Book {
     dueForHorizon: (number) => settled.upTo(number),
     preconfirmedUpTo: (number) => preconfirmed.upTo(number),
     takeChanged() {
-      const taken: Slot[] = []
-      for (const nonce of changed) {
-        const slot = slots.get(nonce)
-        taken.push(slot ?? { state: 'final', nonce, attempts: [] })
-      }
+      const taken = [...changed].map((nonce): Slot => slots.get(nonce) ?? gone(nonce))
       changed.clear()
       return taken
     },
@@ -189,57 +231,12 @@ export function createBook(seed: { floor: number }): Book {
       return unfinished
     },
   }
+
+  function gone(nonce: number): Slot {
+    return { state: nonce < base ? 'final' : 'hole', nonce, attempts: [] }
+  }
 }
 
 function isOpen(slot: Slot | undefined): boolean {
   return slot !== undefined && slot.state !== 'final' && slot.state !== 'hole'
-}
-
-function isCoveredHere(slot: Slot | undefined): boolean {
-  return isUsed(slot) || (slot?.state === 'live' && slot.preconfirmedIn !== undefined)
-}
-
-/** Nonces by a block number, found in order of the number. */
-function createNumberIndex() {
-  const byNumber = new Map<number, Set<number>>()
-  return {
-    add(number: number, nonce: number) {
-      const found = byNumber.get(number)
-      if (found) found.add(nonce)
-      else byNumber.set(number, new Set([nonce]))
-    },
-    remove(number: number, nonce: number) {
-      const found = byNumber.get(number)
-      found?.delete(nonce)
-      if (found?.size === 0) byNumber.delete(number)
-    },
-    /** In nonce order: verdicts are told in the order in which the nonces were used. */
-    upTo(limit: number): number[] {
-      const found: number[] = []
-      for (const [number, nonces] of byNumber) if (number <= limit) found.push(...nonces)
-      return found.sort((a, b) => a - b)
-    },
-  }
-}
-
-/** Nonces by the block that used them: by hash for reorgs, by number for depth. */
-function createBlockIndex() {
-  const byNumber = createNumberIndex()
-  const byHash = new Map<Hash, Set<number>>()
-  return {
-    add(block: BlockRef, nonce: number) {
-      byNumber.add(block.number, nonce)
-      const found = byHash.get(block.hash)
-      if (found) found.add(nonce)
-      else byHash.set(block.hash, new Set([nonce]))
-    },
-    remove(block: BlockRef, nonce: number) {
-      byNumber.remove(block.number, nonce)
-      const found = byHash.get(block.hash)
-      found?.delete(nonce)
-      if (found?.size === 0) byHash.delete(block.hash)
-    },
-    of: (hash: Hash): readonly number[] => [...(byHash.get(hash) ?? [])].sort((a, b) => a - b),
-    upTo: byNumber.upTo,
-  }
 }

@@ -19,13 +19,28 @@ export type OutcomeKind =
 export type SlotEvent =
   | { readonly type: 'reserve'; readonly claim: string; readonly token: number }
   /** `waiting`: a transaction is queued that could take the nonce. `boundAbove`: the hole is a gap. */
-  | { readonly type: 'gapTimer'; readonly boundAbove: boolean; readonly waiting: boolean; readonly token: number }
+  | {
+      readonly type: 'gapTimer'
+      readonly boundAbove: boolean
+      readonly waiting: boolean
+      readonly token: number
+    }
+  /**
+   * Bytes signed under this token are about to be handed to the store. Row 0: they are stale, throw them away. Row 4:
+   * hand them over, and say `journaled` or `notCommitted` once it is known which. Until then nothing frees the nonce.
+   */
+  | { readonly type: 'committing'; readonly token: number; readonly claim: string | undefined }
   | { readonly type: 'journaled'; readonly token: number; readonly attempt: Attempt }
   | { readonly type: 'commitUnknown'; readonly token: number }
+  /** The store was read again and has nothing of it, and never will. */
+  | { readonly type: 'notCommitted' }
   | {
       readonly type: 'withdraw'
       readonly claim: string
-      /** `failed`: the transaction ends. `again`: it is queued again. */
+      /**
+       * `failed`: the transaction ends. `again`: it is queued again; ignored for a replacement, whose place is at
+       * the nonce of what it replaces.
+       */
       readonly why: 'failed' | 'again'
     }
   | { readonly type: 'seeded' }
@@ -45,6 +60,7 @@ export type SlotEvent =
       readonly signer: boolean
       readonly token: number
     }
+  /** Applied before the bytes are written, in whatever state: it is what row 14 goes by. */
   | { readonly type: 'sent'; readonly hash: Hash }
   | { readonly type: 'outcome'; readonly hash: Hash; readonly outcome: OutcomeKind; readonly epoch: number }
   | { readonly type: 'cancel'; readonly token: number }
@@ -53,17 +69,24 @@ export type SlotEvent =
   | { readonly type: 'preconfirmed'; readonly hash: Hash; readonly blockNumber: number }
   | { readonly type: 'notPreconfirmed'; readonly blockNumber: number }
   | { readonly type: 'sealed'; readonly hash: Hash; readonly block: BlockRef }
-  /** The pair of blocks of P4 says: used in `block`, by nothing of ours. */
+  /**
+   * The pair of blocks of P4 says: used in `block`, by nothing of ours. Ignored while a commit is under way at a
+   * reserved nonce, so it is looked for again for as long as the count has passed the nonce.
+   */
   | { readonly type: 'evidence'; readonly block: BlockRef; readonly hash: Hash | undefined }
+  /** The count at a block `lossDepth` deep is above the nonce, and what used it cannot be read any more. */
   | { readonly type: 'passed' }
+  /** The operator's word, on the claim named and on no other. */
   | { readonly type: 'resolve'; readonly claim: string; readonly fate: 'executed' | 'notExecuted' }
+  /** The block left the chain. Told before what took its place. */
   | { readonly type: 'left'; readonly block: BlockRef; readonly token: number }
+  /** The block that used the nonce is `lossDepth` deep on the chain that is walked. */
   | { readonly type: 'lossDepth' }
   | { readonly type: 'horizon' }
 
 /** What a transition asks the shell to do, in this order. */
 export type SlotAction =
-  /** Sign the claim's first attempt at this nonce. */
+  /** Sign the claim's first attempt at this nonce. May be asked again under the same token, like `noop`. */
   | { readonly do: 'sign'; readonly claim: string; readonly token: number }
   /** Sign a self-transfer of 0 that uses up the nonce, outbidding every attempt of the slot. */
   | { readonly do: 'noop'; readonly token: number }

@@ -27,7 +27,7 @@ export function feeCap(fees: Fees): bigint {
 export function effectiveTip(fees: Fees, baseFeePerGas: bigint): bigint {
   const room = feeCap(fees) - baseFeePerGas
   if (isLegacy(fees)) return room
-  return room < fees.maxPriorityFeePerGas ? room : fees.maxPriorityFeePerGas
+  return atMost(room, fees.maxPriorityFeePerGas)
 }
 
 /** `old` raised by the rule, rounded up, and always by at least one wei: a tip of zero must rise too. */

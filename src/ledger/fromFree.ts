@@ -1,6 +1,6 @@
 import type { SlotEvent } from './event.js'
+import { ignored, type Transition } from './result.js'
 import type { Hole, Live, Outside, Slot } from './slot.js'
-import { ignored, type Transition } from './transition.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
 /** Rows that leave `hole` (and new nonces) and `outside`: nothing of ours is wanted there yet. */
@@ -22,7 +22,7 @@ function fromHole(slot: Hole, event: SlotEvent): Transition {
   switch (event.type) {
     case 'reserve': {
       const { claim, token } = event
-      const reserved: Slot = { state: 'reserved', nonce, attempts, claim, token }
+      const reserved: Slot = { state: 'reserved', nonce, attempts, claim, token, committing: 0 }
       return { row: 1, slot: reserved, actions: [{ do: 'sign', claim, token }] }
     }
     case 'gapTimer':
@@ -50,16 +50,18 @@ function fromOutside(slot: Outside, event: SlotEvent): Transition {
     case 'released':
       return { row: 10, slot: { state: 'hole', nonce, attempts }, actions: [] }
     case 'ttl':
-      if (slot.origin !== 'handedOut') return ignored(slot, event)
-      if (!event.signer) return { row: 11, slot, actions: [{ do: 'tell', event: 'gap' }] }
-      return { row: 11, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
+      return slot.origin === 'handedOut' ? fill(11, slot, event) : ignored(slot, event)
     case 'stuck':
-      if (slot.origin !== 'seeded' || !event.head) return ignored(slot, event)
-      if (!event.signer) return { row: 12, slot, actions: [{ do: 'tell', event: 'gap' }] }
-      return { row: 12, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
+      return slot.origin === 'seeded' && event.head ? fill(12, slot, event) : ignored(slot, event)
     default:
       return ignored(slot, event)
   }
+}
+
+/** Nobody is known to use the nonce any more: a no-op does, or a lane without a signer says that there is a gap. */
+function fill(row: number, slot: Outside, event: { signer: boolean; token: number }): Transition {
+  if (!event.signer) return { row, slot, actions: [{ do: 'tell', event: 'gap' }] }
+  return { row, slot: voided(slot, event.token), actions: [{ do: 'noop', token: event.token }] }
 }
 
 /** A nonce that we now use up ourselves. What others may have sent there can still land: no claim, so no harm. */
@@ -81,5 +83,6 @@ export function live(nonce: number, token: number): Live {
     refusals: 0,
     underbids: 0,
     nudged: false,
+    committing: 0,
   }
 }

@@ -1,30 +1,30 @@
 import type { SlotAction, SlotEvent } from './event.js'
+import { fromOutcome, withAttempt } from './fromOutcome.js'
 import { gaveUp } from './fromReserved.js'
-import { type Attempt, type Live, newestAttempt } from './slot.js'
-import { ignored, type Transition } from './transition.js'
+import { speedUp, stuck } from './fromStuck.js'
+import { ignored, noted, type Transition } from './result.js'
+import { type Attempt, type Live, wantedClaim } from './slot.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
-
-type Outcome = Extract<SlotEvent, { type: 'outcome' }>
-type Stuck = Extract<SlotEvent, { type: 'stuck' }>
-
-/** Refusals at the head after which the nonce is voided (row 20). */
-const REFUSALS_MAX = 3
-/** Replacements of our own that may be called underpriced before we take the pool's word for a displacement. */
-const UNDERBIDS_MAX = 3
 
 /** Rows that start from `live`: bytes are journaled, so the nonce stays bound until the chain speaks (P2). */
 export function fromLive(slot: Live, event: SlotEvent): Transition {
   switch (event.type) {
+    case 'committing':
+      return committing(slot, event)
     case 'journaled':
-      return attempted(slot, event.attempt)
+      return attempted({ ...slot, committing: Math.max(0, slot.committing - 1) }, event.attempt)
     case 'commitUnknown':
       return { row: 5, slot, actions: [{ do: 'readAgain' }] }
+    case 'notCommitted':
+      return noted({ ...slot, committing: Math.max(0, slot.committing - 1) })
     case 'withdraw':
-      return withdraw(slot, event.claim, event.why, event)
+      return withdraw(slot, event)
+    case 'outsideCommitted':
+      return outsideCommitted(slot, event.attempt)
     case 'sent':
-      return { row: 0, slot: mark(slot, event.hash, (a) => ({ ...a, sends: a.sends + 1 })), actions: [] }
+      return noted(withAttempt(slot, event.hash, (a) => ({ ...a, sends: a.sends + 1 })))
     case 'outcome':
-      return outcome(slot, event)
+      return fromOutcome(slot, event)
     case 'stuck':
       return stuck(slot, event)
     case 'speedUp':
@@ -37,7 +37,11 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
       return preconfirmed(slot, event)
     case 'notPreconfirmed':
       if (slot.preconfirmedIn !== event.blockNumber) return ignored(slot, event)
-      return { row: 23, slot: { ...slot, preconfirmedIn: undefined }, actions: [{ do: 'tell', event: 'reorged' }] }
+      return {
+        row: 23,
+        slot: { ...slot, preconfirmedIn: undefined },
+        actions: [{ do: 'tell', event: 'reorged' }],
+      }
     case 'sealed':
       return usedBy(24, slot, event)
     case 'evidence':
@@ -49,121 +53,47 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
   }
 }
 
+/** Only what is wanted now is journaled: after a cancel, say, a bump of the claim that is just signed is dropped. */
+function committing(slot: Live, event: Extract<SlotEvent, { type: 'committing' }>): Transition {
+  if (event.token !== slot.token || event.claim !== wantedClaim(slot)) return ignored(slot, event)
+  return { row: 4, slot: { ...slot, committing: slot.committing + 1 }, actions: [] }
+}
+
 /**
  * The bytes that an action asked for are journaled. They count as sent whatever has happened meanwhile (P2); they
  * are broadcast only where they are still what the slot wants.
  */
 function attempted(slot: Live, attempt: Attempt): Transition {
-  const wanted = slot.end === undefined ? attempt.claim !== undefined : attempt.claim === undefined
-  const known = slot.attempts.some((other) => other.hash === attempt.hash)
-  if (known) return { row: 0, slot, actions: [] }
+  if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
   // What is wanted stays the newest, which is the one that resending and bumping go by.
-  const attempts = wanted ? [...slot.attempts, attempt] : [attempt, ...slot.attempts]
-  const next: Live = { ...slot, attempts, nudged: wanted ? false : slot.nudged }
-  return { row: 4, slot: next, actions: wanted ? [{ do: 'broadcast', hash: attempt.hash }] : [] }
+  if (attempt.claim !== wantedClaim(slot)) {
+    return { row: 4, slot: { ...slot, attempts: [attempt, ...slot.attempts] }, actions: [] }
+  }
+  const next: Live = { ...slot, attempts: [...slot.attempts, attempt], nudged: false }
+  return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
 }
 
-/** Row 6 for a replacement: T' was bound here, but nothing of it was ever journaled. */
-function withdraw(slot: Live, claim: string, why: 'failed' | 'again', event: SlotEvent): Transition {
-  const journaled = slot.attempts.some((attempt) => attempt.claim === claim)
-  if (!slot.claims.includes(claim) || journaled) return ignored(slot, event)
+/**
+ * Row 6 for a replacement of which nothing was journaled: what it replaced is wanted again. It cannot be queued
+ * again, since at another nonce it could land beside what it replaces.
+ */
+function withdraw(slot: Live, event: Extract<SlotEvent, { type: 'withdraw' }>): Transition {
+  const { claim, why } = event
+  const replacement = slot.claims.indexOf(claim) > 0
+  const journaled = slot.committing > 0 || slot.attempts.some((attempt) => attempt.claim === claim)
+  if (!replacement || journaled || why === 'again' || slot.end !== undefined) return ignored(slot, event)
   const claims = slot.claims.filter((other) => other !== claim)
   return { row: 6, slot: { ...slot, claims }, actions: [gaveUp(claim, why)] }
 }
 
-function outcome(slot: Live, event: Outcome): Transition {
-  const { hash } = event
-  const attempt = slot.attempts.find((known) => known.hash === hash)
-  if (attempt === undefined) return ignored(slot, event)
-  const newest = newestAttempt(slot)?.hash === hash
-  switch (event.outcome) {
-    case 'accepted': {
-      const next = mark(slot, hash, (a) => ({ ...a, accepted: true }))
-      return { row: 13, slot: newest ? { ...next, displaced: false, underbids: 0 } : next, actions: [] }
-    }
-    case 'unknown':
-      return { row: 13, slot, actions: newest ? [{ do: 'resend', hash }] : [] }
-    case 'intrinsic':
-      return intrinsic(slot, attempt, event)
-    case 'counted':
-      return { row: 15, slot: newest ? { ...slot, refusals: slot.refusals + 1 } : slot, actions: backOff(newest, hash) }
-    case 'feeTooLow':
-      return { row: 16, slot, actions: newest ? [bump(slot)] : [] }
-    case 'underpriced':
-      return newest ? underpriced(slot, hash) : { row: 17, slot, actions: [] }
-    case 'nonceTooLow':
-      return { row: 18, slot, actions: [{ do: 'look' }, ...backOff(newest, hash)] }
-    case 'refused':
-      return { row: 18, slot, actions: backOff(newest, hash) }
-    default: {
-      const impossible: never = event.outcome
-      throw new Error(`unknown outcome ${String(impossible)}`)
-    }
-  }
-}
-
-/**
- * Rows 14 and 15. Only bytes that no other process, no earlier life and no second send can have put anywhere are
- * known to be nowhere: then the nonce is free again, and the transaction ends.
- */
-function intrinsic(slot: Live, attempt: Attempt, event: Outcome): Transition {
-  const only = slot.attempts.length === 1 && slot.end === undefined && slot.claims.length === 1
-  const mine = attempt.epoch === event.epoch && attempt.sends <= 1 && !attempt.accepted
-  const claim = slot.claims[0]
-  if (!only || !mine || claim === undefined) {
-    return { row: 15, slot: { ...slot, refusals: slot.refusals + 1 }, actions: backOff(true, event.hash) }
-  }
-  return {
-    row: 14,
-    slot: { state: 'hole', nonce: slot.nonce, attempts: slot.attempts },
-    actions: [{ do: 'end', claim, as: 'rejected' }],
-  }
-}
-
-/** Row 17. Where the pool may hold an attempt of ours the next bump is larger; else somebody else's sits there. */
-function underpriced(slot: Live, hash: Attempt['hash']): Transition {
-  const ours = slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
-  if (ours) return { row: 17, slot: { ...slot, underbids: slot.underbids + 1, nudged: true }, actions: [] }
-  const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'tell', event: 'displaced' }]
-  return { row: 17, slot: { ...slot, displaced: true }, actions: [...actions, ...backOff(true, hash)] }
-}
-
-function stuck(slot: Live, event: Stuck): Transition {
-  const newest = newestAttempt(slot)
-  if (slot.displaced) return { row: 17, slot, actions: again(newest, { do: 'tell', event: 'stuck' }) }
-  if (slot.end !== undefined && newest?.claim !== undefined) return askNoop(19, slot, event.token)
-  if (newest === undefined) return slot.end === undefined ? ignored(slot, event) : askNoop(19, slot, event.token)
-  if (hopeless(slot, event)) return giveUp(slot, event)
-  const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
-  if (mayBump && (slot.nudged || !event.priced)) return { row: 19, slot, actions: [bump(slot)] }
-  return { row: 19, slot: { ...slot, nudged: true }, actions: again(newest) }
-}
-
-/**
- * At its ceiling and resent in vain, or refused three times for what no retry mends. Voided only where the no-op
- * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing.
- */
-function hopeless(slot: Live, event: Stuck): boolean {
-  if (slot.end !== undefined || !event.head || !event.signer) return false
-  const spent = event.atCeiling && slot.nudged && event.fillable
-  return spent || slot.refusals >= REFUSALS_MAX
-}
-
-/** Row 20. The claim ends only when the no-op has landed: until then it may still be what lands. */
-function giveUp(slot: Live, event: Stuck): Transition {
-  const { token } = event
-  const tell: SlotAction[] = event.atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
-  return { row: 20, slot: { ...slot, end: 'void', token }, actions: [...tell, { do: 'noop', token }] }
-}
-
-function askNoop(row: number, slot: Live, token: number): Transition {
-  return { row, slot: { ...slot, token }, actions: [{ do: 'noop', token }] }
-}
-
-/** The caller wants it in sooner: rows 19 and 17 without the wait. */
-function speedUp(slot: Live): Transition {
-  const row = slot.displaced ? 17 : 19
-  return { row, slot: { ...slot, displaced: false }, actions: [bump(slot)] }
+/** Row 9, late: the nonce was voided meanwhile, or the outside code sent another version of its bytes. */
+function outsideCommitted(slot: Live, attempt: Attempt): Transition {
+  if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
+  const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
+  const next: Live = { ...slot, claims }
+  const newest = slot.end === undefined && attempt.claim === wantedClaim(next)
+  const attempts = newest ? [...slot.attempts, attempt] : [attempt, ...slot.attempts]
+  return { row: 9, slot: { ...next, attempts }, actions: [] }
 }
 
 function cancel(slot: Live, event: Extract<SlotEvent, { type: 'cancel' }>): Transition {
@@ -174,7 +104,7 @@ function cancel(slot: Live, event: Extract<SlotEvent, { type: 'cancel' }>): Tran
 }
 
 function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Transition {
-  if (slot.end !== undefined) return ignored(slot, event)
+  if (slot.end !== undefined || slot.claims.includes(event.claim)) return ignored(slot, event)
   const { claim, token } = event
   return {
     row: 22,
@@ -188,16 +118,4 @@ function preconfirmed(slot: Live, event: Extract<SlotEvent, { type: 'preconfirme
   if (!known || slot.preconfirmedIn === event.blockNumber) return ignored(slot, event)
   const tell: SlotAction[] = slot.preconfirmedIn === undefined ? [{ do: 'tell', event: 'preconfirmed' }] : []
   return { row: 23, slot: { ...slot, preconfirmedIn: event.blockNumber, displaced: false }, actions: tell }
-}
-
-const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })
-
-const backOff = (newest: boolean, hash: Attempt['hash']): SlotAction[] => (newest ? [{ do: 'backOff', hash }] : [])
-
-function again(newest: Attempt | undefined, ...before: SlotAction[]): SlotAction[] {
-  return newest === undefined ? before : [...before, { do: 'resend', hash: newest.hash }]
-}
-
-function mark(slot: Live, hash: Attempt['hash'], change: (attempt: Attempt) => Attempt): Live {
-  return { ...slot, attempts: slot.attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt)) }
 }

@@ -37,42 +37,56 @@ type Common = {
   readonly attempts: readonly Attempt[]
 }
 
+type Committing = {
+  /**
+   * Commits of bytes under way for this nonce: each may become an attempt yet, so nothing is concluded from there
+   * being none. Not to be read from a store: a later epoch reads after every commit of an earlier one (P7).
+   */
+  readonly committing: number
+}
+
 /** Bound to nothing. One with attempts was freed by an intrinsic rejection. */
 export type Hole = Common & { readonly state: 'hole' }
 
 /** Bound to a transaction, with nothing journaled for it yet. The token makes late bytes recognisable. */
-export type Reserved = Common & { readonly state: 'reserved'; readonly claim: string; readonly token: number }
+export type Reserved = Common &
+  Committing & { readonly state: 'reserved'; readonly claim: string; readonly token: number }
 
 /** A nonce that others may have used: handed to outside code, or counted by `pending` before we began. */
 export type Outside = Common & { readonly state: 'outside'; readonly origin: 'handedOut' | 'seeded' }
 
-export type Live = Common & {
-  readonly state: 'live'
-  /** The transactions bound here, the newest last: one, plus those that it replaced on request (P1). */
-  readonly claims: readonly string[]
-  readonly end: End | undefined
-  /** Changes whenever what should be signed here changes: bytes signed under an older token are thrown away. */
-  readonly token: number
-  readonly preconfirmedIn: number | undefined
-  /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
-  readonly displaced: boolean
-  /** Refusals that no retry can mend (row 15). Three of them at the head void the slot. */
-  readonly refusals: number
-  /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
-  readonly underbids: number
-  /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
-  readonly nudged: boolean
-}
+export type Live = Common &
+  Committing & {
+    readonly state: 'live'
+    /** The transactions bound here, the newest last: one, plus those that it replaced on request (P1). */
+    readonly claims: readonly string[]
+    readonly end: End | undefined
+    /**
+     * Changes whenever what should be signed here changes: bytes signed under an older token are thrown away. Never
+     * given twice within a process; a later process begins above those it reads.
+     */
+    readonly token: number
+    readonly preconfirmedIn: number | undefined
+    /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
+    readonly displaced: boolean
+    /** Refusals that no retry can mend (row 15). Three of them at the head void the slot. */
+    readonly refusals: number
+    /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
+    readonly underbids: number
+    /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
+    readonly nudged: boolean
+  }
 
-export type Used = Common & {
-  readonly state: 'used'
-  readonly claims: readonly string[]
-  readonly end: End | undefined
-  readonly by: UsedBy
-  /** The sealed block that used it; undefined while unproven, or on the operator's word. */
-  readonly at: BlockRef | undefined
-  readonly settled: boolean
-}
+export type Used = Common &
+  Committing & {
+    readonly state: 'used'
+    readonly claims: readonly string[]
+    readonly end: End | undefined
+    readonly by: UsedBy
+    /** The sealed block that used it; undefined while unproven, or on the operator's word. */
+    readonly at: BlockRef | undefined
+    readonly settled: boolean
+  }
 
 /** Beyond every reorg: nothing is kept but the nonce. */
 export type Final = Common & { readonly state: 'final' }
@@ -92,6 +106,11 @@ export function lastClaim(slot: Slot): string | undefined {
   if (slot.state === 'reserved') return slot.claim
   if (slot.state === 'live' || slot.state === 'used') return slot.claims[slot.claims.length - 1]
   return undefined
+}
+
+/** Whose bytes belong here now: the claim's, or undefined for a no-op's (and for a nonce without a claim). */
+export function wantedClaim(slot: Live): string | undefined {
+  return slot.end === undefined ? lastClaim(slot) : undefined
 }
 
 /** A nonce is bound when something may still be sent, or was sent, under it. */

@@ -1,19 +1,12 @@
-import type { SlotAction, SlotEvent } from './event.js'
+import type { SlotEvent } from './event.js'
 import { fromFree } from './fromFree.js'
 import { fromLive } from './fromLive.js'
 import { fromReserved } from './fromReserved.js'
 import { fromUsed } from './fromUsed.js'
+import { ignored, type Transition } from './result.js'
 import type { Slot } from './slot.js'
 
-/**
- * What became of a slot. `row` is the row of the table that was taken; 0 where the event says nothing new (a
- * duplicate, a late or a contradictory observation): the slot is then the very same object, and nothing is to do.
- */
-export type Transition = {
-  readonly row: number
-  readonly slot: Slot
-  readonly actions: readonly SlotAction[]
-}
+export type { Transition } from './result.js'
 
 /**
  * The machine of one nonce: no I/O, no clock, no randomness. `slot` is undefined for a nonce that has none yet.
@@ -40,12 +33,4 @@ export function transition(nonce: number, slot: Slot | undefined, event: SlotEve
       throw new Error(`unknown slot state ${JSON.stringify(impossible)}`)
     }
   }
-}
-
-const COMMANDS: ReadonlySet<SlotEvent['type']> = new Set(['reserve', 'handOut', 'replace'])
-
-/** An observation that says nothing new. A command that cannot be carried out is a bug of ours. */
-export function ignored(slot: Slot, event: SlotEvent): Transition {
-  if (COMMANDS.has(event.type)) throw new Error(`ledger: ${event.type} on a ${slot.state} nonce ${slot.nonce}`)
-  return { row: 0, slot, actions: [] }
 }

@@ -1,9 +1,10 @@
 import type { SlotAction, SlotEvent } from './event.js'
-import type { Hole, Live, Outside, Slot, Used, UsedBy } from './slot.js'
-import type { Transition } from './transition.js'
+import type { Transition } from './result.js'
+import type { Hole, Live, Outside, Reserved, Slot, Used, UsedBy } from './slot.js'
 
 type Sealed = Extract<SlotEvent, { type: 'sealed' }>
 type Evidence = Extract<SlotEvent, { type: 'evidence' }>
+type Unused = Hole | Outside | Reserved | Live
 
 /** Row 24: an own attempt stands in a sealed block. */
 export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
@@ -36,12 +37,24 @@ export function whose(slot: Slot, hash: Used['attempts'][number]['hash']): UsedB
   if (attempt === undefined) return { kind: 'other', hash }
   if (attempt.claim === undefined) return { kind: 'noop', hash }
   const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
-  return claims.includes(attempt.claim) ? { kind: 'claim', claim: attempt.claim, hash } : { kind: 'other', hash }
+  return claims.includes(attempt.claim)
+    ? { kind: 'claim', claim: attempt.claim, hash }
+    : { kind: 'other', hash }
 }
 
-function used(slot: Hole | Outside | Live, by: UsedBy, at: Used['at']): Used {
+/** The claim of a reserved nonce is not carried over: nothing of it was journaled, so it goes to another nonce. */
+export function used(slot: Unused, by: UsedBy, at: Used['at']): Used {
   const { nonce, attempts } = slot
-  const claims = slot.state === 'live' ? slot.claims : []
-  const end = slot.state === 'live' ? slot.end : undefined
-  return { state: 'used', nonce, attempts, claims, end, by, at, settled: false }
+  const live = slot.state === 'live' ? slot : undefined
+  return {
+    state: 'used',
+    nonce,
+    attempts,
+    claims: live?.claims ?? [],
+    end: live?.end,
+    by,
+    at,
+    settled: false,
+    committing: live?.committing ?? 0,
+  }
 }

@@ -5,7 +5,7 @@
  */
 export type Window = {
   readonly size: number
-  /** What was handed out up to `cursor` is covered up to `coveredTo`. */
+  /** Called whenever `coveredTo` has moved: what was handed out up to `cursor` is covered up to `coveredTo`. */
   progress(coveredTo: number, cursor: number): void
   /** A transaction was dropped, or the pool was full. Halves at most once for what is uncovered now. */
   loss(coveredTo: number, cursor: number): void
@@ -14,25 +14,40 @@ export type Window = {
 }
 
 export function createWindow(options: { start: number; max: number }): Window {
-  let size = options.start
+  let size = Math.min(options.start, options.max)
   let limit: number | undefined
-  // Where the present window ends: covered up to here without a loss, it doubles; after a loss it starts anew.
-  let mark = 0
+  // Where coverage stood when it was last told; what was handed out since then was in flight beyond it.
+  let covered: number | undefined
+  // End of a window that was full. Once all of it is covered, the node has shown that it takes so many.
+  let fullTo: number | undefined
+  // End of what was in flight at the last loss: it tells of one loss only, and of no success.
+  let lossTo = Number.NEGATIVE_INFINITY
+
+  const effective = (): number => Math.max(1, Math.min(size, limit ?? size))
+
+  /** Only a window that was full says anything: a lane that sends now and then has shown nothing. */
+  function noticeFull(cursor: number): void {
+    if (covered === undefined || fullTo !== undefined || covered < lossTo) return
+    if (cursor - covered >= effective()) fullTo = cursor
+  }
 
   return {
     get size() {
-      return Math.max(1, Math.min(size, limit ?? size))
+      return effective()
     },
     progress(coveredTo, cursor) {
-      if (coveredTo < mark || coveredTo === 0) return
-      // Only a window that was used says anything about what the node takes.
-      if (mark > 0 && cursor - mark >= 0) size = Math.min(options.max, size * 2)
-      mark = Math.max(coveredTo + 1, cursor)
+      noticeFull(cursor)
+      covered = coveredTo
+      if (fullTo === undefined || coveredTo < fullTo) return
+      fullTo = undefined
+      // Behind a limit from outside a full window proves that limit, not ours.
+      if (effective() === size) size = Math.min(options.max, size * 2)
     },
     loss(coveredTo, cursor) {
-      if (coveredTo >= mark - size && mark > cursor) return
-      size = Math.max(1, Math.floor(size / 2))
-      mark = cursor + 1
+      if (coveredTo < lossTo) return
+      size = Math.max(1, Math.floor(effective() / 2))
+      lossTo = cursor
+      fullTo = undefined
     },
     cap(next) {
       limit = next

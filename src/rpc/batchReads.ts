@@ -22,6 +22,7 @@ export async function batchReads(
   calls: readonly RpcCall[],
   { profile, ...options }: BatchReadsOptions = {},
 ): Promise<readonly RpcReply[]> {
+  if (calls.length === 0) return []
   const { usable, sizeMax } = profile?.current().batch ?? {}
   const size = usable === false ? 1 : (sizeMax ?? calls.length)
   if (calls.length > size) return inParts(port, calls, Math.max(1, size), { profile, ...options })

@@ -1,4 +1,4 @@
-import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import type { RpcFailure } from './port.js'
 
 /** What a failed read carries beside its code: safe to print and to branch on. */
@@ -80,6 +80,23 @@ export function chainMismatch(name: string, what: string, expected: string, got:
     code: 'CHAIN_MISMATCH',
     fate: 'notExecuted',
   })
+}
+
+/** Nothing came of what was waited for, in time. It may still come: `fate` is `inFlight`. */
+export function waitTimeout(what: string, timeoutMs: number, cause?: unknown): TxlaneError {
+  return new TxlaneError(`Waited ${timeoutMs} ms for ${what}.`, {
+    code: 'WAIT_TIMEOUT',
+    fate: 'inFlight',
+    cause,
+  })
+}
+
+/** The caller's signal ended a read (`notExecuted`) or a wait (`inFlight`: what was waited for may still come). */
+export function aborted(what: string, fate: Fate, signal: AbortSignal): TxlaneError {
+  const reason: unknown = signal.reason
+  // By its words: a DOMException, which is the usual reason, cannot be copied as a cause.
+  const details = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)
+  return new TxlaneError(`Gave up ${what}: the signal was aborted.`, { code: 'ABORTED', fate, details })
 }
 
 const KIND_TEXT: Readonly<Record<RpcFailure['kind'], string>> = {

@@ -1,11 +1,12 @@
-import { MESSAGES, type MessageGroup, NONCE_HINTS, REVERT_WORDS } from './messages.js'
+import { MESSAGES, type MessageGroup } from './messages.js'
+import { NONCE_HINTS, RATE_LIMIT_WORDS, REVERT_WORDS, WRAPPER_WORDS } from './messageWords.js'
 
 // Longer than every message of a node; what is behind it (calldata, traces) says nothing.
 const TEXT_CHARS_MAX = 4_096
 
-/** A message as it is compared: lower case, white space collapsed, cut to a length that is cheap to search. */
+/** A message as it is compared: lower case, cut to a length that is cheap to search. */
 export function normalise(text: string): string {
-  return text.slice(0, TEXT_CHARS_MAX).toLowerCase().replace(/\s+/g, ' ').trim()
+  return text.slice(0, TEXT_CHARS_MAX).toLowerCase()
 }
 
 /** True where a text tells of a contract's revert: whatever else it quotes is the contract's word, not the pool's. */
@@ -13,46 +14,26 @@ export function tellsOfRevert(normalised: string): boolean {
   return REVERT_WORDS.some((words) => normalised.includes(words))
 }
 
+/** True where a text speaks of a rate limit. Says nothing alone: see the codes that must stand beside it. */
+export function tellsOfRateLimit(normalised: string): boolean {
+  return RATE_LIMIT_WORDS.some((words) => normalised.includes(words))
+}
+
 /**
- * The group of the first row whose words stand at the start of a clause of the text. Words in the middle of a
- * sentence do not count, so that a message that mentions a nonce in passing stays unknown.
+ * The first group of the table with a row whose words stand at the start of a clause of the text, after nothing
+ * but what wrappers put there. Words in the middle of a sentence do not count, so that a message that mentions a
+ * nonce in passing stays unknown; nor do words after the name of a contract ("Vault: nonce too low").
+ * A text that tells of a revert is not for this table: ask `tellsOfRevert` first.
  */
 export function matchMessage(normalised: string): MessageGroup | undefined {
-  if (normalised === '' || tellsOfRevert(normalised)) return undefined
-  const starts = clauseStarts(normalised)
-  return MESSAGES.find((group) =>
-    group.rows.some(([says]) => starts.some((at) => stands(normalised, at, says))),
-  )
-}
-
-// What a wrapper puts between its own words and those that it hands on: "err: ", "[rpc] ", "(code 1) ",
-// "error - ", gRPC's "desc = ", and op-geth's "error message: '".
-const SEPARATOR = /: '?|\] |\) | - |; | = /g
-// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low".
-const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s+)?/
-
-function clauseStarts(text: string): number[] {
-  const starts = [LEADING.exec(text)?.[0].length ?? 0]
-  for (const match of text.matchAll(SEPARATOR)) starts.push(match.index + match[0].length)
-  return starts
-}
-
-// After the words: the end, punctuation, a number or address, or whom it is about. "already known issue" is none.
-const TAIL =
-  /^(?:$|[^a-z0-9_ -]|-[^a-z]| [^a-z]| (?:for|from|of|by|at) (?:the )?(?:account|address|sender|tx|transaction|nonce|chain|0x))/
-
-// Matches `says` at a place of the text. A "…" in it stands for anything, at its end for any tail.
-function stands(text: string, at: number, says: string): boolean {
-  const [first = '', ...rest] = says.split('…')
-  if (!text.startsWith(first, at)) return false
-  let end = at + first.length
-  for (const part of rest) {
-    if (part === '') return true
-    const found = text.indexOf(part, end)
-    if (found === -1) return false
-    end = found + part.length
-  }
-  return TAIL.test(text.slice(end, end + 40))
+  const lines = normalised.split(/[\r\n]+/, LINES_MAX)
+  const clauses = lines.flatMap((line) => clausesOf(line.replace(/\s+/g, ' ').trim()))
+  return MESSAGES.find((group) => {
+    // A wrong "intrinsic" would free a nonce that may be live: what stands before must be known to be a wrapper's.
+    const readable =
+      group.outcome === 'intrinsic' ? clauses.filter(({ wrapped }) => wrapped === 'known') : clauses
+    return group.rows.some(([says]) => readable.some(({ text }) => stands(text, says)))
+  })
 }
 
 /** The next nonce that a message about a nonce tells, where it tells one. */
@@ -64,4 +45,72 @@ export function nonceHint(normalised: string): number | undefined {
     if (Number.isSafeInteger(nonce)) return nonce
   }
   return undefined
+}
+
+// A text from the start of a clause to the end of its line, and what stands before it: only clauses that are known
+// to be a wrapper's, or also sentences that nobody knows.
+type Clause = { readonly text: string; readonly wrapped: 'known' | 'maybe' }
+
+const LINES_MAX = 32
+const CLAUSES_MAX = 16
+
+// What a wrapper puts between its own words and those that it hands on: "err: ", "[rpc] ", "(code 1) ",
+// "error - ", gRPC's "desc = ", op-geth's "error message: '", and Nethermind's "transaction invalid, ".
+const SEPARATOR = /: '?|(?<=^|: )(?:transaction )?invalid, |\] |\) | - |; | = /g
+// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low".
+const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s+)?/
+
+function clausesOf(line: string): Clause[] {
+  const first = LEADING.exec(line)?.[0].length ?? 0
+  const clauses: Clause[] = [{ text: line.slice(first), wrapped: 'known' }]
+  let wrapped: Clause['wrapped'] = 'known'
+  let from = first
+  for (const match of line.matchAll(SEPARATOR)) {
+    const end = match.index + match[0].length
+    if (end <= from || clauses.length >= CLAUSES_MAX) continue
+    const before = wrapperOf(line.slice(from, end))
+    if (before === 'no') break
+    if (before === 'maybe') wrapped = 'maybe'
+    clauses.push({ text: line.slice(end), wrapped })
+    from = end
+  }
+  return clauses
+}
+
+// What stands before a separator: a wrapper's for certain, perhaps (a sentence of unknown words), or surely not (one
+// unknown word and a colon, which is how Solidity code signs its messages).
+function wrapperOf(clause: string): 'known' | 'maybe' | 'no' {
+  const words = clause.split(/[^a-z0-9_-]+/).filter((word) => /[a-z]/.test(word) && !IDENTIFIER.test(word))
+  const executes = words.some((word) => EXECUTION.test(word))
+  if (!executes && (words.length === 0 || words.some(isWrapperWord))) return 'known'
+  return /^[^\s:]+: $/.test(clause) ? 'no' : 'maybe'
+}
+
+function isWrapperWord(word: string): boolean {
+  return WRAPPER_WORDS.has(word) || word.split('-').some((part) => WRAPPER_WORDS.has(part))
+}
+
+// Hashes, addresses and request ids say nothing of who speaks.
+const IDENTIFIER = /^(?:0x)?(?=.*\d)[0-9a-f-]+$/
+
+// What follows may be a contract's word, handed on by a node that tried the transaction out.
+const EXECUTION = /^(?:contract|execut|simulat|estimat|evm|userop)/
+
+// After the words: the end, punctuation, a number or address, or whom it is about. "already known issue" is none.
+const TAIL =
+  /^(?:$|[^a-z0-9_ -]|-[^a-z]| [^a-z]| (?:for|from|of|by|at) (?:the )?(?:account|address|sender|tx|transaction|nonce|chain|0x))/
+const TAIL_CHARS = 40
+
+// True where the clause starts with `says`. A "…" in it stands for anything, at its end for any tail.
+function stands(clause: string, says: string): boolean {
+  const [first = '', ...rest] = says.split('…')
+  if (!clause.startsWith(first)) return false
+  let end = first.length
+  for (const part of rest) {
+    if (part === '') return true
+    const found = clause.indexOf(part, end)
+    if (found === -1) return false
+    end = found + part.length
+  }
+  return TAIL.test(clause.slice(end, end + TAIL_CHARS))
 }

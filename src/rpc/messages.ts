@@ -17,11 +17,15 @@ const GETH = 'ethereum/go-ethereum core/error.go'
 const GETH_POOL = 'ethereum/go-ethereum core/txpool/errors.go'
 const GETH_CHECKS = 'ethereum/go-ethereum core/txpool/validation.go'
 const GETH_OLD = 'wevm/viem src/errors/node.ts (words of older geth)'
-const FACTS = 'paradigmxyz/reth and ethereum/go-ethereum, as collected for this library, not read again'
+// Read in a fork, which takes the words of newer geth over: the repository copy of geth read was older.
+const GETH_FORK =
+  'evmcore/error.go of the Fantom and Sonic line (a fork of ethereum/go-ethereum core/error.go)'
+const GETH_RPC = 'ethereum/go-ethereum internal/ethapi/api.go, read in forks of it'
+const GETH_LEGACY = 'ethereum/go-ethereum core/txpool/legacypool/legacypool.go, read in forks of it'
 const CORETH = 'ava-labs/coreth core/txpool/txpool.go'
 const RETH = 'paradigmxyz/reth crates/rpc/rpc-eth-types/src/error/mod.rs'
 const RETH_POOL = 'paradigmxyz/reth crates/transaction-pool/src/error.rs'
-const NETHERMIND = 'NethermindEth/nethermind src/Nethermind/Nethermind.TxPool/TxPoolErrorMessages.cs'
+const NETHERMIND = 'NethermindEth/nethermind, the class Nethermind.TxPool.TxPoolErrorMessages'
 const NETHERMIND_TX = 'NethermindEth/nethermind src/Nethermind/Nethermind.Core/Messages/TxErrorMessages.cs'
 const NETHERMIND_OLD = 'NethermindEth/nethermind src/Nethermind/Nethermind.TxPool/AcceptTxResult.cs (to 2025)'
 const BESU =
@@ -32,7 +36,7 @@ const ZKSYNC = 'matter-labs/zksync-era core/node/api_server/src/tx_sender/result
 const ZKSYNC_TX = 'matter-labs/zksync-era core/lib/types/src/l2/error.rs'
 const ANVIL = 'foundry-rs/foundry crates/anvil/src/eth/error.rs'
 const EDR = 'NomicFoundation/edr crates/edr_provider/src/error.rs'
-const EDR_POOL = 'NomicFoundation/edr crates/edr_mem_pool/src/lib.rs'
+const EDR_POOL = 'NomicFoundation/edr, the enum MemPoolAddTransactionError'
 const PARITY = 'openethereum/openethereum rpc/src/v1/helpers/errors.rs'
 const ZKEVM = '0xPolygonHermez/zkevm-node pool/errors.go'
 const COSMOS = 'cosmos/evm mempool/errors.go'
@@ -45,44 +49,6 @@ const EIP_7966 = 'ethereum/EIPs EIPS/eip-7966.md'
 const SEEN = 'smartcontractkit/chainlink core/chains/evm/client/errors_test.go'
 const SEEN_NOW = 'smartcontractkit/chainlink-evm pkg/client/errors.go'
 
-/** Words of an executed or simulated contract: whatever else the message quotes is not the pool's word. */
-export const REVERT_WORDS: readonly string[] = [
-  'revert',
-  'vm exception',
-  'vm execution error',
-  'error function_selector',
-]
-
-/** Words of a rate limit. They count only beside one of the codes or the HTTP status that stand for one. */
-export const RATE_LIMIT_WORDS: readonly string[] = [
-  'rate limit',
-  'rate-limit',
-  'ratelimit',
-  'rate exceeded',
-  'too many requests',
-  'request limit',
-  'requests per',
-  'compute units',
-  'throughput',
-  'throttl',
-  'limit exceeded',
-  'limit reached',
-  'request count exceeded',
-  'quota',
-]
-
-/** Where a message about a nonce tells the account's next one. */
-export const NONCE_HINTS: readonly RegExp[] = [
-  /next nonce:? (\d+)/, // geth, reth
-  /gapped nonce (\d+)/, // geth's blob pool
-  /tx: \d+ state: (\d+)/, // Nitro
-  /current nonce \((\d+)\)/, // Avalanche
-  /current nonce: (\d+)/, // Nethermind, Hedera
-  /expected nonce(?: to be(?: at least)?)?:? (\d+)/, // Nethermind, EDR
-  /allowed nonce range: (\d+) - \d+/, // zkSync Era
-  /nonce too low: expected (\d+)/,
-]
-
 /**
  * The table of messages. Read from top to bottom, and within a group too: what is specific stands before what is
  * generic. A message that is not here is *unknown*. To extend it, add a row with its source.
@@ -92,9 +58,9 @@ export const MESSAGES: readonly MessageGroup[] = [
     outcome: 'accepted',
     reason: 'syncTimeout',
     rows: [
-      ['the transaction was added to the transaction pool but wasn\'t processed in …', 'ethereum/go-ethereum internal/ethapi/api.go'],
-      ['the transaction was added to the mempool but wasn\'t processed in …', EIP_7966],
-      ['transaction … was added to the mempool but wasn\'t confirmed within …', RETH],
+      ["the transaction was added to the transaction pool but wasn't processed in …", GETH_RPC],
+      ["the transaction was added to the mempool but wasn't processed in …", EIP_7966],
+      ["transaction … was added to the mempool but wasn't confirmed within …", RETH],
     ],
   },
   {
@@ -102,9 +68,8 @@ export const MESSAGES: readonly MessageGroup[] = [
     reason: 'alreadyKnown',
     rows: [
       ['already known', GETH_POOL],
-      ['already imported', RETH_POOL],
-      ['tx: [0x…] already imported', ANVIL],
-      ['transaction already imported', FACTS],
+      ['already imported', RETH_POOL], // anvil too, after "Tx: [0x…] "
+      ['transaction already imported', 'anvil 1.7.1, asked'],
       ['transaction with the same hash was already imported', PARITY],
       ['known transaction', BESU],
       ['known transaction. transaction with hash … is already in the system', ZKSYNC_TX],
@@ -120,9 +85,9 @@ export const MESSAGES: readonly MessageGroup[] = [
     outcome: 'refused',
     reason: 'delegatedLimit',
     rows: [
-      ['in-flight transaction limit reached for delegated accounts', FACTS],
+      ['in-flight transaction limit reached for delegated accounts', GETH_FORK],
       // Alchemy goes on with "is temporarily not allowed".
-      ['gapped-nonce tx from delegated accounts…', FACTS],
+      ['gapped-nonce tx from delegated accounts…', GETH_LEGACY],
       ['authority already reserved', GETH_POOL],
       ['eip-7702 transaction with authority already reserved', ERIGON],
       ['delegation nonce gap', NETHERMIND],
@@ -136,12 +101,11 @@ export const MESSAGES: readonly MessageGroup[] = [
     reason: 'replacementUnderpriced',
     rows: [
       ['replacement transaction underpriced', GETH_POOL],
-      ['insufficient gas price to replace existing transaction', RETH_POOL],
-      ['tx: [0x…] insufficient gas price to replace existing transaction', ANVIL],
+      ['insufficient gas price to replace existing transaction', RETH_POOL], // anvil too
       ['replacementnotallowed', NETHERMIND_OLD],
       ['ownnoncealreadyused', NETHERMIND_OLD],
       ['could not replace existing tx', ERIGON],
-      ['transaction gas price … is too low. there is another transaction with same nonce in the queue…', PARITY],
+      ['transaction gas price … is too low. there is another transaction with same nonce…', PARITY],
       ['there is another tx which has the same nonce in the tx pool', SEEN],
     ],
   },
@@ -195,11 +159,11 @@ export const MESSAGES: readonly MessageGroup[] = [
       ['invalidtxtype…', NETHERMIND_TX],
       ['invalid transaction type', BESU],
       ['fork supporting this transaction type is not activated yet', ERIGON],
-      ['only replay-protected (eip-155) transactions allowed over rpc', 'ethereum/go-ethereum internal/ethapi/api.go'],
+      ['only replay-protected (eip-155) transactions allowed over rpc', GETH_RPC],
       ['chainid not supported', BESU],
       ['chainid is required', BESU],
       ['failed to decode signed transaction', RETH],
-      ['transaction invalid', NETHERMIND],
+      ['failed to decode transaction', ANVIL],
       ['too many factory dependencies in the transaction…', ZKSYNC],
     ],
   },
@@ -210,7 +174,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       // Nitro says it also where the L1 part of the gas is short, which moves with the L1 price; its words do not
       // tell (OffchainLabs/nitro execution/gethexec/tx_pre_checker.go). It refuses before it forwards the bytes.
       ['intrinsic gas too low', GETH],
-      ['insufficient gas for floor data gas cost', 'Fantom-foundation/Sonic and others, with the words of geth'],
+      ['insufficient gas for floor data gas cost', GETH_FORK],
       ['intrinsic gas exceeds gas limit', BESU],
       ['intrinsicgas', ERIGON],
       ['transaction gas is too low. there is not enough gas to cover minimal cost…', PARITY],
@@ -227,7 +191,7 @@ export const MESSAGES: readonly MessageGroup[] = [
     rows: [
       ['exceeds block gas limit', GETH_POOL],
       // EIP-7825: the cap of a transaction.
-      ['transaction gas limit too high', 'vechain/thor txpool, with the words of geth'],
+      ['transaction gas limit too high', GETH_FORK],
       ['exceeds max transaction gas limit', RETH],
       ['gas limit too high', RETH],
       ['intrinsic gas too high', RETH],
@@ -263,6 +227,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       ['invalid chain id', RETH],
       ['invalidtxchainid', NETHERMIND_TX],
       ['wrong chainid', BESU],
+      ['invalid chainid … provided, expected…', EDR],
       ['incompatible eip-155 transaction, signed for another chain', ANVIL],
       ['trying to send an incompatible eip-155 transaction, signed for another chain', EDR],
       ['oversized data', GETH_POOL],
@@ -307,7 +272,7 @@ export const MESSAGES: readonly MessageGroup[] = [
     reason: 'feeTooLow',
     rows: [
       ['transaction underpriced', GETH_POOL],
-      ['transaction gas price below minimum', 'ethereum/go-ethereum core/txpool/errors.go (ErrTxGasPriceTooLow)'],
+      ['transaction gas price below minimum', GETH_CHECKS],
       ['max fee per gas less than block base fee', GETH],
       ['max fee per blob gas less than block blob gas fee', GETH],
       ['fee cap less than block base fee', GETH_OLD],
@@ -323,7 +288,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       ['transaction gasprice (…) is too low for the next block…', EDR],
       ['transaction maxfeepergas (…) is too low for the next block…', EDR],
       ['transaction gas price is …, which is below the minimum of…', EDR],
-      ['transaction gas price is too low. it does not satisfy your node\'s minimal gas price…', PARITY],
+      ["transaction gas price is too low. it does not satisfy your node's minimal gas price…", PARITY],
       ['gas price too low', ZKEVM],
       ['gasprice is less than gas price minimum floor…', SEEN_NOW],
       ['gas price less than block base fee', SEEN],
@@ -395,9 +360,9 @@ export const MESSAGES: readonly MessageGroup[] = [
     rows: [
       ['sender account not authorized to send transactions', BESU],
       ['plugin has marked the transaction as invalid', BESU],
-      ['sender … is blocked as appearing on the sdn or other legally prohibited list', `${LINEA}/DeniedAddressValidator.java`],
-      ['recipient … is blocked as appearing on the sdn or other legally prohibited list', `${LINEA}/DeniedAddressValidator.java`],
-      ['authorization … is blocked as appearing on the sdn or other legally prohibited list', `${LINEA}/DeniedAddressValidator.java`],
+      ['sender … is blocked as appearing on the sdn…', `${LINEA}/DeniedAddressValidator.java`],
+      ['recipient … is blocked as appearing on the sdn…', `${LINEA}/DeniedAddressValidator.java`],
+      ['authorization … is blocked as appearing on the sdn…', `${LINEA}/DeniedAddressValidator.java`],
       ['sender is banned in local queue', PARITY],
       ['recipient is banned in local queue', PARITY],
       ['code is banned in local queue', PARITY],
@@ -409,6 +374,16 @@ export const MESSAGES: readonly MessageGroup[] = [
       // The backtick before the word falls away with the quotes that a message may begin with.
       ['from` address of transaction in blacklist', SEEN],
       ['to` address of transaction in blacklist', SEEN],
+    ],
+  },
+  {
+    // Generic, hence last: what follows it in the message is looked for above.
+    outcome: 'refused',
+    reason: 'invalid',
+    counted: true,
+    rows: [
+      ['transaction invalid', NETHERMIND],
+      ['invalid, transaction hash is null', SEEN],
     ],
   },
 ]

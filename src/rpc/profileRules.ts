@@ -158,9 +158,9 @@ function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
   return method === SEND_SYNC ? { sendSync: usable } : {}
 }
 
-/** Half of what was refused is tried next; a refused pair means that there is no batching here. */
+/** Half of what was refused is tried next; refused down to two or three, there is no batching here. */
 function batchAfterRefusal(batch: EndpointProfile['batch'], size: number): EndpointProfile['batch'] {
-  if (size <= 2) return { usable: false, sizeMax: 1 }
   const half = Math.floor(size / 2)
+  if (half <= 1) return { usable: false, sizeMax: 1 }
   return { usable: batch.usable, sizeMax: Math.min(half, batch.sizeMax ?? half) }
 }

@@ -1,9 +1,10 @@
 /** What one layer of an error says. The order is that of nesting: the outermost first. */
 export type Statement = {
   readonly texts: readonly string[]
-  readonly name: string
   readonly code: number | string | undefined
   readonly data: unknown
+  /** The kind of a port's failure, where this layer is one. */
+  readonly kind: string | undefined
   /** HTTP status, where this layer is about one. */
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
@@ -13,25 +14,25 @@ export type Statement = {
 const LAYERS_MAX = 32
 const JSON_CHARS_MAX = 20_000
 
-// `message` of a viem error repeats `details` beside its own words and the request: where there are details, they
-// are the node's word. A v5 ethers error has `reason`.
+// Where the libraries keep what they wrap. Lists (`errors` of an AggregateError or a fallback) are left out: each
+// entry is the word of another endpoint.
 const NESTED = [
-  'cause',
-  'error',
-  'info',
-  'rpc',
-  'data',
+  'cause', // viem, Error
+  'error', // ethers 5 and 6, JSON-RPC replies
+  'info', // ethers 6
+  'rpc', // the failure of an HTTP status
+  'data', // wallets: { originalError } or { message }
   'originalError',
-  'failure',
+  'failure', // a reply of a port
   'response',
-  'body',
-  'responseBody',
+  'body', // ethers 5
+  'responseBody', // ethers 6
 ] as const
 
 /**
  * Reads an error of any library into the layers it is made of: viem's causes and `details`, ethers' `info.error`
  * and JSON bodies, a wallet's `data.originalError`, raw JSON-RPC objects and replies, strings. Never throws,
- * whatever the getters and proxies do, and never calls a method other than a `Headers`-like `get`.
+ * whatever the getters and proxies do, and calls no method but the `get` of a `Headers`.
  */
 export function readStatements(error: unknown): Statement[] {
   const statements: Statement[] = []
@@ -68,14 +69,13 @@ export function property(value: unknown, key: string): unknown {
 
 function readText(text: string, next: unknown[]): Statement[] {
   const parsed = parseJson(text)
-  if (parsed === undefined) return [{ ...NOTHING, texts: [text] }]
-  next.push(parsed)
-  return []
+  if (parsed !== undefined) next.push(parsed)
+  return [{ ...NOTHING, texts: [text] }]
 }
 
 const NOTHING: Omit<Statement, 'texts'> = {
-  name: '',
   code: undefined,
+  kind: undefined,
   data: undefined,
   status: undefined,
   retryAfterMs: undefined,
@@ -86,47 +86,53 @@ function readObject(value: object, next: unknown[]): Statement {
   for (const key of textKeys(value)) {
     const text = property(value, key)
     if (typeof text !== 'string') continue
+    texts.push(text)
     const parsed = parseJson(text)
-    if (parsed === undefined) texts.push(text)
-    else next.push(parsed)
+    if (parsed !== undefined) next.push(parsed)
   }
   for (const key of NESTED) {
     const nested = property(value, key)
     if (isObject(nested)) next.push(nested)
+    // A text under `data` is revert data or a hash, and may be a string of the contract.
     else if (typeof nested === 'string' && key !== 'data') next.push(nested)
   }
-  const name = property(value, 'name')
   const code = property(value, 'code')
+  const kind = property(value, 'kind')
   return {
     texts,
-    name: typeof name === 'string' ? name : '',
     code: typeof code === 'number' || typeof code === 'string' ? code : undefined,
     data: property(value, 'data'),
+    kind: typeof kind === 'string' ? kind : undefined,
     status: readStatus(value),
     retryAfterMs: readRetryAfter(value),
   }
 }
 
+// `message` of a viem error repeats its `details` beside words of viem and the request: where there are details, they
+// are the node's word. ethers 5 has `reason`.
 function textKeys(value: object): readonly string[] {
   const details = property(value, 'details')
   return typeof details === 'string' && details !== '' ? ['details'] : ['reason', 'message']
 }
 
-/** The object or array in a JSON text, else `undefined`. */
+// The JSON object inside a text, as wrappers print one: `HTTP error 429 with body: {"error":…}`.
 function parseJson(text: string): object | undefined {
-  if (text.length > JSON_CHARS_MAX || !/^\s*[[{]/.test(text)) return undefined
+  const from = text.length > JSON_CHARS_MAX ? -1 : text.search(/\{\s*"/)
+  if (from === -1) return undefined
   try {
-    const parsed: unknown = JSON.parse(text)
+    const parsed: unknown = JSON.parse(text.slice(from, text.lastIndexOf('}') + 1))
     return isObject(parsed) ? parsed : undefined
   } catch {
     return undefined
   }
 }
 
+// `status`: viem and the failures of a port. `statusCode`: ethers' response. `responseStatus`: ethers' info, "503 …".
 function readStatus(value: object): number | undefined {
-  for (const key of ['status', 'statusCode'] as const) {
+  for (const key of ['status', 'statusCode', 'responseStatus'] as const) {
     const status = property(value, key)
-    if (typeof status === 'number' && status >= 100 && status < 600) return status
+    const code = typeof status === 'string' && /^\d{3}\b/.test(status) ? Number(status.slice(0, 3)) : status
+    if (typeof code === 'number' && code >= 100 && code < 600) return code
   }
   return undefined
 }
@@ -141,11 +147,10 @@ function readRetryAfter(value: object): number | undefined {
 function readHeader(headers: unknown, name: string): string | undefined {
   const plain = property(headers, name)
   if (typeof plain === 'string') return plain
-  const get = property(headers, 'get')
-  if (typeof get !== 'function') return undefined
   try {
-    const text: unknown = get.call(headers, name)
-    return typeof text === 'string' ? text : undefined
+    // Told by its tag: whose `get` is called must be a Headers, of whatever fetch.
+    if (Object.prototype.toString.call(headers) !== '[object Headers]') return undefined
+    return (headers as Headers).get(name) ?? undefined
   } catch {
     return undefined
   }

@@ -23,6 +23,9 @@ const TIMEOUT_MS = 10_000
 /**
  * A port that posts each batch as one request over `fetch`: an array for several calls, an object for one. It never
  * repeats a request and never follows a redirect, which would post the same bytes to another place.
+ *
+ * One repetition is out of its hands: on HTTP 421 (misdirected: this server did not look at it) `fetch` itself posts
+ * once more to the same URL (Fetch standard, HTTP-network-or-cache fetch).
  */
 export function createHttpPort(options: HttpPortOptions): Port {
   const { clock } = options

@@ -1,0 +1,180 @@
+import type { CancelTimer, Clock } from '../clock.js'
+import type { Book } from '../ledger/book.js'
+import type { Attempt, Slot } from '../ledger/slot.js'
+import { transition } from '../ledger/transition.js'
+import type { Lease, LaneWrite, Store, StoredTransaction } from '../store/store.js'
+
+/** What became of an attempt that was to be journaled. `stale`: not written, its token was not current any more. */
+export type Committed = 'committed' | 'stale'
+
+export type Journal = {
+  /**
+   * Commits an attempt before its first byte leaves (P6). Attempts that arrive while a write is open share the
+   * next one. Resolves once it is known what happened, however long the store takes to say so.
+   */
+  commit(nonce: number, token: number, attempt: Attempt): Promise<Committed>
+  /** What changed in the book or in transactions is to be written; `then` runs once it is. */
+  touch(then?: () => void): void
+  /** Resolves when nothing is left to write. */
+  flushed(): Promise<void>
+  stop(): void
+}
+
+type Item = {
+  readonly nonce: number
+  readonly token: number
+  readonly attempt: Attempt
+  readonly done: (result: Committed) => void
+}
+
+export type JournalOptions = {
+  readonly store: Store
+  readonly lease: Lease
+  readonly book: Book
+  readonly clock: Clock
+  /** A commit begins (event `committing`); false where the bytes are not what the slot wants any more. */
+  readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
+  /** It is known that the bytes are not in the store (event `notCommitted`). */
+  readonly notCommitted: (nonce: number) => void
+  /** Transactions that changed since the last call. */
+  readonly changedTransactions: () => readonly StoredTransaction[]
+  /** The commit of these attempts failed with an unknown result (row 5), and: the store has been read again. */
+  readonly onUnknown: (nonces: readonly number[]) => void
+  readonly onKnown: () => void
+  readonly onError: (error: unknown) => void
+}
+
+const RETRY_MS = [50, 100, 200, 400, 800, 1_600, 3_000] as const
+
+export function createJournal(options: JournalOptions): Journal {
+  const { store, lease, book, clock } = options
+  let items: Item[] = []
+  let thens: (() => void)[] = []
+  let idle: (() => void)[] = []
+  let touched = false
+  let running = false
+  let stopped = false
+  let cancel: CancelTimer | undefined
+  // What a failed write held is written again with the next one: nothing that changed may be forgotten.
+  const carriedSlots = new Map<number, Slot>()
+  const carriedTransactions = new Map<string, StoredTransaction>()
+
+  function schedule(): void {
+    if (running || stopped) return
+    running = true
+    // A microtask later: whatever is signed in the same turn shares the write.
+    queueMicrotask(() => void drain())
+  }
+
+  async function drain(): Promise<void> {
+    while (!stopped && (items.length > 0 || touched)) await writeOnce()
+    running = false
+    for (const done of idle.splice(0)) done()
+  }
+
+  async function writeOnce(): Promise<void> {
+    const batch = items.filter((item) => begin(item) || drop(item))
+    const after = thens
+    items = []
+    thens = []
+    touched = false
+    const change = changeOf(batch)
+    try {
+      await store.write(lease, change)
+    } catch (error) {
+      options.onError(error)
+      keepForLater(change)
+      thens = [...after, ...thens]
+      touched = true
+      await settleUnknown(batch)
+      return
+    }
+    carriedSlots.clear()
+    carriedTransactions.clear()
+    for (const item of batch) item.done('committed')
+    for (const then of after) then()
+  }
+
+  const begin = ({ nonce, token, attempt }: Item) => options.begin(nonce, token, attempt.claim)
+
+  /** Bytes signed under a stale token are thrown away before they are journaled. */
+  function drop(item: Item): false {
+    item.done('stale')
+    return false
+  }
+
+  function changeOf(batch: readonly Item[]): LaneWrite {
+    const slots = new Map(carriedSlots)
+    for (const slot of book.takeChanged()) slots.set(slot.nonce, slot)
+    for (const { nonce, token, attempt } of batch) {
+      const before = slots.get(nonce) ?? book.get(nonce)
+      slots.set(nonce, transition(nonce, before, { type: 'journaled', token, attempt }).slot)
+    }
+    const transactions = new Map(carriedTransactions)
+    for (const transaction of options.changedTransactions()) transactions.set(transaction.id, transaction)
+    return { slots: [...slots.values()], transactions: [...transactions.values()], cursor: book.cursor }
+  }
+
+  function keepForLater(change: LaneWrite): void {
+    for (const slot of change.slots) carriedSlots.set(slot.nonce, book.get(slot.nonce) ?? slot)
+    for (const transaction of change.transactions) carriedTransactions.set(transaction.id, transaction)
+  }
+
+  /** Row 5: reads the store until it says whether the attempts are there. */
+  async function settleUnknown(batch: readonly Item[]): Promise<void> {
+    options.onUnknown(batch.map((item) => item.nonce))
+    const found = await readAgain()
+    if (found === undefined) return
+    for (const item of batch) {
+      if (found.has(item.attempt.hash)) {
+        item.done('committed')
+        continue
+      }
+      options.notCommitted(item.nonce)
+      items.push(item)
+    }
+    options.onKnown()
+  }
+
+  async function readAgain(): Promise<ReadonlySet<string> | undefined> {
+    for (let tries = 0; !stopped; tries++) {
+      await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 3_000)
+      try {
+        const { slots } = await store.load(lease)
+        return new Set(slots.flatMap((slot) => slot.attempts.map((attempt) => attempt.hash)))
+      } catch (error) {
+        options.onError(error)
+      }
+    }
+    return undefined
+  }
+
+  function pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      cancel = clock.setTimer(resolve, delayMs)
+    })
+  }
+
+  return {
+    commit(nonce, token, attempt) {
+      return new Promise((done) => {
+        items.push({ nonce, token, attempt, done })
+        schedule()
+      })
+    },
+    touch(then) {
+      touched = true
+      if (then) thens.push(then)
+      schedule()
+    },
+    flushed() {
+      if (!running) return Promise.resolve()
+      return new Promise((resolve) => idle.push(resolve))
+    },
+    stop() {
+      stopped = true
+      cancel?.()
+      for (const done of idle.splice(0)) done()
+    },
+  }
+}

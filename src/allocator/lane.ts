@@ -1,0 +1,127 @@
+import { Mutex } from 'async-mutex'
+import type { Clock } from '../clock.js'
+import type { Book } from '../ledger/book.js'
+import type { SlotAction, SlotEvent } from '../ledger/event.js'
+import { isBound, lastClaim, type Slot } from '../ledger/slot.js'
+import type { Transition } from '../ledger/transition.js'
+import type { Window } from '../ledger/window.js'
+import type { LaneKey, Lease, Store, StoredTransaction } from '../store/store.js'
+import type { HoldReason } from '../types.js'
+import { createHolds, type Holds } from './holds.js'
+import { createJournal, type Journal } from './journal.js'
+
+/** What a lane asks of whoever runs it. */
+export type LaneDuties = {
+  /** Carries out what the table asks for; called in the order of the transitions. */
+  perform(nonce: number, actions: readonly SlotAction[], slot: Slot): void
+  /** A transition was taken, with or without actions. */
+  moved(nonce: number, before: Slot | undefined, after: Slot): void
+  held(reason: HoldReason, held: boolean): void
+  changedTransactions(): readonly StoredTransaction[]
+  failed(error: unknown): void
+}
+
+/** The nonces of one account on one chain: the book, the mutex around it, the journal and the holds. */
+export type Lane = {
+  readonly key: LaneKey
+  readonly lease: Lease
+  readonly book: Book
+  readonly window: Window
+  readonly holds: Holds
+  readonly journal: Journal
+  /** A number never given before: names what is to be signed, so that late bytes are recognised. */
+  token(): number
+  /** Takes an event through the table, then has its actions performed. */
+  apply(nonce: number, event: SlotEvent): Transition
+  /** Runs under the lane's mutex: one reservation after the other, in the order of the calls. */
+  exclusive<T>(work: () => T | Promise<T>): Promise<T>
+  /** The lowest hole, else the cursor. */
+  next(): number
+  /** Room in the window; a hole always has room, since what is above waits for it. */
+  hasRoom(): boolean
+  stop(): void
+}
+
+export function createLane(options: {
+  key: LaneKey
+  lease: Lease
+  book: Book
+  window: Window
+  store: Store
+  clock: Clock
+  duties: LaneDuties
+  /** Tokens begin above it: those of an earlier life must not be taken for ours. */
+  tokenAbove: number
+}): Lane {
+  const { key, lease, book, window, store, clock, duties } = options
+  let tokens = options.tokenAbove
+  // Made on first use: an idle lane costs nothing.
+  let mutex: Mutex | undefined
+
+  const holds = createHolds(duties.held)
+  const journal = createJournal({
+    store,
+    lease,
+    book,
+    clock,
+    begin: (nonce, token, claim) => apply(nonce, { type: 'committing', token, claim }).row === 4,
+    notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
+    changedTransactions: duties.changedTransactions,
+    onUnknown(nonces) {
+      holds.add('unknownCommit')
+      for (const nonce of nonces) {
+        const slot = book.get(nonce)
+        if (slot?.state === 'reserved') apply(nonce, { type: 'commitUnknown', token: slot.token })
+      }
+    },
+    onKnown: () => holds.lift('unknownCommit'),
+    onError: duties.failed,
+  })
+
+  function apply(nonce: number, event: SlotEvent): Transition {
+    const before = book.get(nonce)
+    const result = book.apply(nonce, event)
+    if (result.slot !== before) duties.moved(nonce, before, result.slot)
+    if (result.row !== 0 && !PASSING.has(event.type)) journal.touch()
+    if (result.actions.length > 0) duties.perform(nonce, result.actions, result.slot)
+    return result
+  }
+
+  return {
+    key,
+    lease,
+    book,
+    window,
+    holds,
+    journal,
+    token: () => ++tokens,
+    apply,
+    exclusive(work) {
+      mutex ??= new Mutex()
+      return mutex.runExclusive(work)
+    },
+    next: () => book.lowestHole() ?? book.cursor,
+    hasRoom: () => book.lowestHole() !== undefined || book.cursor - book.coveredTo < window.size,
+    stop: () => journal.stop(),
+  }
+}
+
+/**
+ * Events whose outcome need not be written at once: it is in the store already, or it can be learnt again. It goes
+ * along with the next write.
+ */
+const PASSING: ReadonlySet<SlotEvent['type']> = new Set([
+  'reserve',
+  'committing',
+  'notCommitted',
+  'journaled',
+  'sent',
+  'preconfirmed',
+  'notPreconfirmed',
+  'stuck',
+])
+
+/** The transaction bound to a nonce, if one is. */
+export function claimOf(slot: Slot | undefined): string | undefined {
+  return slot !== undefined && isBound(slot) ? lastClaim(slot) : undefined
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../clock.js'
+import { type Book, createBook } from '../ledger/book.js'
+import type { LaneReading } from '../rpc/reads/readLane.js'
+import type { LaneState } from '../store/store.js'
+
+export type Seeded = {
+  readonly book: Book
+  /** Above every token that was ever given out in this lane. */
+  readonly tokenAbove: number
+  /** The chain knows nonces that the store does not: what was queued before is held until an operator looks. */
+  readonly storeBehindChain: boolean
+}
+
+/**
+ * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
+ * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are `outside`.
+ */
+export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state: LaneState): Seeded {
+  const latest = reading.latest.count
+  const pending = Math.max(reading.pending?.count ?? latest, latest)
+  const known = state.cursor !== undefined
+  const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
+  // With records the floor is what the journal can account for; evidence raises it over the rest.
+  const book = createBook({ floor: known ? Math.min(lowest, latest) : latest })
+  let tokenAbove = 0
+  for (const slot of [...state.slots].sort((a, b) => a.nonce - b.nonce)) {
+    // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
+    if (slot.state === 'reserved') continue
+    if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
+    book.restore(slot)
+  }
+  if (!known) book.raise(latest)
+  else raiseBelowRecords(book, latest)
+  for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++) book.apply(nonce, { type: 'seeded' })
+  return { book, tokenAbove, storeBehindChain: state.transactions.length > 0 && latest > (state.cursor ?? 0) }
+}
+
+/** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */
+function raiseBelowRecords(book: Book, latest: number): void {
+  let nonce = book.floor
+  while (nonce < latest && book.get(nonce) === undefined) nonce++
+  book.raise(nonce)
+}
+
+/** Sealed blocks over which a count has to stand still, and after which it is believed anyway. */
+const STILL_BLOCKS = 2
+const WAIT_BLOCKS_MAX = 4
+
+/**
+ * `coldStart: 'settle'`: transactions of an earlier life may be on their way where no count shows them. Waits until
+ * the count stands still over two sealed blocks, four at the most. A heuristic: what lands later is found as foreign.
+ */
+export async function settleColdStart(options: {
+  read: () => Promise<LaneReading>
+  clock: Clock
+  blockMs: () => number
+  stopped: () => boolean
+}): Promise<LaneReading> {
+  let reading = await options.read()
+  const start = reading.latest.header.number
+  let since = start
+  if (countOf(reading) === 0) return reading
+  for (;;) {
+    const head = reading.latest.header.number
+    if (head - since >= STILL_BLOCKS || head - start >= WAIT_BLOCKS_MAX || options.stopped()) return reading
+    await new Promise<void>((resolve) => options.clock.setTimer(resolve, Math.max(50, options.blockMs() / 4)))
+    const next = await options.read()
+    if (countOf(next) !== countOf(reading)) since = next.latest.header.number
+    reading = next
+  }
+}
+
+function countOf(reading: LaneReading): number {
+  return Math.max(reading.pending?.count ?? 0, reading.latest.count)
+}

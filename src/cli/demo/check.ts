@@ -1,0 +1,165 @@
+import type { Hex } from 'viem'
+import type { ChainEvidence, ExecutedTx } from './walk.js'
+import type { AskedItem } from './workload.js'
+
+/** What the sender said in the end of one item. */
+export type ReportedItem = { readonly item: number; readonly nonce?: number | undefined } & (
+  | {
+      readonly outcome: 'landed'
+      readonly nonce: number
+      readonly hash: Hex
+      readonly status: 'success' | 'reverted'
+    }
+  /** It said that it never ran and never will. */
+  | { readonly outcome: 'notExecuted'; readonly why: string }
+  /** It said neither. */
+  | { readonly outcome: 'open'; readonly why: string }
+)
+
+export type Verdict = {
+  readonly requested: number
+  /** Items in sealed blocks, the reverted ones too. */
+  readonly sealed: number
+  readonly reverted: number
+  /** Items that the sender reported as never executed, and that the chain does not hold. */
+  readonly failed: number
+  /** Nonces between the first and the last that no sealed transaction of the key has. */
+  readonly gaps: number
+  /** Executions of an item beyond its first. */
+  readonly duplicates: number
+  /** Items neither on the chain nor reported as never executed. */
+  readonly lost: number
+  /** Where the sender's word, the request or the contract's storage does not agree with the blocks. */
+  readonly contradictions: number
+  /** Transactions of the key that nobody asked for: no-ops that the sender told of, and all others. */
+  readonly noops: number
+  readonly foreign: number
+  readonly ok: boolean
+  /** One sentence for each of the above that should not be, the first ones. */
+  readonly problems: readonly string[]
+}
+
+const PROBLEMS_MAX = 20
+
+/**
+ * Compares what was asked with what the chain holds. It looks at the blocks first and at the sender's words last:
+ * a sender that reports everything as landed changes nothing about what is counted as lost or twice.
+ */
+export function checkRun(run: {
+  readonly asked: readonly AskedItem[]
+  readonly reported: readonly ReportedItem[]
+  readonly evidence: ChainEvidence
+  /** Of transactions that are known and belong to no item: the ledger's deployment. */
+  readonly setup: ReadonlySet<Hex>
+  /** Of the no-ops that the sender told of. */
+  readonly noops: ReadonlySet<Hex>
+}): Verdict {
+  const { asked, evidence } = run
+  const problems: string[] = []
+  const { byItem, others } = sortOut(asked, evidence.transactions)
+  const reported = new Map(run.reported.map((one) => [one.item, one]))
+  const tally = { sealed: 0, reverted: 0, failed: 0, duplicates: 0, lost: 0, contradictions: 0 }
+
+  for (const one of asked) {
+    const executions = byItem.get(one.item) ?? []
+    const said = reported.get(one.item)
+    const marks = evidence.marks.get(one.item) ?? 0
+    const times = Math.max(executions.length, marks)
+    const name = `item ${one.item} (${one.kind})`
+    if (times > 1) {
+      tally.duplicates += times - 1
+      problems.push(`${name} was executed ${times} times: ${executions.map(shown).join(', ')}`)
+    }
+    if (executions.length > 0) {
+      tally.sealed += 1
+      if (executions[0]!.status === 'reverted') tally.reverted += 1
+    } else if (said?.outcome === 'notExecuted') tally.failed += 1
+    else {
+      tally.lost += 1
+      problems.push(`${name} is lost: ${said === undefined ? 'nothing was reported' : words(said)}`)
+    }
+    for (const against of contradictionsOf(one, executions, said, marks)) {
+      tally.contradictions += 1
+      problems.push(`${name} ${against}`)
+    }
+  }
+  const total = [...evidence.marks.values()].reduce((sum, marks) => sum + marks, 0) + 1
+  if (evidence.total !== total) {
+    tally.contradictions += 1
+    problems.push(`the contract counted ${evidence.total} marks where its items add up to ${total}`)
+  }
+  const missing = missingNonces(evidence, run.reported)
+  for (const nonce of missing) problems.push(`nonce ${nonce} is empty`)
+
+  const noops = others.filter(({ hash }) => run.noops.has(hash)).length
+  const setup = others.filter(({ hash }) => run.setup.has(hash)).length
+  const bad = missing.length + tally.duplicates + tally.lost + tally.contradictions
+  return {
+    requested: asked.length,
+    ...tally,
+    gaps: missing.length,
+    noops,
+    foreign: others.length - noops - setup,
+    ok: bad === 0,
+    problems: problems.slice(0, PROBLEMS_MAX),
+  }
+}
+
+/** By what a transaction carries, never by its hash: what was asked is known, what was signed only the sender knows. */
+function sortOut(asked: readonly AskedItem[], transactions: readonly ExecutedTx[]) {
+  const itemOf = new Map(asked.map(({ item, request }) => [carried(request), item]))
+  const byItem = new Map<number, ExecutedTx[]>()
+  const others: ExecutedTx[] = []
+  for (const transaction of transactions) {
+    const item = itemOf.get(carried(transaction))
+    if (item === undefined) others.push(transaction)
+    else byItem.set(item, [...(byItem.get(item) ?? []), transaction])
+  }
+  return { byItem, others }
+}
+
+function carried(fields: { to?: string | undefined; data?: string | undefined; value: bigint }): string {
+  return `${fields.to ?? 'new'} ${fields.data ?? '0x'} ${fields.value}`.toLowerCase()
+}
+
+function contradictionsOf(
+  { kind }: AskedItem,
+  executions: readonly ExecutedTx[],
+  said: ReportedItem | undefined,
+  marks: number,
+): string[] {
+  const [first] = executions
+  const found: string[] = []
+  if (first === undefined) return marks > 0 ? ['left a mark in the contract without a transaction'] : []
+  const status = kind === 'reverting' ? 'reverted' : 'success'
+  if (first.status !== status) found.push(`has status ${first.status} in ${shown(first)}`)
+  const shouldMark = (kind === 'call' || kind === 'deployment') && first.status === 'success'
+  if (shouldMark !== marks > 0) found.push(`has ${marks} marks in the contract, ${shown(first)}`)
+  if (said?.outcome === 'notExecuted') found.push(`was reported as never executed and is in ${shown(first)}`)
+  if (said?.outcome !== 'landed') return found
+  const same = executions.find(({ hash }) => hash === said.hash)
+  if (same === undefined) found.push(`was reported as ${said.hash} and is in ${shown(first)}`)
+  else if (same.nonce !== said.nonce || same.status !== said.status)
+    found.push(`was reported with nonce ${said.nonce}, ${said.status}, and is in ${shown(same)}`)
+  return found
+}
+
+/** Above the chain's own count only where the sender told of a nonce there that it did not give up. */
+function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): number[] {
+  const seen = new Set(evidence.transactions.map(({ nonce }) => nonce))
+  let end = evidence.count
+  for (const one of reported) {
+    if (one.outcome !== 'notExecuted' && one.nonce !== undefined) end = Math.max(end, one.nonce + 1)
+  }
+  const missing: number[] = []
+  for (let nonce = evidence.firstNonce; nonce < end; nonce++) if (!seen.has(nonce)) missing.push(nonce)
+  return missing
+}
+
+function words(said: ReportedItem): string {
+  return said.outcome === 'landed' ? `reported as landed in ${said.hash}` : said.why
+}
+
+function shown({ blockNumber, nonce, hash, status }: ExecutedTx): string {
+  return `block ${blockNumber}, nonce ${nonce}, ${status}, ${hash}`
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { parseOptions } from './options.js'
+
+const KEY = `0x${'7'.repeat(64)}`
+
+const parse = (text: string, environment: Record<string, string> = {}) =>
+  parseOptions(text.split(' ').filter(Boolean), environment)
+
+function message(text: string, environment: Record<string, string> = {}): string {
+  const parsed = parse(text, environment)
+  if (parsed.kind !== 'bad') throw new Error(`taken as ${parsed.kind}`)
+  return parsed.message
+}
+
+describe('without --rpc', () => {
+  test('no options mean 1,000 transactions on the devnet with the default faults', () => {
+    expect(parse('')).toEqual({
+      kind: 'run',
+      options: { count: 1_000, seed: 1, json: false, target: { kind: 'devnet', faults: 'default' } },
+    })
+  })
+
+  test('each option is taken', () => {
+    expect(parse('--count 60 --seed 9 --faults storm --json')).toEqual({
+      kind: 'run',
+      options: { count: 60, seed: 9, json: true, target: { kind: 'devnet', faults: 'storm' } },
+    })
+  })
+
+  test('a key without a node is refused', () => {
+    expect(message('--key-env KEY', { KEY })).toContain('--rpc')
+  })
+})
+
+describe('with --rpc', () => {
+  test('the key comes from the named variable, with or without 0x, and the count is small', () => {
+    for (const value of [KEY, KEY.slice(2)]) {
+      expect(parse('--rpc https://user:pass@node.example/secret --key-env MINE', { MINE: value })).toEqual({
+        kind: 'run',
+        options: {
+          count: 50,
+          seed: 1,
+          json: false,
+          target: {
+            kind: 'node',
+            url: 'https://user:pass@node.example/secret',
+            key: KEY,
+            faultsIgnored: false,
+          },
+        },
+      })
+    }
+  })
+
+  test('faults asked for are marked as ignored', () => {
+    expect(parse('--rpc http://127.0.0.1:1 --key-env K --faults storm', { K: KEY })).toMatchObject({
+      options: { target: { faultsIgnored: true } },
+    })
+    expect(parse('--rpc http://127.0.0.1:1 --key-env K --faults none', { K: KEY })).toMatchObject({
+      options: { target: { faultsIgnored: false } },
+    })
+  })
+
+  test('a missing or broken key is refused by the name of its variable and never shown', () => {
+    expect(message('--rpc http://127.0.0.1:1')).toContain('--key-env')
+    expect(message('--rpc http://127.0.0.1:1 --key-env ABSENT')).toContain('ABSENT')
+    const slipped = message('--rpc http://127.0.0.1:1 --key-env K', { K: `${KEY.slice(0, -1)}g` })
+    expect(slipped).not.toContain('7777')
+    expect(message(`--rpc http://127.0.0.1:1 --key-env ${KEY}`)).not.toContain('7777')
+  })
+
+  test('a URL that is not HTTP is refused and not shown', () => {
+    for (const url of ['wss://node.example/secret', 'secret']) {
+      expect(message(`--rpc ${url} --key-env K`, { K: KEY })).not.toContain('secret')
+    }
+  })
+})
+
+test.each([
+  ['--count 0', 'count'],
+  ['--count 1.5', 'count'],
+  ['--count many', 'count'],
+  ['--count 1e3', 'count'],
+  ['--count 100001', 'count'],
+  ['--seed -1', 'seed'],
+  ['--seed x', 'seed'],
+  ['--faults some', 'none, default, storm'],
+  ['--unknown', '--unknown'],
+  ['surplus', 'too many arguments'],
+])('%s is refused with a message that says what is wrong', (text, expected) => {
+  expect(message(text)).toContain(expected)
+})
+
+test('--help gives the text and runs nothing', () => {
+  const parsed = parse('--help')
+  expect(parsed.kind).toBe('help')
+  expect(parsed).toMatchObject({ text: expect.stringContaining('--key-env') })
+})

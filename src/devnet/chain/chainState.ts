@@ -1,0 +1,114 @@
+import { concat, type Hex, keccak256 } from 'viem'
+import { bigint, number, type RpcObject, text } from '../serve/rpcTypes.js'
+import { type ChainView, type Flashblock, headOf, type Opening, type SealedBlock } from './chainView.js'
+import { nextBaseFee, sealedHeader } from './headers.js'
+
+export type ChainState = {
+  view(): ChainView
+  /** Adds the child's next block to the block being built. */
+  append(block: RpcObject, logCount: number): Flashblock
+  /** Makes the block being built, which has a flashblock, the sealed head. */
+  seal(): SealedBlock
+  /** `pending` answers as `latest` until the next flashblock. */
+  hide(): void
+  /** Takes `depth` sealed blocks and the block being built off. Blocks that come after have other hashes. */
+  truncate(depth: number): SealedBlock
+  byHash(view: ChainView, hash: string): SealedBlock | undefined
+}
+
+export type ChainStateOptions = {
+  /** The child's header of the genesis or the fork block. */
+  readonly base: RpcObject
+  readonly baseHash: Hex
+  readonly blockTimeMs: number
+  readonly constantBaseFee: boolean
+  /** 32 random bytes: the hashes of two devnets never meet, and neither do those of two branches. */
+  readonly salt: () => Hex
+}
+
+/** The one holder of what the chain is. It is changed only from within the queue, and read through views. */
+export function createChainState(options: ChainStateOptions): ChainState {
+  const { transactions: _, ...header } = options.base
+  const baseNumber = number(header, 'number')
+  const base: SealedBlock = {
+    number: baseNumber,
+    hash: options.baseHash,
+    lastAnvil: baseNumber,
+    flashblocks: [],
+    header: { ...header, hash: options.baseHash },
+  }
+  const hashes = new Map<string, SealedBlock>([[base.hash, base]])
+  let salt = options.salt()
+  let sealed: SealedBlock[] = [base]
+  let view: ChainView = { sealed, length: 1, open: [], opening: openingAfter(base), hidden: false }
+
+  // Timestamps follow the schedule rather than the clock, so that a chain stepped by hand moves on as well.
+  function openingAfter(parent: SealedBlock): Opening {
+    const elapsedMs = (parent.number + 1 - baseNumber) * options.blockTimeMs
+    return {
+      timestamp: number(base.header, 'timestamp') + Math.floor(elapsedMs / 1000),
+      baseFeePerGas: options.constantBaseFee
+        ? bigint(base.header, 'baseFeePerGas')
+        : nextBaseFee(parent.header),
+    }
+  }
+
+  return {
+    view: () => view,
+    append(block, logCount) {
+      const flashblock = flashblockOf(block, logCount, view.open.at(-1))
+      view = { ...view, open: [...view.open, flashblock], hidden: false }
+      return flashblock
+    },
+    seal() {
+      const parent = headOf(view)
+      const last = view.open.at(-1)!
+      const hash = keccak256(concat([salt, last.anvilHash]))
+      const header = sealedHeader(parent, view.open, hash)
+      const block = {
+        number: parent.number + 1,
+        hash,
+        lastAnvil: last.anvilNumber,
+        flashblocks: view.open,
+        header,
+      }
+      sealed.push(block)
+      hashes.set(hash, block)
+      view = { sealed, length: sealed.length, open: [], opening: openingAfter(block), hidden: false }
+      return block
+    },
+    hide() {
+      view = { ...view, hidden: true }
+    },
+    truncate(depth) {
+      for (const gone of sealed.slice(sealed.length - depth)) hashes.delete(gone.hash)
+      // A copy: views taken before keep the branch that they saw.
+      sealed = sealed.slice(0, sealed.length - depth)
+      salt = options.salt()
+      const head = sealed.at(-1)!
+      view = { sealed, length: sealed.length, open: [], opening: openingAfter(head), hidden: false }
+      return head
+    },
+    byHash(at, hash) {
+      const block = hashes.get(hash.toLowerCase())
+      return block !== undefined && block.number <= headOf(at).number ? block : undefined
+    },
+  }
+}
+
+function flashblockOf(block: RpcObject, logCount: number, previous: Flashblock | undefined): Flashblock {
+  const { transactions, ...header } = block
+  return {
+    anvilNumber: number(header, 'number'),
+    anvilHash: text(header, 'hash'),
+    header,
+    hashes: transactions as readonly Hex[],
+    gasUsed: bigint(header, 'gasUsed'),
+    logCount,
+    before: {
+      transactions: previous ? previous.before.transactions + previous.hashes.length : 0,
+      gas: previous ? previous.before.gas + previous.gasUsed : 0n,
+      logs: previous ? previous.before.logs + previous.logCount : 0,
+    },
+  }
+}

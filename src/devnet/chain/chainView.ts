@@ -1,0 +1,107 @@
+import { concat, type Hex, keccak256 } from 'viem'
+import type { RpcObject } from '../serve/rpcTypes.js'
+
+/** One block of the child's: ten of them, by default, make a sealed block. */
+export type Flashblock = {
+  readonly anvilNumber: number
+  readonly anvilHash: Hex
+  readonly header: RpcObject
+  readonly hashes: readonly Hex[]
+  readonly gasUsed: bigint
+  readonly logCount: number
+  /** What stands before it in the sealed block: transactions, gas and logs. */
+  readonly before: { readonly transactions: number; readonly gas: bigint; readonly logs: number }
+}
+
+export type SealedBlock = {
+  readonly number: number
+  readonly hash: Hex
+  /** The child's block that holds the state after this block. */
+  readonly lastAnvil: number
+  readonly flashblocks: readonly Flashblock[]
+  /** As answered to clients, without `transactions`. */
+  readonly header: RpcObject
+}
+
+/** Fixed when the block is opened, so that all its flashblocks share them. */
+export type Opening = { readonly timestamp: number; readonly baseFeePerGas: bigint }
+
+/**
+ * The chain as seen at one moment. Never changed: a step makes a new one, so a batch that took a view is answered
+ * from one state although the chain goes on.
+ */
+export type ChainView = {
+  /** Ascending; the first is the genesis or the fork block. May have grown: `length` is this view's part. */
+  readonly sealed: readonly SealedBlock[]
+  readonly length: number
+  readonly open: readonly Flashblock[]
+  readonly opening: Opening
+  /** A flashblock was lost: `pending` answers as `latest` until the next one. */
+  readonly hidden: boolean
+}
+
+export function baseOf(view: ChainView): SealedBlock {
+  return view.sealed[0]!
+}
+
+export function headOf(view: ChainView): SealedBlock {
+  return view.sealed[view.length - 1]!
+}
+
+export function sealedAt(view: ChainView, number: number): SealedBlock | undefined {
+  const index = number - baseOf(view).number
+  return index < view.length ? view.sealed[index] : undefined
+}
+
+/** The sealed block that lags the head by `depth`, at least the first. */
+export function behindHead(view: ChainView, depth: number): SealedBlock {
+  return view.sealed[Math.max(0, view.length - 1 - depth)]!
+}
+
+/** The child's block that `pending` reads. */
+export function newestAnvil(view: ChainView): number {
+  return (view.hidden ? undefined : view.open.at(-1)?.anvilNumber) ?? headOf(view).lastAnvil
+}
+
+/** Changes with every flashblock and is never the hash of a sealed block. */
+export function partialHash(view: ChainView): Hex {
+  return keccak256(concat([view.open.at(-1)?.anvilHash ?? headOf(view).hash, '0xf1']))
+}
+
+export type Place = { readonly number: number; readonly hash: Hex; readonly flashblock: Flashblock }
+
+/** Where a block of the child's stands in the view: undefined for what the view does not know yet. */
+export function placeOf(view: ChainView, anvilNumber: number): Place | undefined {
+  const head = headOf(view)
+  if (anvilNumber > head.lastAnvil) {
+    const flashblock = view.hidden ? undefined : view.open[anvilNumber - head.lastAnvil - 1]
+    return flashblock && { number: head.number + 1, hash: partialHash(view), flashblock }
+  }
+  const block = holding(view, anvilNumber)
+  const flashblock = block?.flashblocks.find((one) => one.anvilNumber === anvilNumber)
+  return block && flashblock && { number: block.number, hash: block.hash, flashblock }
+}
+
+/** The first sealed block that reaches up to `anvilNumber`, by bisection. */
+function holding(view: ChainView, anvilNumber: number): SealedBlock | undefined {
+  let low = 0
+  let high = view.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (view.sealed[middle]!.lastAnvil < anvilNumber) low = middle + 1
+    else high = middle
+  }
+  return view.sealed[low]
+}
+
+/** The same chain as a replica sees it that is `blocks` sealed blocks late, at the same flashblock index. */
+export function laggingView(view: ChainView, blocks: number): ChainView {
+  const length = Math.max(1, view.length - blocks)
+  const next = length < view.length ? view.sealed[length] : undefined
+  if (next === undefined) return view
+  const opening = {
+    timestamp: Number(next.header.timestamp),
+    baseFeePerGas: BigInt(next.header.baseFeePerGas as string),
+  }
+  return { ...view, length, open: next.flashblocks.slice(0, Math.max(1, view.open.length)), opening }
+}

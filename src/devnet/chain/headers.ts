@@ -1,0 +1,83 @@
+import { type Hex, zeroHash } from 'viem'
+import { bigint, hexOf, number, type RpcObject } from '../serve/rpcTypes.js'
+import {
+  type ChainView,
+  type Flashblock,
+  headOf,
+  type Opening,
+  partialHash,
+  type SealedBlock,
+} from './chainView.js'
+
+const EMPTY_BLOOM: Hex = `0x${'00'.repeat(256)}`
+
+/** What a sealed block's header is made of: its flashblocks, in order; there is at least one. */
+export function sealedHeader(parent: SealedBlock, flashblocks: readonly Flashblock[], hash: Hex): RpcObject {
+  return { ...merged(flashblocks), number: hexOf(parent.number + 1), hash, parentHash: parent.hash }
+}
+
+/**
+ * The header of the block being built. With no flashblock yet it is the empty block on top of the head, which is
+ * what a node shows between a seal and the first flashblock.
+ */
+export function pendingHeader(view: ChainView): RpcObject {
+  const parent = headOf(view)
+  const body = view.open.length === 0 ? empty(parent, view.opening) : merged(view.open)
+  return { ...body, number: hexOf(parent.number + 1), hash: partialHash(view), parentHash: parent.hash }
+}
+
+export function hashesOf(flashblocks: readonly Flashblock[]): readonly Hex[] {
+  return flashblocks.length === 1 ? flashblocks[0]!.hashes : flashblocks.flatMap(({ hashes }) => hashes)
+}
+
+/**
+ * State root and the fields of the last flashblock are true; gas, blob gas, bloom and size are summed. The
+ * transaction and receipt roots are the last flashblock's: a client that recomputes roots or the header's hash
+ * would find them wrong.
+ */
+function merged(flashblocks: readonly Flashblock[]): RpcObject {
+  const last = flashblocks.at(-1)!
+  return {
+    ...last.header,
+    gasUsed: hexOf(last.before.gas + last.gasUsed),
+    blobGasUsed: hexOf(flashblocks.reduce((sum, { header }) => sum + optional(header, 'blobGasUsed'), 0n)),
+    size: hexOf(flashblocks.reduce((sum, { header }) => sum + number(header, 'size'), 0)),
+    logsBloom: mergedBloom(flashblocks),
+  }
+}
+
+function optional(header: RpcObject, key: string): bigint {
+  return header[key] === undefined ? 0n : bigint(header, key)
+}
+
+function mergedBloom(flashblocks: readonly Flashblock[]): Hex {
+  const blooms = flashblocks
+    .map(({ header }) => header.logsBloom as Hex)
+    .filter((bloom) => bloom !== EMPTY_BLOOM)
+  if (blooms.length === 0) return EMPTY_BLOOM
+  const bits = blooms.reduce((sum, bloom) => sum | BigInt(bloom), 0n)
+  return `0x${bits.toString(16).padStart(512, '0')}`
+}
+
+function empty(parent: SealedBlock, opening: Opening): RpcObject {
+  return {
+    ...parent.header,
+    gasUsed: '0x0',
+    blobGasUsed: '0x0',
+    logsBloom: EMPTY_BLOOM,
+    mixHash: zeroHash,
+    timestamp: hexOf(opening.timestamp),
+    baseFeePerGas: hexOf(opening.baseFeePerGas),
+  }
+}
+
+/** EIP-1559 with elasticity 2 and denominator 8, on the usage of the whole sealed block. */
+export function nextBaseFee(header: RpcObject): bigint {
+  const fee = bigint(header, 'baseFeePerGas')
+  const target = bigint(header, 'gasLimit') / 2n
+  const used = bigint(header, 'gasUsed')
+  if (used === target) return fee
+  if (used < target) return fee - (fee * (target - used)) / target / 8n
+  const rise = (fee * (used - target)) / target / 8n
+  return fee + (rise === 0n ? 1n : rise)
+}

@@ -1,0 +1,69 @@
+import type { FaultMatch, FaultRule } from './faultRules.js'
+
+export type FaultPreset = 'none' | 'default' | 'storm'
+
+const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
+const READ = ['eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getTransactionReceipt']
+
+/** How dense: of requests that hold sends, of any requests, of single calls, of flashblocks. */
+type Density = Record<
+  'sends' | 'requests' | 'calls' | 'flashblocks',
+  Pick<FaultMatch, 'probability' | 'count'>
+>
+
+// A burst of 1,000 is some 20 to 50 requests when it is batched: a probability alone would touch a kind not at all
+// or, unbatched, a hundred times. So it is high and capped.
+const DEFAULT: Density = {
+  sends: { probability: 0.12, count: 3 },
+  requests: { probability: 0.05, count: 3 },
+  calls: { probability: 0.005, count: 4 },
+  flashblocks: { probability: 0.1, count: 3 },
+}
+const STORM: Density = {
+  sends: { probability: 0.08 },
+  requests: { probability: 0.04 },
+  calls: { probability: 0.02 },
+  flashblocks: { probability: 0.15 },
+}
+
+function rules({ sends, requests, calls, flashblocks }: Density): FaultRule[] {
+  return [
+    { fault: 'lostRequest', method: SEND, ...sends },
+    { fault: 'lostResponse', method: SEND, ...sends },
+    { fault: 'dropConnection', ...requests },
+    { fault: 'malformed', ...requests },
+    { fault: 'delay', delayMs: 150, ...requests },
+    { fault: 'reorder', delayMs: 150, method: SEND, ...sends },
+    { fault: 'httpStatus', status: 429, retryAfterMs: 1_000, method: SEND, ...sends },
+    { fault: 'httpStatus', status: 503, ...requests },
+    { fault: 'laggingReplica', blocks: 1, method: READ, ...requests },
+    { fault: 'rpcError', code: -32016, message: 'over rate limit', method: SEND, ...calls },
+    {
+      fault: 'rpcError',
+      code: 3,
+      message: 'execution reverted',
+      data: '0x',
+      method: 'eth_estimateGas',
+      ...calls,
+    },
+    { fault: 'neverPooled', ...calls },
+    { fault: 'evict', ...calls },
+    { fault: 'foreign', ...calls },
+    { fault: 'lostFlashblock', ...flashblocks },
+  ]
+}
+
+/**
+ * `default` touches each kind but reorganisations a few times in a burst of 1,000; `storm` does not stop, and
+ * replaces the newest sealed block once in a while.
+ */
+export function presetRules(name: FaultPreset): readonly FaultRule[] {
+  switch (name) {
+    case 'none':
+      return []
+    case 'default':
+      return rules(DEFAULT)
+    case 'storm':
+      return [...rules(STORM), { fault: 'reorg', depth: 1, probability: 0.05 }]
+  }
+}

@@ -1,0 +1,54 @@
+import type { Address, Hex, LocalAccount } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import type { AnvilRpc } from './anvilRpc.js'
+import type { ForeignTx } from './devnet.js'
+import { readAccountStates } from './pool/accountStates.js'
+import { decodeTx } from './pool/decode.js'
+
+export type Foreign = {
+  /** For the fault: undefined for accounts whose key is not known. */
+  sign(from: Address, nonce: number): Promise<Hex | undefined>
+  /** For the handle: signed bytes, sender and hash. */
+  prepare(transaction: ForeignTx): Promise<{ raw: Hex; from: Address; hash: Hex }>
+}
+
+// Far above what tests pay, so that it also wins under anvil's rules, where only the fees decide.
+const TIP_WEI = 500_000_000_000n
+
+/** Transactions of somebody else who has the same key: a second process, a wallet, an attacker. */
+export function createForeign(options: {
+  readonly rpc: AnvilRpc
+  readonly chainId: number
+  readonly accounts: readonly LocalAccount[]
+}): Foreign {
+  const byAddress = new Map(options.accounts.map((account) => [account.address.toLowerCase(), account]))
+
+  function signWith(account: LocalAccount, nonce: number, fields: Omit<ForeignTx, 'account' | 'nonce'>) {
+    return account.signTransaction({
+      type: 'eip1559',
+      chainId: options.chainId,
+      nonce,
+      to: fields.to === undefined ? account.address : fields.to,
+      value: fields.value ?? 0n,
+      ...(fields.data === undefined ? {} : { data: fields.data }),
+      gas: fields.gas ?? 21_000n,
+      maxFeePerGas: fields.maxFeePerGas ?? TIP_WEI * 2n,
+      maxPriorityFeePerGas: fields.maxPriorityFeePerGas ?? fields.maxFeePerGas ?? TIP_WEI,
+    })
+  }
+
+  return {
+    async sign(from, nonce) {
+      const account = byAddress.get(from.toLowerCase())
+      return account && signWith(account, nonce, {})
+    },
+    async prepare({ account: given, nonce, ...fields }) {
+      const address = (typeof given === 'string' ? given : given.address).toLowerCase() as Address
+      const account = byAddress.get(address)
+      if (account === undefined) throw invalid('account', address, "one of the devnet's accounts")
+      const state = (await readAccountStates(options.rpc, [address])).get(address)
+      const raw = await signWith(account, nonce ?? state?.nonce ?? 0, fields)
+      return { raw, from: address, hash: decodeTx(raw)!.hash }
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { fail, type RpcReply } from '../serve/rpcTypes.js'
+import type { PoolSend } from './pool.js'
+
+export type Arrival = { readonly send: PoolSend; readonly answer: (reply: RpcReply) => void }
+
+/**
+ * Takes sends in the order they came, all that wait at once: what one round of questions to the child costs is
+ * shared by a whole burst.
+ */
+export function createIntake(
+  take: (batch: readonly Arrival[]) => Promise<void>,
+): (send: PoolSend) => Promise<RpcReply> {
+  let waiting: Arrival[] = []
+  let working = false
+
+  async function work(): Promise<void> {
+    working = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      await take(batch).catch(() => {
+        for (const { answer } of batch) answer(fail(-32603, 'the node behind the devnet is gone'))
+      })
+    }
+    working = false
+  }
+
+  return (send) =>
+    new Promise((answer) => {
+      waiting.push({ send, answer })
+      if (!working) void work()
+    })
+}

@@ -1,0 +1,101 @@
+import { size } from 'viem'
+import type { DecodedTx } from './decode.js'
+
+/** What a pool of the kind does with one account's transactions. */
+export type PoolRules = {
+  /** Gapped transactions an account may have; the highest nonces beyond it are dropped without a word. */
+  readonly gappedMax: number
+  /** Executable transactions of an account with delegated code (EIP-7702). */
+  readonly delegatedMax: number
+  readonly tipWeiMin: bigint
+}
+
+// geth: core/txpool/legacypool, AccountQueue 64, PriceLimit 1, one in-flight transaction of a delegated account.
+// Base runs reth with the limit of delegated accounts raised to 4.
+export const POOL_RULES: Readonly<Record<'base' | 'geth', PoolRules>> = {
+  base: { gappedMax: 64, delegatedMax: 4, tipWeiMin: 0n },
+  geth: { gappedMax: 64, delegatedMax: 1, tipWeiMin: 1n },
+}
+
+export type AccountState = {
+  readonly nonce: number
+  readonly balance: bigint
+  readonly delegated: boolean
+}
+
+// EIP-7825, and geth's txMaxSize, EIP-3860.
+const TX_GAS_MAX = 16_777_216n
+const TX_SIZE_MAX = 128 * 1024
+const INITCODE_SIZE_MAX = 49_152
+
+/** The most a transaction can take from its sender's balance. */
+export function costOf(tx: DecodedTx): bigint {
+  return tx.value + tx.gas * tx.maxFeePerGas
+}
+
+/**
+ * What geth's `ValidateTransaction` (core/txpool/validation.go) says before it looks at the state; undefined when
+ * it has nothing against the transaction.
+ */
+export function refusedByItself(
+  tx: DecodedTx,
+  chain: { readonly chainId: number; readonly gasLimit: bigint },
+  rules: PoolRules,
+): string | undefined {
+  if (tx.chainId === undefined) return 'only replay-protected (EIP-155) transactions allowed over RPC'
+  if (tx.chainId !== chain.chainId) {
+    return `invalid sender: invalid chain id for signer: have ${tx.chainId} want ${chain.chainId}`
+  }
+  const bytes = size(tx.raw)
+  if (bytes > TX_SIZE_MAX) return `oversized data: transaction size ${bytes}, limit ${TX_SIZE_MAX}`
+  const initcode = tx.to === undefined ? size(tx.data) : 0
+  if (initcode > INITCODE_SIZE_MAX) {
+    return `max initcode size exceeded: code size ${initcode}, limit ${INITCODE_SIZE_MAX}`
+  }
+  if (tx.gas > TX_GAS_MAX) return `transaction gas limit too high (cap: ${TX_GAS_MAX}, tx: ${tx.gas})`
+  if (tx.gas > chain.gasLimit) return 'exceeds block gas limit'
+  if (tx.type === 'eip7702' && tx.authorizations.length === 0) {
+    return 'set code tx must have at least one authorization tuple'
+  }
+  return refusedForGas(tx) ?? refusedForTip(tx, rules)
+}
+
+function refusedForTip(tx: DecodedTx, rules: PoolRules): string | undefined {
+  if (tx.maxPriorityFeePerGas >= rules.tipWeiMin) return undefined
+  return `transaction gas price below minimum: gas tip cap ${tx.maxPriorityFeePerGas}, minimum needed ${rules.tipWeiMin}`
+}
+
+function refusedForGas(tx: DecodedTx): string | undefined {
+  const { intrinsic, floor } = gasNeeded(tx)
+  if (tx.gas < intrinsic) return `intrinsic gas too low: gas ${tx.gas}, minimum needed ${intrinsic}`
+  if (tx.gas < floor)
+    return `insufficient gas for floor data gas cost: gas ${tx.gas}, minimum needed ${floor}`
+  return undefined
+}
+
+/** Yellow-paper intrinsic gas with EIP-2028, 2930, 3860, 7702, and the calldata floor of EIP-7623. */
+function gasNeeded(tx: DecodedTx): { intrinsic: bigint; floor: bigint } {
+  const bytes = size(tx.data)
+  const zeros = zeroBytes(tx.data)
+  const tokens = BigInt(zeros + (bytes - zeros) * 4)
+  const creation = tx.to === undefined ? 32_000 + 2 * Math.ceil(bytes / 32) : 0
+  const accesses = tx.accessList.reduce((sum, { storageKeys }) => sum + 2_400 + 1_900 * storageKeys.length, 0)
+  const extras = BigInt(creation + accesses + 25_000 * tx.authorizations.length)
+  return { intrinsic: 21_000n + tokens * 4n + extras, floor: 21_000n + tokens * 10n }
+}
+
+function zeroBytes(data: string): number {
+  let count = 0
+  for (let at = 2; at < data.length; at += 2) if (data[at] === '0' && data[at + 1] === '0') count += 1
+  return count
+}
+
+/** Both fees must rise by a tenth (geth: `list.Add`, PriceBump 10), or the old transaction stays. */
+export function replaces(next: DecodedTx, old: DecodedTx): boolean {
+  return (
+    next.maxFeePerGas > old.maxFeePerGas &&
+    next.maxPriorityFeePerGas > old.maxPriorityFeePerGas &&
+    next.maxFeePerGas * 100n >= old.maxFeePerGas * 110n &&
+    next.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * 110n
+  )
+}

@@ -1,0 +1,85 @@
+import type { Hex } from 'viem'
+import type { Flashblock, SealedBlock } from '../chain/chainView.js'
+import { hashesOf, pendingHeader } from '../chain/headers.js'
+import { hexOf, isObject, ok, type RpcObject, type RpcReply } from '../serve/rpcTypes.js'
+import { one, type ReadContext, type ReadHandler, type ReadPlan, selected } from './readContext.js'
+import { renumberReceipt, renumberTransaction } from './renumber.js'
+import type { Selected } from './selectors.js'
+
+/** `eth_getBlockByNumber` and `eth_getBlockByHash`: by whatever selects a block. */
+export const getBlock: ReadHandler = (context, [selector, full]) => {
+  const at = selected(context, selector)
+  if (at.kind === 'forked') return one('eth_getBlockByNumber', [hexOf(at.number), full === true], ok)
+  const found = contents(context, at)
+  if (found === undefined) return ok(null)
+  const { header, flashblocks } = found
+  if (full !== true) return ok({ ...header, transactions: hashesOf(flashblocks) })
+  return fullTransactions(context, flashblocks, (transactions) => ({ ...header, transactions }))
+}
+
+export const getBlockReceipts: ReadHandler = (context, [selector]) => {
+  const at = selected(context, selector)
+  if (at.kind === 'forked') return one('eth_getBlockReceipts', [hexOf(at.number)], ok)
+  const found = contents(context, at)
+  if (found === undefined) return ok(null)
+  return perFlashblock(found.flashblocks, 'eth_getBlockReceipts', [], (results) =>
+    ok((results.flat() as unknown[]).map((receipt) => renumberReceipt(context.view, receipt))),
+  )
+}
+
+export const getBlockTransactionCount: ReadHandler = (context, [selector]) => {
+  const at = selected(context, selector)
+  if (at.kind === 'forked') return one('eth_getBlockTransactionCountByNumber', [hexOf(at.number)], ok)
+  const found = contents(context, at)
+  return ok(found === undefined ? null : hexOf(hashesOf(found.flashblocks).length))
+}
+
+export const getTransactionByIndex: ReadHandler = (context, [selector, index]) => {
+  const found = contents(context, selected(context, selector))
+  const hash = found && hashesOf(found.flashblocks)[Number(index)]
+  if (hash === undefined) return ok(null)
+  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context.view, result)))
+}
+
+type Contents = { readonly header: RpcObject; readonly flashblocks: readonly Flashblock[] }
+
+function contents(context: ReadContext, at: Selected): Contents | undefined {
+  if (at.kind === 'sealed') return sealedContents(at.block)
+  if (at.kind !== 'pending') return undefined
+  const header = pendingHeader(context.view)
+  // geth's local pending block has neither hash, nonce nor fee recipient.
+  const shown = context.rules === 'geth' ? { ...header, hash: null, nonce: null, miner: null } : header
+  return { header: shown, flashblocks: context.view.open }
+}
+
+function sealedContents({ header, flashblocks }: SealedBlock): Contents {
+  return { header, flashblocks }
+}
+
+function fullTransactions(
+  context: ReadContext,
+  flashblocks: readonly Flashblock[],
+  build: (transactions: unknown[]) => RpcObject,
+): RpcReply | ReadPlan {
+  return perFlashblock(flashblocks, 'eth_getBlockByNumber', [true], (results) => {
+    const transactions = results.flatMap((block) =>
+      isObject(block) ? (block.transactions as unknown[]) : [],
+    )
+    return ok(build(transactions.map((transaction) => renumberTransaction(context.view, transaction))))
+  })
+}
+
+/** Asks the child for each flashblock that holds something. */
+function perFlashblock(
+  flashblocks: readonly Flashblock[],
+  method: string,
+  more: readonly unknown[],
+  finish: (results: readonly unknown[]) => RpcReply,
+): RpcReply | ReadPlan {
+  const filled = flashblocks.filter(({ hashes }: { hashes: readonly Hex[] }) => hashes.length > 0)
+  if (filled.length === 0) return finish([])
+  return {
+    calls: filled.map(({ anvilNumber }) => ({ method, params: [hexOf(anvilNumber), ...more] })),
+    finish,
+  }
+}

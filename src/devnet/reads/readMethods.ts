@@ -1,0 +1,105 @@
+import type { Hex } from 'viem'
+import { baseOf, type ChainView, headOf } from '../chain/chainView.js'
+import { fail, hexOf, isObject, ok, type RpcObject, SERVER_ERROR } from '../serve/rpcTypes.js'
+import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
+import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
+import { feeHistory, gasPrice, maxPriorityFeePerGas } from './readFees.js'
+import { renumberLog, renumberReceipt, renumberTransaction } from './renumber.js'
+import { anvilNumberOf } from './selectors.js'
+
+/** A read of state: the same call with the block parameter at `index` in the child's numbers. */
+function stateRead(method: string, index: number): ReadHandler {
+  return (context, params) => {
+    const translated = [...params]
+    while (translated.length < index) translated.push(null)
+    translated[index] = stateBlock(context, params[index])
+    return one(method, translated, ok)
+  }
+}
+
+const countRead = stateRead('eth_getTransactionCount', 1)
+
+/**
+ * On Base `pending` does not count the mempool: it is the state after the newest flashblock. geth and anvil count
+ * what the pool could execute on top.
+ */
+const getTransactionCount: ReadHandler = (context, params) => {
+  const plan = countRead(context, params)
+  if (params[1] !== 'pending' || context.rules === 'base' || !('calls' in plan)) return plan
+  if (context.rules === 'anvil') return one('eth_getTransactionCount', params, ok)
+  const end = context.pool.runEnd(params[0] as Hex)
+  return { ...plan, finish: ([count]) => ok(hexOf(Math.max(Number(count), end ?? 0))) }
+}
+
+const getTransactionByHash: ReadHandler = (context, [hash]) => {
+  const waiting = typeof hash === 'string' ? context.pool.waiting(hash.toLowerCase() as Hex) : undefined
+  if (waiting !== undefined) return ok(waiting)
+  return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context.view, result)))
+}
+
+const getTransactionReceipt: ReadHandler = (context, [hash]) =>
+  one('eth_getTransactionReceipt', [hash], (result) => ok(renumberReceipt(context.view, result)))
+
+const getLogs: ReadHandler = (context, [filter]) => {
+  const given = isObject(filter) ? filter : {}
+  const from = selected(context, given.blockHash ?? given.fromBlock ?? 'latest')
+  const to = selected(context, given.blockHash ?? given.toBlock ?? 'latest')
+  if (given.blockHash !== undefined && from.kind === 'absent') return fail(SERVER_ERROR, 'unknown block')
+  if (from.kind === 'absent') return ok([])
+  const last = anvilNumberOf(context.view, to) ?? headOf(context.view).lastAnvil
+  const first = from.kind === 'pending' ? headOf(context.view).lastAnvil + 1 : firstAnvil(context.view, from)
+  if (first > last) return ok([])
+  const { blockHash: _, ...rest } = given
+  const translated = { ...rest, fromBlock: hexOf(first), toBlock: hexOf(last) }
+  return one('eth_getLogs', [translated], (logs) =>
+    ok((logs as RpcObject[]).flatMap((log) => renumberLog(context.view, log) ?? [])),
+  )
+}
+
+function firstAnvil(view: ChainView, at: ReturnType<typeof selected>): number {
+  if (at.kind === 'forked') return at.number
+  if (at.kind !== 'sealed') return baseOf(view).number
+  return at.block.flashblocks[0]?.anvilNumber ?? at.block.lastAnvil
+}
+
+/** Methods without a block: the child's word is right as it is. */
+const asIs =
+  (method: string): ReadHandler =>
+  (_, params) =>
+    one(method, params, ok)
+
+/** Every read the devnet answers. What is not here is refused, since anvil's numbers would be wrong. */
+export const READS: Readonly<Record<string, ReadHandler>> = {
+  eth_chainId: ({ chainId }) => ok(hexOf(chainId)),
+  net_version: ({ chainId }) => ok(String(chainId)),
+  net_listening: () => ok(true),
+  eth_syncing: () => ok(false),
+  eth_accounts: () => ok([]),
+  web3_clientVersion: ({ rules }) => ok(`txlane-devnet/${rules}`),
+  eth_blockNumber: ({ view }) => ok(hexOf(headOf(view).number)),
+  eth_gasPrice: gasPrice,
+  eth_maxPriorityFeePerGas: maxPriorityFeePerGas,
+  eth_feeHistory: feeHistory,
+  eth_getBlockByNumber: getBlock,
+  eth_getBlockByHash: getBlock,
+  eth_getBlockReceipts: getBlockReceipts,
+  eth_getBlockTransactionCountByNumber: getBlockTransactionCount,
+  eth_getBlockTransactionCountByHash: getBlockTransactionCount,
+  eth_getTransactionByBlockNumberAndIndex: getTransactionByIndex,
+  eth_getTransactionByBlockHashAndIndex: getTransactionByIndex,
+  eth_getTransactionByHash: getTransactionByHash,
+  eth_getTransactionReceipt: getTransactionReceipt,
+  eth_getTransactionCount: getTransactionCount,
+  eth_getLogs: getLogs,
+  eth_getBalance: stateRead('eth_getBalance', 1),
+  eth_getCode: stateRead('eth_getCode', 1),
+  eth_getStorageAt: stateRead('eth_getStorageAt', 2),
+  eth_getProof: stateRead('eth_getProof', 2),
+  eth_call: stateRead('eth_call', 1),
+  eth_estimateGas: stateRead('eth_estimateGas', 1),
+  eth_createAccessList: stateRead('eth_createAccessList', 1),
+  eth_simulateV1: stateRead('eth_simulateV1', 1),
+  eth_getRawTransactionByHash: asIs('eth_getRawTransactionByHash'),
+  web3_sha3: asIs('web3_sha3'),
+  debug_traceTransaction: asIs('debug_traceTransaction'),
+}

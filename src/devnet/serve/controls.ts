@@ -1,0 +1,48 @@
+import type { AnvilRpc } from '../anvilRpc.js'
+import type { Queue } from '../chain/queue.js'
+import { fail, METHOD_NOT_FOUND, ok, type RpcReply, type RpcRequest } from './rpcTypes.js'
+
+// Changes of state that do not touch how blocks are made; the child applies them to its newest block.
+const PASSED = new Set(
+  ['setBalance', 'setCode', 'setNonce', 'setStorageAt'].flatMap((name) => [
+    `anvil_${name}`,
+    `hardhat_${name}`,
+  ]),
+)
+const MINES = new Set(['evm_mine', 'anvil_mine', 'hardhat_mine'])
+const FAMILY = /^(evm|anvil|hardhat)_/
+
+/** Whether a method belongs to the families that steer a node, rather than read it. */
+export function isControl(method: string): boolean {
+  return FAMILY.test(method)
+}
+
+export type ControlOptions = {
+  readonly rpc: AnvilRpc
+  readonly queue: Queue
+  readonly seal: () => Promise<void>
+  /** State was changed under the pool's feet. */
+  readonly touched: () => Promise<void>
+}
+
+/**
+ * What viem's test client and similar tools ask of a development node: writes to state, and blocks, which are
+ * sealed ones here. Snapshots, automine and impersonation are refused: they would part the child from the view.
+ */
+export function createControl(options: ControlOptions): (call: RpcRequest) => Promise<RpcReply> {
+  return async ({ method, params }) => {
+    if (MINES.has(method)) {
+      const blocks = method === 'evm_mine' ? 1 : Number(params[0] ?? 1)
+      for (let sealed = 0; sealed < blocks; sealed += 1) await options.seal()
+      return ok(method === 'evm_mine' ? '0x0' : null)
+    }
+    if (!PASSED.has(method)) {
+      return fail(METHOD_NOT_FOUND, `the devnet does not support ${method}: steer it by its handle`)
+    }
+    return options.queue.run(async () => {
+      const [reply] = await options.rpc.batch([{ method, params }])
+      await options.touched()
+      return reply ?? fail(-32603, 'internal error')
+    })
+  }
+}

@@ -1,0 +1,146 @@
+import type { Hex } from 'viem'
+import type { AnvilRpc } from '../anvilRpc.js'
+import { type ChainView, laggingView } from '../chain/chainView.js'
+import type { Gate } from '../chain/gate.js'
+import type { CallFault } from '../faults/faultRules.js'
+import type { FaultPlan } from '../faults/faults.js'
+import type { ReadContext } from '../reads/readContext.js'
+import { type ReadPlan, ReadRefused } from '../reads/readContext.js'
+import { READS } from '../reads/readMethods.js'
+import { type CallInfo, isSend } from './callInfo.js'
+import { isControl } from './controls.js'
+import { fail, INVALID_PARAMS, METHOD_NOT_FOUND, type RpcReply, type RpcRequest } from './rpcTypes.js'
+import type { Sends } from './sends.js'
+
+/** Answers calls, in order, by position. Knows nothing of HTTP. */
+export type Gateway = {
+  answer(calls: readonly CallInfo[], plan: FaultPlan): Promise<readonly RpcReply[]>
+  /** One read past all faults. */
+  read(method: string, params: readonly unknown[]): Promise<RpcReply>
+}
+
+export type GatewayOptions = {
+  readonly rpc: AnvilRpc
+  readonly sends: Sends
+  readonly gate: Gate
+  readonly view: () => ChainView
+  readonly context: (view: ChainView) => ReadContext
+  readonly blockReceipts: 'allow' | 'forbidden'
+  /** Methods that change the chain or its state: `evm_mine`, `anvil_setBalance` and the like. */
+  readonly control: (call: RpcRequest) => Promise<RpcReply>
+}
+
+const INTERNAL = -32603
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { rpc, sends, gate } = options
+
+  async function answer(calls: readonly CallInfo[], plan: FaultPlan): Promise<readonly RpcReply[]> {
+    const lag = plan.request.find(({ fault }) => fault === 'laggingReplica')
+    const blocks = lag?.fault === 'laggingReplica' ? (lag.blocks ?? 1) : 0
+    const replies: RpcReply[] = []
+    // Calls of a batch take effect in order, as on geth: a count that follows sends in a batch sees them. Runs of
+    // the same kind go to the child together.
+    for (const run of runsOf(calls)) {
+      const at = replies.length
+      const faultsOf = (index: number) => plan.calls[at + index] ?? []
+      replies.push(...(await answerRun(run, faultsOf, blocks)))
+    }
+    return replies
+  }
+
+  async function answerRun(
+    run: readonly CallInfo[],
+    faultsOf: (index: number) => readonly CallFault[],
+    lagBlocks: number,
+  ): Promise<readonly RpcReply[]> {
+    if (kindOf(run[0]!) === 'read') return gate.read(() => reads(run, faultsOf, lagBlocks))
+    return Promise.all(
+      run.map(async (call, index) => {
+        const faults = faultsOf(index)
+        return refusalOf(faults) ?? (isSend(call.method) ? sends.send(call, faults) : options.control(call))
+      }),
+    )
+  }
+
+  async function reads(
+    run: readonly CallInfo[],
+    faultsOf: (index: number) => readonly CallFault[],
+    lagBlocks: number,
+  ): Promise<readonly RpcReply[]> {
+    const view = options.view()
+    const context = options.context(lagBlocks > 0 ? laggingView(view, lagBlocks) : view)
+    const plans = run.map((call, index) => refusalOf(faultsOf(index)) ?? planOf(context, call))
+    const results = await rpc.batch(plans.flatMap((plan) => ('calls' in plan ? plan.calls : [])))
+    let at = 0
+    return plans.map((plan) => {
+      if (!('calls' in plan)) return plan
+      at += plan.calls.length
+      return finish(plan, results.slice(at - plan.calls.length, at))
+    })
+  }
+
+  function planOf(context: ReadContext, { method, params }: RpcRequest): RpcReply | ReadPlan {
+    if (method === 'eth_getBlockReceipts' && options.blockReceipts === 'forbidden') {
+      // What the proxy before Base's public nodes says in a batch; alone the request gets HTTP 403.
+      return fail(METHOD_NOT_FOUND, 'rpc method is not whitelisted')
+    }
+    // Own keys only: a method called `constructor` is not one.
+    const handler = Object.hasOwn(READS, method) ? READS[method] : undefined
+    if (handler === undefined)
+      return fail(METHOD_NOT_FOUND, `the method ${method} does not exist/is not available`)
+    try {
+      return handler(context, params)
+    } catch (error) {
+      return error instanceof ReadRefused ? error.reply : fail(INVALID_PARAMS, 'invalid params')
+    }
+  }
+
+  return {
+    answer,
+    async read(method, params) {
+      const call = { method, params, transaction: () => undefined }
+      const [reply] = await gate.read(() => reads([call], () => [], 0))
+      return reply ?? fail(INTERNAL, 'internal error')
+    },
+  }
+}
+
+function refusalOf(faults: readonly CallFault[]): RpcReply | undefined {
+  const fault = faults.find((one) => one.fault === 'rpcError')
+  if (fault?.fault !== 'rpcError') return undefined
+  return fail(fault.code ?? INTERNAL, fault.message ?? 'internal error', fault.data)
+}
+
+function finish(plan: ReadPlan, replies: readonly RpcReply[]): RpcReply {
+  const results: unknown[] = []
+  for (const reply of replies) {
+    if ('error' in reply) return reply
+    results.push(reply.result)
+  }
+  try {
+    return plan.finish(results)
+  } catch {
+    return fail(INTERNAL, 'internal error')
+  }
+}
+
+function kindOf({ method }: CallInfo): 'read' | 'write' {
+  return isSend(method) || isControl(method) ? 'write' : 'read'
+}
+
+function runsOf(calls: readonly CallInfo[]): CallInfo[][] {
+  const runs: CallInfo[][] = []
+  for (const call of calls) {
+    const last = runs.at(-1)
+    if (last !== undefined && kindOf(last[0]!) === kindOf(call)) last.push(call)
+    else runs.push([call])
+  }
+  return runs
+}
+
+/** The receipt by the gateway's own reads, or null. */
+export async function receiptThrough(gateway: Gateway, hash: Hex): Promise<unknown> {
+  const reply = await gateway.read('eth_getTransactionReceipt', [hash])
+  return 'result' in reply ? reply.result : null
+}

@@ -1,0 +1,6 @@
+export { type ErrorTx, type Fate, isTxlaneError, TxlaneError, type TxlaneErrorCode } from './errors/base.js'
+export { classifySendError, type ClassifySendErrorOptions, type SendOutcome, type SendReason } from './rpc/classify.js'
+export { createSender } from './sender/sender.js'
+export { memoryStore } from './store/memory.js'
+export { chainReads } from './viem/chainReads.js'
+export type * from './types.js'

@@ -1,0 +1,61 @@
+import type { Hash } from 'viem'
+import type { BlockRef } from './slot.js'
+
+/** Nonces by a block number. */
+export type NumberIndex = {
+  add(number: number, nonce: number): void
+  remove(number: number, nonce: number): void
+  /** In nonce order: verdicts are told in the order in which the nonces were used. */
+  upTo(limit: number): number[]
+}
+
+/** Nonces by the block that used them: by hash for reorgs, by number for depth. */
+export type BlockIndex = {
+  add(block: BlockRef, nonce: number): void
+  remove(block: BlockRef, nonce: number): void
+  of(hash: Hash): readonly number[]
+  upTo(limit: number): number[]
+}
+
+export function createNumberIndex(): NumberIndex {
+  const byNumber = new Map<number, Set<number>>()
+  return {
+    add: (number, nonce) => addTo(byNumber, number, nonce),
+    remove: (number, nonce) => removeFrom(byNumber, number, nonce),
+    upTo(limit) {
+      const found: number[] = []
+      for (const [number, nonces] of byNumber) if (number <= limit) found.push(...nonces)
+      return found.sort((a, b) => a - b)
+    },
+  }
+}
+
+export function createBlockIndex(): BlockIndex {
+  const byNumber = createNumberIndex()
+  const byHash = new Map<Hash, Set<number>>()
+  return {
+    add(block, nonce) {
+      byNumber.add(block.number, nonce)
+      addTo(byHash, block.hash, nonce)
+    },
+    remove(block, nonce) {
+      byNumber.remove(block.number, nonce)
+      removeFrom(byHash, block.hash, nonce)
+    },
+    of: (hash) => [...(byHash.get(hash) ?? [])].sort((a, b) => a - b),
+    upTo: byNumber.upTo,
+  }
+}
+
+function addTo<K>(sets: Map<K, Set<number>>, key: K, nonce: number): void {
+  const found = sets.get(key)
+  if (found) found.add(nonce)
+  else sets.set(key, new Set([nonce]))
+}
+
+/** Leaves no empty set behind: an index grows with what it holds, not with the blocks that went by (P9). */
+function removeFrom<K>(sets: Map<K, Set<number>>, key: K, nonce: number): void {
+  const found = sets.get(key)
+  found?.delete(nonce)
+  if (found?.size === 0) sets.delete(key)
+}

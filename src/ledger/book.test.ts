@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { type Book, createBook } from './book.js'
+import { attempt, block, hash, liveSlot, outcome, reserved, usedSlot } from './samples.fixture.js'
+
+/** Reserves the nonce for a transaction named after it, and journals its first attempt. */
+function send(book: Book, nonce: number): void {
+  reserve(book, nonce)
+  book.apply(nonce, { type: 'journaled', token: nonce, attempt: attempt(`t${nonce}`, `h${nonce}`) })
+}
+
+function reserve(book: Book, nonce: number): void {
+  book.apply(nonce, { type: 'reserve', claim: `t${nonce}`, token: nonce })
+}
+
+const seal = (book: Book, nonce: number, number: number) =>
+  book.apply(nonce, { type: 'sealed', hash: hash(`h${nonce}`), block: block(number) })
+
+const leave = (book: Book, nonce: number, number: number) =>
+  book.apply(nonce, { type: 'left', block: block(number), token: 99 })
+
+const withdraw = (book: Book, nonce: number) =>
+  book.apply(nonce, { type: 'withdraw', claim: `t${nonce}`, why: 'again' })
+
+function started(...nonces: number[]): Book {
+  const book = createBook({ floor: 5 })
+  for (const nonce of nonces) send(book, nonce)
+  return book
+}
+
+describe('floor and cursor', () => {
+  test('the floor is the lowest nonce not used, the cursor the next to hand out', () => {
+    const book = started(5, 6, 7)
+    expect([book.floor, book.cursor]).toEqual([5, 8])
+    seal(book, 6, 20)
+    expect(book.floor).toBe(5)
+    seal(book, 5, 21)
+    expect([book.floor, book.cursor]).toEqual([7, 8])
+  })
+
+  test('a reorg brings the floor down, and it comes up again over what stayed used, pruned or not', () => {
+    const book = started(5, 6, 7)
+    for (const nonce of [5, 6, 7]) seal(book, nonce, 20 + nonce)
+    book.apply(6, { type: 'lossDepth' })
+    book.apply(6, { type: 'horizon' })
+    leave(book, 5, 25)
+    expect([book.floor, book.get(6)]).toEqual([5, undefined])
+    seal(book, 5, 26)
+    expect(book.floor).toBe(8)
+  })
+
+  test('the cursor comes down over holes at the top (row 3), and their attempts are kept', () => {
+    const book = started(5, 6)
+    reserve(book, 7)
+    book.apply(6, outcome(hash('h6'), 'intrinsic'))
+    expect([book.cursor, book.lowestHole()]).toEqual([8, 6])
+    withdraw(book, 7)
+    expect([book.cursor, book.lowestHole()]).toEqual([6, undefined])
+    reserve(book, 6)
+    expect(book.get(6)).toMatchObject({ state: 'reserved', attempts: [{ hash: hash('h6') }] })
+  })
+
+  test('nonces that were skipped are holes', () => {
+    const book = createBook({ floor: 5 })
+    book.apply(8, { type: 'handOut' })
+    expect([book.cursor, book.lowestHole()]).toEqual([9, 5])
+    reserve(book, 5)
+    expect(book.lowestHole()).toBe(6)
+  })
+
+  test('a used nonce is never reserved nor handed out', () => {
+    const book = started(5)
+    seal(book, 5, 20)
+    book.apply(5, { type: 'lossDepth' })
+    book.apply(5, { type: 'horizon' })
+    expect(() => reserve(book, 5)).toThrow('reserve on a used nonce 5')
+    expect(() => book.apply(4, { type: 'handOut' })).toThrow('handOut on a used nonce 4')
+  })
+})
+
+describe('raise', () => {
+  test('what is below is used, whatever it was', () => {
+    const book = createBook({ floor: 5 })
+    book.apply(8, { type: 'handOut' })
+    book.apply(8, { type: 'released' })
+    book.raise(20)
+    expect([book.floor, book.cursor, book.coveredTo, book.lowestHole()]).toEqual([20, 20, 20, undefined])
+  })
+
+  test('what is bound below holds the floor until the chain has spoken of it', () => {
+    const book = started(5, 6)
+    book.raise(20)
+    expect([book.floor, book.cursor]).toEqual([5, 20])
+    seal(book, 5, 30)
+    book.apply(6, { type: 'passed' })
+    expect(book.floor).toBe(20)
+  })
+
+  test('a slot restored from below the seeded floor is answered for, and the rest stays used', () => {
+    const book = createBook({ floor: 5 })
+    book.restore(liveSlot({ nonce: 3 }))
+    expect([book.floor, book.cursor]).toEqual([3, 5])
+    book.apply(3, { type: 'evidence', block: block(9), hash: undefined })
+    expect(book.floor).toBe(5)
+  })
+})
+
+describe('covered', () => {
+  test('preconfirmed counts only together with all below it', () => {
+    const book = started(5, 6, 7)
+    book.apply(6, { type: 'preconfirmed', hash: hash('h6'), blockNumber: 30 })
+    expect(book.coveredTo).toBe(5)
+    book.apply(5, { type: 'preconfirmed', hash: hash('h5'), blockNumber: 30 })
+    expect(book.coveredTo).toBe(7)
+    book.apply(5, { type: 'notPreconfirmed', blockNumber: 30 })
+    expect(book.coveredTo).toBe(5)
+  })
+
+  test('a count of the mempool covers, never beyond the cursor, and may come down again', () => {
+    const book = started(5, 6, 7)
+    book.counted(7)
+    expect(book.coveredTo).toBe(7)
+    expect(book.uncovered(10).map((slot) => slot.nonce)).toEqual([7])
+    book.counted(100)
+    expect(book.coveredTo).toBe(8)
+    book.counted(5)
+    expect(book.uncovered(2).map((slot) => slot.nonce)).toEqual([5, 6])
+  })
+})
+
+describe('indexes', () => {
+  test('the lowest reservation is known until it is journaled or withdrawn (P6)', () => {
+    const book = createBook({ floor: 5 })
+    for (const nonce of [5, 6, 7]) reserve(book, nonce)
+    expect(book.lowestReserved()).toBe(5)
+    withdraw(book, 5)
+    expect(book.lowestReserved()).toBe(6)
+    book.apply(6, { type: 'journaled', token: 6, attempt: attempt('t6', 'h6') })
+    expect(book.lowestReserved()).toBe(7)
+    reserve(book, 5)
+    expect(book.lowestReserved()).toBe(5)
+  })
+
+  test('uses are found by block hash for reorgs, and by number for the verdict and the horizon', () => {
+    const book = started(5, 6, 7)
+    seal(book, 5, 30)
+    seal(book, 6, 30)
+    seal(book, 7, 31)
+    expect(book.usedIn(block(30).hash)).toEqual([5, 6])
+    expect(book.dueForVerdict(30)).toEqual([5, 6])
+    book.apply(5, { type: 'lossDepth' })
+    expect(book.dueForVerdict(31)).toEqual([6, 7])
+    expect(book.dueForHorizon(30)).toEqual([5])
+    leave(book, 6, 30)
+    expect(book.usedIn(block(30).hash)).toEqual([5])
+  })
+
+  test('a slot settled on the word of an operator is beyond every horizon', () => {
+    const book = started(5)
+    book.apply(5, { type: 'passed' })
+    expect(book.dueForVerdict(99)).toEqual([])
+    book.apply(5, { type: 'resolve', claim: 't5', fate: 'executed' })
+    expect(book.dueForHorizon(0)).toEqual([5])
+    book.apply(5, { type: 'horizon' })
+    expect([book.unfinished, book.slots.size]).toEqual([0, 0])
+  })
+
+  test('preconfirmed nonces are found by the number of the pending block', () => {
+    const book = started(5, 6)
+    book.apply(5, { type: 'preconfirmed', hash: hash('h5'), blockNumber: 30 })
+    book.apply(6, { type: 'preconfirmed', hash: hash('h6'), blockNumber: 31 })
+    expect(book.preconfirmedUpTo(30)).toEqual([5])
+    seal(book, 5, 30)
+    expect(book.preconfirmedUpTo(31)).toEqual([6])
+  })
+})
+
+describe('what is kept', () => {
+  test('a final slot leaves nothing behind: neither the slot nor its hashes (P9)', () => {
+    const book = started(5, 6)
+    for (const nonce of [6, 5]) {
+      seal(book, nonce, 30)
+      book.apply(nonce, { type: 'lossDepth' })
+      book.apply(nonce, { type: 'horizon' })
+    }
+    expect([book.slots.size, book.unfinished, book.nonceOf(hash('h5'))]).toEqual([0, 0, undefined])
+    expect(book.takeChanged().map((slot) => slot.state)).toEqual(['final', 'final'])
+  })
+
+  test('an attempt is found by its hash, also after its nonce was freed', () => {
+    const book = started(5, 6)
+    book.apply(5, outcome(hash('h5'), 'intrinsic'))
+    expect(book.nonceOf(hash('h5'))).toBe(5)
+  })
+
+  test('what changed is told once; a hole that is gone is told as one without attempts', () => {
+    const book = started(5)
+    reserve(book, 6)
+    expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([5, 6])
+    withdraw(book, 6)
+    expect(book.takeChanged()).toEqual([{ state: 'hole', nonce: 6, attempts: [] }])
+    expect(book.takeChanged()).toEqual([])
+  })
+
+  test('restored slots give back the same lane, in whatever order, with no commit under way', () => {
+    const book = started(5, 6)
+    reserve(book, 7)
+    send(book, 8)
+    seal(book, 5, 30)
+    withdraw(book, 7)
+    const again = createBook({ floor: 5 })
+    for (const slot of [...book.slots.values()].reverse()) again.restore(slot)
+    const derived = (of: Book) => [of.floor, of.cursor, of.coveredTo, of.lowestHole(), of.unfinished]
+    expect(derived(again)).toEqual(derived(book))
+    again.restore(reserved({ nonce: 9, committing: 1 }))
+    expect(again.get(9)).toMatchObject({ committing: 0 })
+    again.restore(usedSlot({ kind: 'other', hash: undefined }, { nonce: 10, settled: true }))
+    expect(again.dueForHorizon(10)).toEqual([10])
+  })
+})

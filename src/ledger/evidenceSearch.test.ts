@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { CountReading } from './evidence.js'
+import { createSearch, endOf, narrow, nextCounts, type Search } from './evidenceSearch.js'
+
+const NONCE = 7
+
+/** Runs a search on a chain whose counts pass the nonce at `usedAt`, with states below `servedFrom` refused. */
+function run(
+  { from, high, usedAt, servedFrom }: { from: number; high: number; usedAt: number; servedFrom: number },
+  countsMax: number,
+): { search: Search; rounds: number } {
+  const countAt = (number: number): CountReading => {
+    if (number < servedFrom) return 'refused'
+    return number >= usedAt ? NONCE + 1 : NONCE
+  }
+  let search = createSearch(NONCE, from, high)
+  for (let rounds = 0; ; rounds++) {
+    const asked = nextCounts(search, countsMax)
+    if (asked.length === 0) return { search, rounds }
+    expect(asked.length).toBeLessThanOrEqual(countsMax)
+    expect(asked.every((number) => number >= 0 && number < search.high)).toBe(true)
+    const next = narrow(search, asked, asked.map(countAt))
+    if (next === undefined) throw new Error('the search found a contradiction in a sound chain')
+    search = next
+  }
+}
+
+describe('the search for the block that used a nonce', () => {
+  it('finds it wherever it is and whatever was believed, or the edge of the state that is served', () => {
+    const chains = fc
+      .record({ high: fc.nat(5_000), use: fc.nat(), below: fc.nat(), served: fc.nat(), pruned: fc.boolean() })
+      .map(({ high, use, below, served, pruned }) => ({
+        high,
+        usedAt: use % (high + 1),
+        from: below % (high + 10),
+        servedFrom: pruned ? served % (high + 1) : 0,
+      }))
+    fc.assert(
+      fc.property(chains, fc.integer({ min: 2, max: 16 }), (chain, countsMax) => {
+        const { search } = run(chain, countsMax)
+        const end = endOf(search, 256)
+        const { usedAt, servedFrom } = chain
+        const expected =
+          usedAt > servedFrom
+            ? { kind: 'block', number: usedAt }
+            : servedFrom === 0
+              ? { kind: 'genesis' }
+              : { kind: 'bodies', refused: servedFrom - 1 }
+        expect(end).toMatchObject(expected)
+      }),
+    )
+  })
+
+  it('takes few rounds: five for a million blocks, nine where the belief was wrong', () => {
+    expect(run({ from: 0, high: 1_000_000, usedAt: 654_321, servedFrom: 0 }, 16).rounds).toBeLessThanOrEqual(
+      5,
+    )
+    const wrong = { from: 999_999, high: 1_000_000, usedAt: 4_321, servedFrom: 0 }
+    expect(run(wrong, 16).rounds).toBeLessThanOrEqual(9)
+  })
+
+  it('asks the belief and the neighbours of the use in one round where they are close', () => {
+    expect(nextCounts(createSearch(NONCE, 95, 100), 16)).toEqual([95, 96, 97, 98, 99])
+  })
+
+  it('finds a contradiction where counts fall, states come and go, or an answer is missing', () => {
+    const search = createSearch(NONCE, 0, 100)
+    expect(narrow(search, [10, 20], [NONCE + 1, NONCE])).toBeUndefined()
+    expect(narrow(search, [10, 20], [NONCE + 1, 'refused'])).toBeUndefined()
+    expect(narrow(search, [10, 20], [NONCE, undefined])).toBeUndefined()
+    expect(narrow(search, [10, 20], [NONCE])).toBeUndefined()
+  })
+
+  it('names the bodies from the belief upwards, or from the top down without one, as many as allowed', () => {
+    const edge = (from: number) => ({ ...createSearch(NONCE, from, 100, 99) })
+    expect(endOf(edge(97), 256)).toEqual({
+      kind: 'bodies',
+      refused: 99,
+      order: 'ascending',
+      numbers: [98, 99, 100],
+    })
+    expect(endOf(edge(10), 3)).toMatchObject({ order: 'ascending', numbers: [11, 12, 13] })
+    expect(endOf(edge(100), 3)).toMatchObject({ order: 'descending', numbers: [100, 99, 98] })
+    expect(endOf(createSearch(NONCE, 9, 1, 0), 256)).toMatchObject({ numbers: [1, 0] })
+  })
+})

@@ -1,0 +1,102 @@
+import type { CountReading } from './evidence.js'
+
+/**
+ * Where the block that used a nonce may be. What is known narrows to one of two ends: two neighbouring blocks whose
+ * counts stand on both sides of the nonce, or the edge of the state that the node still serves.
+ */
+export type Search = {
+  readonly nonce: number
+  /** A block believed not to have passed the nonce. Only a belief: it is asked as well. */
+  readonly from: number
+  /** The highest block known not to have passed the nonce. */
+  readonly low: number | undefined
+  /** The highest block whose count the node refuses. */
+  readonly refused: number | undefined
+  /** The lowest block known to have passed the nonce. */
+  readonly high: number
+  /** How far below `high` the next step down reaches, where nothing below it is known. */
+  readonly reach: number
+}
+
+/** @param high a block known to have passed the nonce */
+export function createSearch(nonce: number, from: number, high: number, refused?: number): Search {
+  return { nonce, from, low: undefined, refused, high, reach: 1 }
+}
+
+/** The blocks whose counts to read next, ascending, at most `countsMax`; none when the search has ended. */
+export function nextCounts(search: Search, countsMax: number): readonly number[] {
+  const { low, refused, from, high, reach } = search
+  if (low !== undefined || refused !== undefined) return between(floorOf(search), high, countsMax)
+  if (from < high) return [from, ...between(from, high, countsMax - 1)]
+  // The belief was wrong and nothing below is known: twice as far down with each step.
+  const steps = Array.from({ length: countsMax }, (_, step) => Math.max(0, high - reach * 2 ** step))
+  return [...new Set(steps)].filter((number) => number < high).reverse()
+}
+
+/** The search with the counts that were asked for, in their order; undefined where they cannot all be true. */
+export function narrow(
+  search: Search,
+  asked: readonly number[],
+  counts: readonly CountReading[],
+): Search | undefined {
+  let { low, refused, high } = search
+  for (const [index, number] of asked.entries()) {
+    const count = counts[index]
+    if (count === undefined) return undefined
+    if (count === 'refused') refused = Math.max(refused ?? 0, number)
+    else if (count <= search.nonce) low = Math.max(low ?? 0, number)
+    else high = Math.min(high, number)
+  }
+  // Counts never fall along a chain, and a node that serves a state serves the later ones.
+  if ((low ?? -1) >= high) return undefined
+  if ((refused ?? -1) >= high) return undefined
+  const reach = search.from < search.high ? 1 : search.reach * 2 ** asked.length
+  return { ...search, low, refused, high, reach }
+}
+
+export type SearchEnd =
+  /** The nonce was used in this block and not before it. */
+  | { readonly kind: 'block'; readonly number: number }
+  /** No state is served where the use must lie: these bodies may hold it, the likeliest first. */
+  | {
+      readonly kind: 'bodies'
+      readonly numbers: readonly number[]
+      readonly order: 'ascending' | 'descending'
+      readonly refused: number
+    }
+  /** The account was given this count when the chain began. */
+  | { readonly kind: 'genesis' }
+
+/** What a search that has no more counts to read came to. */
+export function endOf(search: Search, bodiesMax: number): SearchEnd {
+  const { low, refused, high, from } = search
+  if (refused !== undefined && refused === high - 1) {
+    const above = low ?? (from < high ? from : undefined)
+    return { kind: 'bodies', refused, ...bodiesIn(above, high, bodiesMax) }
+  }
+  return high === 0 ? { kind: 'genesis' } : { kind: 'block', number: high }
+}
+
+function bodiesIn(above: number | undefined, high: number, bodiesMax: number) {
+  // An attempt is sent right after it was journaled, so its end is likely soon after the block noted then.
+  if (above !== undefined) {
+    const length = Math.min(high - above, bodiesMax)
+    return {
+      numbers: Array.from({ length }, (_, index) => above + 1 + index),
+      order: 'ascending',
+    } as const
+  }
+  const length = Math.min(high + 1, bodiesMax)
+  return { numbers: Array.from({ length }, (_, index) => high - index), order: 'descending' } as const
+}
+
+function floorOf({ low, refused }: Search): number {
+  return Math.max(low ?? -1, refused ?? -1)
+}
+
+/** Numbers strictly between two others, evenly spread: all of them where they are few enough. */
+function between(floor: number, high: number, countsMax: number): readonly number[] {
+  const inside = high - floor - 1
+  const length = Math.min(inside, Math.max(1, countsMax))
+  return Array.from({ length }, (_, index) => floor + Math.ceil(((index + 1) * (inside + 1)) / (length + 1)))
+}

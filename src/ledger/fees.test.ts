@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  bumpFee,
+  capped,
+  effectiveTip,
+  type FeeCeiling,
+  type Fees,
+  feeCap,
+  highest,
+  outbid,
+  replacementFees,
+  transactionCeiling,
+} from './fees.js'
+
+const rule = { percent: 10 }
+const dynamic = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): Fees => ({
+  maxFeePerGas,
+  maxPriorityFeePerGas,
+})
+const legacy = (gasPrice: bigint): Fees => ({ gasPrice })
+const ceiling = (maxFeePerGas: bigint): FeeCeiling => ({ maxFeePerGas })
+const high = ceiling(10n ** 30n)
+
+const tipOf = (fees: Fees): bigint => ('gasPrice' in fees ? fees.gasPrice : fees.maxPriorityFeePerGas)
+
+/** geth `core/txpool/legacypool/list.go`: both fees strictly higher, and at least old × (100 + PriceBump) / 100. */
+function gethTakes(old: Fees, next: Fees, percent = 10n): boolean {
+  const enough = (before: bigint, after: bigint) =>
+    after > before && after >= (before * (100n + percent)) / 100n
+  return enough(feeCap(old), feeCap(next)) && enough(tipOf(old), tipOf(next))
+}
+
+/** reth rounds the threshold up. */
+const rethTakes = (before: bigint, after: bigint): boolean => after >= (before * 110n + 99n) / 100n
+
+const wei = fc.bigInt({ min: 0n, max: 10n ** 15n })
+const feesArbitrary: fc.Arbitrary<Fees> = fc.oneof(
+  fc.tuple(wei, wei).map(([a, b]) => (a > b ? dynamic(a, b) : dynamic(b, a))),
+  wei.map(legacy),
+)
+
+describe('fees, by table', () => {
+  test.each<[string, Fees, Fees | undefined]>([
+    [
+      '1 gwei and a tenth of it',
+      dynamic(1_000_000_000n, 100_000_000n),
+      dynamic(1_110_000_001n, 111_000_001n),
+    ],
+    ['a tip of zero', dynamic(100n, 0n), dynamic(112n, 1n)],
+    ['nothing at all', dynamic(0n, 0n), dynamic(1n, 1n)],
+    ['fees that do not divide', dynamic(101n, 9n), dynamic(114n, 11n)],
+    ['a legacy price', legacy(1_000n), legacy(1_111n)],
+    ['what is at the ceiling', dynamic(10n ** 30n, 1n), undefined],
+  ])('replaces %s', (_, old, next) => {
+    expect(replacementFees(old, { rule, ceiling: high })).toEqual(next)
+  })
+
+  test("a replacement pays the market's fees where they are higher, up to the ceiling", () => {
+    const old = dynamic(100n, 10n)
+    expect(replacementFees(old, { rule, ceiling: high, market: dynamic(500n, 3n) })).toEqual(
+      dynamic(500n, 13n),
+    )
+    expect(replacementFees(old, { rule, ceiling: ceiling(300n), market: dynamic(500n, 400n) })).toEqual(
+      dynamic(300n, 300n),
+    )
+    expect(replacementFees(legacy(100n), { rule, ceiling: high, market: dynamic(500n, 3n) })).toEqual(
+      legacy(500n),
+    )
+  })
+
+  test('outbids the highest of each fee among all attempts; with none it pays the market', () => {
+    const market = dynamic(50n, 5n)
+    expect(outbid([], { rule, market, ceiling: ceiling(40n) })).toEqual(dynamic(40n, 5n))
+    expect(outbid([dynamic(100n, 1n), dynamic(60n, 20n)], { rule, market, ceiling: high })).toEqual(
+      dynamic(112n, 24n),
+    )
+    expect(highest(dynamic(100n, 1n), legacy(60n))).toEqual(legacy(100n))
+  })
+
+  test('a blob replacement doubles', () => {
+    expect(bumpFee(100n, { percent: 100 })).toBeGreaterThanOrEqual(200n)
+  })
+
+  test('each underbid makes the step larger by as much again', () => {
+    expect([0, 1, 2].map((underbids) => bumpFee(1_000n, { percent: 10, underbids }))).toEqual([
+      1_111n,
+      1_211n,
+      1_311n,
+    ])
+  })
+
+  test('the tip that is left is what the base fee leaves of the cap', () => {
+    expect(effectiveTip(dynamic(100n, 10n), 95n)).toBe(5n)
+    expect(effectiveTip(dynamic(100n, 10n), 20n)).toBe(10n)
+    expect(effectiveTip(legacy(100n), 120n)).toBe(-20n)
+  })
+})
+
+describe('fees, for any amounts', () => {
+  test('a replacement is one that geth and reth take: both fees, strictly higher, a tenth at least', () => {
+    fc.assert(
+      fc.property(feesArbitrary, fc.option(feesArbitrary, { nil: undefined }), (old, market) => {
+        const next = replacementFees(old, { rule, market, ceiling: high })
+        if (next === undefined) throw new Error('refused below the ceiling')
+        expect(gethTakes(old, next)).toBe(true)
+        expect(rethTakes(feeCap(old), feeCap(next)) && rethTakes(tipOf(old), tipOf(next))).toBe(true)
+      }),
+    )
+  })
+
+  test('no fee passes the ceiling, no tip passes its cap, and what cannot be outbid within it is refused', () => {
+    fc.assert(
+      fc.property(feesArbitrary, feesArbitrary, wei, (old, market, limit) => {
+        const next = replacementFees(old, { rule, market, ceiling: ceiling(limit) })
+        if (next === undefined) {
+          expect(feeCap(old) * 111n + 199n > limit * 100n || tipOf(old) * 111n + 199n > limit * 100n).toBe(
+            true,
+          )
+          return
+        }
+        expect(feeCap(next) <= limit && tipOf(next) <= feeCap(next)).toBe(true)
+        expect(gethTakes(old, next)).toBe(true)
+      }),
+    )
+  })
+
+  test('a no-op outbids every attempt of its slot', () => {
+    fc.assert(
+      fc.property(
+        fc.array(feesArbitrary, { minLength: 1, maxLength: 4 }),
+        feesArbitrary,
+        (attempts, market) => {
+          const next = outbid(attempts, { rule, market, ceiling: high })
+          if (next === undefined) throw new Error('refused below the ceiling')
+          for (const old of attempts) expect(gethTakes(old, next)).toBe(true)
+        },
+      ),
+    )
+  })
+
+  test('two more steps fit between the ceiling of transactions and that of the lane, for any rule', () => {
+    const percents = fc.integer({ min: 1, max: 100 })
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1_000n, max: 10n ** 15n }), wei, percents, (limit, tip, percent) => {
+        const lane = ceiling(limit)
+        const step = { percent }
+        const top = transactionCeiling(lane, step)
+        const start = capped(dynamic(top.maxFeePerGas, tip), top)
+        const once = replacementFees(start, { rule: step, ceiling: lane })
+        const twice = once && replacementFees(once, { rule: step, ceiling: lane })
+        expect(twice && feeCap(twice) <= limit && gethTakes(once, twice, BigInt(percent))).toBe(true)
+      }),
+    )
+  })
+
+  test('what is cut to a ceiling keeps its tip below its cap', () => {
+    fc.assert(
+      fc.property(feesArbitrary, wei, (fees, limit) => {
+        const cut = capped(fees, ceiling(limit))
+        expect(feeCap(cut) <= limit && tipOf(cut) <= feeCap(cut)).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import type { SlotAction, SlotEvent } from './event.js'
+import { bump, missing } from './fromStuck.js'
+import { ignored, type Transition } from './result.js'
+import { type Attempt, type Live, newestAttempt } from './slot.js'
+
+type Outcome = Extract<SlotEvent, { type: 'outcome' }>
+
+/** Replacements of our own that may be called underpriced before we take the pool's word for a displacement. */
+const UNDERBIDS_MAX = 3
+
+/** Rows 13 to 18: what an endpoint said of a send (design section 5). Unknown is the default. */
+export function fromOutcome(slot: Live, event: Outcome): Transition {
+  const { hash } = event
+  const attempt = slot.attempts.find((known) => known.hash === hash)
+  if (attempt === undefined) return ignored(slot, event)
+  const newest = newestAttempt(slot)?.hash === hash
+  switch (event.outcome) {
+    case 'accepted': {
+      const next = withAttempt(slot, hash, (a) => ({ ...a, accepted: true }))
+      return { row: 13, slot: newest ? { ...next, displaced: false, underbids: 0 } : next, actions: [] }
+    }
+    case 'unknown':
+      return { row: 13, slot, actions: newest ? [{ do: 'resend', hash }] : [] }
+    case 'intrinsic':
+      return mayFree(slot, attempt, event) ? freed(slot, attempt) : counted(slot, newest, hash)
+    case 'counted':
+      return counted(slot, newest, hash)
+    case 'feeTooLow':
+      // Bytes that are not wanted any more are never bumped (row 21): others are on their way.
+      return { row: 16, slot, actions: newest && missing(slot) === undefined ? [bump(slot)] : [] }
+    case 'underpriced':
+      return newest ? underpriced(slot, hash) : { row: 17, slot, actions: [] }
+    case 'nonceTooLow':
+      return { row: 18, slot, actions: [{ do: 'look' }, ...backOff(newest, hash)] }
+    case 'refused':
+      return { row: 18, slot, actions: backOff(newest, hash) }
+    default: {
+      const impossible: never = event.outcome
+      throw new Error(`unknown outcome ${String(impossible)}`)
+    }
+  }
+}
+
+/**
+ * Row 14. Only bytes that no other process, no earlier life and no second send can have put anywhere, and beside
+ * which nothing was journaled or is about to be, are known to be nowhere.
+ */
+function mayFree(slot: Live, attempt: Attempt, event: Outcome): boolean {
+  const only = slot.attempts.length === 1 && slot.committing === 0 && slot.claims.length === 1
+  const mine = attempt.epoch === event.epoch && attempt.sends <= 1 && !attempt.accepted
+  return only && mine && slot.end === undefined && attempt.claim === slot.claims[0]
+}
+
+function freed(slot: Live, attempt: Attempt): Transition {
+  const claim = attempt.claim
+  return {
+    row: 14,
+    slot: { state: 'hole', nonce: slot.nonce, attempts: slot.attempts },
+    actions: claim === undefined ? [] : [{ do: 'end', claim, as: 'rejected' }],
+  }
+}
+
+/** Row 15. An older attempt's refusal says nothing of the one that is resent. */
+function counted(slot: Live, newest: boolean, hash: Attempt['hash']): Transition {
+  const next = newest ? { ...slot, refusals: slot.refusals + 1 } : slot
+  return { row: 15, slot: next, actions: backOff(newest, hash) }
+}
+
+/** Row 17. Where the pool may hold an attempt of ours the next bump is larger; else somebody else's sits there. */
+function underpriced(slot: Live, hash: Attempt['hash']): Transition {
+  const ours = slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
+  if (ours) return { row: 17, slot: { ...slot, underbids: slot.underbids + 1, nudged: true }, actions: [] }
+  const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'tell', event: 'displaced' }]
+  return { row: 17, slot: { ...slot, displaced: true }, actions: [...actions, ...backOff(true, hash)] }
+}
+
+const backOff = (newest: boolean, hash: Attempt['hash']): SlotAction[] =>
+  newest ? [{ do: 'backOff', hash }] : []
+
+/** The slot with one of its attempts changed. */
+export function withAttempt<T extends { readonly attempts: readonly Attempt[] }>(
+  slot: T,
+  hash: Attempt['hash'],
+  change: (attempt: Attempt) => Attempt,
+): T {
+  return {
+    ...slot,
+    attempts: slot.attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt)),
+  }
+}

@@ -1,0 +1,65 @@
+import type { SlotAction, SlotEvent } from './event.js'
+import { ignored, type Transition } from './result.js'
+import { type Live, newestAttempt, wantedClaim } from './slot.js'
+
+type Stuck = Extract<SlotEvent, { type: 'stuck' }>
+
+/** Refusals at the head after which the nonce is voided (row 20). */
+const REFUSALS_MAX = 3
+
+/** Rows 17, 19 and 20: sealed blocks went by, and the nonce is still not used. */
+export function stuck(slot: Live, event: Stuck): Transition {
+  if (slot.displaced) {
+    return { row: 17, slot, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
+  }
+  const lacking = missing(slot)
+  if (lacking !== undefined) return { row: 19, slot, actions: [lacking] }
+  if (newestAttempt(slot) === undefined) return ignored(slot, event)
+  if (hopeless(slot, event)) return giveUp(slot, event)
+  const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
+  if (mayBump && (slot.nudged || !event.priced)) return { row: 19, slot, actions: [bump(slot)] }
+  return { row: 19, slot: { ...slot, nudged: true }, actions: resendNewest(slot) }
+}
+
+/**
+ * At its ceiling and resent in vain, or refused three times for what no retry mends. Voided only where the no-op
+ * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing.
+ */
+function hopeless(slot: Live, event: Stuck): boolean {
+  if (slot.end !== undefined || !event.head || !event.signer) return false
+  const spent = event.atCeiling && slot.nudged && event.fillable
+  return spent || slot.refusals >= REFUSALS_MAX
+}
+
+/** Row 20. The claim ends only when the no-op has landed: until then it may still be what lands. */
+function giveUp(slot: Live, event: Stuck): Transition {
+  const { token } = event
+  const tell: SlotAction[] = event.atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
+  return { row: 20, slot: { ...slot, end: 'void', token }, actions: [...tell, { do: 'noop', token }] }
+}
+
+/** The caller wants it in sooner: rows 19 and 17 without the wait. */
+export function speedUp(slot: Live): Transition {
+  const row = slot.displaced ? 17 : 19
+  return { row, slot: { ...slot, displaced: false }, actions: [missing(slot) ?? bump(slot)] }
+}
+
+export const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })
+
+/**
+ * What the slot wants and has no bytes for yet: those of a replacement, or the no-op of an end. Asked again under
+ * the same token, so that a signer slower than our patience still gets its answer in.
+ */
+export function missing(slot: Live): SlotAction | undefined {
+  const claim = wantedClaim(slot)
+  const newest = newestAttempt(slot)
+  if (newest !== undefined && newest.claim === claim) return undefined
+  const { token } = slot
+  if (claim !== undefined) return { do: 'sign', claim, token }
+  return slot.end === undefined ? undefined : { do: 'noop', token }
+}
+
+function resendNewest(slot: Live): SlotAction[] {
+  const newest = newestAttempt(slot)
+  return newest === undefined ? [] : [{ do: 'resend', hash: newest.hash }]
+}

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest'
+import { a1, a2, attempt, b1, block, hash, liveSlot, noop, on, outcome, stuck } from './samples.fixture.js'
+import type { Live } from './slot.js'
+
+const resend = (name: string) => ({ do: 'resend', hash: hash(name) })
+const backOff = (name: string) => ({ do: 'backOff', hash: hash(name) })
+
+describe('rows of live nonces', () => {
+  test('row 13: after accepted or unknown the nonce stays bound; unknown resends the newest', () => {
+    expect(on(liveSlot(), outcome(a1.hash, 'accepted'))).toEqual({
+      row: 13,
+      slot: liveSlot({ attempts: [{ ...a1, accepted: true }] }),
+      actions: [],
+    })
+    expect(on(liveSlot(), outcome(a1.hash, 'unknown'))).toEqual({
+      row: 13,
+      slot: liveSlot(),
+      actions: [resend('a1')],
+    })
+  })
+
+  test('row 14: intrinsic, the only attempt, sent once, of this epoch: the transaction fails', () => {
+    expect(on(liveSlot(), outcome(a1.hash, 'intrinsic'))).toEqual({
+      row: 14,
+      slot: { state: 'hole', nonce: 7, attempts: [a1] },
+      actions: [{ do: 'end', claim: 'a', as: 'rejected' }],
+    })
+  })
+
+  test.each<[string, Live, number]>([
+    ['beside another attempt', liveSlot({ attempts: [a2, a1] }), 1],
+    ['sent twice', liveSlot({ attempts: [{ ...a1, sends: 2 }] }), 1],
+    ['accepted somewhere', liveSlot({ attempts: [{ ...a1, accepted: true }] }), 1],
+    ['of another epoch', liveSlot(), 2],
+    ['with a replacement', liveSlot({ claims: ['a', 'b'] }), 1],
+    ['with an end asked for', liveSlot({ end: 'cancel' }), 1],
+    ['with a commit under way', liveSlot({ committing: 1 }), 1],
+  ])('row 15: intrinsic %s frees nothing and is counted', (_, slot, epoch) => {
+    expect(on(slot, outcome(a1.hash, 'intrinsic', epoch))).toEqual({
+      row: 15,
+      slot: { ...slot, refusals: 1 },
+      actions: [backOff('a1')],
+    })
+  })
+
+  test('row 15: a counted refusal is counted for the newest attempt only', () => {
+    expect(on(liveSlot(), outcome(a1.hash, 'counted')).slot).toEqual(liveSlot({ refusals: 1 }))
+    const two = liveSlot({ attempts: [a1, a2] })
+    expect(on(two, outcome(a1.hash, 'counted'))).toEqual({ row: 15, slot: two, actions: [] })
+  })
+
+  test('row 16: a fee too low is bumped, unless what was refused is not wanted any more', () => {
+    expect(on(liveSlot(), outcome(a1.hash, 'feeTooLow')).actions).toEqual([
+      { do: 'bump', token: 1, underbids: 0 },
+    ])
+    expect(on(liveSlot({ end: 'cancel' }), outcome(a1.hash, 'feeTooLow'))).toMatchObject({
+      row: 16,
+      actions: [],
+    })
+    expect(on(liveSlot({ claims: ['a', 'b'] }), outcome(a1.hash, 'feeTooLow')).actions).toEqual([])
+  })
+
+  test('row 17: underpriced on its own means displaced: waits, resends, neither bumps nor voids', () => {
+    const displaced = on(liveSlot(), outcome(a1.hash, 'underpriced'))
+    expect(displaced).toEqual({
+      row: 17,
+      slot: liveSlot({ displaced: true }),
+      actions: [{ do: 'tell', event: 'displaced' }, backOff('a1')],
+    })
+    const waiting = on(displaced.slot, stuck({ atCeiling: true, priced: false }))
+    expect(waiting).toEqual({
+      row: 17,
+      slot: displaced.slot,
+      actions: [{ do: 'tell', event: 'stuck' }, resend('a1')],
+    })
+  })
+
+  test('row 17: underpriced beside our own attempts makes the next bump larger, three times', () => {
+    let slot = liveSlot({ attempts: [a1, a2] })
+    for (const underbids of [1, 2, 3]) {
+      slot = on(slot, outcome(a2.hash, 'underpriced')).slot as Live
+      expect(slot).toMatchObject({ underbids, displaced: false })
+      expect(on(slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids }])
+    }
+    expect(on(slot, outcome(a2.hash, 'underpriced')).slot).toMatchObject({ displaced: true })
+  })
+
+  test('row 17: a displaced nonce is outbid on request', () => {
+    expect(on(liveSlot({ displaced: true }), { type: 'speedUp' })).toEqual({
+      row: 17,
+      slot: liveSlot(),
+      actions: [{ do: 'bump', token: 1, underbids: 0 }],
+    })
+  })
+
+  test('row 18: any other refusal backs off with the same bytes; nonce too low looks for evidence', () => {
+    expect(on(liveSlot(), outcome(a1.hash, 'refused')).actions).toEqual([backOff('a1')])
+    expect(on(liveSlot(), outcome(a1.hash, 'nonceTooLow'))).toEqual({
+      row: 18,
+      slot: liveSlot(),
+      actions: [{ do: 'look' }, backOff('a1')],
+    })
+  })
+
+  test('row 19: stuck, it is resent, and the next time bumped', () => {
+    const first = on(liveSlot(), stuck())
+    expect(first).toEqual({ row: 19, slot: liveSlot({ nudged: true }), actions: [resend('a1')] })
+    expect(on(first.slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids: 0 }])
+    expect(on(first.slot, stuck({ head: false })).actions).toEqual([resend('a1')])
+    expect(on(first.slot, stuck({ signer: false })).actions).toEqual([resend('a1')])
+  })
+
+  test('row 19: what the base fee has passed is bumped at once, head or not', () => {
+    expect(on(liveSlot(), stuck({ head: false, priced: false })).actions).toMatchObject([{ do: 'bump' }])
+  })
+
+  test('row 19: bytes that are lacking are asked for again under the same token', () => {
+    expect(on(liveSlot({ end: 'cancel', token: 4 }), stuck()).actions).toEqual([{ do: 'noop', token: 4 }])
+    expect(on(liveSlot({ claims: ['a', 'b'], token: 4 }), { type: 'speedUp' }).actions).toEqual([
+      { do: 'sign', claim: 'b', token: 4 },
+    ])
+    expect(on(liveSlot({ claims: [], attempts: [], end: 'void' }), stuck()).actions).toMatchObject([
+      { do: 'noop' },
+    ])
+  })
+
+  test.each([
+    ['at the ceiling and resent in vain', liveSlot({ nudged: true }), stuck({ atCeiling: true })],
+    ['refused three times', liveSlot({ refusals: 3 }), stuck()],
+  ])('row 20: the head %s is voided', (_, slot, event) => {
+    const taken = on(slot, event)
+    expect(taken).toMatchObject({ row: 20, slot: { state: 'live', end: 'void', token: 9, claims: ['a'] } })
+    expect(taken.actions).toContainEqual({ do: 'noop', token: 9 })
+  })
+
+  test('row 20: not voided behind the head, nor where no no-op could get in either', () => {
+    const nudged = liveSlot({ nudged: true })
+    expect(on(nudged, stuck({ atCeiling: true, head: false })).row).toBe(19)
+    expect(on(nudged, stuck({ atCeiling: true, fillable: false })).row).toBe(19)
+    expect(on(liveSlot({ refusals: 3 }), stuck({ signer: false })).row).toBe(19)
+  })
+
+  test('row 21: cancel asks for a no-op, and from then on the claim is never bumped', () => {
+    const taken = on(liveSlot(), { type: 'cancel', token: 5 })
+    expect(taken).toEqual({
+      row: 21,
+      slot: liveSlot({ end: 'cancel', token: 5 }),
+      actions: [{ do: 'noop', token: 5 }],
+    })
+    expect(on(taken.slot, { type: 'speedUp' }).actions).toEqual([{ do: 'noop', token: 5 }])
+    expect(on(taken.slot, { type: 'cancel', token: 6 }).row).toBe(0)
+    const sent = { ...taken.slot, attempts: [a1, noop] } as Live
+    expect(on(sent, { type: 'speedUp' }).actions).toEqual([{ do: 'bump', token: 5, underbids: 0 }])
+  })
+
+  test("row 22: replace claims the nonce for T' and signs it; after an end it is refused", () => {
+    expect(on(liveSlot({ refusals: 2 }), { type: 'replace', claim: 'b', token: 5 })).toEqual({
+      row: 22,
+      slot: liveSlot({ claims: ['a', 'b'], token: 5 }),
+      actions: [{ do: 'sign', claim: 'b', token: 5 }],
+    })
+    expect(() => on(liveSlot({ end: 'cancel' }), { type: 'replace', claim: 'b', token: 5 })).toThrow(
+      'replace',
+    )
+  })
+
+  test("row 22: bytes of T that come after T' are kept behind those of T'", () => {
+    const slot = liveSlot({ claims: ['a', 'b'], attempts: [a1, b1] })
+    const late = on(slot, { type: 'journaled', token: 1, attempt: a2 })
+    expect(late).toEqual({ row: 4, slot: { ...slot, attempts: [a2, a1, b1] }, actions: [] })
+  })
+
+  test('row 23: preconfirmed by an own attempt only, and taken back by the sealed block of that number', () => {
+    const seen = on(liveSlot({ displaced: true }), { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
+    expect(seen).toEqual({
+      row: 23,
+      slot: liveSlot({ preconfirmedIn: 11 }),
+      actions: [{ do: 'tell', event: 'preconfirmed' }],
+    })
+    expect(on(liveSlot(), { type: 'preconfirmed', hash: hash('f'), blockNumber: 11 }).row).toBe(0)
+    expect(on(seen.slot, { type: 'notPreconfirmed', blockNumber: 10 }).row).toBe(0)
+    expect(on(seen.slot, { type: 'notPreconfirmed', blockNumber: 11 })).toEqual({
+      row: 23,
+      slot: liveSlot(),
+      actions: [{ do: 'tell', event: 'reorged' }],
+    })
+  })
+
+  test('row 24: an own attempt in a sealed block uses the nonce, whichever attempt it is', () => {
+    const slot = liveSlot({ attempts: [a1, noop], end: 'cancel' })
+    for (const [known, by] of [
+      [a1, { kind: 'claim', claim: 'a', hash: a1.hash }],
+      [noop, { kind: 'noop', hash: noop.hash }],
+    ] as const) {
+      const taken = on(slot, { type: 'sealed', hash: known.hash, block: block(12) })
+      expect(taken).toMatchObject({
+        row: 24,
+        slot: { state: 'used', by, at: block(12), settled: false, end: 'cancel' },
+      })
+    }
+    const ended = liveSlot({ attempts: [attempt('x', 'x1'), a1] })
+    expect(on(ended, { type: 'sealed', hash: hash('x1'), block: block(12) })).toMatchObject({
+      slot: { by: { kind: 'other' } },
+      actions: [{ do: 'tell', event: 'foreign' }],
+    })
+  })
+
+  test('row 25: evidence uses the nonce by another, and frees nothing yet', () => {
+    expect(on(liveSlot(), { type: 'evidence', block: block(12), hash: undefined })).toEqual({
+      row: 25,
+      slot: {
+        state: 'used',
+        nonce: 7,
+        attempts: [a1],
+        claims: ['a'],
+        end: undefined,
+        by: { kind: 'other', hash: undefined },
+        at: block(12),
+        settled: false,
+        committing: 0,
+      },
+      actions: [{ do: 'tell', event: 'foreign' }],
+    })
+  })
+
+  test('row 26: passed without evidence is unproven, and nothing is concluded', () => {
+    expect(on(liveSlot(), { type: 'passed' })).toMatchObject({
+      row: 26,
+      slot: { state: 'used', by: { kind: 'unproven' }, at: undefined, settled: false },
+      actions: [{ do: 'tell', event: 'unresolved' }],
+    })
+  })
+})

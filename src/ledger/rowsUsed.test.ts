@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest'
+import {
+  a1,
+  attempt,
+  b1,
+  block,
+  byA,
+  byNoop,
+  byOther,
+  hash,
+  noop,
+  on,
+  outcome,
+  unproven,
+  usedSlot,
+} from './samples.fixture.js'
+import type { Used } from './slot.js'
+
+const left = { type: 'left', block: block(10), token: 6 } as const
+const unresolved = (over: Partial<Used> = {}) => usedSlot(unproven, { at: undefined, ...over })
+
+describe('rows of used nonces', () => {
+  test('row 27: evidence after all', () => {
+    expect(on(unresolved(), { type: 'evidence', block: block(10), hash: hash('f') })).toMatchObject({
+      row: 27,
+      slot: { by: byOther, at: block(10), settled: false },
+      actions: [{ do: 'tell', event: 'foreign' }],
+    })
+    expect(on(unresolved(), { type: 'sealed', hash: a1.hash, block: block(10) })).toMatchObject({
+      row: 27,
+      slot: { by: byA, at: block(10), settled: false },
+    })
+  })
+
+  test('row 27: the operator says that it executed', () => {
+    expect(on(unresolved(), { type: 'resolve', claim: 'a', fate: 'executed' })).toMatchObject({
+      row: 27,
+      slot: { settled: true, by: { kind: 'claim', claim: 'a', hash: undefined } },
+      actions: [{ do: 'landed', claim: 'a', hash: undefined }],
+    })
+  })
+
+  test('row 27: the operator says that it did not: it is queued again, or ends as asked', () => {
+    const word = { type: 'resolve', claim: 'a', fate: 'notExecuted' } as const
+    expect(on(unresolved(), word)).toMatchObject({
+      slot: { settled: true },
+      actions: [{ do: 'queueAgain', claim: 'a' }],
+    })
+    expect(on(unresolved({ end: 'cancel' }), word).actions).toEqual([
+      { do: 'end', claim: 'a', as: 'cancelled' },
+    ])
+    expect(on(usedSlot(byOther), word).row).toBe(0)
+  })
+
+  test('row 27: the word on a replacement says nothing of what it replaced, which is never queued again', () => {
+    const first = on(unresolved({ claims: ['a', 'b'] }), { type: 'resolve', claim: 'b', fate: 'notExecuted' })
+    expect(first).toMatchObject({
+      slot: { settled: false, claims: ['a'] },
+      actions: [{ claim: 'b', as: 'tooLate' }],
+    })
+    expect(on(first.slot, { type: 'resolve', claim: 'a', fate: 'notExecuted' }).actions).toEqual([
+      { do: 'end', claim: 'a', as: 'voided' },
+    ])
+    const other = on(unresolved({ claims: ['a', 'b'] }), { type: 'resolve', claim: 'a', fate: 'notExecuted' })
+    expect(other).toMatchObject({
+      slot: { settled: false, claims: ['b'] },
+      actions: [{ claim: 'a', as: 'superseded' }],
+    })
+  })
+
+  test('row 28: its block left: live again, as wanted as before, and the newest is resent', () => {
+    const taken = on(usedSlot(byA), left)
+    expect(taken).toMatchObject({ row: 28, slot: { state: 'live', claims: ['a'], end: undefined, token: 6 } })
+    expect(taken.actions).toEqual([
+      { do: 'tell', event: 'reorged' },
+      { do: 'resend', hash: a1.hash },
+    ])
+    expect(on(usedSlot(byA), { ...left, block: block(10, 'fork') }).row).toBe(0)
+  })
+
+  test('row 28: bytes of a transaction that ended or was cancelled are not resent: a no-op is signed', () => {
+    const rejected = usedSlot(byOther, { claims: [], attempts: [attempt('x', 'x1')] })
+    expect(on(rejected, left)).toMatchObject({
+      slot: { end: 'void' },
+      actions: [{ do: 'tell' }, { do: 'noop', token: 6 }],
+    })
+    const cancelled = usedSlot(byA, { end: 'cancel' })
+    expect(on(cancelled, left).actions[1]).toEqual({ do: 'noop', token: 6 })
+    const replaced = usedSlot(byA, { claims: ['a', 'b'] })
+    expect(on(replaced, left).actions[1]).toEqual({ do: 'sign', claim: 'b', token: 6 })
+  })
+
+  test('row 28: without attempts it is outside, unless a commit is under way', () => {
+    const bare = usedSlot(byOther, { claims: [], attempts: [] })
+    expect(on(bare, left)).toMatchObject({ row: 28, slot: { state: 'outside', origin: 'seeded' } })
+    expect(on({ ...bare, committing: 1 }, left).slot).toMatchObject({
+      state: 'live',
+      end: 'void',
+      committing: 1,
+    })
+  })
+
+  test('row 29: the claim that landed has landed; earlier ones are superseded, later ones too late', () => {
+    const slot = usedSlot(
+      { kind: 'claim', claim: 'b', hash: b1.hash },
+      { claims: ['a', 'b', 'c'], attempts: [a1, b1] },
+    )
+    expect(on(slot, { type: 'lossDepth' })).toEqual({
+      row: 29,
+      slot: { ...slot, settled: true },
+      actions: [
+        { do: 'end', claim: 'a', as: 'superseded' },
+        { do: 'landed', claim: 'b', hash: b1.hash },
+        { do: 'end', claim: 'c', as: 'tooLate' },
+      ],
+    })
+    expect(on(usedSlot(byA, { end: 'cancel' }), { type: 'lossDepth' }).actions).toMatchObject([
+      { do: 'landed' },
+    ])
+  })
+
+  test.each([
+    ['cancel', 'cancelled'],
+    ['void', 'voided'],
+    [undefined, 'voided'],
+  ] as const)(
+    'row 30: after a no-op of ours with end %s the last claim is %s, and never queued again',
+    (end, as) => {
+      const slot = usedSlot(byNoop, { claims: ['a', 'b'], end, attempts: [a1, b1, noop] })
+      const { row, actions } = on(slot, { type: 'lossDepth' })
+      expect(row).toBe(30)
+      expect(actions.filter((action) => action.do !== 'tell')).toEqual([
+        { do: 'end', claim: 'a', as: 'superseded' },
+        { do: 'end', claim: 'b', as },
+      ])
+    },
+  )
+
+  test.each([
+    [undefined, { do: 'queueAgain', claim: 'b' }],
+    ['cancel', { do: 'end', claim: 'b', as: 'cancelled' }],
+    ['void', { do: 'end', claim: 'b', as: 'voided' }],
+  ] as const)('row 31: used by another with end %s, only the last claim goes on, as asked', (end, last) => {
+    const slot = usedSlot(byOther, { claims: ['a', 'b'], end })
+    expect(on(slot, { type: 'lossDepth' })).toEqual({
+      row: 31,
+      slot: { ...slot, settled: true },
+      actions: [{ do: 'end', claim: 'a', as: 'superseded' }, last],
+    })
+  })
+
+  test('row 21, used: a cancel before the verdict keeps the claim from being queued again', () => {
+    const cancelled = on(usedSlot(byOther), { type: 'cancel', token: 5 })
+    expect(cancelled).toEqual({ row: 21, slot: usedSlot(byOther, { end: 'cancel' }), actions: [] })
+    expect(on(cancelled.slot, { type: 'lossDepth' }).actions).toEqual([
+      { do: 'end', claim: 'a', as: 'cancelled' },
+    ])
+    expect(on(usedSlot(byOther, { settled: true }), { type: 'cancel', token: 5 }).row).toBe(0)
+  })
+
+  test('no verdict is given on what is unproven, nor a second one on what is settled', () => {
+    expect(on(unresolved(), { type: 'lossDepth' }).row).toBe(0)
+    expect(on(usedSlot(byA, { settled: true }), { type: 'lossDepth' }).row).toBe(0)
+  })
+
+  test('row 32: a settled block left: held, and told; what was voided or queued again is not sent again', () => {
+    const taken = on(usedSlot(byOther, { settled: true }), left)
+    expect(taken).toMatchObject({ row: 32, slot: { state: 'live', end: 'void', claims: [] } })
+    expect(taken.actions).toEqual([
+      { do: 'tell', event: 'deepReorg' },
+      { do: 'hold', reason: 'deepReorg' },
+      { do: 'noop', token: 6 },
+    ])
+  })
+
+  test('row 32: what had landed is resent, so that what was told stays true', () => {
+    const taken = on(usedSlot(byA, { settled: true, attempts: [a1, noop], claims: ['a', 'b'] }), left)
+    expect(taken).toMatchObject({ row: 32, slot: { claims: ['a'], end: undefined, attempts: [noop, a1] } })
+    expect(taken.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
+  })
+
+  test('row 33: beyond the horizon a settled nonce is pruned, an unsettled one never', () => {
+    expect(on(usedSlot(byA, { settled: true }), { type: 'horizon' })).toEqual({
+      row: 33,
+      slot: { state: 'final', nonce: 7, attempts: [] },
+      actions: [{ do: 'prune' }],
+    })
+    expect(on(usedSlot(byA), { type: 'horizon' }).row).toBe(0)
+  })
+
+  test('what comes late is noted: bytes journaled after the nonce went, and sends', () => {
+    const late = on(usedSlot(byOther, { committing: 1 }), { type: 'journaled', token: 1, attempt: b1 })
+    expect(late.slot).toEqual(usedSlot(byOther, { attempts: [b1, a1] }))
+    expect(on(usedSlot(byA), { type: 'sent', hash: a1.hash }).slot.attempts[0]?.sends).toBe(2)
+    expect(on(usedSlot(byA), outcome(a1.hash, 'intrinsic')).row).toBe(0)
+  })
+})

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import type { OutcomeKind, SlotEvent } from './event.js'
+import * as sample from './samples.fixture.js'
+import type { Attempt, End, Slot, UsedBy } from './slot.js'
+import { TABLE } from './table.js'
+import { type Transition, transition } from './transition.js'
+
+const { a1, a2, b1, noop, block, hash } = sample
+const inherited = sample.attempt('a', 'a0', { epoch: 0, sends: 0 })
+const dead = sample.attempt('x', 'x1')
+
+const flags = [false, true]
+const ends: (End | undefined)[] = [undefined, 'cancel', 'void']
+const histories: readonly (readonly Attempt[])[] = [
+  [],
+  [a1],
+  [{ ...a1, sends: 2 }],
+  [{ ...a1, accepted: true }],
+  [inherited],
+  [a1, a2],
+  [a1, b1],
+  [a1, noop],
+  [noop],
+  [dead],
+  [dead, a1],
+]
+const claimings: readonly (readonly string[])[] = [[], ['a'], ['a', 'b']]
+const uses: readonly UsedBy[] = [
+  { kind: 'claim', claim: 'a', hash: a1.hash },
+  { kind: 'claim', claim: 'a', hash: undefined },
+  { kind: 'noop', hash: noop.hash },
+  { kind: 'other', hash: hash('f') },
+  { kind: 'other', hash: undefined },
+  { kind: 'unproven' },
+]
+
+/** Far more variants than a lane ever makes: the machine has to answer for every one of them. */
+function* slots(): Generator<Slot | undefined> {
+  yield undefined
+  yield { state: 'final', nonce: 7, attempts: [] }
+  for (const attempts of histories) {
+    yield { state: 'hole', nonce: 7, attempts }
+    yield { state: 'outside', nonce: 7, attempts, origin: 'handedOut' }
+    yield { state: 'outside', nonce: 7, attempts, origin: 'seeded' }
+    for (const committing of [0, 1]) {
+      yield sample.reserved({ attempts, committing })
+      for (const end of ends)
+        for (const claims of claimings) yield* bound({ attempts, committing, end, claims })
+    }
+  }
+}
+
+type Bound = Pick<Extract<Slot, { state: 'live' }>, 'attempts' | 'committing' | 'end' | 'claims'>
+
+function* bound(over: Bound): Generator<Slot> {
+  for (const displaced of flags) {
+    yield sample.liveSlot({ ...over, displaced })
+    yield sample.liveSlot({ ...over, displaced, nudged: true, refusals: 3, underbids: 3, preconfirmedIn: 11 })
+  }
+  for (const by of uses) {
+    if (by.kind === 'claim' && !over.claims.includes(by.claim)) continue
+    const at = by.kind === 'unproven' ? undefined : block(10)
+    yield sample.usedSlot(by, { ...over, at })
+    if (by.kind !== 'unproven') yield sample.usedSlot(by, { ...over, at, settled: true })
+  }
+}
+
+function* events(): Generator<SlotEvent> {
+  const outcomes: OutcomeKind[] = [
+    'accepted',
+    'unknown',
+    'intrinsic',
+    'counted',
+    'feeTooLow',
+    'underpriced',
+    'nonceTooLow',
+    'refused',
+  ]
+  const seen = [a1, a2, b1, noop, dead, inherited].map((known) => known.hash).concat(hash('stranger'))
+  yield { type: 'reserve', claim: 'c', token: 5 }
+  for (const boundAbove of flags)
+    for (const waiting of flags) yield { type: 'gapTimer', boundAbove, waiting, token: 5 }
+  for (const token of [1, 5]) {
+    for (const claim of ['a', 'b', undefined]) yield { type: 'committing', token, claim }
+    for (const attempt of [a1, a2, b1, noop]) yield { type: 'journaled', token, attempt }
+    yield { type: 'commitUnknown', token }
+  }
+  yield { type: 'notCommitted' }
+  for (const claim of ['a', 'b', 'c']) {
+    for (const why of ['failed', 'again'] as const) yield { type: 'withdraw', claim, why }
+    for (const fate of ['executed', 'notExecuted'] as const) yield { type: 'resolve', claim, fate }
+  }
+  yield { type: 'seeded' }
+  yield { type: 'handOut' }
+  for (const attempt of [sample.attempt(undefined, 'o1'), sample.attempt('o', 'o2')])
+    yield { type: 'outsideCommitted', attempt }
+  yield { type: 'released' }
+  for (const signer of flags) {
+    yield { type: 'ttl', signer, token: 5 }
+    for (const head of flags)
+      for (const atCeiling of flags)
+        for (const priced of flags)
+          for (const fillable of flags) yield sample.stuck({ head, atCeiling, priced, fillable, signer })
+  }
+  for (const name of seen) {
+    yield { type: 'sent', hash: name }
+    for (const said of outcomes) for (const epoch of [1, 2]) yield sample.outcome(name, said, epoch)
+    yield { type: 'preconfirmed', hash: name, blockNumber: 11 }
+    yield { type: 'sealed', hash: name, block: block(12) }
+  }
+  yield { type: 'cancel', token: 5 }
+  yield { type: 'replace', claim: 'c', token: 5 }
+  yield { type: 'speedUp' }
+  for (const blockNumber of [11, 12]) yield { type: 'notPreconfirmed', blockNumber }
+  for (const found of [hash('f'), undefined]) yield { type: 'evidence', block: block(12), hash: found }
+  yield { type: 'passed' }
+  for (const number of [10, 12]) yield { type: 'left', block: block(number), token: 5 }
+  yield { type: 'lossDepth' }
+  yield { type: 'horizon' }
+}
+
+type Taken = { slot: Slot | undefined; event: SlotEvent; result: Transition }
+
+const commands: readonly SlotEvent['type'][] = ['reserve', 'handOut', 'replace']
+const allEvents = [...events()]
+
+function* everything(): Generator<Taken> {
+  for (const slot of slots()) {
+    for (const event of allEvents) {
+      try {
+        yield { slot, event, result: transition(7, slot, event) }
+      } catch (error) {
+        if (!commands.includes(event.type)) throw error
+      }
+    }
+  }
+}
+
+describe('the transition function and the table', () => {
+  const reached = new Set<number>()
+  const disagreements: string[] = []
+  const careless: string[] = []
+  for (const { slot, event, result } of everything()) {
+    const say = `row ${result.row}: ${slot?.state ?? 'new'} on ${event.type} to ${result.slot.state}`
+    if (result.row === 0) {
+      const facts = ['sent', 'journaled', 'notCommitted', 'outsideCommitted']
+      const kept = result.slot === slot || slot === undefined || facts.includes(event.type)
+      if (!kept || result.actions.length > 0 || result.slot.state !== (slot?.state ?? 'hole'))
+        careless.push(say)
+      continue
+    }
+    reached.add(result.row)
+    const row = TABLE.find((known) => known.row === result.row)
+    const agrees =
+      row?.from.includes(slot?.state ?? 'new') &&
+      row.on.includes(event.type) &&
+      row.to.includes(result.slot.state)
+    if (!agrees) disagreements.push(say)
+  }
+
+  test('every step that is taken stands in the table: from, event, to', () => {
+    expect([...new Set(disagreements)]).toEqual([])
+  })
+
+  test('every row of the table is taken by some step', () => {
+    expect(TABLE.map(({ row }) => row).filter((row) => !reached.has(row))).toEqual([])
+  })
+
+  test('an observation that says nothing new changes no state and asks for nothing', () => {
+    expect([...new Set(careless)]).toEqual([])
+  })
+
+  test('the rows are numbered 1 to 33, in order', () => {
+    expect(TABLE.map(({ row }) => row)).toEqual(Array.from({ length: 33 }, (_, index) => index + 1))
+  })
+
+  test('a command to a nonce that cannot take it is a bug of ours, and is thrown', () => {
+    const live = sample.liveSlot()
+    expect(() => transition(7, live, { type: 'reserve', claim: 'c', token: 2 })).toThrow(
+      'reserve on a live nonce 7',
+    )
+    expect(() => transition(7, live, { type: 'handOut' })).toThrow('handOut on a live nonce 7')
+    expect(() => transition(7, undefined, { type: 'replace', claim: 'c', token: 2 })).toThrow(
+      'replace on a hole',
+    )
+  })
+})
+
+describe('what holds at every step, whatever the slot and the event', () => {
+  const all = [...everything()]
+  const bytes = (slot: Slot | undefined): ReadonlySet<string> =>
+    new Set(slot?.attempts.map((known) => known.hash))
+
+  test('attempts are forgotten by row 33 alone (P2)', () => {
+    const lost = all.filter(({ slot, result }) => {
+      const after = bytes(result.slot)
+      return result.row !== 33 && [...bytes(slot)].some((known) => !after.has(known))
+    })
+    expect(lost).toEqual([])
+  })
+
+  test('an end, once asked for, is never another one until a settled block has left (row 32)', () => {
+    const end = (slot: Slot | undefined): End | undefined =>
+      slot?.state === 'live' || slot?.state === 'used' ? slot.end : undefined
+    const changed = all.filter(({ slot, result }) => {
+      const kept = result.slot.state === 'live' || result.slot.state === 'used'
+      return kept && result.row !== 32 && end(slot) !== undefined && end(slot) !== end(result.slot)
+    })
+    expect(changed).toEqual([])
+  })
+
+  test('a live nonce leaves its transaction by block contents, by row 14 or by row 6, never by an answer', () => {
+    const freed = all.filter(({ slot, result }) => slot?.state === 'live' && result.slot.state !== 'live')
+    expect([...new Set(freed.map(({ result }) => result.row))].sort()).toEqual([14, 24, 25, 26])
+  })
+
+  test('bytes of a claim are neither bumped nor resent for one that has an end and a no-op to send', () => {
+    const wrong = all.filter(({ result: { slot, actions } }) => {
+      if (slot.state !== 'live' || slot.end === undefined) return false
+      const newest = slot.attempts[slot.attempts.length - 1]
+      return newest?.claim !== undefined && actions.some((action) => action.do === 'bump')
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('a transaction is queued again only where nothing of it was journaled, or by the verdict of row 31', () => {
+    const rows = all.filter(({ result }) => result.actions.some((action) => action.do === 'queueAgain'))
+    expect([...new Set(rows.map(({ result }) => result.row))].sort()).toEqual([27, 31, 6, 7])
+  })
+})

@@ -1,0 +1,77 @@
+import type { EndAs, SlotAction, SlotEvent } from './event.js'
+import { ignored, type Transition } from './result.js'
+import type { End, Used } from './slot.js'
+
+/** Rows 29 to 31: the verdict, once the block that used the nonce is too deep to be lost. */
+export function settle(slot: Used, event: SlotEvent): Transition {
+  const settled: Used = { ...slot, settled: true }
+  switch (slot.by.kind) {
+    case 'unproven':
+      return ignored(slot, event)
+    case 'claim':
+      return { row: 29, slot: settled, actions: landed(slot, slot.by.claim, slot.by.hash) }
+    case 'noop': {
+      const told: SlotAction[] = slot.end === 'void' ? [{ do: 'tell', event: 'gapFilled' }] : []
+      // Only a nonce that something else took sends the claim to another one: after a no-op of ours there is an end.
+      return { row: 30, slot: settled, actions: [...told, ...ended(slot, slot.end ?? 'void')] }
+    }
+    case 'other':
+      return { row: 31, slot: settled, actions: ended(slot, slot.end) }
+    default: {
+      const impossible: never = slot.by
+      throw new Error(`unknown use ${JSON.stringify(impossible)}`)
+    }
+  }
+}
+
+/**
+ * Row 27: an operator who looked elsewhere (an explorer, the recipient) says what became of a claim. `notExecuted`
+ * is no word on the others that were bound here: the slot stays unproven until one executed or none is left.
+ */
+export function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' }>): Transition {
+  const { claim, fate } = event
+  const index = slot.claims.indexOf(claim)
+  if (slot.by.kind !== 'unproven' || index < 0) return ignored(slot, event)
+  if (fate === 'executed') {
+    const { slot: settled, actions } = settle(
+      { ...slot, by: { kind: 'claim', claim, hash: undefined } },
+      event,
+    )
+    return { row: 27, slot: settled, actions }
+  }
+  if (slot.claims.length === 1) {
+    const { slot: settled, actions } = settle({ ...slot, by: { kind: 'other', hash: undefined } }, event)
+    return { row: 27, slot: settled, actions }
+  }
+  const claims = slot.claims.filter((other) => other !== claim)
+  if (index < slot.claims.length - 1) {
+    return { row: 27, slot: { ...slot, claims }, actions: [{ do: 'end', claim, as: 'superseded' }] }
+  }
+  // What it replaced is not wanted either: should that not have executed, it ends.
+  const as = slot.end === undefined ? 'tooLate' : endAs[slot.end]
+  return { row: 27, slot: { ...slot, claims, end: slot.end ?? 'void' }, actions: [{ do: 'end', claim, as }] }
+}
+
+/** Row 29. A claim that had been asked to end and landed all the same has executed: told as it is. */
+function landed(slot: Used, claim: string, hash: Used['attempts'][number]['hash'] | undefined): SlotAction[] {
+  const index = slot.claims.indexOf(claim)
+  return slot.claims.map((other, i): SlotAction => {
+    if (i === index) return { do: 'landed', claim, hash }
+    return { do: 'end', claim: other, as: i < index ? 'superseded' : 'tooLate' }
+  })
+}
+
+/** Rows 30 and 31: no claim of this slot executed. */
+function ended(slot: Used, end: End | undefined): SlotAction[] {
+  const last = slot.claims[slot.claims.length - 1]
+  const earlier = slot.claims
+    .slice(0, -1)
+    .map((claim): SlotAction => ({ do: 'end', claim, as: 'superseded' }))
+  if (last === undefined) return earlier
+  return [
+    ...earlier,
+    end === undefined ? { do: 'queueAgain', claim: last } : { do: 'end', claim: last, as: endAs[end] },
+  ]
+}
+
+const endAs: Readonly<Record<End, EndAs>> = { cancel: 'cancelled', void: 'voided' }

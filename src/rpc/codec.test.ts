@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import {
+  decodeHeader,
+  decodeNumber,
+  decodeQuantity,
+  encodeBlock,
+  type LightHeader,
+  sameContents,
+} from './codec.js'
+
+const hashOf = (digit: string) => `0x${digit.repeat(64)}` as const
+const sealed = {
+  number: '0x10',
+  hash: hashOf('a'),
+  parentHash: hashOf('b'),
+  timestamp: '0x6553f100',
+  baseFeePerGas: '0x7',
+  gasLimit: '0x1c9c380',
+  gasUsed: '0x5208',
+  transactions: [hashOf('1'), hashOf('2')],
+}
+const header = (fields: object) => decodeHeader({ ...sealed, ...fields }) as LightHeader
+
+describe('a block selector', () => {
+  test.each([
+    ['0x10', '0x10'],
+    ['0x0010', '0x10'],
+    ['0XFF'.toLowerCase(), '0xff'],
+    [16n, '0x10'],
+    [16, '0x10'],
+    [0, '0x0'],
+    [2n ** 64n - 1n, '0xffffffffffffffff'],
+    ['latest', 'latest'],
+    ['pending', 'pending'],
+    ['safe', 'safe'],
+    ['finalized', 'finalized'],
+    ['earliest', 'earliest'],
+  ] as const)('%s goes over the wire as %s', (selector, wire) => {
+    expect(encodeBlock(selector as never)).toBe(wire)
+  })
+
+  test.each([
+    '',
+    '0x',
+    'newest',
+    '10',
+    '0xzz',
+    hashOf('a'),
+    -1,
+    -1n,
+    1.5,
+    Number.NaN,
+    2n ** 64n,
+    null,
+    undefined,
+    {},
+  ])('that is not one (%s) is an INVALID error that names the argument', (selector) => {
+    expect(() => encodeBlock(selector as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID', message: expect.stringContaining('Invalid block') }),
+    )
+  })
+})
+
+describe('a header', () => {
+  test('of a sealed block is decoded with its hashes', () => {
+    expect(decodeHeader(sealed)).toEqual({
+      number: 16,
+      hash: hashOf('a'),
+      parentHash: hashOf('b'),
+      timestamp: 0x6553f100,
+      baseFeePerGas: 7n,
+      gasLimit: 30_000_000n,
+      gasUsed: 21_000n,
+      hashes: [hashOf('1'), hashOf('2')],
+    })
+  })
+
+  test('is null where no block was found', () => {
+    expect(decodeHeader(null)).toBeNull()
+  })
+
+  test.each([
+    ['null', null],
+    ['missing', undefined],
+    ['32 zero bytes', hashOf('0')],
+  ])('of a pending block may have a hash that is %s', (_, hash) => {
+    expect(header({ hash }).hash).toBeNull()
+  })
+
+  test('of a pending block may lack its number and its size', () => {
+    expect(header({ number: null, size: undefined }).number).toBeNull()
+  })
+
+  test('of a legacy chain has no base fee', () => {
+    expect(header({ baseFeePerGas: undefined }).baseFeePerGas).toBeUndefined()
+  })
+
+  test('takes the hashes from full transaction objects, and in lower case', () => {
+    const transactions = [{ hash: hashOf('A'), from: '0x1' }, hashOf('2')]
+    expect(header({ transactions }).hashes).toEqual([hashOf('a'), hashOf('2')])
+  })
+
+  test('with a thousand hashes is decoded without copying them', () => {
+    const transactions = Array.from({ length: 1000 }, () => hashOf('3'))
+    expect(header({ transactions }).hashes).toBe(transactions)
+  })
+
+  test.each([
+    ['number', '16'],
+    ['hash', '0x12'],
+    ['parentHash', null],
+    ['timestamp', 1700000000],
+    ['gasLimit', '0x'],
+    ['gasUsed', undefined],
+    ['transactions', {}],
+    ['transactions', [5]],
+  ])('with a bad %s (%s) is an error that names the method and the field', (field, value) => {
+    expect(() => header({ [field]: value })).toThrow(
+      expect.objectContaining({
+        failure: 'malformed',
+        method: 'eth_getBlockByNumber',
+        message: expect.stringMatching(field === 'transactions' ? /transaction/ : new RegExp(field)),
+      }),
+    )
+  })
+
+  test.each([undefined, 'latest', 5, [], true])('that is %s is an error, never a crash', (result) => {
+    expect(() => decodeHeader(result)).toThrow(expect.objectContaining({ name: 'TxlaneError' }))
+  })
+})
+
+describe('a quantity', () => {
+  test.each(['0x', '5', '', '0xg', 5, null, undefined, {}, '0x-1'])(
+    'that is %s is an error that names the method',
+    (value) => {
+      expect(() => decodeQuantity(value, 'eth_chainId')).toThrow(
+        expect.objectContaining({ method: 'eth_chainId' }),
+      )
+      expect(() => decodeNumber(value, 'eth_chainId')).toThrow(
+        expect.objectContaining({ method: 'eth_chainId' }),
+      )
+    },
+  )
+
+  test('beyond 2^53 is no number', () => {
+    expect(() => decodeNumber('0x20000000000000', 'm')).toThrow(expect.objectContaining({ method: 'm' }))
+  })
+})
+
+describe('two readings of the pending block', () => {
+  test('are the same with the same partial hash, and differ with another', () => {
+    expect(sameContents(header({}), header({}))).toBe(true)
+    expect(sameContents(header({}), header({ hash: hashOf('c') }))).toBe(false)
+  })
+
+  test('without a hash are compared by what they hold', () => {
+    const bare = { hash: null }
+    expect(sameContents(header(bare), header(bare))).toBe(true)
+    expect(sameContents(header(bare), header({ ...bare, transactions: [hashOf('1'), hashOf('3')] }))).toBe(
+      false,
+    )
+    expect(sameContents(header(bare), header({ ...bare, gasUsed: '0x5209' }))).toBe(false)
+  })
+})

@@ -1,0 +1,107 @@
+/** Words of an executed or simulated contract: whatever else the message quotes is not the pool's word. */
+export const REVERT_WORDS: readonly string[] = [
+  'revert',
+  'vm exception',
+  'vm execution error',
+  'error function_selector',
+]
+
+/** Words of a rate limit. They count only beside one of the codes or the HTTP status that stand for one. */
+export const RATE_LIMIT_WORDS: readonly string[] = [
+  'rate limit',
+  'rate-limit',
+  'ratelimit',
+  'rate exceeded',
+  'too many requests',
+  'request limit',
+  'requests per',
+  'compute units',
+  'throughput',
+  'throttl',
+  'limit exceeded',
+  'limit reached',
+  'request count exceeded',
+  'quota',
+]
+
+/** Where a message about a nonce tells the account's next one. */
+export const NONCE_HINTS: readonly RegExp[] = [
+  /next nonce:? (\d+)/, // geth, reth
+  /gapped nonce (\d+)/, // geth's blob pool
+  /tx: \d+ state: (\d+)/, // Nitro
+  /current nonce \((\d+)\)/, // Avalanche
+  /current nonce: (\d+)/, // Nethermind, Hedera
+  /expected nonce(?: to be(?: at least)?)?:? (\d+)/, // Nethermind, EDR
+  /allowed nonce range: (\d+) - \d+/, // zkSync Era
+  /nonce too low: expected (\d+)/,
+]
+
+/** Clauses that a wrapper may put before an *intrinsic* message, and single words that are one. */
+export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
+  ...[
+    'err',
+    'error',
+    'errors',
+    'rpc',
+    'jsonrpc',
+    'json-rpc',
+    'failed',
+    'rejected',
+    'invalid',
+    'sender',
+    'details',
+  ],
+  ...[
+    'pool',
+    'txpool',
+    'mempool',
+    'sequencer',
+    'code',
+    'message',
+    'msg',
+    'desc',
+    'node',
+    'upstream',
+    'provider',
+  ],
+  ...[
+    'server',
+    'client',
+    'backend',
+    'gateway',
+    'proxy',
+    'response',
+    'request',
+    'internal',
+    'call',
+    'transaction',
+  ],
+  ...['tx', 'eth_sendrawtransaction', 'eth_sendrawtransactionsync', 'cause'],
+  // Names of Erigon's results, which stand before its words.
+  ...['internal_error', 'already_exists', 'fee_too_low', 'stale', 'success'],
+  ...[
+    'geth',
+    'op-geth',
+    'reth',
+    'op-reth',
+    'base',
+    'erigon',
+    'besu',
+    'nethermind',
+    'anvil',
+    'hardhat',
+    'nitro',
+  ],
+  ...[
+    'alchemy',
+    'infura',
+    'quicknode',
+    'ankr',
+    'drpc',
+    'chainstack',
+    'tenderly',
+    'blockdaemon',
+    'blast',
+    'web3',
+  ],
+])

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { createCallPort, hashOf, rawBlock, type StubAnswer } from '../../test/contract/stubPort.js'
+import type { RpcCall } from './port.js'
+import { probeEndpoint } from './probe.js'
+
+type Blocks = { genesis?: StubAnswer; pending?: StubAnswer; latest?: StubAnswer; chainId?: StubAnswer }
+const refused = (message: string, code = -32000): StubAnswer => ({ failure: { kind: 'rpc', code, message } })
+
+function endpoint(blocks: Blocks = {}) {
+  return createCallPort(({ method, params: [block] }: RpcCall) => {
+    if (method === 'eth_chainId') return blocks.chainId ?? { result: '0x2105' }
+    if (block === '0x0')
+      return blocks.genesis ?? { result: rawBlock({ number: '0x0', hash: hashOf('0').replace('00', '12') }) }
+    if (block === 'pending') return blocks.pending ?? { result: rawBlock({ number: '0x11', hash: null }) }
+    return blocks.latest ?? { result: rawBlock() }
+  })
+}
+
+describe('probing an endpoint', () => {
+  test('tells its chain, its genesis and what it shows, in one request', async () => {
+    const port = endpoint()
+    const probed = await probeEndpoint(port, { expectChainId: 8453 })
+    expect(probed).toMatchObject({ chainId: 8453, latest: { number: 16 }, pending: { number: 17 } })
+    expect(probed.profile.current()).toMatchObject({
+      chainId: 8453,
+      genesisHash: probed.genesisHash,
+      pending: 'unknown',
+    })
+    expect(port.batches).toHaveLength(1)
+  })
+
+  test('fails with CHAIN_MISMATCH on another chain id, and on another genesis', async () => {
+    const mismatch = { code: 'CHAIN_MISMATCH', fate: 'notExecuted' }
+    await expect(probeEndpoint(endpoint(), { expectChainId: 1 })).rejects.toMatchObject(mismatch)
+    await expect(probeEndpoint(endpoint(), { expectGenesisHash: hashOf('9') })).rejects.toMatchObject(
+      mismatch,
+    )
+  })
+
+  test('accepts a node that does not show block 0', async () => {
+    for (const genesis of [{ result: null }, refused('pruned history unavailable')]) {
+      const probed = await probeEndpoint(endpoint({ genesis }), { expectGenesisHash: hashOf('9') })
+      expect(probed.genesisHash).toBeUndefined()
+    }
+  })
+
+  test('sees that there is no pending block', async () => {
+    for (const pending of [{ result: null }, refused('unknown block tag', -32602)]) {
+      const probed = await probeEndpoint(endpoint({ pending }))
+      expect(probed.pending).toBeUndefined()
+      expect(probed.profile.current().pending).toBe('absent')
+    }
+  })
+
+  test('does not take a rate limit for the absence of a pending block', async () => {
+    const probed = await probeEndpoint(endpoint({ pending: refused('over rate limit', -32016) }))
+    expect(probed.profile.current().pending).toBe('unknown')
+  })
+
+  test.each<Blocks>([
+    { chainId: { result: 8453 } },
+    { chainId: refused('no') },
+    { latest: { result: null } },
+    { latest: { result: 'x' } },
+    { genesis: { result: { hash: 'x' } } },
+    { pending: { result: [] } },
+  ])('fails with a typed error on %j', async (blocks) => {
+    await expect(probeEndpoint(endpoint(blocks))).rejects.toMatchObject({
+      name: 'TxlaneError',
+      method: expect.any(String),
+    })
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { hashOf } from '../../test/contract/stubPort.js'
+import { createProfile, type GivenProfile, type ProfileObservation } from './profile.js'
+
+function seen(observations: readonly ProfileObservation[], given?: GivenProfile) {
+  const profile = createProfile(given)
+  for (const observation of observations) profile.observe(observation)
+  return profile.current()
+}
+
+const counted: ProfileObservation = { kind: 'countAfterSend', sentUpTo: 5, count: 6 }
+const uncounted: ProfileObservation = { kind: 'countAfterSend', sentUpTo: 5, count: 3 }
+const countedInBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 6 }
+const block = (number: number | null, latestNumber: number, hash = hashOf('a')): ProfileObservation => ({
+  kind: 'pendingBlock',
+  number,
+  hash,
+  latestNumber,
+  latestHash: hashOf('a'),
+})
+
+describe('what `pending` counts', () => {
+  test('is unknown until something was sent', () => {
+    expect(seen([block(11, 10), countedInBlock]).pending).toBe('unknown')
+  })
+
+  test('is the mempool when two sends in a row were counted at once', () => {
+    expect(seen([counted]).pending).toBe('unknown')
+    expect(seen([counted, counted]).pending).toBe('mempool')
+    expect(seen([counted, uncounted, counted]).pending).toBe('unknown')
+  })
+
+  test('is the pre-confirmed state when a send is counted only with the pending block that holds it', () => {
+    expect(seen([uncounted]).pending).toBe('unknown')
+    expect(seen([uncounted, countedInBlock]).pending).toBe('preconfirmed')
+  })
+
+  test('is not concluded from a nonce that another had sent', () => {
+    expect(seen([uncounted, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe('unknown')
+  })
+
+  test('goes back to unknown when a mempool that counted does not', () => {
+    expect(seen([counted, counted, uncounted]).pending).toBe('unknown')
+  })
+
+  test('goes back to unknown when a pre-confirming endpoint counts at once, and is a mempool at the second time', () => {
+    const preconfirmed = [uncounted, countedInBlock]
+    expect(seen([...preconfirmed, counted]).pending).toBe('unknown')
+    expect(seen([...preconfirmed, counted, counted]).pending).toBe('mempool')
+  })
+
+  test('is `latest` when the pending block is the latest one three times in a row', () => {
+    expect(seen([block(10, 10), block(10, 10)]).pending).toBe('unknown')
+    expect(seen([block(10, 10), block(10, 10), block(11, 10), block(11, 11)]).pending).toBe('unknown')
+    expect(seen([block(10, 10), block(10, 10), block(11, 11)]).pending).toBe('latest')
+  })
+
+  test('stays the mempool through a missed flashblock', () => {
+    expect(seen([counted, counted, block(10, 10), block(10, 10), block(10, 10)]).pending).toBe('mempool')
+  })
+
+  test('goes back to unknown when a `latest` endpoint shows a pending block of its own', () => {
+    const latest = [block(10, 10), block(10, 10), block(10, 10)]
+    expect(seen([...latest, block(11, 10)]).pending).toBe('unknown')
+    expect(seen([...latest, block(9, 10)]).pending).toBe('latest')
+  })
+
+  test('is absent where there is no pending block, until there is one', () => {
+    expect(seen([{ kind: 'pendingMissing' }]).pending).toBe('absent')
+    expect(seen([{ kind: 'pendingMissing' }, block(11, 10, hashOf('c'))]).pending).toBe('unknown')
+  })
+})
+
+describe('a method', () => {
+  test('that was refused is not usable, until it is answered', () => {
+    const method = 'eth_getBlockReceipts'
+    expect(seen([{ kind: 'methodRefused', method, status: 403 }]).blockReceipts).toBe(false)
+    expect(
+      seen([
+        { kind: 'methodRefused', method },
+        { kind: 'methodAnswered', method },
+      ]).blockReceipts,
+    ).toBe(true)
+  })
+
+  test('for sending and waiting is learnt by itself', () => {
+    const sync = { kind: 'methodRefused', method: 'eth_sendRawTransactionSync', rpcCode: -32601 } as const
+    expect(seen([sync])).toMatchObject({ sendSync: false, blockReceipts: undefined })
+  })
+})
+
+describe('batches', () => {
+  test('are halved when refused, down to none', () => {
+    const refused = (size: number) => ({ kind: 'batchRefused', size }) as const
+    expect(seen([refused(100)]).batch).toEqual({ usable: undefined, sizeMax: 50 })
+    expect(seen([refused(100), refused(50), { kind: 'batchAnswered', size: 25 }]).batch).toEqual({
+      usable: true,
+      sizeMax: 25,
+    })
+    expect(seen([refused(2)]).batch).toEqual({ usable: false, sizeMax: 1 })
+  })
+
+  test('that are answered above the limit raise it', () => {
+    expect(
+      seen([
+        { kind: 'batchRefused', size: 10 },
+        { kind: 'batchAnswered', size: 8 },
+      ]).batch.sizeMax,
+    ).toBe(8)
+  })
+
+  test('of one call say nothing of batches', () => {
+    expect(seen([{ kind: 'batchAnswered', size: 1 }]).batch.usable).toBeUndefined()
+  })
+})
+
+describe('a profile', () => {
+  test('never changes what the user gave', () => {
+    const given = { pending: 'mempool', blockReceipts: false, batch: { usable: true, sizeMax: 10 } } as const
+    const all: ProfileObservation[] = [
+      uncounted,
+      countedInBlock,
+      { kind: 'methodAnswered', method: 'eth_getBlockReceipts' },
+      { kind: 'batchRefused', size: 10 },
+      { kind: 'cadence', cadenceMs: 200 },
+    ]
+    expect(seen(all, given)).toMatchObject({ ...given, cadenceMs: 200 })
+  })
+
+  test('tells of each change once, and of nothing else, until it is asked not to', () => {
+    const profile = createProfile()
+    const told: string[] = []
+    const stop = profile.onChange(({ before, now }) => told.push(`${before.pending} → ${now.pending}`))
+    for (const each of [counted, counted, counted, uncounted, uncounted]) profile.observe(each)
+    expect(told).toEqual(['unknown → mempool', 'mempool → unknown'])
+    stop()
+    profile.observe({ kind: 'pendingMissing' })
+    expect(told).toHaveLength(2)
+  })
+})

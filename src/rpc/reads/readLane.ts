@@ -1,0 +1,171 @@
+import type { Address, Hex } from 'viem'
+import { batchReads } from '../batchReads.js'
+import {
+  countCall,
+  decodeData,
+  decodeHash,
+  decodeHeader,
+  decodeNumber,
+  headerCall,
+  type LightHeader,
+  sameContents,
+} from '../codec.js'
+import { isRateLimit, malformed, rpcError } from '../errors.js'
+import type { Port, RpcCall, RpcReply } from '../port.js'
+import { profileOf } from '../profileOf.js'
+import { type AccountKind, accountKind } from './accountKind.js'
+import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
+import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
+
+export type ReadLaneParameters = ReadOptions & {
+  readonly address: Address
+  /** Storage of contracts to read along, each at its own address or at the account's. */
+  readonly slots?:
+    | readonly (SlotPosition | { readonly address: Address; readonly slot: SlotPosition })[]
+    | undefined
+}
+
+/** What an endpoint shows of an account at one block. */
+export type LaneSide<header = LightHeader & { readonly number: number }> = {
+  readonly header: header
+  readonly count: number
+  readonly code: Hex
+  /** In the order of `slots`. */
+  readonly storage: readonly Hex[]
+}
+
+export type LaneReading = {
+  readonly latest: LaneSide
+  /** `undefined` where the endpoint has no pending block, or it changed during each of the readings. */
+  readonly pending: LaneSide<LightHeader> | undefined
+  /** Why there is no pending part. */
+  readonly withoutPending: 'absent' | 'refuted' | undefined
+  readonly account: AccountKind
+  /** The endpoint that answered. */
+  readonly port: Port
+}
+
+const READINGS_MAX = 3
+
+/**
+ * An account at `latest` and at `pending`, read in one JSON-RPC batch from one endpoint.
+ *
+ * A batch is not atomic. The pending header is read first and last: where the two differ, or lie below `latest`,
+ * the reading is repeated, twice at most, and then returned without its pending part. A reading that was not
+ * refuted is not proven: a load balancer may answer each call of a batch from another node.
+ * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
+ */
+export async function readLane(source: ReadSource, parameters: ReadLaneParameters): Promise<LaneReading> {
+  const { address, slots = [], ...options } = parameters
+  const account = encodeAddress(address)
+  const calls = laneCalls(
+    account,
+    slots.map((each, index) =>
+      typeof each === 'object'
+        ? [
+            encodeAddress(each.address, `slots[${index}].address`),
+            encodeSlot(each.slot, `slots[${index}].slot`),
+          ]
+        : [account, encodeSlot(each, `slots[${index}]`)],
+    ),
+  )
+  return firstAnswer(readPorts(source), options.signal, async (port) => {
+    for (let reading = 1; ; reading++) {
+      const replies = await batchReads(port, calls, { ...options, profile: profileOf(port) })
+      const lane = decodeLane(port, replies, slots.length)
+      if (lane.withoutPending !== 'refuted' || reading === READINGS_MAX) return lane
+    }
+  })
+}
+
+type Place = readonly [address: Hex, slot: Hex]
+
+/** Pending side, latest side, latest header; the pending header around all of them. */
+function laneCalls(address: Hex, places: readonly Place[]): readonly RpcCall[] {
+  const side = (block: 'pending' | 'latest'): readonly RpcCall[] => [
+    countCall(address, block),
+    { method: 'eth_getCode', params: [address, block] },
+    ...places.map(([of, slot]) => ({ method: 'eth_getStorageAt', params: [of, slot, block] })),
+  ]
+  return [
+    headerCall('pending'),
+    ...side('pending'),
+    ...side('latest'),
+    headerCall('latest'),
+    headerCall('pending'),
+  ]
+}
+
+function decodeLane(port: Port, replies: readonly RpcReply[], slotCount: number): LaneReading {
+  const sideLength = 2 + slotCount
+  const [first, last] = [replies[0], replies.at(-1)]
+  const latestHeader = decodeHeader(resultOf(replies.at(-2), BLOCK))
+  if (latestHeader === null || latestHeader.number === null)
+    throw malformed(BLOCK, 'there is no latest block')
+  const latest = {
+    header: { ...latestHeader, number: latestHeader.number },
+    ...decodeSide(replies.slice(1 + sideLength, 1 + 2 * sideLength)),
+  }
+  const whole = (
+    pending: LaneReading['pending'],
+    withoutPending: LaneReading['withoutPending'],
+  ): LaneReading => ({
+    latest,
+    pending,
+    withoutPending,
+    account: accountKind((pending ?? latest).code),
+    port,
+  })
+  const pendingReplies = replies.slice(1, 1 + sideLength)
+  if ([first, last, ...pendingReplies].some(isMissing)) {
+    if (isMissing(first)) profileOf(port).observe({ kind: 'pendingMissing' })
+    return whole(undefined, 'absent')
+  }
+  const before = decodeHeader(resultOf(first, BLOCK))
+  const after = decodeHeader(resultOf(last, BLOCK))
+  if (before === null || after === null) return whole(undefined, 'absent')
+  observePending(port, after, latest.header)
+  const refuted =
+    !sameContents(before, after) || (after.number !== null && after.number < latest.header.number)
+  return refuted
+    ? whole(undefined, 'refuted')
+    : whole({ header: after, ...decodeSide(pendingReplies) }, undefined)
+}
+
+const BLOCK = 'eth_getBlockByNumber'
+
+function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]) {
+  return {
+    count: decodeNumber(resultOf(count, 'eth_getTransactionCount'), 'eth_getTransactionCount'),
+    code: decodeData(resultOf(code, 'eth_getCode'), 'eth_getCode'),
+    storage: storage.map((reply) => decodeHash(resultOf(reply, 'eth_getStorageAt'), 'eth_getStorageAt')),
+  }
+}
+
+function observePending(
+  port: Port,
+  { number, hash }: LightHeader,
+  latest: { number: number; hash: Hex | null },
+) {
+  profileOf(port).observe({
+    kind: 'pendingBlock',
+    number,
+    hash,
+    latestNumber: latest.number,
+    latestHash: latest.hash,
+  })
+}
+
+function resultOf(reply: RpcReply | undefined, method: string): unknown {
+  if (reply === undefined) throw malformed(method, 'there is no answer')
+  if (!reply.ok) throw rpcError(method, reply.failure)
+  return reply.result
+}
+
+/** The node's own word that there is nothing at `pending`. No word at all is an error of the whole reading. */
+function isMissing(reply: RpcReply | undefined): boolean {
+  if (reply === undefined) return false
+  if (reply.ok) return reply.result === null
+  const { failure } = reply
+  return failure.kind === 'rpc' && !isRateLimit(failure.code, failure.message)
+}

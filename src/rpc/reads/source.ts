@@ -1,0 +1,82 @@
+import type { Clock } from '../../clock.js'
+import { isTxlaneError } from '../../errors/base.js'
+import { aborted, isRateLimit, type RpcErrorContext, rpcError } from '../errors.js'
+import { call, type Port, type RpcCall } from '../port.js'
+import { type AnyClient, clientPorts } from '../ports/fromClient.js'
+
+/** Where to read: a viem client, whose transport is taken apart, or a port. */
+export type ReadSource = AnyClient | Port
+
+/** What every read accepts beside its own parameters. */
+export type ReadOptions = {
+  /** Milliseconds until an endpoint that does not answer counts as failed. @default the transport's, 10,000 */
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+const portsByClient = new WeakMap<object, readonly Port[]>()
+
+/** The ports to read from, in order. Those of a client are made once. */
+export function readPorts(
+  source: ReadSource,
+  options: { readonly clock?: Clock | undefined; readonly fetchFn?: typeof fetch | undefined } = {},
+): readonly Port[] {
+  if (isPort(source)) return [source]
+  let ports = portsByClient.get(source)
+  if (ports === undefined) {
+    const all = clientPorts(source, options)
+    const reading = all.filter(({ role }) => role !== 'send')
+    ports = (reading.length > 0 ? reading : all).map(({ port }) => port)
+    portsByClient.set(source, ports)
+  }
+  return ports
+}
+
+// viem's clients have a `batch` property too: the options of its own batching.
+function isPort(source: ReadSource): source is Port {
+  return 'batch' in source && typeof source.batch === 'function'
+}
+
+/**
+ * Runs a read on the first port that has an answer to it. A port that says nothing, does not offer the method or
+ * asks to be left alone is passed over; what a node says of the read itself stands.
+ */
+export async function firstAnswer<result>(
+  ports: readonly Port[],
+  signal: AbortSignal | undefined,
+  read: (port: Port) => Promise<result>,
+): Promise<result> {
+  let last: unknown
+  for (const port of ports) {
+    if (signal?.aborted) throw aborted('the read', 'notExecuted', signal)
+    try {
+      return await read(port)
+    } catch (error) {
+      if (signal?.aborted) throw aborted('the read', 'notExecuted', signal)
+      if (!mayDifferElsewhere(error)) throw error
+      last = error
+    }
+  }
+  throw last
+}
+
+function mayDifferElsewhere(error: unknown): boolean {
+  if (!isTxlaneError(error) || !('failure' in error)) return false
+  const { failure, rpcCode } = error as unknown as RpcErrorContext
+  if (failure !== 'rpc' || error.code === 'UNSUPPORTED') return true
+  return rpcCode !== undefined && isRateLimit(rpcCode, error.details ?? '')
+}
+
+/** One call's result from the first port that has it. */
+export function readOne<result>(
+  source: ReadSource,
+  { method, params }: RpcCall,
+  { signal, timeoutMs }: ReadOptions,
+  decode: (result: unknown) => result,
+): Promise<result> {
+  return firstAnswer(readPorts(source), signal, async (port) => {
+    const reply = await call(port, method, params, { signal, timeoutMs })
+    if (!reply.ok) throw rpcError(method, reply.failure)
+    return decode(reply.result)
+  })
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { createStubPort, type StubAnswer } from '../../../test/contract/stubPort.js'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import { waitForCode, waitForStorage } from './waitFor.js'
+
+const address = '0x1111111111111111111111111111111111111111'
+const word = (digit: string) => `0x${digit.padStart(64, '0')}` as const
+const failed: StubAnswer = { failure: { kind: 'network', message: 'reset' } }
+
+function node(answers: readonly StubAnswer[]) {
+  return createStubPort((_, number) => [answers[Math.min(number, answers.length) - 1]!])
+}
+
+describe('waiting for code', () => {
+  test('ends with the code as soon as there is any, at `pending`', async () => {
+    const clock = createVirtualClock()
+    const port = node([{ result: '0x' }, { result: '0x' }, { result: '0x6001' }])
+    const code = waitForCode(port, { address, clock })
+    await clock.advance(400)
+    expect(await code).toBe('0x6001')
+    expect(port.batches.map(([call]) => call?.params)).toEqual(Array(3).fill([address, 'pending']))
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('goes on through failed polls, and gives the last of them as the cause when the time is up', async () => {
+    const clock = createVirtualClock()
+    const port = node([failed])
+    const wait = waitForCode(port, { address, clock, timeoutMs: 1000, pollingIntervalMs: 100 })
+    const ended = expect(wait).rejects.toMatchObject({
+      code: 'WAIT_TIMEOUT',
+      fate: 'inFlight',
+      cause: { failure: 'network', method: 'eth_getCode' },
+    })
+    await clock.advance(1000)
+    await ended
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('ends at once where the method is not offered', async () => {
+    const port = node([{ failure: { kind: 'rpc', code: -32601, message: 'method not found' } }])
+    await expect(waitForCode(port, { address, clock: createVirtualClock() })).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+    })
+  })
+
+  test('ends with ABORTED when the signal says so, before or meanwhile', async () => {
+    const clock = createVirtualClock()
+    const port = node([{ result: '0x' }])
+    const before = waitForCode(port, { address, clock, signal: AbortSignal.abort() })
+    await expect(before).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(port.batches).toEqual([])
+    const controller = new AbortController()
+    const meanwhile = waitForCode(port, { address, clock, signal: controller.signal })
+    const ended = expect(meanwhile).rejects.toMatchObject({ code: 'ABORTED', fate: 'inFlight' })
+    await clock.advance(300)
+    controller.abort()
+    await ended
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test.each([
+    ['address', { address: '0x12' }],
+    ['timeoutMs', { timeoutMs: 0 }],
+    ['pollingIntervalMs', { pollingIntervalMs: -1 }],
+    ['block', { block: 'newest' }],
+  ])('sends nothing for a bad %s', async (name, parameters) => {
+    const port = node([{ result: '0x' }])
+    const wait = waitForCode(port, { address, ...(parameters as object) })
+    await expect(wait).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining(`Invalid ${name}`),
+    })
+    expect(port.batches).toEqual([])
+  })
+})
+
+describe('waiting for storage', () => {
+  test('ends when the slot holds the value, in whatever case it was given', async () => {
+    const clock = createVirtualClock()
+    const port = node([{ result: word('1') }, { result: word('ab') }])
+    const wait = waitForStorage(port, { address, slot: 5, value: word('AB'), clock })
+    await clock.advance(200)
+    expect(await wait).toBe(word('ab'))
+  })
+
+  test('ends when a test of the value says so, and with what the test throws', async () => {
+    const clock = createVirtualClock()
+    const port = node([{ result: word('1') }, { result: word('7') }])
+    const wait = waitForStorage(port, { address, slot: 5, value: (value) => BigInt(value) > 5n, clock })
+    await clock.advance(200)
+    expect(await wait).toBe(word('7'))
+    const thrown = new Error('mine')
+    const value = () => {
+      throw thrown
+    }
+    await expect(waitForStorage(port, { address, slot: 5, value, clock })).rejects.toBe(thrown)
+  })
+
+  test('sends nothing for a value that is not 32 bytes', async () => {
+    const port = node([{ result: word('1') }])
+    const wait = waitForStorage(port, { address, slot: 5, value: '0x1' })
+    await expect(wait).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('value') })
+    expect(port.batches).toEqual([])
+  })
+})

@@ -1,0 +1,66 @@
+import { type Clock, systemClock } from '../../clock.js'
+import { decodeHeader, headerCall, type LightHeader, sameContents } from '../codec.js'
+import { rpcError } from '../errors.js'
+import { call } from '../port.js'
+import { checkMs } from './arguments.js'
+import { type Block, decodeBlock } from './decodeBlock.js'
+import { poll } from './poll.js'
+import { firstAnswer, type ReadSource, readPorts } from './source.js'
+
+export type WatchPendingParameters = {
+  /** Called with the pending block, transactions as hashes, each time its contents are not those of the last one. */
+  readonly onBlock: (block: Block<false>) => void
+  /** Called for each poll that failed, and with what `onBlock` throws. The polling goes on. @default ignored */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Milliseconds from the start of one poll to the start of the next. @default 200 */
+  readonly intervalMs?: number | undefined
+  /** Stops it, as the returned function does. */
+  readonly signal?: AbortSignal | undefined
+  /** @default the machine's clock */
+  readonly clock?: Clock | undefined
+}
+
+const METHOD = 'eth_getBlockByNumber'
+
+/**
+ * Polls the pending block and tells of its changes, one poll at a time. Nothing is told after it was stopped.
+ *
+ * Not guaranteed: that every state of the block is seen, or that they come in order (a load balancer may show an
+ * older one). An endpoint without a pending block tells nothing.
+ * @returns what stops it
+ * @throws `INVALID` for an `intervalMs` that is not a positive number
+ * @example
+ * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
+ */
+export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
+  const { onBlock, onError, intervalMs = 200, signal, clock = systemClock } = parameters
+  checkMs(intervalMs, 'intervalMs')
+  const ports = readPorts(source, { clock })
+  let last: LightHeader | undefined
+
+  async function tick(stopped: AbortSignal): Promise<void> {
+    try {
+      const result = await firstAnswer(ports, stopped, async (port) => {
+        const { method, params } = headerCall('pending')
+        const reply = await call(port, method, params, { signal: stopped })
+        if (!reply.ok) throw rpcError(METHOD, reply.failure)
+        return { header: decodeHeader(reply.result), raw: reply.result }
+      })
+      if (stopped.aborted || result.header === null) return
+      if (last !== undefined && sameContents(last, result.header)) return
+      last = result.header
+      onBlock(decodeBlock(result.raw, METHOD, false))
+    } catch (error) {
+      if (!stopped.aborted) onError?.(error)
+    }
+  }
+
+  if (signal?.aborted) return () => {}
+  const stopPolling = poll(clock, intervalMs, tick)
+  const stop = () => {
+    stopPolling()
+    signal?.removeEventListener('abort', stop)
+  }
+  signal?.addEventListener('abort', stop)
+  return stop
+}

@@ -1,0 +1,53 @@
+import type { Limits } from '../types.js'
+import type { OpenLane } from './open.js'
+import { rejectWaiters, tellVerdict } from './transaction.js'
+import { closedError } from './waiting.js'
+
+/**
+ * Lets go of a lane. The last holder finishes what is reserved, fills gaps within `closeTimeoutMs`, awaits open
+ * requests, tells who still waits that nobody watches any more, and gives the lease back last.
+ */
+export async function closeLane(open: OpenLane, limits: Limits): Promise<void> {
+  const { engine, hub } = open
+  const { context } = engine
+  if (open.release()) {
+    engine.intake.clear('CLOSED', 'The sender was closed before it was sent.')
+    await finish(open, limits.closeTimeoutMs)
+    engine.stop()
+    for (const transaction of context.transactions.values()) {
+      rejectWaiters(transaction, closedError(transaction))
+      tellVerdict(transaction)
+    }
+    await context.lane.journal.flushed()
+    await open.store.release(context.lane.lease).catch((error: unknown) => {
+      context.logger?.warn?.({ error: String(error) }, 'the lease was not given back')
+    })
+  }
+  if (open.releaseHub()) hub.stop()
+}
+
+/** Until nothing is being signed or sent and no gap is left, or the time is up. */
+async function finish({ engine }: OpenLane, timeoutMs: number): Promise<void> {
+  const { context } = engine
+  const { book } = context.lane
+  let late = false
+  const timeUp = new Promise<void>((resolve) => {
+    const cancel = context.clock.setTimer(() => {
+      late = true
+      resolve()
+    }, timeoutMs)
+    void settled().finally(() => {
+      cancel()
+      resolve()
+    })
+  })
+  await timeUp
+
+  async function settled(): Promise<void> {
+    for (;;) {
+      await engine.quiet()
+      if (late || book.lowestHole() === undefined) return
+      await context.hub.tracker.nextTick()
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { LocalAccount } from 'viem'
+import type { Lane } from '../allocator/lane.js'
+import type { Clock, Random } from '../clock.js'
+import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import type { Attempt } from '../ledger/slot.js'
+import type { Store } from '../store/store.js'
+import type { Limits, Logger, Tx } from '../types.js'
+import type { Emitter } from './emitter.js'
+import type { FeeOracle } from './feeOracle.js'
+import type { Hub } from './hub.js'
+import { describe, type Transaction } from './transaction.js'
+
+/** What the parts of a lane's engine share. Parts know this and not each other. */
+export type LaneContext = {
+  readonly lane: Lane
+  readonly hub: Hub
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: Limits
+  readonly logger: Logger | undefined
+  readonly events: Emitter
+  readonly fees: FeeOracle
+  readonly lossDepth: 'child' | 'safe' | number
+  readonly starved: 'wait' | 'fail'
+  /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
+  signer: LocalAccount | undefined
+  /** Transactions that have not ended, by id. */
+  readonly transactions: Map<string, Transaction>
+  /** Transactions that are to be written with the next journal write. */
+  readonly changed: Set<Transaction>
+  /** The public face of a transaction: always the same object. */
+  txOf(transaction: Transaction): Tx
+  /** Promises that somebody waits for: the poller looks closely while there are any. */
+  waits: number
+  closed: boolean
+}
+
+/** An error about one transaction. */
+export function txError(
+  transaction: Transaction,
+  code: TxlaneErrorCode,
+  fate: Fate,
+  message: string,
+  cause?: unknown,
+): TxlaneError {
+  return new TxlaneError(message, { code, fate, tx: describe(transaction), cause })
+}
+
+/** The most this attempt can cost, in wei: what the node holds against the balance. */
+export function attemptCost(context: LaneContext, attempt: Attempt): bigint {
+  const transaction = attempt.claim === undefined ? undefined : context.transactions.get(attempt.claim)
+  const value = transaction?.request.value ?? 0n
+  const cap = 'gasPrice' in attempt.fees ? attempt.fees.gasPrice : attempt.fees.maxFeePerGas
+  return value + attempt.gas * cap + context.fees.dataFee(attempt.raw.length / 2)
+}

@@ -1,0 +1,309 @@
+import type { Hash, LocalAccount } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import type { AccountKind } from '../rpc/reads/accountKind.js'
+import { createLane } from '../allocator/lane.js'
+import type { HoldReason, Limits, Logger } from '../types.js'
+import type { Book } from '../ledger/book.js'
+import { createWindow } from '../ledger/window.js'
+import type { LaneKey, Lease, Store } from '../store/store.js'
+import { createBroadcaster } from './broadcast.js'
+import { createConditions } from './conditions.js'
+import type { LaneContext } from './context.js'
+import { createEmitter } from './emitter.js'
+import type { Environment } from './environment.js'
+import { createFeeOracle } from './feeOracle.js'
+import { createFollower } from './follow.js'
+import { createFunds } from './funds.js'
+import { createGasEstimator } from './gas.js'
+import type { Hub } from './hub.js'
+import { createIntake, type Intake } from './intake.js'
+import { createLandedIndex } from './landed.js'
+import { createLine } from './line.js'
+import { createOutcomes } from './outcomes.js'
+import { createPerformer } from './perform.js'
+import { createPreparer } from './prepare.js'
+import { createPump } from './pump.js'
+import { createReceipts, type Receipts } from './receipts.js'
+import { createRepair } from './repair.js'
+import { createResender } from './resend.js'
+import { createSeeker } from './seek.js'
+import { createSigning, type Signing } from './signing.js'
+import { createStages } from './stages.js'
+import type { Transaction } from './transaction.js'
+import { createTxFace } from './tx.js'
+import { createWaiting } from './waiting.js'
+
+export type EngineOptions = {
+  readonly environment: Environment
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  readonly lease: Lease
+  readonly book: Book
+  readonly tokenAbove: number
+  readonly limits: Limits
+  readonly logger: Logger | undefined
+  readonly signer: LocalAccount | undefined
+  readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
+  readonly lossDepth: LaneContext['lossDepth']
+  readonly starved: 'wait' | 'fail'
+  readonly simulate: boolean
+  readonly gasMultiplier: number
+}
+
+// One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
+const DELEGATED_IN_FLIGHT = 1
+
+/** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
+export type Engine = {
+  readonly context: LaneContext
+  readonly intake: Intake
+  readonly receipts: Receipts
+  readonly signing: Signing
+  /** Begins to follow the chain; resends what was inherited. */
+  start(): void
+  /** Something outside the engine changed what it may do. */
+  kick(): void
+  resume(): void
+  /** Resolves when a node has accepted it, or it has come further. */
+  accepted(transaction: Transaction): Promise<void>
+  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
+  observe(blockNumber: number, hashes: readonly Hash[]): void
+  /** The operator's word on an unresolved transaction. */
+  resolve(id: string, fate: 'executed' | 'notExecuted'): void
+  /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
+  accountIs(account: AccountKind): void
+  /** Resolves when nothing is being signed, committed or sent. */
+  quiet(): Promise<void>
+  /** Queued, prepared or being prepared. */
+  readonly waiting: number
+  /** Resolves when nothing is queued, all is sealed and no gap is left. */
+  drained(): Promise<void>
+  readonly balanceWei: bigint | undefined
+  setBalance(wei: bigint): void
+  stop(): void
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  const { environment, hub, limits, logger } = options
+  const { clock, random } = environment
+  const line = createLine<Transaction>()
+  const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
+  const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs })
+  const changed = new Set<Transaction>()
+  const transactions = new Map<string, Transaction>()
+  const receipts = createReceipts(hub, limits.readTimeoutMs)
+
+  const lane = createLane({
+    ...options,
+    clock,
+    window: createWindow({ start: limits.window, max: limits.windowMax }),
+    duties: {
+      perform: (nonce, actions) => perform(nonce, actions),
+      moved(nonce, before, after) {
+        funds.moved(nonce, after)
+        stages.moved(nonce, before, after)
+        if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
+        if (after.state === 'reserved') intake.bound(after.claim)
+        if (before?.state === 'reserved') broadcaster.kick()
+      },
+      held,
+      changedTransactions: () => stages.takeChanged(),
+      failed: (error) => reportError(error),
+    },
+  })
+
+  const context: LaneContext = {
+    lane,
+    hub,
+    store: options.store,
+    clock,
+    random,
+    limits,
+    logger,
+    events,
+    fees,
+    lossDepth: options.lossDepth,
+    starved: options.starved,
+    signer: options.signer,
+    transactions,
+    changed,
+    txOf: (transaction) => face(transaction),
+    waits: 0,
+    closed: false,
+  }
+
+  const funds = createFunds(context)
+  const landed = createLandedIndex((transaction) => stages.finalized(transaction))
+  const stages = createStages(context, landed)
+  const signing = createSigning(context, () => pump.run())
+  const repair = createRepair({ context, signing, fillable: () => !lane.holds.any && line.peek()?.ready === true })
+  const resender = createResender(context, (nonce) => resend(nonce))
+  const outcomes = createOutcomes(context, { resender, funds })
+  const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
+  const seeker = createSeeker(context)
+  const pump = createPump({ context, line, signing, funds, starved: (error) => intake.starved(error) })
+  const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
+  const conditions = createConditions(context)
+  const preparer = createPreparer({
+    context,
+    estimator,
+    simulate: options.simulate,
+    gasMultiplier: options.gasMultiplier,
+    earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
+    conditions,
+    ready(transaction) {
+      transaction.ready = true
+      if (transaction.replaces) return intake.place(transaction)
+      line.add(transaction)
+      pump.run()
+    },
+    parked: (transaction) => line.remove(transaction),
+    failed: (transaction, error) => intake.failed(transaction, error),
+  })
+  const intake = createIntake({ context, line, preparer, pump })
+  const waiting = createWaiting({ context, receipts })
+  const face = createTxFace({ context, intake, signing, waiting })
+  const perform = createPerformer({
+    context,
+    sign: signing.claim,
+    noop: signing.noop,
+    bump: signing.bump,
+    broadcast: broadcaster.add,
+    later: outcomes.later,
+    look: seeker.look,
+    queueAgain(transaction) {
+      stages.again(transaction)
+      intake.again(transaction)
+      line.add(transaction)
+      pump.run()
+    },
+    transactionOf: stages.transactionOf,
+    failed: (transaction) => intake.forget(transaction),
+  })
+  const follower = createFollower({
+    context,
+    funds,
+    seeker,
+    landed,
+    waiting: () => line.size + preparer.size,
+    transactionOf: stages.transactionOf,
+    ticked(newHead) {
+      if (newHead) {
+        resender.newHead()
+        repair.newHead()
+        preparer.newHead()
+      }
+      repair.watchGaps()
+      pump.run()
+      drains.check()
+    },
+  })
+  const drains = createDrains(() => isDrained())
+  let unfollow: (() => void) | undefined
+
+  function resend(nonce: number): void {
+    broadcaster.add(nonce)
+    const transaction = stages.transactionOf(nonce)
+    if (transaction) events.emit('rebroadcast', { tx: face(transaction) })
+  }
+
+  function held(reason: HoldReason, isHeld: boolean): void {
+    logger?.warn?.({ reason, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
+    events.emit(isHeld ? 'held' : 'released', { reason })
+    if (!isHeld) pump.run()
+  }
+
+  function reportError(error: unknown): void {
+    events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+  }
+
+  function isDrained(): boolean {
+    const { book } = lane
+    return intake.open === 0 && book.floor === book.cursor && signing.open === 0
+  }
+
+  return {
+    context,
+    intake,
+    receipts,
+    signing,
+    start() {
+      unfollow = hub.tracker.follow(follower)
+      for (const slot of lane.book.slots.values()) {
+        for (const attempt of slot.attempts) hub.tracker.watch(attempt.hash, follower)
+      }
+      // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
+      for (const slot of lane.book.uncovered(Number.POSITIVE_INFINITY)) {
+        if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
+      }
+      stages.follow(follower)
+      hub.tracker.wake()
+      pump.run()
+    },
+    kick() {
+      pump.run()
+      hub.tracker.wake()
+    },
+    resume() {
+      if (lane.holds.has('jump')) seeker.acceptJump()
+    },
+    accepted: waiting.accepted,
+    observe(blockNumber, hashes) {
+      hub.tracker.observe(blockNumber > 0 ? blockNumber : (hub.tracker.head?.number ?? 0) + 1, hashes)
+    },
+    resolve(id, fate) {
+      const transaction = transactions.get(id)
+      if (transaction === undefined || !transaction.unresolved || transaction.nonce === undefined) {
+        throw invalid('id', id, 'the id of an unresolved transaction')
+      }
+      transaction.unresolved = false
+      lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
+    },
+    accountIs(account) {
+      lane.window.cap(account.kind === 'delegated' ? DELEGATED_IN_FLIGHT : undefined)
+    },
+    async quiet() {
+      await signing.idle()
+      await lane.journal.flushed()
+      await broadcaster.idle()
+    },
+    get waiting() {
+      return intake.open
+    },
+    drained: drains.add,
+    get balanceWei() {
+      return funds.balanceWei
+    },
+    setBalance: funds.balance,
+    stop() {
+      context.closed = true
+      unfollow?.()
+      stages.unfollow()
+      resender.stop()
+      repair.stop()
+      lane.stop()
+      drains.settle()
+    },
+  }
+}
+
+/** Promises for the moment when everything is done; looked at after each tick and on request. */
+function createDrains(isDrained: () => boolean) {
+  let waiters: (() => void)[] = []
+  function settle(): void {
+    const all = waiters
+    waiters = []
+    for (const done of all) done()
+  }
+  return {
+    add(): Promise<void> {
+      if (isDrained()) return Promise.resolve()
+      return new Promise((resolve) => waiters.push(resolve))
+    },
+    check(): void {
+      if (waiters.length > 0 && isDrained()) settle()
+    },
+    settle,
+  }
+}

@@ -1,0 +1,79 @@
+import type { Client } from 'viem'
+import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import type { Port } from '../rpc/port.js'
+import { clientPorts } from '../rpc/ports/fromClient.js'
+import { memoryStore } from '../store/memory.js'
+import type { Store } from '../store/store.js'
+import type { Endpoint } from '../types.js'
+
+export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read' | 'send' }
+
+/**
+ * Everything the sender takes from outside: time, chance, the way to a node, and what the process shares. The real
+ * one below; a simulation brings its own.
+ */
+export type Environment = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly portsOf: (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
+  /** What lanes of one process share. Isolated where a store is given. */
+  readonly shared: Shared
+}
+
+/** Lanes and hubs by key, and the store of who names none. Values are made and read by the same version only. */
+export type Shared = {
+  readonly lanes: Map<string, unknown>
+  readonly hubs: Map<string, unknown>
+  /** A number for each store, transport or client that has no name of its own. */
+  readonly identities: WeakMap<object, number>
+  identitiesMade: number
+  defaultStore: Store | undefined
+}
+
+// The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
+const SHARED = Symbol.for('txlane.shared.v1')
+
+export function createShared(): Shared {
+  return {
+    lanes: new Map(),
+    hubs: new Map(),
+    identities: new WeakMap(),
+    identitiesMade: 0,
+    defaultStore: undefined,
+  }
+}
+
+/** The registry of this process: one, however many copies of the package (ESM beside CJS) are loaded. */
+function processShared(): Shared {
+  const holder = globalThis as { [SHARED]?: Shared }
+  holder[SHARED] ??= createShared()
+  return holder[SHARED]
+}
+
+/** The machine, the network and the process as they are. */
+export function systemEnvironment(): Environment {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    portsOf: (client, { fetchFn, role }) =>
+      clientPorts(client, { clock: systemClock, fetchFn }).map((entry) => ({
+        port: entry.port,
+        role: role === undefined || role === 'both' ? entry.role : role,
+      })),
+    shared: processShared(),
+  }
+}
+
+/** A stable name for an object that has none, within this process. */
+export function identityOf(shared: Shared, object: object): number {
+  const known = shared.identities.get(object)
+  if (known !== undefined) return known
+  const identity = ++shared.identitiesMade
+  shared.identities.set(object, identity)
+  return identity
+}
+
+export function defaultStore(shared: Shared): Store {
+  shared.defaultStore ??= memoryStore()
+  return shared.defaultStore
+}

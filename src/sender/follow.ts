@@ -1,0 +1,98 @@
+import type { Hash } from 'viem'
+import type { Follower, SealedBlock } from '../tracker/follower.js'
+import type { LaneContext } from './context.js'
+import { horizonLimit, verdictLimit } from './depth.js'
+import type { Funds } from './funds.js'
+import type { LandedIndex } from './landed.js'
+import type { EvidenceSeeker } from './seek.js'
+import type { Transaction } from './transaction.js'
+
+export type FollowOptions = {
+  readonly context: LaneContext
+  readonly funds: Funds
+  readonly seeker: EvidenceSeeker
+  readonly landed: LandedIndex
+  readonly waiting: () => number
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** All of a tick was told. */
+  readonly ticked: (newHead: boolean) => void
+}
+
+/** Turns what the poller tells into events for slots. */
+export function createFollower(options: FollowOptions): Follower {
+  const { context, funds, seeker, landed } = options
+  const { lane, hub } = context
+  const { book } = lane
+  const tracker = hub.tracker
+  // The highest own nonce seen in the pending block since the count was last held against it.
+  let seenPending: number | undefined
+
+  function pace(): ReturnType<Follower['pace']> {
+    const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
+    if (open || funds.wanted || seeker.wanted) return 'cadence'
+    return book.unfinished > 0 || landed.size > 0 ? 'block' : 'idle'
+  }
+
+  function judge(head: number): void {
+    for (const nonce of book.dueForVerdict(verdictLimit(context, head))) lane.apply(nonce, { type: 'lossDepth' })
+    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizonLimit(context, head))
+    for (const nonce of book.dueForHorizon(horizonLimit(context, head))) lane.apply(nonce, { type: 'horizon' })
+  }
+
+  function sealed(block: SealedBlock, own: readonly Hash[]): void {
+    for (const hash of own) {
+      const nonce = book.nonceOf(hash)
+      if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: { number: block.number, hash: block.hash } })
+    }
+    // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
+    for (const nonce of book.preconfirmedUpTo(block.number)) {
+      const slot = book.get(nonce)
+      if (slot?.state !== 'live' || slot.preconfirmedIn === undefined) continue
+      lane.apply(nonce, { type: 'notPreconfirmed', blockNumber: slot.preconfirmedIn })
+    }
+  }
+
+  return {
+    address: lane.key.address,
+    pace,
+    tags: () => ({
+      safe: landed.wants('safe') || (context.lossDepth === 'safe' && book.unfinished > 0),
+      finalized: landed.wants('finalized') || book.unfinished > 0,
+    }),
+    wantsBalance: () => funds.wanted,
+    sealed,
+    left(block) {
+      for (const nonce of book.usedIn(block.hash)) lane.apply(nonce, { type: 'left', block, token: lane.token() })
+    },
+    preconfirmed(blockNumber, own) {
+      for (const hash of own) {
+        const nonce = book.nonceOf(hash)
+        if (nonce === undefined) continue
+        seenPending = Math.max(nonce, seenPending ?? 0)
+        // A node that builds a pending block from its pool shows it there too: that is no pre-confirmation.
+        if (hub.reader.profile.current().pending !== 'preconfirmed') continue
+        lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber })
+      }
+    },
+    counts({ latest, pending }, head) {
+      if (pending !== undefined) {
+        if (seenPending !== undefined) {
+          hub.reader.profile.observe({ kind: 'countWithBlock', nonce: seenPending, count: pending })
+        }
+        if (hub.reader.profile.current().pending === 'mempool') book.counted(pending)
+      }
+      seenPending = undefined
+      if (latest !== undefined) seeker.count(latest, head)
+    },
+    balance: funds.balance,
+    ticked(newHead) {
+      const head = tracker.head?.number
+      if (newHead && head !== undefined) judge(head)
+      lane.window.progress(book.coveredTo, book.cursor)
+      options.ticked(newHead)
+    },
+    unreachable(why) {
+      context.logger?.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import type { Slot } from '../ledger/slot.js'
+import { attemptCost, type LaneContext } from './context.js'
+
+/**
+ * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
+ * backpressure: the balance changes when they land. Only where the head alone cannot pay the lane is starved.
+ */
+export type Funds = {
+  /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
+  afford(costWei: bigint): boolean
+  /** A nonce was reserved for something that may cost this much. */
+  reserved(nonce: number, costWei: bigint): void
+  /** A slot moved: what it may cost is counted while it is unfinished. */
+  moved(nonce: number, after: Slot): void
+  /** A node said that the account cannot pay. */
+  refused(): void
+  balance(wei: bigint): void
+  /** Whether the balance is to be read with the next tick. */
+  readonly wanted: boolean
+  readonly balanceWei: bigint | undefined
+}
+
+export function createFunds(context: LaneContext): Funds {
+  const costs = new Map<number, bigint>()
+  let committed = 0n
+  let balanceWei: bigint | undefined
+  // What did not fit, and how much it would have taken: 0 while all is well.
+  let missingWei = 0n
+  let refusedByNode = false
+
+  function set(nonce: number, cost: bigint): void {
+    committed += cost - (costs.get(nonce) ?? 0n)
+    if (cost === 0n) costs.delete(nonce)
+    else costs.set(nonce, cost)
+  }
+
+  function headCost(): bigint {
+    return costs.get(context.lane.book.floor) ?? 0n
+  }
+
+  function judge(): void {
+    if (balanceWei === undefined) return
+    // The head pays first. What waits behind it matters only when nothing is in flight any more.
+    const head = headCost()
+    const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
+    const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
+    if (short) context.lane.holds.add('starved')
+    else context.lane.holds.lift('starved')
+    if (committed + missingWei <= balanceWei) {
+      missingWei = 0n
+      refusedByNode = false
+    }
+  }
+
+  return {
+    afford(costWei) {
+      if (balanceWei === undefined || committed + costWei <= balanceWei) {
+        missingWei = 0n
+        return true
+      }
+      missingWei = costWei
+      context.hub.tracker.wake()
+      return false
+    },
+    reserved: set,
+    moved(nonce, after) {
+      if (after.state === 'reserved') return
+      if (after.state === 'live') {
+        let most = 0n
+        for (const attempt of after.attempts) {
+          const cost = attemptCost(context, attempt)
+          if (cost > most) most = cost
+        }
+        set(nonce, most)
+        return
+      }
+      const cost = costs.get(nonce)
+      if (cost === undefined) return
+      set(nonce, 0n)
+      // It landed, so at most this much is gone; what exactly is read when it begins to matter.
+      if (after.state === 'used' && balanceWei !== undefined) {
+        balanceWei = balanceWei > cost ? balanceWei - cost : 0n
+      }
+    },
+    refused() {
+      refusedByNode = true
+      context.hub.tracker.wake()
+    },
+    balance(wei) {
+      balanceWei = wei
+      judge()
+    },
+    get wanted() {
+      return missingWei > 0n || refusedByNode || context.lane.holds.has('starved') || context.lane.holds.has('blocked')
+    },
+    get balanceWei() {
+      return balanceWei
+    },
+  }
+}

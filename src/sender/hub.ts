@@ -1,0 +1,163 @@
+import type { Chain, Client, Hash, Transport } from 'viem'
+import { TxlaneError } from '../errors/base.js'
+import type { LightHeader } from '../rpc/codec.js'
+import type { Port } from '../rpc/port.js'
+import { probeEndpoint } from '../rpc/probe.js'
+import { createProfile, type ProfileWatch } from '../rpc/profile.js'
+import { createTracker, type Tracker } from '../tracker/tracker.js'
+import type { Endpoint, Limits } from '../types.js'
+import type { Environment } from './environment.js'
+
+/** One URL and what is known of it. */
+export type HubEndpoint = {
+  readonly port: Port
+  readonly role: 'both' | 'read' | 'send'
+  readonly profile: ProfileWatch
+  /** It answered a probe with the right chain. What never did is not used. */
+  probed: boolean
+  /** Not to be asked before this time: it said that it is asked too often. */
+  restUntilMs: number
+}
+
+/**
+ * What lanes on one chain through one set of endpoints share: the ports, the profiles and the one poller.
+ */
+export type Hub = {
+  readonly chainId: number
+  readonly genesisHash: Hash
+  readonly client: Client<Transport, Chain>
+  readonly chain: Chain
+  readonly endpoints: readonly HubEndpoint[]
+  /** The endpoint that the poller reads: counts and blocks come from one view of the chain. */
+  readonly reader: HubEndpoint
+  readonly tracker: Tracker
+  /** Endpoints that take transactions, in the order in which they are tried. */
+  senders(): readonly HubEndpoint[]
+  onEndpoint(listener: (endpoint: HubEndpoint) => void): () => void
+  stop(): void
+}
+
+// A chain whose node does not show block 0 is told apart by its id alone.
+const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
+
+/** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
+export async function openHub(options: {
+  client: Client<Transport, Chain>
+  endpoints: readonly Endpoint[]
+  limits: Limits
+  environment: Environment
+}): Promise<Hub> {
+  const { client, limits, environment } = options
+  const endpoints = endpointsOf(options)
+  const genesis = await probeAll(endpoints, client.chain, limits)
+  const reader = endpoints.find((endpoint) => endpoint.probed && endpoint.role !== 'send')
+  if (reader === undefined) throw noReader(endpoints)
+  const listeners = new Set<(endpoint: HubEndpoint) => void>()
+  for (const endpoint of endpoints) {
+    endpoint.profile.onChange(() => {
+      for (const listener of listeners) listener(endpoint)
+    })
+  }
+  const tracker = createTracker({
+    port: reader.port,
+    clock: environment.clock,
+    cadenceMs: () => reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    pending: () => pendingReads(reader.profile),
+    onPendingBlock: (block, latest) => observePending(reader.profile, block, latest),
+    timeoutMs: limits.readTimeoutMs,
+    horizon: limits.reorgHorizon,
+  })
+  reader.profile.onChange(() => tracker.lookAgain())
+  return {
+    chainId: client.chain.id,
+    genesisHash: genesis ?? NO_GENESIS,
+    client,
+    chain: client.chain,
+    endpoints,
+    reader,
+    tracker,
+    senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
+    onEndpoint(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    stop() {
+      tracker.stop()
+      for (const endpoint of endpoints) endpoint.port.close()
+    },
+  }
+}
+
+/** `send` endpoints first: who names one wants transactions to go there. */
+function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
+  const { client, endpoints, environment } = options
+  const own: Endpoint = { client }
+  return [...endpoints.filter((e) => e.role === 'send'), own, ...endpoints.filter((e) => e.role !== 'send')].flatMap(
+    (endpoint) =>
+      environment.portsOf(endpoint.client, endpoint).map(
+        ({ port, role }): HubEndpoint => ({
+          port,
+          role,
+          profile: createProfile(endpoint.profile ?? {}),
+          probed: false,
+          restUntilMs: 0,
+        }),
+      ),
+  )
+}
+
+/** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
+async function probeAll(endpoints: readonly HubEndpoint[], chain: Chain, limits: Limits): Promise<Hash | undefined> {
+  const failures: unknown[] = []
+  let genesis: Hash | undefined
+  for (const endpoint of endpoints) {
+    try {
+      const found = await probeEndpoint(endpoint.port, {
+        expectChainId: chain.id,
+        expectGenesisHash: genesis,
+        profile: endpoint.profile,
+        timeoutMs: limits.readTimeoutMs,
+      })
+      genesis ??= found.genesisHash
+      endpoint.probed = true
+    } catch (error) {
+      if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
+      // Private endpoints often serve nothing but sends: there is no chain id to hold against ours.
+      if (endpoint.role === 'send') endpoint.probed = true
+      else failures.push(error)
+    }
+  }
+  if (endpoints.every((endpoint) => !endpoint.probed) && failures.length > 0) throw unreachable(failures[0])
+  return genesis
+}
+
+function pendingReads(profile: ProfileWatch): { block: boolean; count: boolean } {
+  const { pending } = profile.current()
+  return {
+    block: pending === 'preconfirmed' || pending === 'unknown',
+    count: pending === 'mempool' || pending === 'unknown',
+  }
+}
+
+function observePending(profile: ProfileWatch, block: LightHeader | null | 'refused', latest: number): void {
+  if (block === null || block === 'refused') return profile.observe({ kind: 'pendingMissing' })
+  profile.observe({
+    kind: 'pendingBlock',
+    number: block.number,
+    hash: block.hash,
+    latestNumber: latest,
+    latestHash: null,
+  })
+}
+
+function unreachable(cause: unknown): TxlaneError {
+  return new TxlaneError('No endpoint answered.', { code: 'REJECTED', fate: 'notExecuted', cause })
+}
+
+function noReader(endpoints: readonly HubEndpoint[]): TxlaneError {
+  return new TxlaneError('No endpoint can be read from.', {
+    code: 'INVALID',
+    fate: 'notExecuted',
+    metaMessages: endpoints.map((endpoint) => `${endpoint.port.name}: role ${endpoint.role}`),
+  })
+}

@@ -1,0 +1,270 @@
+import { type Hash, keccak256, stringToHex } from 'viem'
+import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import type { SendOptions, TxRequest } from '../types.js'
+import { type LaneContext, txError } from './context.js'
+import type { Line } from './line.js'
+import { endStage } from './perform.js'
+import type { Preparer } from './prepare.js'
+import type { Pump } from './pump.js'
+import { end, fromStored, hasFailed, tellEnd, toStored, type Transaction } from './transaction.js'
+
+/** Where transactions come in, and where those that have no nonce yet go out again. */
+export type Intake = {
+  /** Queued transactions: they have no nonce and have not ended. */
+  readonly open: number
+  /** Resolves once it is kept in the store; with the one that is there already where the id is known. */
+  add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction>
+  /** It has a nonce. */
+  bound(id: string): void
+  /** It has none any more. */
+  again(transaction: Transaction): void
+  /** Prepared, and to go to the nonce of what it replaces. */
+  place(transaction: Transaction): void
+  /** Ends one that has no nonce. */
+  failed(transaction: Transaction, error: TxlaneError): void
+  /**
+   * Ends one for which nothing is journaled. False where bytes may be out already: a commit in flight counts.
+   */
+  remove(transaction: Transaction, error: TxlaneError): boolean
+  /** The first in line cannot be paid, and the lane is not to wait for money. */
+  starved(error: TxlaneError): void
+  forget(transaction: Transaction): void
+  /** Takes up again what was read from the store. */
+  restore(transaction: Transaction): void
+  /** Ends everything that has no nonce. */
+  clear(code: TxlaneErrorCode, message: string): void
+}
+
+const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
+
+export function createIntake(parts: {
+  context: LaneContext
+  line: Line<Transaction>
+  preparer: Preparer
+  pump: Pump
+}): Intake {
+  const { context, line, preparer, pump } = parts
+  const { lane, transactions, events, limits, random, clock, store } = context
+  const queued = new Set<Transaction>()
+  let sequence = 0
+
+  async function add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction> {
+    if (queued.size >= limits.queueMax) {
+      throw new TxlaneError(`The queue is full: ${limits.queueMax} transactions wait.`, {
+        code: 'QUEUE_FULL',
+        fate: 'notExecuted',
+      })
+    }
+    const transaction = create(request, options, replaces)
+    const known = transactions.get(transaction.id)
+    if (known) return same(known, transaction)
+    transactions.set(transaction.id, transaction)
+    queued.add(transaction)
+    const existing = await keep(transaction)
+    if (existing) {
+      forget(transaction)
+      return same(existing, transaction)
+    }
+    events.emit('queued', { tx: context.txOf(transaction) })
+    arm(transaction, options)
+    if (!hasFailed(transaction)) preparer.add(transaction)
+    return transaction
+  }
+
+  async function keep(transaction: Transaction): Promise<Transaction | undefined> {
+    try {
+      const stored = await store.enqueue(toStored(transaction))
+      return stored && fromStored(stored)
+    } catch (error) {
+      forget(transaction)
+      throw new TxlaneError('The store did not take the transaction.', { code: 'STORE', fate: 'notExecuted', cause: error })
+    }
+  }
+
+  function create(request: TxRequest, options: SendOptions, replaces: Transaction | undefined): Transaction {
+    const { after, afterStage, afterStatus, deploys, effect } = options
+    const needy = after !== undefined || deploys !== undefined || effect !== undefined
+    return {
+      id: options.id ?? randomId(random),
+      lane: lane.key,
+      request,
+      // An id of our own making meets no second request: only the caller's need one.
+      fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(lane.key.address, request),
+      sequence: ++sequence,
+      priority: options.priority ?? 0,
+      feeCeiling: options.feeCeiling,
+      createdAtMs: clock.now(),
+      expiresAtMs: options.expires?.atMs,
+      outside: false,
+      needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
+      replaces,
+      gas: undefined,
+      stage: 'queued',
+      nonce: undefined,
+      hash: undefined,
+      blockNumber: undefined,
+      blockHash: undefined,
+      status: undefined,
+      failure: undefined,
+      landed: undefined,
+      unresolved: false,
+      waiters: undefined,
+      cancelTimers: undefined,
+      ready: false,
+      withdrawn: undefined,
+      settled: false,
+      verdicts: undefined,
+    }
+  }
+
+  function same(known: Transaction, asked: Transaction): Transaction {
+    if (known.fingerprint === asked.fingerprint) return known
+    throw txError(known, 'ID_CONFLICT', 'notExecuted', `The id ${JSON.stringify(known.id)} stands for another request.`)
+  }
+
+  /** What ends the caller's interest: a deadline, a signal. */
+  function arm(transaction: Transaction, options: SendOptions): void {
+    const { expires, signal, onExpiry } = options
+    const cancels: (() => void)[] = []
+    if (expires) {
+      const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
+      cancels.push(clock.setTimer(expire, Math.max(0, expires.atMs - clock.now())))
+    }
+    if (signal) {
+      const abort = () => giveUp(transaction, 'ABORTED', 'It was aborted.', false)
+      if (signal.aborted) abort()
+      signal.addEventListener('abort', abort, { once: true })
+      cancels.push(() => signal.removeEventListener('abort', abort))
+    }
+    if (cancels.length > 0) {
+      transaction.cancelTimers = () => {
+        for (const cancel of cancels) cancel()
+      }
+    }
+  }
+
+  /** Not journaled: removed. Journaled: the pending `send` is told, the work goes on. */
+  function giveUp(transaction: Transaction, code: 'EXPIRED' | 'ABORTED', message: string, cancel: boolean): void {
+    if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
+    const error = txError(transaction, code, 'inFlight', `${message} Its bytes were journaled: it may still execute.`)
+    const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
+    transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
+    for (const waiter of senders) waiter.failed(error)
+    if (cancel && transaction.nonce !== undefined) {
+      lane.apply(transaction.nonce, { type: 'cancel', token: lane.token() })
+    }
+  }
+
+  function remove(transaction: Transaction, error: TxlaneError): boolean {
+    if (hasFailed(transaction)) return true
+    if (queued.has(transaction)) {
+      failed(transaction, error)
+      return true
+    }
+    const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+    if (slot?.state !== 'reserved' || slot.claim !== transaction.id) return false
+    transaction.withdrawn = error
+    const { row } = lane.apply(slot.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
+    if (row === 0) transaction.withdrawn = undefined
+    return row !== 0
+  }
+
+  function failed(transaction: Transaction, error: TxlaneError): void {
+    if (hasFailed(transaction)) return
+    const stage = endStage(error.code)
+    end(transaction, stage, error)
+    queued.delete(transaction)
+    line.remove(transaction)
+    context.changed.add(transaction)
+    lane.journal.touch(() => {
+      tellEnd(transaction)
+      events.emit(stage, { tx: context.txOf(transaction) })
+      forget(transaction)
+    })
+    pump.run()
+  }
+
+  /** Row 22, unless what was to be replaced has meanwhile gone another way. */
+  function place(transaction: Transaction): void {
+    const { replaces } = transaction
+    const nonce = replaces?.nonce
+    const slot = nonce === undefined ? undefined : lane.book.get(nonce)
+    if (replaces === undefined || hasFailed(transaction)) return
+    if (nonce !== undefined && slot?.state === 'live' && slot.end === undefined && slot.claims.includes(replaces.id)) {
+      queued.delete(transaction)
+      transaction.nonce = nonce
+      lane.apply(nonce, { type: 'replace', claim: transaction.id, token: lane.token() })
+      events.emit('replaced', { tx: context.txOf(replaces) })
+      return
+    }
+    if (slot?.state === 'reserved' && slot.claim === replaces.id) {
+      const superseded = txError(replaces, 'SUPERSEDED', 'notExecuted', 'Its replacement took its place.')
+      // A commit under way counts as journaled: its answer decides, and then this is asked again.
+      if (!remove(replaces, superseded)) return void lane.journal.flushed().then(() => place(transaction))
+    }
+    if (queued.has(replaces)) {
+      failed(replaces, txError(replaces, 'SUPERSEDED', 'notExecuted', 'Its replacement took its place.'))
+    }
+    if (replaces.failure?.code === 'SUPERSEDED') {
+      line.add(transaction)
+      return pump.run()
+    }
+    failed(transaction, txError(transaction, 'TOO_LATE', 'notExecuted', 'What it was to replace has landed or ended.'))
+  }
+
+  function forget(transaction: Transaction): void {
+    queued.delete(transaction)
+    line.remove(transaction)
+    if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
+  }
+
+  return {
+    get open() {
+      return queued.size
+    },
+    add,
+    bound(id) {
+      const transaction = transactions.get(id)
+      if (transaction) queued.delete(transaction)
+    },
+    again: (transaction) => void queued.add(transaction),
+    place,
+    failed,
+    remove,
+    starved(error) {
+      for (const transaction of [...line]) {
+        failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))
+      }
+    },
+    forget,
+    restore(transaction) {
+      sequence = Math.max(sequence, transaction.sequence)
+      transactions.set(transaction.id, transaction)
+      if (transaction.nonce !== undefined) return
+      queued.add(transaction)
+      preparer.add(transaction)
+    },
+    clear(code, message) {
+      for (const transaction of [...queued]) failed(transaction, txError(transaction, code, 'notExecuted', message))
+    },
+  }
+}
+
+/** 128 bits of chance as hex. */
+function randomId(random: () => number): string {
+  let id = ''
+  for (let part = 0; part < 4; part++) {
+    id += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+  }
+  return id
+}
+
+/** What the caller wants to happen, without how much is paid for it. */
+function fingerprintOf(from: string, request: TxRequest): Hash {
+  const { to, data, value, accessList, authorize } = request
+  const authorizations = authorize?.map((one) => [one.contractAddress.toLowerCase(), one.account?.address.toLowerCase()])
+  const parts = [from, to?.toLowerCase() ?? null, data ?? '0x', value ?? 0n, accessList ?? null, authorizations ?? null]
+  return keccak256(stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))))
+}

@@ -1,0 +1,65 @@
+import type { WaitStage } from '../types.js'
+import { moveTo, type Transaction } from './transaction.js'
+
+/** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
+export type LandedIndex = {
+  add(transaction: Transaction): void
+  /** Its block left the chain. */
+  remove(transaction: Transaction): void
+  advance(safe: number | 'absent' | undefined, finalized: number | 'absent' | undefined, horizon: number): void
+  /** Whether somebody waits for the tag, so that it is worth reading. */
+  wants(tag: WaitStage): boolean
+  readonly size: number
+}
+
+export function createLandedIndex(done: (transaction: Transaction) => void): LandedIndex {
+  const byBlock = new Map<number, Set<Transaction>>()
+  let size = 0
+
+  function passed(limit: number | 'absent' | undefined): [number, Set<Transaction>][] {
+    return typeof limit === 'number' ? [...byBlock].filter(([number]) => number <= limit) : []
+  }
+
+  return {
+    add(transaction) {
+      const number = transaction.blockNumber
+      if (number === undefined) return
+      const found = byBlock.get(number) ?? new Set()
+      byBlock.set(number, found)
+      if (!found.has(transaction)) size++
+      found.add(transaction)
+    },
+    remove(transaction) {
+      const number = transaction.blockNumber ?? -1
+      const found = byBlock.get(number)
+      if (found?.delete(transaction)) size--
+      if (found?.size === 0) byBlock.delete(number)
+    },
+    advance(safe, finalized, horizon) {
+      for (const [, transactions] of passed(safe)) {
+        for (const transaction of transactions) if (transaction.stage === 'sealed') moveTo(transaction, 'safe')
+      }
+      // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
+      const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
+      for (const [number, transactions] of passed(limit)) {
+        byBlock.delete(number)
+        size -= transactions.size
+        for (const transaction of transactions) {
+          moveTo(transaction, 'finalized')
+          done(transaction)
+        }
+      }
+    },
+    wants(tag) {
+      for (const transactions of byBlock.values()) {
+        for (const transaction of transactions) {
+          if (transaction.waiters?.some((waiter) => waiter.stage === tag)) return true
+        }
+      }
+      return false
+    },
+    get size() {
+      return size
+    },
+  }
+}

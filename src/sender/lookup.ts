@@ -1,0 +1,65 @@
+import type { Hash } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import type { Stage, Tx, TxRecord } from '../types.js'
+import type { OpenLane } from './open.js'
+import { describe, fromStored } from './transaction.js'
+
+/** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
+export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {
+  const { transactions, txOf } = lane.engine.context
+  const { book } = lane.engine.context.lane
+  if (typeof by === 'string') {
+    const known = transactions.get(by)
+    if (known) return txOf(known)
+  } else {
+    const hash = by.hash.toLowerCase() as Hash
+    const nonce = book.nonceOf(hash)
+    const attempt = nonce === undefined ? undefined : book.get(nonce)?.attempts.find((one) => one.hash === hash)
+    const known = attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
+    if (known) return txOf(known)
+  }
+  const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
+  const stored = await lane.store.find(lane.key, asked)
+  if (stored === undefined) return undefined
+  const known = transactions.get(stored.id)
+  return txOf(known ?? { ...fromStored(stored), settled: stored.failure === undefined })
+}
+
+const STAGES: readonly unknown[] = [
+  'queued',
+  'signed',
+  'accepted',
+  'preconfirmed',
+  'sealed',
+  'safe',
+  'finalized',
+  'failed',
+  'cancelled',
+  'superseded',
+]
+const LIMIT_DEFAULT = 100
+const LIMIT_MAX = 10_000
+
+/** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
+export async function listTransactions(
+  lane: OpenLane,
+  options: { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined },
+): Promise<{ items: TxRecord[]; cursor?: string }> {
+  const { stage, limit = LIMIT_DEFAULT, cursor } = options
+  if (stage !== undefined && !STAGES.includes(stage)) throw invalid('stage', stage, `one of ${STAGES.join(', ')}`)
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw invalid('limit', limit, `a whole number from 1 to ${LIMIT_MAX}`)
+  }
+  if (cursor !== undefined && !/^\d+$/.test(cursor)) throw invalid('cursor', cursor, 'what an earlier page gave back')
+  const { transactions, lane: core } = lane.engine.context
+  core.journal.touch()
+  await core.journal.flushed()
+  const page = await lane.store.list(lane.key, { stage, limit, cursor })
+  const items = page.items.map((stored): TxRecord => {
+    const { id, nonce, hash } = stored
+    const live = transactions.get(id)
+    if (live) return describe(live)
+    return { id, stage: stored.stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
+  })
+  return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+}

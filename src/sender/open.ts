@@ -1,0 +1,161 @@
+import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
+import { seedBook, settleColdStart } from '../allocator/seed.js'
+import { decodeQuantity } from '../rpc/codec.js'
+import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
+import { type LaneKey, laneName, type Store } from '../store/store.js'
+import type { LaneOptions, Limits } from '../types.js'
+import { createEngine, type Engine } from './engine.js'
+import { defaultStore, type Environment, identityOf } from './environment.js'
+import { type Hub, openHub } from './hub.js'
+import { type Held, hold } from './registry.js'
+import { fromStored } from './transaction.js'
+
+/** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
+export type OpenLane = {
+  readonly engine: Engine
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  /** What the account was when the lane was last read. */
+  reading: LaneReading
+  /** True for the last holder of the lane. */
+  release(): boolean
+  releaseHub(): boolean
+}
+
+export type OpenOptions = LaneOptions<Chain> & {
+  readonly client: Client<Transport, Chain>
+  readonly address: Address
+  /** Undefined for a lane that only hands out nonces. */
+  readonly signer: LocalAccount | undefined
+  readonly limits: Limits
+}
+
+type Shared = { readonly engine: Engine; reading: LaneReading }
+
+export async function openLane(options: OpenOptions, environment: Environment): Promise<OpenLane> {
+  const store = options.store ?? defaultStore(environment.shared)
+  const heldHub = await hold(environment.shared.hubs, hubName(options, environment), () =>
+    openHub({ client: options.client, endpoints: options.endpoints ?? [], limits: options.limits, environment }),
+  )
+  const hub = heldHub.value
+  const { chainId, genesisHash } = hub
+  const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
+  const name = `${laneName(key)}@${identityOf(environment.shared, store)}`
+  try {
+    const held = await hold(environment.shared.lanes, name, () => begin(options, environment, hub, store, key))
+    return opened(held, heldHub, store, key, options.signer)
+  } catch (error) {
+    if (heldHub.release()) hub.stop()
+    throw error
+  }
+}
+
+function opened(
+  held: Held<Shared>,
+  heldHub: Held<Hub>,
+  store: Store,
+  key: LaneKey,
+  signer: LocalAccount | undefined,
+): OpenLane {
+  const { engine } = held.value
+  // An allocator may have opened the lane without a key: from now on it can repair.
+  if (signer !== undefined && engine.context.signer === undefined) {
+    engine.context.signer = signer
+    engine.kick()
+  }
+  return {
+    engine,
+    hub: heldHub.value,
+    store,
+    key,
+    get reading() {
+      return held.value.reading
+    },
+    set reading(reading) {
+      held.value.reading = reading
+    },
+    release: held.release,
+    releaseHub: heldHub.release,
+  }
+}
+
+/** Lease, records, chain, book, engine: in this order, so that nothing is handed out before all of it is known. */
+async function begin(
+  options: OpenOptions,
+  environment: Environment,
+  hub: Hub,
+  store: Store,
+  key: LaneKey,
+): Promise<Shared> {
+  const { limits } = options
+  const lease = await store.acquire(key, holderId(environment))
+  try {
+    const state = await store.load(lease)
+    const read = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+    const settle = state.cursor === undefined && options.coldStart !== 'immediate'
+    const reading = settle
+      ? await settleColdStart({
+          read,
+          clock: environment.clock,
+          blockMs: () => hub.tracker.blockMs ?? 2_000,
+          stopped: () => false,
+        })
+      : await read()
+    const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+    const engine = createEngine({
+      environment,
+      hub,
+      store,
+      key,
+      lease,
+      book,
+      tokenAbove,
+      limits,
+      logger: options.logger,
+      signer: options.signer,
+      fees: options.fees,
+      lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
+      starved: options.starved ?? 'wait',
+      simulate: options.simulate ?? false,
+      gasMultiplier: options.gasMultiplier ?? 1,
+    })
+    engine.accountIs(reading.account)
+    if (storeBehindChain) engine.context.lane.holds.add('storeBehindChain')
+    for (const stored of state.transactions) engine.intake.restore(fromStored(stored))
+    await readBalance(engine, hub, key.address, limits.readTimeoutMs)
+    engine.start()
+    await hub.tracker.nextTick()
+    return { engine, reading }
+  } catch (error) {
+    await store.release(lease).catch(() => {})
+    throw error
+  }
+}
+
+async function readBalance(engine: Engine, hub: Hub, address: Address, timeoutMs: number): Promise<void> {
+  const [reply] = await hub.reader.port.batch([{ method: 'eth_getBalance', params: [address, 'latest'] }], { timeoutMs })
+  // Without an answer the lane begins without a budget: the node's own refusals bring one.
+  if (reply?.ok) engine.setBalance(decodeQuantity(reply.result, 'eth_getBalance'))
+}
+
+/** One block of a single sequencer is as good as settled; viem's OP-stack definitions are known by this contract. */
+function defaultLossDepth(chain: Chain): 'child' | 'safe' {
+  return chain.contracts?.gasPriceOracle === undefined ? 'safe' : 'child'
+}
+
+/** Senders with the same endpoints share a hub, and with it the one poller. */
+function hubName(options: OpenOptions, environment: Environment): string {
+  const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
+  const names = clients.map((client) => {
+    const { url, type, key } = client.transport as { url?: unknown; type?: string; key?: string }
+    const plain = typeof url === 'string' && type === 'http'
+    return plain ? url : `${key}#${identityOf(environment.shared, client.transport)}`
+  })
+  const roles = (options.endpoints ?? []).map((endpoint) => endpoint.role ?? 'both')
+  return [options.client.chain.id, ...names, ...roles].join('|')
+}
+
+function holderId(environment: Environment): string {
+  return Array.from({ length: 4 }, () => Math.floor(environment.random() * 2 ** 32).toString(16)).join('')
+}

@@ -1,0 +1,150 @@
+import type { TxlaneErrorCode } from '../errors/base.js'
+import type { EndAs, SlotAction, Told } from '../ledger/event.js'
+import { type LaneContext, txError } from './context.js'
+import { end, hasFailed, rejectWaiters, tellEnd, tellVerdict, type Transaction } from './transaction.js'
+
+export type PerformParts = {
+  readonly context: LaneContext
+  readonly sign: (nonce: number, claim: string, token: number) => void
+  readonly noop: (nonce: number, token: number) => void
+  readonly bump: (nonce: number, token: number, underbids: number) => void
+  readonly broadcast: (nonce: number) => void
+  readonly later: (nonce: number) => void
+  readonly look: () => void
+  readonly queueAgain: (transaction: Transaction) => void
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  readonly failed: (transaction: Transaction) => void
+}
+
+/** Carries out what the table asks for. It chooses nothing. */
+export function createPerformer(parts: PerformParts) {
+  const { context } = parts
+  const { events, transactions } = context
+
+  function perform(nonce: number, actions: readonly SlotAction[]): void {
+    for (const action of actions) one(nonce, action)
+  }
+
+  function one(nonce: number, action: SlotAction): void {
+    switch (action.do) {
+      case 'sign':
+        return parts.sign(nonce, action.claim, action.token)
+      case 'noop':
+        return parts.noop(nonce, action.token)
+      case 'bump':
+        return parts.bump(nonce, action.token, action.underbids)
+      case 'broadcast':
+        return parts.broadcast(nonce)
+      case 'resend':
+      case 'backOff':
+        return parts.later(nonce)
+      case 'look':
+        return parts.look()
+      case 'queueAgain':
+        return withTransaction(action.claim, again)
+      case 'end':
+        return withTransaction(action.claim, (transaction) => finish(transaction, action.as))
+      case 'landed':
+        return withTransaction(action.claim, landed)
+      case 'hold':
+        return context.lane.holds.add(action.reason)
+      case 'tell':
+        return tell(nonce, action.event)
+      case 'readAgain':
+      case 'prune':
+        // The journal reads again by itself, and the book has pruned the slot already.
+        return
+      default:
+        return action satisfies never
+    }
+  }
+
+  function withTransaction(id: string, work: (transaction: Transaction) => void): void {
+    const transaction = transactions.get(id)
+    if (transaction && !hasFailed(transaction)) work(transaction)
+  }
+
+  function again(transaction: Transaction): void {
+    if (transaction.outside) return finish(transaction, 'displacedOutside')
+    parts.queueAgain(transaction)
+  }
+
+  function landed(transaction: Transaction): void {
+    transaction.settled = true
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => tellVerdict(transaction))
+  }
+
+  /** Told once it is in the store: what was told must not be undone by a crash (P5). */
+  function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
+    const { code, message } = ENDS[as]
+    const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', message)
+    const stage = endStage(error.code)
+    end(transaction, stage, error)
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => {
+      tellEnd(transaction)
+      events.emit(stage, { tx: context.txOf(transaction) })
+      parts.failed(transaction)
+    })
+  }
+
+  function tell(nonce: number, told: Told): void {
+    const transaction = parts.transactionOf(nonce)
+    const tx = transaction && context.txOf(transaction)
+    switch (told) {
+      case 'unresolved':
+        if (transaction) unresolved(transaction)
+        return events.emit('unresolved', { nonce, tx })
+      case 'stuck':
+      case 'feeCeiling':
+        if (tx) events.emit(told, { tx })
+        return
+      case 'sealed':
+      case 'preconfirmed':
+        // Told with the stage, by whoever keeps the stages.
+        return
+      default:
+        return events.emit(told, { nonce, tx })
+    }
+  }
+
+  function unresolved(transaction: Transaction): void {
+    transaction.unresolved = true
+    rejectWaiters(transaction, unresolvedError(transaction))
+  }
+
+  return perform
+}
+
+/** Nobody can tell whether it executed: the operator's `resolve` ends it. */
+export function unresolvedError(transaction: Transaction) {
+  return txError(
+    transaction,
+    'UNRESOLVED',
+    'inFlight',
+    'Its nonce is used, and the endpoint no longer shows by what: it may have executed. Look it up and call resolve().',
+  )
+}
+
+/** The stage that goes with the error a transaction ended with. */
+export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'superseded' {
+  if (code === 'CANCELLED') return 'cancelled'
+  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
+}
+
+const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {
+  rejected: { code: 'REJECTED', message: 'No node can include these bytes.' },
+  voided: {
+    code: 'REJECTED',
+    message: 'The lane gave the nonce up: it was refused for good, or stood at its fee ceiling. A no-op took its place.',
+  },
+  withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
+  cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },
+  superseded: { code: 'SUPERSEDED', message: 'Its replacement took the nonce.' },
+  tooLate: { code: 'TOO_LATE', message: 'What it was to replace had landed already.' },
+  displacedOutside: {
+    code: 'REJECTED',
+    message: 'Something else used the nonce of these bytes, which were signed outside this lane.',
+  },
+}

@@ -1,0 +1,142 @@
+import PQueue from 'p-queue'
+import type { TxlaneError } from '../errors/base.js'
+import { type LaneContext, txError } from './context.js'
+import { type Estimate, type GasEstimator } from './gas.js'
+import { hasFailed, type Transaction } from './transaction.js'
+
+/**
+ * Everything that can fail before a nonce is taken: the gas estimate or simulation, and what the transaction waits
+ * for. A p-queue keeps the order and the bound.
+ */
+export type Preparer = {
+  /** Resolves nothing: `ready` or `failed` is called when it is known. */
+  add(transaction: Transaction): void
+  /** A sealed block joined: estimates that reverted on what was in flight are tried again. */
+  newHead(): void
+  readonly size: number
+}
+
+export type PrepareOptions = {
+  readonly context: LaneContext
+  readonly estimator: GasEstimator
+  readonly simulate: boolean
+  readonly gasMultiplier: number
+  /** Whether transactions sent before this one are not covered on chain yet. */
+  readonly earlierInFlight: (transaction: Transaction) => boolean
+  readonly conditions: (transaction: Transaction) => Promise<void> | undefined
+  readonly ready: (transaction: Transaction) => void
+  /** Out of the line while it waits for a head, so that what comes after it goes on. */
+  readonly parked: (transaction: Transaction) => void
+  readonly failed: (transaction: Transaction, error: TxlaneError) => void
+}
+
+const RETRIES_MAX = 8
+const RETRY_MS = 100
+const RETRY_MS_MAX = 3_000
+
+export function createPreparer(options: PrepareOptions): Preparer {
+  const { context, estimator } = options
+  // Made on first use: an idle lane costs nothing.
+  let queue: PQueue | undefined
+  const parked = new Set<Transaction>()
+
+  async function run(transaction: Transaction): Promise<void> {
+    if (hasFailed(transaction)) return
+    const waiting = options.conditions(transaction)
+    if (waiting !== undefined) {
+      options.parked(transaction)
+      // Its place in the queue is given up: what it waits for may stand behind it.
+      void waiting.then(
+        () => prepare(transaction),
+        (error: TxlaneError) => options.failed(transaction, error),
+      )
+      return
+    }
+    await prepare(transaction)
+  }
+
+  async function prepare(transaction: Transaction, tries = 0): Promise<void> {
+    const given = transaction.request.gas
+    if (given !== undefined && !options.simulate) {
+      transaction.gas = given
+      return options.ready(transaction)
+    }
+    const from = context.lane.key.address
+    const estimate =
+      given === undefined
+        ? await estimator.estimate(transaction.request, from)
+        : await estimator.simulate(transaction.request, from)
+    if (hasFailed(transaction)) return
+    take(transaction, estimate, tries)
+  }
+
+  function take(transaction: Transaction, estimate: Estimate, tries: number): void {
+    switch (estimate.kind) {
+      case 'gas':
+        transaction.gas = scaled(estimate.gas, transaction.request.gas, options.gasMultiplier)
+        return options.ready(transaction)
+      case 'reverted':
+      case 'funds':
+        // It may depend on what is on its way: what it would do is known for certain only after that.
+        if (options.earlierInFlight(transaction) || waitsForMoney(estimate)) return park(transaction)
+        return options.failed(transaction, reverted(transaction, estimate))
+      case 'unknown':
+        if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
+        return retry(transaction, tries, estimate.retryAfterMs)
+      default:
+        return estimate satisfies never
+    }
+  }
+
+  function waitsForMoney(estimate: Estimate): boolean {
+    return estimate.kind === 'funds' && context.starved === 'wait'
+  }
+
+  function park(transaction: Transaction): void {
+    options.parked(transaction)
+    parked.add(transaction)
+    context.hub.tracker.wake()
+  }
+
+  function retry(transaction: Transaction, tries: number, retryAfterMs: number | undefined): void {
+    const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + context.random() / 2)
+    context.clock.setTimer(
+      () => {
+        if (!context.closed) void prepare(transaction, tries + 1)
+      },
+      Math.max(usual, retryAfterMs ?? 0),
+    )
+  }
+
+  return {
+    add(transaction) {
+      queue ??= new PQueue({ concurrency: context.limits.prepareMax })
+      void queue.add(() => run(transaction), { priority: transaction.priority })
+    },
+    newHead() {
+      const again = [...parked]
+      parked.clear()
+      for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
+    },
+    get size() {
+      return parked.size
+    },
+  }
+
+  function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {
+    if (estimate.kind === 'funds') {
+      return txError(transaction, 'STARVED', 'notExecuted', 'The account cannot pay for it.', estimate.cause)
+    }
+    const message = 'The transaction reverts when it is run before it is sent.'
+    return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, estimate.cause)
+  }
+}
+
+function scaled(gas: bigint, given: bigint | undefined, multiplier: number): bigint {
+  if (given !== undefined || multiplier === 1) return given ?? gas
+  return (gas * BigInt(Math.ceil(multiplier * 1_000)) + 999n) / 1_000n
+}
+
+function unanswered(transaction: Transaction, cause: Error): TxlaneError {
+  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+}

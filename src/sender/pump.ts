@@ -1,0 +1,108 @@
+import { TxlaneError } from '../errors/base.js'
+import type { LaneContext } from './context.js'
+import { attemptCostBound } from './cost.js'
+import type { Funds } from './funds.js'
+import type { Line } from './line.js'
+import type { Signing } from './signing.js'
+import { hasFailed, type Transaction } from './transaction.js'
+
+/** Moves transactions from the line to nonces, as fast as the window, the money and the signer allow. */
+export type Pump = {
+  /** Something changed that may let one more through. */
+  run(): void
+}
+
+const FEES_RETRY_MS = 300
+
+export function createPump(options: {
+  context: LaneContext
+  line: Line<Transaction>
+  signing: Signing
+  funds: Funds
+  starved: (error: TxlaneError) => void
+}): Pump {
+  const { context, line, signing, funds } = options
+  const { lane, clock, limits, fees } = context
+  let scheduled = false
+  let running = false
+  let again = false
+  let feesFailed = false
+
+  async function turn(): Promise<void> {
+    if (!mayReserve()) return
+    try {
+      // Once a block, for the lane: what is signed in between goes by the same answer.
+      await fees.market()
+    } catch (error) {
+      return retryFees(error)
+    }
+    await lane.exclusive(() => {
+      while (reserveNext()) {}
+    })
+  }
+
+  function mayReserve(): boolean {
+    const first = line.peek()
+    return first?.ready === true && !lane.holds.any && !context.closed && signing.open < limits.signMax && lane.hasRoom()
+  }
+
+  /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
+  function reserveNext(): boolean {
+    const transaction = line.peek()
+    if (transaction === undefined || !mayReserve()) return false
+    if (hasFailed(transaction)) {
+      line.shift()
+      return true
+    }
+    const cost = attemptCostBound(context, transaction)
+    if (!funds.afford(cost)) {
+      if (context.starved === 'fail') options.starved(shortage(cost))
+      return false
+    }
+    line.shift()
+    const nonce = lane.next()
+    const token = lane.token()
+    funds.reserved(nonce, cost)
+    lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
+    return true
+  }
+
+  function retryFees(error: unknown): void {
+    context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+    if (feesFailed) return
+    feesFailed = true
+    clock.setTimer(() => {
+      feesFailed = false
+      run()
+    }, FEES_RETRY_MS)
+  }
+
+  function run(): void {
+    if (running) {
+      again = true
+      return
+    }
+    if (scheduled) return
+    scheduled = true
+    queueMicrotask(() => void loop())
+  }
+
+  async function loop(): Promise<void> {
+    scheduled = false
+    running = true
+    do {
+      again = false
+      await turn()
+    } while (again)
+    running = false
+  }
+
+  return { run }
+}
+
+function shortage(costWei: bigint): TxlaneError {
+  return new TxlaneError(`The account cannot pay ${costWei} wei for what is first in line.`, {
+    code: 'STARVED',
+    fate: 'notExecuted',
+  })
+}

@@ -1,0 +1,140 @@
+import type { Hash } from 'viem'
+import { readEvidence } from '../tracker/evidence.js'
+import { countCall, decodeNumber } from '../rpc/codec.js'
+import type { LaneContext } from './context.js'
+import { verdictLimit } from './depth.js'
+
+/**
+ * Finds out who used a nonce that the counts say is gone and none of the walked blocks explains. A count is only
+ * the trigger; what moves a slot is the pair of blocks (P4).
+ */
+export type EvidenceSeeker = {
+  /** The `latest` count as a tick read it. */
+  count(latest: number, head: number): void
+  /** A node said "nonce too low". */
+  look(): void
+  /** An operator lifts a jump: what is below the count is taken as used. */
+  acceptJump(): void
+  /** A count is above the floor and not explained yet. */
+  readonly wanted: boolean
+}
+
+/** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
+const JUMP_MAX = 64
+
+export function createSeeker(context: LaneContext): EvidenceSeeker {
+  const { lane, hub, limits } = context
+  const { book } = lane
+  const tracker = hub.tracker
+  let seeking = false
+  let asked = false
+  // The newest head at which the count was not above the floor: evidence is looked for from there.
+  let quietAt: number | undefined
+  // Beyond our own attempts one reading may be poisoned: two at different blocks have to agree.
+  let first: { count: number; head: number } | undefined
+  let jumpTo: number | undefined
+
+  function count(latest: number, head: number): void {
+    if (latest <= book.floor) {
+      quietAt = Math.max(quietAt ?? 0, head)
+      first = undefined
+      if (!asked) return
+    }
+    asked = false
+    if (latest <= book.floor) return
+    const bound = book.get(book.floor)
+    if (bound === undefined || bound.state === 'hole') {
+      if (first === undefined || first.head === head || latest < first.count) {
+        if (first === undefined || latest < first.count) first = { count: latest, head }
+        return
+      }
+    }
+    if (!seeking) void seek(head)
+  }
+
+  async function seek(head: number): Promise<void> {
+    seeking = true
+    try {
+      while (!context.closed && (await step(head))) {}
+    } catch (error) {
+      context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+    } finally {
+      seeking = false
+    }
+  }
+
+  /** One nonce, or as many as one pair of blocks explains. True while there is more to explain. */
+  async function step(head: number): Promise<boolean> {
+    const nonce = book.floor
+    const verdict = await readEvidence(hub.reader.port, {
+      address: lane.key.address,
+      nonce,
+      own: ownAt,
+      from: quietAt ?? head - 1,
+      to: head,
+      hashAt: tracker.hashAt,
+      chainId: hub.chainId,
+    })
+    // The chain may have been walked on meanwhile: what is known by now needs no explanation.
+    if (nonce !== book.floor) return book.floor < book.cursor
+    switch (verdict.kind) {
+      case 'own':
+        lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
+        return true
+      case 'other':
+        return others(nonce, verdict.upTo, verdict.block, verdict.hash)
+      case 'pruned':
+        return passed(nonce, head)
+      case 'notUsed':
+        quietAt = Math.max(quietAt ?? 0, head)
+        return false
+      case 'unsure':
+        return false
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /** Row 26, once the count has passed the nonce in a block deep enough to prove an end. */
+  async function passed(nonce: number, head: number): Promise<boolean> {
+    const deep = verdictLimit(context, head)
+    if (deep < 0) return false
+    const call = countCall(lane.key.address, deep)
+    const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false
+    lane.apply(nonce, { type: 'passed' })
+    return book.floor !== nonce
+  }
+
+  function others(nonce: number, upTo: number, block: { number: number; hash: Hash }, hash: Hash | undefined): boolean {
+    if (upTo - Math.max(nonce, book.cursor) > JUMP_MAX) {
+      jumpTo = upTo
+      lane.holds.add('jump')
+      return false
+    }
+    for (let other = nonce; other < upTo; other++) {
+      lane.apply(other, { type: 'evidence', block, hash: other === nonce ? hash : undefined })
+    }
+    return book.floor >= upTo
+  }
+
+  function ownAt(nonce: number): ReadonlySet<Hash> {
+    return new Set(book.get(nonce)?.attempts.map((attempt) => attempt.hash) ?? [])
+  }
+
+  return {
+    count,
+    look() {
+      asked = true
+      tracker.wake()
+    },
+    acceptJump() {
+      if (jumpTo !== undefined) book.raise(jumpTo)
+      jumpTo = undefined
+    },
+    get wanted() {
+      return seeking || first !== undefined || asked
+    },
+  }
+}
+

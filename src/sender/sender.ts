@@ -1,0 +1,232 @@
+import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import { readLane } from '../rpc/reads/readLane.js'
+import { TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
+import type { Item, LaneOptions, SenderEvents, SendManyOptions, SendOptions, Sender, SenderParameters, Tx, TxRequest } from '../types.js'
+import { closeLane } from './close.js'
+import { contractCall, type ContractCall, deployCall } from './contracts.js'
+import { type Environment, systemEnvironment } from './environment.js'
+import { defaultLimits } from './limits.js'
+import { findTransaction, listTransactions } from './lookup.js'
+import { type OpenLane, type OpenOptions, openLane } from './open.js'
+import { sendMany, type Start } from './sendMany.js'
+import { snapshotOf } from './snapshot.js'
+import { checkAccount, checkLaneOptions, checkLimits, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
+import { liftedByResume } from '../allocator/holds.js'
+
+/**
+ * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.
+ *
+ * Nothing is asked of a node before `ready`, `send` or another of its methods is called. Senders and allocators of
+ * the same account, chain and store in one process share one lane; the options of the first one apply to it.
+ *
+ * Not guaranteed: with `memoryStore` (the default) the promises hold within one process life. Another wallet with
+ * the same key is found out and repaired, not prevented.
+ *
+ * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
+ * @example
+ * const sender = createSender({ client })
+ * const tx = await sender.send({ to, value: 1n })
+ * await tx.wait('sealed')
+ */
+export function createSender<chain extends Chain, account extends Account | undefined>(
+  parameters: SenderParameters<chain, account>,
+): Sender<chain> {
+  return createSenderIn(systemEnvironment(), parameters as unknown as LooseParameters) as unknown as Sender<chain>
+}
+
+/** What `createSender` takes, once its types have done their work. */
+export type LooseParameters = LaneOptions<Chain> & {
+  client: Client<Transport, Chain, Account | undefined>
+  account?: LocalAccount | undefined
+}
+
+/** `createSender` in a given environment: for simulations. */
+export function createSenderIn(environment: Environment, parameters: LooseParameters): Sender {
+  checkLaneOptions(parameters)
+  const account = parameters.account ?? parameters.client.account
+  checkAccount(account)
+  const limits = checkLimits(parameters.limits, defaultLimits)
+  const options: OpenOptions = { ...parameters, address: account.address, signer: account, limits }
+  const { chain } = parameters.client
+  const early = createEarlyListeners()
+  let opening: Promise<OpenLane> | undefined
+  let opened: OpenLane | undefined
+  let closing: Promise<void> | undefined
+
+  function open(): Promise<OpenLane> {
+    if (closing) return Promise.reject(closedError())
+    opening ??= openLane(options, environment).then(
+      (lane) => {
+        opened = lane
+        early.attach(lane)
+        return lane
+      },
+      (error: unknown) => {
+        // Not kept: the next call tries anew.
+        opening = undefined
+        throw error
+      },
+    )
+    return opening
+  }
+
+  const start: Start = async (request, sendOptions) => {
+    checkRequest(request, chain)
+    checkSendOptions(sendOptions)
+    if (sendOptions.signal?.aborted) throw new TxlaneError('It was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
+    checkAccountOf(request, account.address)
+    const { engine } = await open()
+    const transaction = await engine.intake.add(request, sendOptions)
+    const tx = engine.context.txOf(transaction)
+    return { tx, accepted: () => engine.accepted(transaction) }
+  }
+
+  async function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
+    const { tx, accepted } = await start(request, sendOptions)
+    if (sendOptions.until !== 'queued') await accepted()
+    return tx
+  }
+
+  async function sendCall(call: ContractCall, sendOptions: SendOptions | undefined): Promise<Tx> {
+    try {
+      return await send(call.request, sendOptions)
+    } catch (error) {
+      throw call.decode(error)
+    }
+  }
+
+  const sender: Sender = {
+    chain,
+    address: account.address,
+    async ready() {
+      await open()
+    },
+    send,
+    writeContract: async (call, sendOptions) => sendCall(contractCall(call, account.address), sendOptions),
+    deployContract: async (call, sendOptions) => sendCall(deployCall(call, account.address), sendOptions),
+    sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
+      sendMany(start, items, manyOptions),
+    async get(by) {
+      checkKey(by)
+      const lane = await open()
+      return findTransaction(lane, by)
+    },
+    async list(listOptions = {}) {
+      const lane = await open()
+      return listTransactions(lane, listOptions)
+    },
+    inFlight() {
+      if (!opened) return []
+      const { transactions, txOf } = opened.engine.context
+      return [...transactions.values()].filter((t) => t.nonce !== undefined && !t.settled).map(txOf)
+    },
+    observe({ hashes, blockNumber }) {
+      if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
+      if (typeof blockNumber !== 'bigint' || blockNumber < 0n) throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
+      opened?.engine.observe(Number(blockNumber), hashes.map((hash: Hash) => hash.toLowerCase() as Hash))
+    },
+    on: (event, listener) => early.on(event, listener as (payload: never) => void),
+    async resolve(id, fate) {
+      oneOf('fate', fate, ['executed', 'notExecuted'])
+      if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
+      const { engine } = await open()
+      engine.resolve(id, fate)
+    },
+    async snapshot() {
+      return snapshotOf(await open())
+    },
+    async resync() {
+      const lane = await open()
+      lane.reading = await readLane(lane.hub.reader.port, { address: lane.key.address, timeoutMs: limits.readTimeoutMs })
+      lane.engine.accountIs(lane.reading.account)
+      await lane.hub.tracker.nextTick()
+    },
+    pause() {
+      void open().then(
+        ({ engine }) => engine.context.lane.holds.add('paused'),
+        () => {},
+      )
+    },
+    resume() {
+      if (!opened) return void open().then(({ engine }) => engine.context.lane.holds.lift('paused'), () => {})
+      opened.engine.resume()
+      for (const reason of liftedByResume) opened.engine.context.lane.holds.lift(reason)
+    },
+    async drain({ signal } = {}) {
+      checkSignal('signal', signal)
+      const { engine } = await open()
+      await abortable(engine.drained(), signal)
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+    [Symbol.asyncDispose]: () => sender.close(),
+  }
+  return sender
+
+  async function close(): Promise<void> {
+    const lane = await opening?.catch(() => undefined)
+    if (lane) await closeLane(lane, limits)
+  }
+}
+
+/** Listeners that were added before the lane is open hear of everything that comes after it is. */
+function createEarlyListeners() {
+  type Listener = (payload: never) => void
+  const waiting = new Set<{ event: keyof SenderEvents; listener: Listener; off: (() => void) | undefined }>()
+  let lane: OpenLane | undefined
+  const attachOne = (entry: { event: keyof SenderEvents; listener: Listener; off: (() => void) | undefined }) => {
+    entry.off = lane?.engine.context.events.on(entry.event, entry.listener as (payload: unknown) => void)
+  }
+  return {
+    on(event: keyof SenderEvents, listener: Listener): () => void {
+      if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
+      const entry = { event, listener, off: undefined }
+      waiting.add(entry)
+      attachOne(entry)
+      return () => {
+        waiting.delete(entry)
+        ;(entry as { off: (() => void) | undefined }).off?.()
+      }
+    },
+    attach(opened: OpenLane): void {
+      lane = opened
+      for (const entry of waiting) attachOne(entry)
+    },
+  }
+}
+
+function checkAccountOf(request: TxRequest, address: Address): void {
+  const given = (request as { account?: unknown; from?: unknown }).account ?? (request as { from?: unknown }).from
+  const own = typeof given === 'string' ? given : (given as { address?: string } | undefined)?.address
+  if (own !== undefined && own.toLowerCase() !== address.toLowerCase()) {
+    throw invalid('request.account', own, `the lane's own account ${address}`)
+  }
+}
+
+function checkKey(by: unknown): void {
+  if (typeof by === 'string') return
+  const { hash } = object('id', by)
+  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) throw invalid('hash', hash, 'a transaction hash')
+}
+
+function closedError(): TxlaneError {
+  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}
+
+/** The promise, or ABORTED as soon as the signal says so. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  const aborted = () => new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
+  if (signal.aborted) throw aborted()
+  let off = () => {}
+  const abort = new Promise<never>((_, reject) => {
+    const listener = () => reject(aborted())
+    signal.addEventListener('abort', listener, { once: true })
+    off = () => signal.removeEventListener('abort', listener)
+  })
+  return Promise.race([promise, abort]).finally(off)
+}
+

@@ -1,0 +1,236 @@
+import { type Hex, numberToHex } from 'viem'
+import { isTxlaneError, type TxlaneError } from '../errors/base.js'
+import { type FeeCeiling, type Fees, outbid, replacementFees } from '../ledger/fees.js'
+import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
+import { decodeQuantity } from '../rpc/codec.js'
+import type { TxRequest } from '../types.js'
+import { type LaneContext, txError } from './context.js'
+import { type Content, sign } from './envelope.js'
+import { firstFees } from './feeOracle.js'
+import type { Transaction } from './transaction.js'
+
+/** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
+export type Signing = {
+  /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
+  claim(nonce: number, claim: string, token: number): void
+  noop(nonce: number, token: number): void
+  bump(nonce: number, token: number, underbids: number): void
+  /** Fees that the caller named for the next bump of this nonce. */
+  prefer(nonce: number, fees: Fees): void
+  /** Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. */
+  ceilings(slot: Live): { atCeiling: boolean; fillable: boolean }
+  /** Signatures under way. */
+  readonly open: number
+  /** Resolves when none is under way and none waits. */
+  idle(): Promise<void>
+}
+
+type Job = { readonly nonce: number; readonly token: number; readonly kind: 'claim' | 'noop' | 'bump' }
+
+// A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
+const NOOP_GAS_FIXED = 100_000n
+
+export function createSigning(context: LaneContext, freed: () => void): Signing {
+  const { lane, hub, fees, limits, events } = context
+  // One job a nonce and token: the table may ask for the same signature twice.
+  const running = new Map<string, Job>()
+  const preferred = new Map<number, Fees>()
+  const fills: (() => void)[] = []
+  const idlers: (() => void)[] = []
+  let fillsOpen = 0
+  let noopGas: Promise<bigint> | undefined
+
+  function start(job: Job, work: () => Promise<void>): void {
+    const name = `${job.kind}:${job.nonce}:${job.token}`
+    if (running.has(name)) return
+    running.set(name, job)
+    void work()
+      .catch((error: unknown) => jobFailed(job, error))
+      .finally(() => {
+        running.delete(name)
+        if (running.size === 0) for (const done of idlers.splice(0)) done()
+        freed()
+      })
+  }
+
+  /** Signs, commits, and only then lets the table know: bytes that are not journaled do not exist (P6). */
+  async function make(job: Job, claim: string | undefined, content: Content, offer: Fees): Promise<void> {
+    const { nonce, token } = job
+    const { signer } = context
+    if (signer === undefined) return
+    const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
+    const epoch = lane.lease.epoch
+    const attempt: Attempt = { hash, raw, fees: offer, gas: content.gas, claim, epoch, sends: 0, accepted: false }
+    if ((await lane.journal.commit(nonce, token, attempt)) === 'committed') {
+      lane.apply(nonce, { type: 'journaled', token, attempt })
+    }
+  }
+
+  function jobFailed(job: Job, error: unknown): void {
+    const slot = lane.book.get(job.nonce)
+    const id = slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
+    const transaction = id === undefined ? undefined : context.transactions.get(id)
+    if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
+      transaction.withdrawn = signerError(transaction, error)
+      lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
+      return
+    }
+    // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
+    events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+  }
+
+  // --- what is signed ----------------------------------------------------------------------------------------
+
+  async function claimed(job: Job, claim: string): Promise<void> {
+    const transaction = context.transactions.get(claim)
+    if (transaction === undefined) return
+    const gas = transaction.gas ?? transaction.request.gas
+    if (gas === undefined) throw new Error('gas is not known')
+    const earlier = lane.book.get(job.nonce)?.attempts ?? []
+    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
+    const market = explicitFees(transaction.request) ?? firstFees(await fees.market(), ceiling)
+    const offer =
+      earlier.length === 0 ? market : outbid(earlier.map((a) => a.fees), { rule: fees.rule, market, ceiling: atLeast(ceiling, market) })
+    if (offer === undefined) throw overCeiling(transaction, ceiling)
+    await make(job, claim, { request: transaction.request, gas }, offer)
+  }
+
+  async function filled(job: Job): Promise<void> {
+    const slot = lane.book.get(job.nonce)
+    if (slot?.state !== 'live') return
+    const market = await fees.market()
+    const offer = outbid(slot.attempts.map((a) => a.fees), { rule: fees.rule, market, ceiling: fees.laneCeiling() })
+    if (offer === undefined) {
+      lane.holds.add('blocked')
+      return
+    }
+    const gas = await estimateNoop()
+    await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
+  }
+
+  async function bumped(job: Job, underbids: number): Promise<void> {
+    const slot = lane.book.get(job.nonce)
+    if (slot?.state !== 'live') return
+    const newest = newestAttempt(slot)
+    const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
+    if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside))) return
+    const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : fees.laneCeiling()
+    const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
+    if (offer === undefined) {
+      if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
+      else lane.holds.add('blocked')
+      return
+    }
+    const request = transaction?.request ?? noopRequest(lane.key.address)
+    await make(job, newest.claim, { request, gas: newest.gas }, offer)
+  }
+
+  async function bumpOffer(nonce: number, slot: Slot, underbids: number, ceiling: FeeCeiling): Promise<Fees | undefined> {
+    const wanted = preferred.get(nonce)
+    preferred.delete(nonce)
+    const market = wanted ?? (await fees.market())
+    const rule = { ...fees.rule, underbids }
+    return outbid(slot.attempts.map((attempt) => attempt.fees), { rule, market, ceiling })
+  }
+
+  /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */
+  function estimateNoop(): Promise<bigint> {
+    noopGas ??= askNoopGas().catch(() => {
+      noopGas = undefined
+      return NOOP_GAS_FIXED
+    })
+    return noopGas
+  }
+
+  async function askNoopGas(): Promise<bigint> {
+    const { address } = lane.key
+    const params = [{ from: address, to: address, value: numberToHex(0) }]
+    const [reply] = await hub.reader.port.batch([{ method: 'eth_estimateGas', params }], {
+      timeoutMs: limits.readTimeoutMs,
+    })
+    if (!reply?.ok) throw new Error('no estimate')
+    return decodeQuantity(reply.result, 'eth_estimateGas')
+  }
+
+  function fill(job: Job): void {
+    // 16 at once: a broken lane must not empty the account on no-ops before anybody looks (P9).
+    if (fillsOpen >= limits.fillsMax) {
+      fills.push(() => fill(job))
+      return
+    }
+    fillsOpen++
+    start(job, async () => {
+      try {
+        await filled(job)
+      } finally {
+        fillsOpen--
+        fills.shift()?.()
+      }
+    })
+  }
+
+  return {
+    claim(nonce, claim, token) {
+      const job: Job = { nonce, token, kind: 'claim' }
+      start(job, () => claimed(job, claim))
+    },
+    noop: (nonce, token) => fill({ nonce, token, kind: 'noop' }),
+    bump(nonce, token, underbids) {
+      const job: Job = { nonce, token, kind: 'bump' }
+      start(job, () => bumped(job, underbids))
+    },
+    prefer: (nonce, wanted) => void preferred.set(nonce, wanted),
+    ceilings(slot) {
+      const newest = newestAttempt(slot)
+      if (newest === undefined) return { atCeiling: false, fillable: true }
+      const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
+      const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : fees.laneCeiling()
+      const filling = replacementFees(newest.fees, { rule: fees.rule, ceiling: fees.laneCeiling() })
+      const baseFee = fees.baseFee() ?? 0n
+      return {
+        atCeiling: replacementFees(newest.fees, { rule: fees.rule, ceiling }) === undefined,
+        fillable: filling !== undefined && fees.laneCeiling().maxFeePerGas >= baseFee,
+      }
+    },
+    get open() {
+      return running.size
+    },
+    idle() {
+      if (running.size === 0) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
+    },
+  }
+}
+
+function noopRequest(address: Hex): TxRequest {
+  return { to: address, value: 0n } as TxRequest
+}
+
+/** Fees in the request are the first attempt. */
+export function explicitFees(request: TxRequest): Fees | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
+  if (gasPrice !== undefined) return { gasPrice }
+  if (maxFeePerGas === undefined) return undefined
+  const tip = maxPriorityFeePerGas ?? maxFeePerGas
+  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
+}
+
+/** Fees that the caller named for a first attempt may stand above the ceiling of automatic bumps. */
+function atLeast(ceiling: FeeCeiling, fees: Fees): FeeCeiling {
+  const cap = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+  return cap > ceiling.maxFeePerGas ? { maxFeePerGas: cap } : ceiling
+}
+
+function overCeiling(transaction: Transaction, ceiling: FeeCeiling): TxlaneError {
+  return txError(
+    transaction,
+    'REJECTED',
+    'notExecuted',
+    `Replacing what was sent at nonce ${transaction.nonce} takes more than the fee ceiling of ${ceiling.maxFeePerGas} wei.`,
+  )
+}
+
+function signerError(transaction: Transaction, error: unknown): TxlaneError {
+  if (isTxlaneError(error)) return error
+  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', error)
+}

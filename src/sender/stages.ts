@@ -1,0 +1,187 @@
+import type { Hash } from 'viem'
+import type { Slot } from '../ledger/slot.js'
+import type { StoredTransaction } from '../store/store.js'
+import type { Follower } from '../tracker/follower.js'
+import type { Stage } from '../types.js'
+import type { LaneContext } from './context.js'
+import type { LandedIndex } from './landed.js'
+import { hasFailed, hasReached, moveTo, tellVerdict, toStored, type Transaction } from './transaction.js'
+
+/** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */
+export type Stages = {
+  moved(nonce: number, before: Slot | undefined, after: Slot): void
+  transactionOf(nonce: number): Transaction | undefined
+  /** It is queued again: what it had at its old nonce says nothing about it any more. */
+  again(transaction: Transaction): void
+  /** Beyond every reorg: it is forgotten here and found in the store from then on. */
+  finalized(transaction: Transaction): void
+  takeChanged(): readonly StoredTransaction[]
+  /** Hashes are watched for this follower from now on. */
+  follow(follower: Follower): void
+  unfollow(): void
+}
+
+export function createStages(context: LaneContext, landed: LandedIndex): Stages {
+  const { transactions, changed, events, hub } = context
+  let follower: Follower | undefined
+  const watched = new Set<Hash>()
+
+  function moved(nonce: number, before: Slot | undefined, after: Slot): void {
+    watchAttempts(before, after)
+    switch (after.state) {
+      case 'reserved': {
+        const transaction = transactions.get(after.claim)
+        if (transaction) bind(transaction, nonce)
+        return
+      }
+      case 'live':
+        if (before?.state === 'used') takeBack(before)
+        for (const claim of after.claims) liveClaim(nonce, claim, before, after)
+        return
+      case 'used':
+        return usedBy(before, after)
+      case 'hole':
+        return unbind(before)
+      default:
+        return
+    }
+  }
+
+  function watchAttempts(before: Slot | undefined, after: Slot): void {
+    if (follower === undefined) return
+    if (after.state === 'final') {
+      for (const attempt of before?.attempts ?? []) unwatch(attempt.hash)
+      return
+    }
+    if (after.attempts.length === (before?.attempts.length ?? 0)) return
+    for (const attempt of after.attempts) {
+      watched.add(attempt.hash)
+      hub.tracker.watch(attempt.hash, follower)
+    }
+  }
+
+  function unwatch(hash: Hash): void {
+    watched.delete(hash)
+    hub.tracker.unwatch(hash)
+  }
+
+  function bind(transaction: Transaction, nonce: number): void {
+    transaction.nonce = nonce
+  }
+
+  /** Freed, or on its way to another nonce: what it had here says nothing about it any more. */
+  function unbind(before: Slot | undefined): void {
+    if (before?.state !== 'reserved') return
+    const transaction = transactions.get(before.claim)
+    if (transaction && !hasFailed(transaction)) clear(transaction)
+  }
+
+  function clear(transaction: Transaction): void {
+    transaction.nonce = undefined
+    transaction.hash = undefined
+    moveTo(transaction, 'queued')
+  }
+
+  function liveClaim(nonce: number, claim: string, before: Slot | undefined, after: Extract<Slot, { state: 'live' }>): void {
+    const transaction = transactions.get(claim)
+    if (transaction === undefined || hasFailed(transaction)) return
+    let own: Hash | undefined
+    let accepted = false
+    for (const attempt of after.attempts) {
+      if (attempt.claim !== claim) continue
+      own = attempt.hash
+      accepted ||= attempt.accepted
+    }
+    transaction.nonce = nonce
+    if (own === undefined) return
+    if (transaction.hash !== own) {
+      transaction.hash = own
+      changed.add(transaction)
+    }
+    const preconfirmed = after.preconfirmedIn !== undefined
+    reach(transaction, preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed', before?.state === 'used')
+  }
+
+  /** A stage is told once; one that is lost again (a reorg, a withdrawn pre-confirmation) is shown without a word. */
+  function reach(transaction: Transaction, stage: Stage, back: boolean): void {
+    if (transaction.stage === stage) return
+    const before = transaction.stage
+    const up = !hasReached(transaction, stage) || before === 'queued'
+    if (!up && !back && before !== 'preconfirmed') return
+    moveTo(transaction, stage)
+    if (up) tell(transaction, stage)
+  }
+
+  function tell(transaction: Transaction, stage: Stage): void {
+    if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed') {
+      events.emit(stage, { tx: context.txOf(transaction) })
+    }
+  }
+
+  function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
+    if (before?.state === 'used' && before.settled !== after.settled) return
+    if (after.by.kind !== 'claim' || after.at === undefined) return
+    const transaction = transactions.get(after.by.claim)
+    if (transaction === undefined || hasFailed(transaction)) return
+    transaction.nonce = after.nonce
+    transaction.hash = after.by.hash
+    transaction.blockNumber = after.at.number
+    transaction.blockHash = after.at.hash
+    transaction.unresolved = false
+    landed.add(transaction)
+    changed.add(transaction)
+    if (!hasReached(transaction, 'sealed')) {
+      moveTo(transaction, 'sealed')
+      tell(transaction, 'sealed')
+    }
+  }
+
+  /** Rows 28 and 32: the block that it landed in is not on the chain any more. */
+  function takeBack(before: Extract<Slot, { state: 'used' }>): void {
+    if (before.by.kind !== 'claim') return
+    const transaction = transactions.get(before.by.claim)
+    if (transaction === undefined) return
+    landed.remove(transaction)
+    transaction.blockNumber = undefined
+    transaction.blockHash = undefined
+    transaction.status = undefined
+    transaction.landed = undefined
+    transaction.stage = 'accepted'
+    changed.add(transaction)
+  }
+
+  return {
+    moved,
+    again(transaction) {
+      clear(transaction)
+      changed.add(transaction)
+    },
+    transactionOf(nonce) {
+      const slot = context.lane.book.get(nonce)
+      if (slot?.state === 'reserved') return transactions.get(slot.claim)
+      if (slot?.state !== 'live' && slot?.state !== 'used') return undefined
+      const claim = slot.claims[slot.claims.length - 1]
+      return claim === undefined ? undefined : transactions.get(claim)
+    },
+    finalized(transaction) {
+      transaction.settled = true
+      changed.add(transaction)
+      context.lane.journal.touch(() => {
+        tellVerdict(transaction)
+        transactions.delete(transaction.id)
+      })
+    },
+    takeChanged() {
+      const stored = [...changed].map(toStored)
+      changed.clear()
+      return stored
+    },
+    follow(next) {
+      follower = next
+    },
+    unfollow() {
+      for (const hash of watched) hub.tracker.unwatch(hash)
+      watched.clear()
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import type { Hash, Hex } from 'viem'
+import type { CancelTimer } from '../clock.js'
+import { type ErrorTx, TxlaneError } from '../errors/base.js'
+import type { LaneKey, StoredTransaction } from '../store/store.js'
+import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
+
+/** Stages in the order in which a transaction that executes comes through them. */
+const ORDER: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed', 'sealed', 'safe', 'finalized']
+const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
+
+export type Waiter = {
+  readonly stage: WaitStage | 'accepted'
+  /** The stage was reached, or something at or above it. */
+  readonly reached: () => void
+  readonly failed: (error: TxlaneError) => void
+}
+
+/** Work on the chain that a transaction depends on (the options `after`, `deploys`, `effect`). */
+export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'>
+
+/** What the engine knows of one transaction. One object for its whole life; `Tx` is its public face. */
+export type Transaction = {
+  readonly id: string
+  readonly lane: LaneKey
+  readonly request: TxRequest
+  readonly fingerprint: Hash
+  readonly sequence: number
+  readonly priority: number
+  readonly feeCeiling: bigint | undefined
+  readonly createdAtMs: number
+  expiresAtMs: number | undefined
+  /** Bytes that outside code signed: they can be watched and resent, not bumped. */
+  readonly outside: boolean
+  gas: bigint | undefined
+  stage: Stage
+  nonce: number | undefined
+  hash: Hash | undefined
+  /** The sealed block it was last seen in. */
+  blockNumber: number | undefined
+  blockHash: Hash | undefined
+  status: 'success' | 'reverted' | undefined
+  failure: TxlaneError | undefined
+  /** The landed receipt, once somebody asked for it. */
+  landed: Landed | undefined
+  unresolved: boolean
+  waiters: Waiter[] | undefined
+  cancelTimers: CancelTimer | undefined
+  /** What has to be there before it is prepared. */
+  readonly needs: Needs | undefined
+  /** The transaction whose nonce it is to take over. */
+  readonly replaces: Transaction | undefined
+  /** Prepared: it may take a nonce as soon as it is the first in line. */
+  ready: boolean
+  /** Why the claim was withdrawn from its nonce, until the table has ended it. */
+  withdrawn: TxlaneError | undefined
+  /** Landed, at `lossDepth`. */
+  settled: boolean
+  /** Called once it is certain whether it executed. */
+  verdicts: (() => void)[] | undefined
+}
+
+/** True when the transaction has come to the stage or beyond it on its way to execution. */
+export function hasReached(transaction: Transaction, stage: Stage): boolean {
+  const now = rank.get(transaction.stage)
+  const wanted = rank.get(stage)
+  return now !== undefined && wanted !== undefined && now >= wanted
+}
+
+/** It ended without executing. */
+export function hasFailed(transaction: Transaction): boolean {
+  return transaction.failure !== undefined
+}
+
+/** Nothing more can happen to it. */
+export function hasEnded(transaction: Transaction): boolean {
+  return hasFailed(transaction) || transaction.stage === 'finalized'
+}
+
+/** Moves to a stage and wakes who waits for it. A reorg may move it back. */
+export function moveTo(transaction: Transaction, stage: Stage): void {
+  transaction.stage = stage
+  const waiters = transaction.waiters
+  if (waiters === undefined) return
+  const reached = waiters.filter((waiter) => hasReached(transaction, waiter.stage))
+  if (reached.length === 0) return
+  transaction.waiters = waiters.filter((waiter) => !reached.includes(waiter))
+  for (const waiter of reached) waiter.reached()
+}
+
+/** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
+export function end(transaction: Transaction, stage: 'failed' | 'cancelled' | 'superseded', error: TxlaneError): void {
+  if (hasFailed(transaction)) return
+  transaction.failure = error
+  transaction.stage = stage
+  transaction.cancelTimers?.()
+  transaction.cancelTimers = undefined
+}
+
+/** Every promise about it rejects with the error that it ended with; `cancel()` has its answer. */
+export function tellEnd(transaction: Transaction): void {
+  if (transaction.failure) rejectWaiters(transaction, transaction.failure)
+  tellVerdict(transaction)
+}
+
+/** The chain's last word on it is known: who asked for a cancel is answered. */
+export function tellVerdict(transaction: Transaction): void {
+  const verdicts = transaction.verdicts ?? []
+  transaction.verdicts = undefined
+  for (const tell of verdicts) tell()
+}
+
+/** Tells who waits that no answer will come; the transaction itself goes on. */
+export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
+  const waiters = transaction.waiters ?? []
+  transaction.waiters = undefined
+  for (const waiter of waiters) waiter.failed(error)
+}
+
+export function addWaiter(transaction: Transaction, waiter: Waiter): () => void {
+  transaction.waiters = [...(transaction.waiters ?? []), waiter]
+  return () => {
+    transaction.waiters = transaction.waiters?.filter((other) => other !== waiter)
+  }
+}
+
+/** What an error or a record may say of it: plain JSON, no bytes, no keys. */
+export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
+  const { id, stage, nonce, hash } = transaction
+  return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
+}
+
+export function toStored(transaction: Transaction): StoredTransaction {
+  const { failure } = transaction
+  return {
+    id: transaction.id,
+    lane: transaction.lane,
+    fingerprint: transaction.fingerprint,
+    request: transaction.request,
+    sequence: transaction.sequence,
+    priority: transaction.priority,
+    gas: transaction.gas,
+    feeCeiling: transaction.feeCeiling,
+    expiresAtMs: transaction.expiresAtMs,
+    stage: transaction.stage,
+    nonce: transaction.nonce,
+    hash: transaction.hash,
+    status: transaction.status,
+    failure: failure && { code: failure.code, message: failure.shortMessage },
+    createdAtMs: transaction.createdAtMs,
+  }
+}
+
+export function fromStored(stored: StoredTransaction): Transaction {
+  const { failure, ...kept } = stored
+  return {
+    ...kept,
+    outside: stored.id.startsWith(OUTSIDE_PREFIX),
+    blockNumber: undefined,
+    blockHash: undefined,
+    failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
+    landed: undefined,
+    unresolved: false,
+    waiters: undefined,
+    cancelTimers: undefined,
+    needs: undefined,
+    replaces: undefined,
+    ready: false,
+    withdrawn: undefined,
+    settled: false,
+    verdicts: undefined,
+  }
+}
+
+/** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */
+export const OUTSIDE_PREFIX = 'outside:'
+
+export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`

@@ -1,0 +1,148 @@
+import type { FeeValues } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import { type Fees, replacementFees } from '../ledger/fees.js'
+import { newestAttempt } from '../ledger/slot.js'
+import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
+import { type LaneContext, txError } from './context.js'
+import type { Intake } from './intake.js'
+import type { Signing } from './signing.js'
+import { describe, hasReached, type Transaction } from './transaction.js'
+import { checkFees, checkRequest, checkSendOptions, checkWait } from './validate.js'
+import type { Waiting } from './waiting.js'
+
+/** The public face of transactions: one object for each, whose fields show what is known now. */
+export function createTxFace(parts: {
+  context: LaneContext
+  intake: Intake
+  signing: Signing
+  waiting: Waiting
+}): (transaction: Transaction) => Tx {
+  const { context, intake, signing, waiting } = parts
+  const { lane } = context
+  const faces = new WeakMap<Transaction, Tx>()
+
+  async function cancel(transaction: Transaction): Promise<CancelResult> {
+    for (;;) {
+      if (transaction.failure) return ended(transaction)
+      if (transaction.settled) return tooLate(transaction)
+      const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
+      if (intake.remove(transaction, error)) return { result: 'removed' }
+      const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+      if (slot?.state !== 'reserved') break
+      // A commit in flight counts as journaled: its answer says which of the two it is.
+      await lane.journal.flushed()
+    }
+    if (transaction.nonce !== undefined) lane.apply(transaction.nonce, { type: 'cancel', token: lane.token() })
+    await verdict(transaction)
+    return transaction.failure ? ended(transaction) : tooLate(transaction)
+  }
+
+  function verdict(transaction: Transaction): Promise<void> {
+    if (transaction.failure || transaction.settled || context.closed) return Promise.resolve()
+    context.waits++
+    context.hub.tracker.wake()
+    return new Promise<void>((resolve) => {
+      transaction.verdicts = [...(transaction.verdicts ?? []), resolve]
+    }).finally(() => {
+      context.waits--
+    })
+  }
+
+  function ended(transaction: Transaction): CancelResult {
+    const code = transaction.failure?.code
+    return { result: code === 'CANCELLED' || code === 'REJECTED' || code === 'SUPERSEDED' ? 'cancelled' : 'removed' }
+  }
+
+  async function tooLate(transaction: Transaction): Promise<CancelResult> {
+    return { result: 'tooLate', landed: await waiting.wait(transaction, 'sealed', {}) }
+  }
+
+  async function replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx> {
+    checkRequest(request, context.hub.chain)
+    checkSendOptions(options)
+    if (transaction.failure || hasReached(transaction, 'sealed')) {
+      const fate = transaction.failure ? 'notExecuted' : 'executed'
+      throw txError(transaction, 'TOO_LATE', fate, `It is ${transaction.stage} already: there is nothing to replace.`)
+    }
+    const replacement = await intake.add(request, options, transaction)
+    const tx = face(replacement)
+    if (options.until !== 'queued') await waiting.accepted(replacement)
+    return tx
+  }
+
+  async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
+    if (wanted !== undefined) checkFees(wanted)
+    const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+    if (transaction.failure || hasReached(transaction, 'sealed')) {
+      const fate = transaction.failure ? 'notExecuted' : 'executed'
+      throw txError(transaction, 'TOO_LATE', fate, `It is ${transaction.stage} already: there is nothing to bump.`)
+    }
+    // Nothing is journaled yet: it is on its way with the fees of the market.
+    if (slot?.state !== 'live') return
+    if (wanted !== undefined) signing.prefer(slot.nonce, enough(slot, wanted))
+    lane.apply(slot.nonce, { type: 'speedUp' })
+  }
+
+  /** Fees that a pool would take as a replacement, or an error that says what it takes. */
+  function enough(slot: Parameters<typeof newestAttempt>[0], wanted: Partial<FeeValues>): Fees {
+    const newest = newestAttempt(slot)
+    const ceiling = { maxFeePerGas: 2n ** 255n }
+    const least = newest && replacementFees(newest.fees, { rule: context.fees.rule, ceiling })
+    if (least === undefined) return { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+    if ('gasPrice' in least) return { gasPrice: atLeast(wanted.gasPrice, least.gasPrice, 'fees.gasPrice') }
+    return {
+      maxFeePerGas: atLeast(wanted.maxFeePerGas, least.maxFeePerGas, 'fees.maxFeePerGas'),
+      maxPriorityFeePerGas: atLeast(
+        wanted.maxPriorityFeePerGas,
+        least.maxPriorityFeePerGas,
+        'fees.maxPriorityFeePerGas',
+      ),
+    }
+  }
+
+  function face(transaction: Transaction): Tx {
+    const known = faces.get(transaction)
+    if (known) return known
+    const tx: Tx = {
+      get id() {
+        return transaction.id
+      },
+      get stage() {
+        return transaction.stage
+      },
+      get nonce() {
+        return transaction.nonce
+      },
+      get hash() {
+        return transaction.hash
+      },
+      get attempts() {
+        return attemptsOf(context, transaction)
+      },
+      async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
+        checkWait(stage, options)
+        return waiting.wait(transaction, stage, options)
+      },
+      cancel: () => cancel(transaction),
+      replace: (request, options = {}) => replace(transaction, request, options),
+      speedUp: (fees) => speedUp(transaction, fees),
+      toJSON: () => describe(transaction),
+    }
+    faces.set(transaction, tx)
+    return tx
+  }
+
+  return face
+}
+
+function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempts'] {
+  const slot = transaction.nonce === undefined ? undefined : context.lane.book.get(transaction.nonce)
+  return (slot?.attempts ?? [])
+    .filter((attempt) => attempt.claim === transaction.id)
+    .map(({ hash, fees }) => ({ nonce: slot?.nonce ?? -1, hash, fees: fees as FeeValues }))
+}
+
+function atLeast(wanted: bigint | undefined, least: bigint, argument: string): bigint {
+  if (wanted === undefined || wanted >= least) return wanted ?? least
+  throw invalid(argument, wanted, `at least ${least} wei, which is what a pool takes as a replacement`)
+}

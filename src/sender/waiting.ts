@@ -1,0 +1,153 @@
+import type { TransactionReceipt } from 'viem'
+import { TxlaneError } from '../errors/base.js'
+import type { Landed, WaitOptions, WaitStage } from '../types.js'
+import { type LaneContext, txError } from './context.js'
+import { unresolvedError } from './perform.js'
+import type { Receipts } from './receipts.js'
+import { addWaiter, describe, hasReached, type Transaction } from './transaction.js'
+
+/** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
+export type Waiting = {
+  wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
+  /** Resolves when a node has accepted it, or it has come further. */
+  accepted(transaction: Transaction): Promise<void>
+}
+
+type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
+
+export function createWaiting({ context, receipts }: { context: LaneContext; receipts: Receipts }): Waiting {
+  const { hub, clock } = context
+
+  async function reach(transaction: Transaction, stage: WaitStage | 'accepted', interrupt?: Interrupt): Promise<void> {
+    if (transaction.failure) throw transaction.failure
+    if (transaction.unresolved) throw unresolvedError(transaction)
+    if (hasReached(transaction, stage)) return
+    let drop: (() => void) | undefined
+    const reached = new Promise<void>((resolve, reject) => {
+      drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
+    })
+    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() => drop?.())
+  }
+
+  /** While somebody waits the poller looks at every refresh. */
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    context.waits++
+    hub.tracker.wake()
+    try {
+      return await work()
+    } finally {
+      context.waits--
+    }
+  }
+
+  async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
+    for (;;) {
+      await reach(transaction, stage, interrupt)
+      if (!hasReached(transaction, 'sealed')) return preconfirmed(transaction)
+      const landed = await sealed(transaction)
+      if (landed) return landed
+      // Not shown yet, or its block left the chain while we asked: the next tick knows more.
+      await counted(() => Promise.race([hub.tracker.nextTick(), interrupt.promise]))
+      if (context.closed) throw closedError(transaction)
+    }
+  }
+
+  async function sealed(transaction: Transaction): Promise<Landed | undefined> {
+    const { hash, blockNumber, blockHash, nonce } = transaction
+    if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
+    if (hash === undefined || nonce === undefined) return transaction.settled ? proven(transaction) : undefined
+    // Read from the store after it was final, it has no block any more: any receipt of its hash will do.
+    const block = blockNumber === undefined || blockHash === undefined ? undefined : { number: blockNumber, hash: blockHash }
+    const receipt = await receipts.get(hash, block)
+    if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
+    tellReverted(transaction, receipt)
+    transaction.status = receipt.status
+    const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
+    transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
+    return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
+  }
+
+  /** Executed on the operator's word: there is no receipt to be had. */
+  function proven(transaction: Transaction): never {
+    throw txError(transaction, 'UNRESOLVED', 'executed', 'It executed, as the operator said; its receipt is not known.')
+  }
+
+  function tellReverted(transaction: Transaction, receipt: TransactionReceipt): void {
+    if (transaction.status === undefined && receipt.status === 'reverted') {
+      context.events.emit('reverted', { tx: context.txOf(transaction) })
+    }
+  }
+
+  /** Not every endpoint serves receipts of pre-confirmed transactions: without one the status stays unknown. */
+  async function preconfirmed(transaction: Transaction): Promise<Landed> {
+    const { id, nonce = -1, hash = '0x' } = transaction
+    const found = await receipts.get(hash)
+    const base = { id, nonce, hash, stage: 'preconfirmed' as const }
+    if (found === undefined) return { ...base, receipt: null }
+    return { ...base, status: found.status, receipt: { ...found, blockHash: null } }
+  }
+
+  function checkTag(transaction: Transaction, stage: WaitStage): void {
+    if ((stage !== 'safe' && stage !== 'finalized') || hub.tracker.tag(stage) !== 'absent') return
+    throw new TxlaneError(`The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`, {
+      code: 'UNSUPPORTED',
+      fate: hasReached(transaction, 'sealed') ? 'executed' : 'inFlight',
+      tx: describe(transaction),
+    })
+  }
+
+  function interruptOf(transaction: Transaction, options: WaitOptions): Interrupt {
+    const clears: (() => void)[] = []
+    const promise = new Promise<never>((_, reject) => {
+      const { timeoutMs, signal } = options
+      if (timeoutMs !== undefined) {
+        const late = () => reject(txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), `Not there after ${timeoutMs} ms.`))
+        clears.push(clock.setTimer(late, timeoutMs))
+      }
+      if (signal) {
+        const abort = () => reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
+        if (signal.aborted) abort()
+        signal.addEventListener('abort', abort, { once: true })
+        clears.push(() => signal.removeEventListener('abort', abort))
+      }
+    })
+    // It may reject while nobody races against it any more.
+    promise.catch(() => {})
+    return { promise, clear: () => clears.forEach((clear) => void clear()) }
+  }
+
+  return {
+    async wait(transaction, stage, options) {
+      const interrupt = interruptOf(transaction, options)
+      try {
+        checkTag(transaction, stage)
+        const landed = await land(transaction, stage, interrupt)
+        if (options.throwOnRevert && landed.status === 'reverted') {
+          throw txError(transaction, 'REVERTED', 'executed', 'It executed and reverted.')
+        }
+        return landed
+      } finally {
+        interrupt.clear()
+      }
+    },
+    accepted: (transaction) => reach(transaction, 'accepted'),
+  }
+}
+
+function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized' {
+  const { stage } = transaction
+  return stage === 'safe' || stage === 'finalized' ? stage : 'sealed'
+}
+
+function fateNow(transaction: Transaction): 'executed' | 'inFlight' {
+  return hasReached(transaction, 'sealed') ? 'executed' : 'inFlight'
+}
+
+export function closedError(transaction: Transaction): TxlaneError {
+  return txError(
+    transaction,
+    'CLOSED',
+    fateNow(transaction),
+    'The sender was closed. What was journaled may still execute.',
+  )
+}

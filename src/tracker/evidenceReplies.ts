@@ -1,0 +1,115 @@
+import type { Hash, Hex } from 'viem'
+import type { BlockReading, BodyReading, BodyTransaction, CountReading } from '../ledger/evidence.js'
+import { decodeHeader, decodeNumber, decodeObject } from '../rpc/codec.js'
+import type { RpcFailure, RpcReply } from '../rpc/port.js'
+import { readStatements, type Statement } from '../rpc/statements.js'
+
+/** A block as read; undefined where there was no answer, none that can be decoded, or no such block. */
+export function readBlock(reply: RpcReply | undefined): BlockReading | undefined {
+  if (!reply?.ok) return undefined
+  return decoded(() => decodeHeader(reply.result) ?? undefined)
+}
+
+/** A body as read with full transactions. `refused`: the node's word that it does not serve it. */
+export function readBody(reply: RpcReply | undefined): BodyReading | 'refused' | undefined {
+  if (!reply?.ok) return reply !== undefined && isHistoryRefused(reply.failure) ? 'refused' : undefined
+  return decoded(() => {
+    const block = decodeHeader(reply.result)
+    if (block === null) return undefined
+    const { transactions } = decodeObject(reply.result, 'eth_getBlockByNumber')
+    return { ...block, transactions: senders(transactions as readonly unknown[], block.hashes) }
+  })
+}
+
+/** A count as read. */
+export function readCount(reply: RpcReply | undefined): CountReading {
+  if (!reply?.ok) return reply !== undefined && isHistoryRefused(reply.failure) ? 'refused' : undefined
+  return decoded(() => decodeNumber(reply.result, 'eth_getTransactionCount'))
+}
+
+/**
+ * A count at a block named by its hash. `refused` only where the node does not take hashes at all: one that does and
+ * does not know the block is on another fork, or behind, and so are the counts that it gave by number.
+ */
+export function readCountAtHash(reply: RpcReply | undefined): CountReading {
+  if (reply === undefined || reply.ok) return readCount(reply)
+  const statements = readStatements(reply.failure)
+  if (says(statements, UNKNOWN_BLOCK)) return undefined
+  const refused = says(statements, INVALID_PARAMS) || statements.some(({ code }) => INVALID_CODES.has(code))
+  return refused ? 'refused' : undefined
+}
+
+// geth "header for hash not found", "hash is not currently canonical"; reth "block not found: hash …"; anvil
+// "Resource not found"; Nethermind "… could not be found"; others "unknown block".
+const UNKNOWN_BLOCK = /not (?:be )?found|unknown (?:block|header)|canonical|missing/i
+
+// JSON-RPC 2.0, section 5.1: invalid request and invalid params.
+const INVALID_CODES: ReadonlySet<unknown> = new Set([-32600, -32602])
+const INVALID_PARAMS =
+  /invalid (?:arg|param|type|block|request|input|hex)|unmarshal|deserializ|hex string|not supported/i
+
+/** A hex quantity as a number; undefined where there was no answer or none that can be decoded. */
+export function readNumber(reply: RpcReply | undefined, method: string): number | undefined {
+  if (!reply?.ok) return undefined
+  return decoded(() => decodeNumber(reply.result, method))
+}
+
+/** The count at a block named by its hash (EIP-1898), which no reorg can change. */
+export function countAtHash(address: Hex, blockHash: Hash) {
+  return { method: 'eth_getTransactionCount', params: [address, { blockHash }] }
+}
+
+// What cannot be decoded is an answer that was not had.
+function decoded<t>(decode: () => t): t | undefined {
+  try {
+    return decode()
+  } catch {
+    return undefined
+  }
+}
+
+// Transactions that do not say who sent them under which nonce (a node that answers hashes) prove nothing.
+function senders(transactions: readonly unknown[], hashes: readonly Hash[]): readonly BodyTransaction[] {
+  return transactions.flatMap((transaction, index) => {
+    const { from, nonce } = (transaction ?? {}) as { from?: unknown; nonce?: unknown }
+    const hash = hashes[index]
+    if (typeof from !== 'string' || typeof nonce !== 'string' || hash === undefined) return []
+    return [{ hash, from, nonce: Number(nonce) }]
+  })
+}
+
+// geth "missing trie node …", "required historical state unavailable", "historical state … is not available",
+// "pruned history unavailable"; reth "state at block #… is pruned"; Nethermind "MissingTrieNodeException" and "No
+// state available for block"; Besu "World state unavailable"; Erigon "old data not available due to pruning";
+// hosted nodes that sell archive access say "archive".
+const NO_HISTORY =
+  /missing ?trie ?node|\bprun|historical state|world ?state|\bstate\b.{0,80}(?:\bnot |\bun)available|no state available|\barchive\b/i
+
+// Gateways say these with any code when they are busy: that is no word on history.
+const BUSY =
+  /rate.?limit|too many|limit (?:exceeded|reached)|over capacity|capacity|overload|throttl|busy|time[d ]?-? ?out|try again/i
+
+// -32005: EIP-1474. -32016: Base's public endpoints, "over rate limit". 429: gateways that repeat the HTTP status.
+const BUSY_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
+
+/**
+ * True where the node itself says that it does not serve what was asked. Clients put it in too many words to list,
+ * so that any error object counts, save those that tell of a rate limit or a deadline; where the node's word can
+ * only be guessed at (an HTTP error, a custom transport), it must be one of the words known.
+ */
+export function isHistoryRefused(failure: RpcFailure): boolean {
+  const statements = readStatements(failure)
+  if (failure.kind === 'rpc') {
+    return (
+      says(statements, NO_HISTORY) ||
+      !(says(statements, BUSY) || statements.some(({ code }) => BUSY_CODES.has(code)))
+    )
+  }
+  return (failure.kind === 'http' || failure.kind === 'custom') && says(statements, NO_HISTORY)
+}
+
+function says(statements: readonly Statement[], words: RegExp): boolean {
+  return statements.some(({ texts, data }) =>
+    [...texts, data].some((text) => typeof text === 'string' && words.test(text)),
+  )
+}

@@ -1,0 +1,42 @@
+import type { Address, Hash } from 'viem'
+import type { BlockRef } from '../ledger/slot.js'
+
+/** A sealed block as the tracker walks it: linked to the one below by its parent hash. */
+export type SealedBlock = BlockRef & {
+  readonly parentHash: Hash
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+  readonly baseFeePerGas: bigint | undefined
+  readonly gasLimit: bigint
+  readonly gasUsed: bigint
+  readonly hashes: readonly Hash[]
+}
+
+/**
+ * How closely a follower has to look: at every refresh of the pending block, once a block, or not at all.
+ */
+export type Pace = 'cadence' | 'block' | 'idle'
+
+/** Tags that a follower waits for; `latest` and `pending` are read for everybody. */
+export type WantedTags = { readonly safe: boolean; readonly finalized: boolean }
+
+/** What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. */
+export type Follower = {
+  readonly address: Address
+  pace(): Pace
+  tags(): WantedTags
+  wantsBalance(): boolean
+  /** A block joined the chain. `own` are the watched hashes in it. */
+  sealed(block: SealedBlock, own: readonly Hash[]): void
+  /** A block left the chain: told from the tip downwards, before those that replace it. */
+  left(block: BlockRef): void
+  /** Watched hashes seen in the pending block of that number, each told once a number. */
+  preconfirmed(blockNumber: number, own: readonly Hash[]): void
+  /** A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which it was read. */
+  counts(counts: { latest: number | undefined; pending: number | undefined }, head: number): void
+  balance(wei: bigint): void
+  /** All of a tick has been told. `newHead`: a sealed block joined in it. */
+  ticked(newHead: boolean): void
+  /** A tick brought no answer. Repeats for as long as it goes on. */
+  unreachable(why: string): void
+}

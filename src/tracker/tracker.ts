@@ -1,0 +1,359 @@
+import type { Hash } from 'viem'
+import type { CancelTimer, Clock } from '../clock.js'
+import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
+import type { Port, RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
+import type { Follower, SealedBlock } from './follower.js'
+import { createWalk } from './walk.js'
+
+/**
+ * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
+ * cost follows the transactions that are new in the chain, not those in flight.
+ */
+export type Tracker = {
+  follow(follower: Follower): () => void
+  /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
+  watch(hash: Hash, follower: Follower): void
+  unwatch(hash: Hash): void
+  /** Polls now, or as soon as the tick under way is done, and goes on at the pace that followers ask for. */
+  wake(): void
+  /** Resolves after the next tick that brought a head. */
+  nextTick(): Promise<void>
+  /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
+  lookAgain(): void
+  /** Hashes that somebody else's feed saw pre-confirmed. */
+  observe(blockNumber: number, hashes: readonly Hash[]): void
+  readonly head: SealedBlock | undefined
+  /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
+  tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
+  hashAt(number: number): Hash | undefined
+  /** Milliseconds between sealed blocks, as observed. */
+  readonly blockMs: number | undefined
+  stop(): void
+}
+
+export type TrackerOptions = {
+  readonly port: Port
+  readonly clock: Clock
+  /** Milliseconds between polls at `cadence`. */
+  readonly cadenceMs: () => number
+  /** Whether `pending` is worth reading: the pending block, and the count at pending. */
+  readonly pending: () => { block: boolean; count: boolean }
+  /** What the tick's own reads tell about the endpoint. */
+  readonly onPendingBlock?: (block: LightHeader | null | 'refused', latest: number) => void
+  readonly timeoutMs: number
+  readonly horizon: number
+}
+
+/** Lanes whose counts one tick asks for; with more of them they take turns. */
+const COUNTS_AT_ONCE = 40
+const BACKOFF_MS_MAX = 5_000
+const BLOCK_MS_DEFAULT = 2_000
+
+type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
+
+export function createTracker(options: TrackerOptions): Tracker {
+  const { port, clock } = options
+  const followers = new Set<Follower>()
+  const watched = new Map<Hash, Follower>()
+  const walk = createWalk({ length: options.horizon * 2 + 16 })
+  const tags: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  const ticks: (() => void)[] = []
+  let cancel: CancelTimer | undefined
+  let running = false
+  let again = false
+  let stopped = false
+  let failures = 0
+  let turn = 0
+  let tagsAt = -1
+  let headAtMs: number | undefined
+  let blockMs: number | undefined
+  let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
+
+  // --- one tick: what is asked -------------------------------------------------------------------------------
+
+  async function tick(): Promise<void> {
+    let latest: SealedBlock | undefined
+    let pending: LightHeader | null | 'refused' | undefined
+    const told: ((head: number) => void)[] = []
+    const parts: Part[] = [
+      {
+        call: { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        take: (reply) => {
+          latest = sealedOf(decoded(reply, decodeHeader))
+        },
+      },
+    ]
+    const wants = options.pending()
+    if (wants.block) {
+      parts.push({
+        call: { method: 'eth_getBlockByNumber', params: ['pending', false] },
+        take: (reply) => {
+          pending = reply.ok
+            ? decoded(reply, decodeHeader)
+            : reply.failure.kind === 'rpc'
+              ? 'refused'
+              : undefined
+        },
+      })
+    }
+    for (const follower of inTurn()) parts.push(...partsOf(follower, wants.count, told))
+    parts.push(...tagParts())
+    const replies = await port.batch(
+      parts.map((part) => part.call),
+      { timeoutMs: options.timeoutMs },
+    )
+    parts.forEach((part, index) => {
+      const reply = replies[index]
+      if (reply) part.take(reply)
+    })
+    await tell(latest, pending, told, replies)
+  }
+
+  /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
+  function partsOf(follower: Follower, pendingCount: boolean, told: ((head: number) => void)[]): Part[] {
+    const counts: { latest: number | undefined; pending: number | undefined } = {
+      latest: undefined,
+      pending: undefined,
+    }
+    const count = (tag: 'latest' | 'pending'): Part => ({
+      call: { method: 'eth_getTransactionCount', params: [follower.address, tag] },
+      take: (reply) => {
+        counts[tag] = decoded(reply, decodeNumber) ?? undefined
+      },
+    })
+    const parts = pendingCount ? [count('latest'), count('pending')] : [count('latest')]
+    told.push((head) => follower.counts(counts, head))
+    if (!follower.wantsBalance()) return parts
+    const balance: Part = {
+      call: { method: 'eth_getBalance', params: [follower.address, 'latest'] },
+      take: (reply) => {
+        const wei = decoded(reply, decodeQuantity)
+        if (wei !== undefined && wei !== null) told.push(() => follower.balance(wei))
+      },
+    }
+    return [...parts, balance]
+  }
+
+  /** The tags that somebody waits for, once a sealed block: they move no faster. */
+  function tagParts(): Part[] {
+    const head = walk.tip?.number ?? -1
+    if (head === tagsAt) return []
+    const wanted = (tag: 'safe' | 'finalized') =>
+      tags[tag] !== 'absent' && [...followers].some((f) => f.tags()[tag])
+    const names = (['safe', 'finalized'] as const).filter(wanted)
+    if (names.length > 0) tagsAt = head
+    return names.map((tag) => ({
+      call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
+      take: (reply: RpcReply) => takeTag(tag, reply),
+    }))
+  }
+
+  function takeTag(tag: 'safe' | 'finalized', reply: RpcReply): void {
+    if (!reply.ok) {
+      // Only the node's own word says that it lacks the tag; a lost request says nothing.
+      if (reply.failure.kind === 'rpc' && isMissingTag(reply.failure)) tags[tag] = 'absent'
+      return
+    }
+    const header = decoded(reply, decodeHeader)
+    const known = tags[tag]
+    if (header?.number !== null && header?.number !== undefined) {
+      tags[tag] = Math.max(header.number, typeof known === 'number' ? known : 0)
+    }
+  }
+
+  function inTurn(): Follower[] {
+    const active = [...followers].filter((follower) => follower.pace() !== 'idle')
+    if (active.length <= COUNTS_AT_ONCE) return active
+    const start = turn % active.length
+    turn += COUNTS_AT_ONCE
+    return [...active.slice(start), ...active.slice(0, start)].slice(0, COUNTS_AT_ONCE)
+  }
+
+  // --- one tick: what is told --------------------------------------------------------------------------------
+
+  async function tell(
+    latest: SealedBlock | undefined,
+    pending: LightHeader | null | 'refused' | undefined,
+    told: readonly ((head: number) => void)[],
+    replies: readonly RpcReply[],
+  ): Promise<void> {
+    if (latest === undefined) return failed(replies)
+    failures = 0
+    const moved = await walk.advance(latest, fetchBlocks)
+    if (stopped) return
+    if (moved !== undefined) {
+      for (const block of moved.left) for (const follower of followers) follower.left(block)
+      for (const block of moved.came) tellSealed(block)
+      if (moved.came.length > 0) observeBlockTime(moved.came.length)
+    }
+    const head = walk.tip?.number ?? latest.number
+    if (pending !== undefined) {
+      options.onPendingBlock?.(pending, head)
+      if (pending !== null && pending !== 'refused') tellPending(pending, head)
+    }
+    for (const tellCounts of told) tellCounts(head)
+    const newHead = (moved?.came.length ?? 0) > 0
+    for (const follower of followers) follower.ticked(newHead)
+    for (const done of ticks.splice(0)) done()
+  }
+
+  function failed(replies: readonly RpcReply[]): void {
+    failures++
+    const first = replies[0]
+    const why = first === undefined || first.ok ? 'no block' : first.failure.message
+    for (const follower of followers) follower.unreachable(why)
+  }
+
+  function tellSealed(block: SealedBlock): void {
+    const own = ownOf(block.hashes, 0)
+    for (const follower of followers) follower.sealed(block, own.get(follower) ?? [])
+  }
+
+  /** Only what was added since the last look at the same pending block is looked up. */
+  function tellPending(block: LightHeader, head: number): void {
+    const number = block.number ?? head + 1
+    // A pending block that is not above the head is a stale answer: it pre-confirms nothing.
+    if (number <= head) return
+    const same = number === seen.number && block.hashes[seen.count - 1] === seen.last && seen.count > 0
+    const from = same ? seen.count : 0
+    seen = { number, count: block.hashes.length, last: block.hashes[block.hashes.length - 1] }
+    for (const [follower, own] of ownOf(block.hashes, from)) follower.preconfirmed(number, own)
+  }
+
+  function ownOf(hashes: readonly Hash[], from: number): Map<Follower, Hash[]> {
+    const own = new Map<Follower, Hash[]>()
+    if (watched.size === 0) return own
+    for (let index = from; index < hashes.length; index++) {
+      const hash = hashes[index]
+      const follower = hash && watched.get(hash)
+      if (!follower) continue
+      const list = own.get(follower)
+      if (list) list.push(hash)
+      else own.set(follower, [hash])
+    }
+    return own
+  }
+
+  function observeBlockTime(blocks: number): void {
+    const now = clock.now()
+    if (headAtMs !== undefined) {
+      const observed = (now - headAtMs) / blocks
+      blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
+    }
+    headAtMs = now
+  }
+
+  const fetchBlocks = async (numbers: readonly number[]): Promise<readonly SealedBlock[] | undefined> => {
+    const calls = numbers.map((n) => ({ method: 'eth_getBlockByNumber', params: [encodeBlock(n), false] }))
+    const replies = await port.batch(calls, { timeoutMs: options.timeoutMs })
+    const blocks = replies.map((reply) => sealedOf(decoded(reply, decodeHeader)))
+    return blocks.every((block, index) => block?.number === numbers[index])
+      ? (blocks as SealedBlock[])
+      : undefined
+  }
+
+  // --- the loop ----------------------------------------------------------------------------------------------
+
+  async function run(): Promise<void> {
+    running = true
+    again = false
+    const startedMs = clock.now()
+    await tick()
+    running = false
+    schedule(startedMs)
+  }
+
+  function schedule(startedMs: number): void {
+    if (stopped || running) return
+    cancel?.()
+    cancel = undefined
+    if (again) return start()
+    const delayMs = pauseMs()
+    if (delayMs === undefined) return
+    cancel = clock.setTimer(start, Math.max(0, startedMs + delayMs - clock.now()))
+  }
+
+  function start(): void {
+    cancel = undefined
+    void run()
+  }
+
+  /** Milliseconds between the starts of two ticks; undefined when nobody wants to know anything. */
+  function pauseMs(): number | undefined {
+    const paces = new Set([...followers].map((follower) => follower.pace()))
+    const wanted = ticks.length > 0 || paces.has('cadence')
+    if (!wanted && !paces.has('block')) return undefined
+    const cadence = options.cadenceMs()
+    const usual = wanted ? cadence : Math.max(cadence, blockMs ?? BLOCK_MS_DEFAULT)
+    return failures === 0 ? usual : Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
+  }
+
+  return {
+    follow(follower) {
+      followers.add(follower)
+      return () => {
+        followers.delete(follower)
+      }
+    },
+    watch(hash, follower) {
+      watched.set(hash, follower)
+    },
+    unwatch(hash) {
+      watched.delete(hash)
+    },
+    wake() {
+      if (stopped) return
+      if (running) {
+        again = true
+        return
+      }
+      cancel?.()
+      start()
+    },
+    nextTick() {
+      const done = new Promise<void>((resolve) => ticks.push(resolve))
+      this.wake()
+      return done
+    },
+    lookAgain() {
+      seen = { number: -1, count: 0, last: undefined }
+    },
+    observe(blockNumber, hashes) {
+      for (const [follower, own] of ownOf(hashes, 0)) follower.preconfirmed(blockNumber, own)
+    },
+    get head() {
+      return walk.tip
+    },
+    tag: (tag) => tags[tag],
+    hashAt: walk.hashAt,
+    get blockMs() {
+      return blockMs
+    },
+    stop() {
+      stopped = true
+      cancel?.()
+      for (const done of ticks.splice(0)) done()
+    },
+  }
+}
+
+/** A reply through its decoder; undefined where it failed or made no sense: a tick never throws over an answer. */
+function decoded<T>(reply: RpcReply, decode: (result: unknown, method: string) => T): T | undefined {
+  if (!reply.ok) return undefined
+  try {
+    return decode(reply.result, 'tick')
+  } catch {
+    return undefined
+  }
+}
+
+function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
+  if (!header || header.number === null || header.hash === null) return undefined
+  return { ...header, number: header.number, hash: header.hash }
+}
+
+// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one, which
+// on a chain without a consensus client is for ever; others reject the word as a parameter.
+function isMissingTag(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
+  return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
+}

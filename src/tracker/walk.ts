@@ -1,0 +1,115 @@
+import type { Hash } from 'viem'
+import type { BlockRef } from '../ledger/slot.js'
+import type { SealedBlock } from './follower.js'
+
+/**
+ * The chain as far as it was walked: blocks linked by parent hashes, the newest `length` of them. Pure but for
+ * what it is asked to fetch.
+ */
+export type Walk = {
+  readonly tip: SealedBlock | undefined
+  hashAt(number: number): Hash | undefined
+  /** Joins `latest` to what is known. Resolves with what left and what came, in order; `undefined`: ask again later. */
+  advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
+}
+
+export type Advance = {
+  /** From the tip downwards. */
+  readonly left: readonly BlockRef[]
+  /** Upwards, ending with the new tip. */
+  readonly came: readonly SealedBlock[]
+  /** Blocks were skipped: what was sealed in them is found by counts and evidence. */
+  readonly jumped: boolean
+}
+
+/** Fetches blocks by number; `undefined` where one of them could not be had. */
+export type FetchBlocks = (numbers: readonly number[]) => Promise<readonly SealedBlock[] | undefined>
+
+/** Missed blocks that are walked one by one; beyond it the walk begins anew at the head. */
+const MISSED_MAX = 256
+const FETCH_AT_ONCE = 32
+
+export function createWalk(options: { length: number }): Walk {
+  const blocks = new Map<number, SealedBlock>()
+  let tip: SealedBlock | undefined
+
+  function join(came: readonly SealedBlock[]): void {
+    for (const block of came) {
+      blocks.set(block.number, { ...block, hashes: [] })
+      tip = block
+    }
+    if (tip === undefined) return
+    for (const number of blocks.keys()) {
+      if (number > tip.number - options.length) break
+      blocks.delete(number)
+    }
+  }
+
+  function leave(from: number): BlockRef[] {
+    const left: BlockRef[] = []
+    for (let number = tip?.number ?? -1; number >= from; number--) {
+      const block = blocks.get(number)
+      if (block) left.push({ number, hash: block.hash })
+      blocks.delete(number)
+    }
+    return left
+  }
+
+  function restart(latest: SealedBlock): Advance {
+    blocks.clear()
+    const jumped = tip !== undefined
+    join([latest])
+    return { left: [], came: [latest], jumped }
+  }
+
+  /** Fills `came` downwards until its lowest block stands on a walked one. */
+  async function link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'> {
+    for (;;) {
+      const lowest = came[0]
+      if (lowest === undefined) return 'unknown'
+      const below = blocks.get(lowest.number - 1)
+      if (below?.hash === lowest.parentHash) return 'linked'
+      const known = tip?.number ?? 0
+      if (below === undefined && lowest.number <= known) return 'lost'
+      // A gap is fetched many at a time; below the tip, a fork is walked down in growing steps.
+      const missing = lowest.number - 1 - known
+      const step = missing > 0 ? Math.min(missing, FETCH_AT_ONCE) : Math.min(came.length, FETCH_AT_ONCE)
+      const first = Math.max(0, lowest.number - Math.max(1, step))
+      const numbers = Array.from({ length: lowest.number - first }, (_, index) => first + index)
+      const fetched = await fetch(numbers)
+      if (fetched === undefined || !linked([...fetched, lowest])) return 'unknown'
+      came.unshift(...fetched)
+    }
+  }
+
+  return {
+    get tip() {
+      return tip
+    },
+    hashAt: (number) => blocks.get(number)?.hash,
+    async advance(latest, fetch) {
+      if (tip === undefined) return restart(latest)
+      // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
+      if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
+      if (latest.number - tip.number > MISSED_MAX) return restart(latest)
+      const came = [latest]
+      const result = await link(came, fetch)
+      if (result === 'unknown') return undefined
+      if (result === 'lost') {
+        const left = leave(0)
+        return { ...restart(latest), left }
+      }
+      const fresh = came.filter((block) => blocks.get(block.number)?.hash !== block.hash)
+      const left = leave(fresh[0]?.number ?? latest.number)
+      join(fresh)
+      return { left, came: fresh, jumped: false }
+    },
+  }
+}
+
+function linked(chain: readonly SealedBlock[]): boolean {
+  return chain.every((block, index) => {
+    const below = chain[index - 1]
+    return below === undefined || (block.parentHash === below.hash && block.number === below.number + 1)
+  })
+}

@@ -1,0 +1,74 @@
+import type { Hex } from 'viem'
+import type { AnyClient } from '../rpc/ports/fromClient.js'
+import type { Block } from '../rpc/reads/decodeBlock.js'
+import { type GetBlockByNumberParameters, getBlockByNumber } from '../rpc/reads/getBlockByNumber.js'
+import {
+  type BlockReceipt,
+  type GetBlockReceiptsParameters,
+  getBlockReceipts,
+} from '../rpc/reads/getBlockReceipts.js'
+import { type LaneReading, type ReadLaneParameters, readLane } from '../rpc/reads/readLane.js'
+import { readPorts } from '../rpc/reads/source.js'
+import {
+  type GetCodeParameters,
+  type GetStorageAtParameters,
+  type GetTransactionCountParameters,
+  getCode,
+  getStorageAt,
+  getTransactionCount,
+} from '../rpc/reads/state.js'
+import {
+  type WaitForCodeParameters,
+  type WaitForStorageParameters,
+  waitForCode,
+  waitForStorage,
+} from '../rpc/reads/waitFor.js'
+import { type WatchPendingParameters, watchPending } from '../rpc/reads/watchPending.js'
+
+/** The reads, bound to a client. Each is exported as a plain function too, where it is described. */
+export type ChainReads = {
+  readonly reads: {
+    getBlockByNumber<full extends boolean = false>(
+      parameters: GetBlockByNumberParameters<full>,
+    ): Promise<Block<full> | null>
+    getBlockReceipts(parameters: GetBlockReceiptsParameters): Promise<readonly BlockReceipt[] | null>
+    getStorageAt(parameters: GetStorageAtParameters): Promise<Hex>
+    getTransactionCount(parameters: GetTransactionCountParameters): Promise<number>
+    getCode(parameters: GetCodeParameters): Promise<Hex>
+    readLane(parameters: ReadLaneParameters): Promise<LaneReading>
+    watchPending(parameters: WatchPendingParameters): () => void
+    waitForCode(parameters: WaitForCodeParameters): Promise<Hex>
+    waitForStorage(parameters: WaitForStorageParameters): Promise<Hex>
+  }
+}
+
+export type ChainReadsOptions = {
+  /** The `fetch` for `http` transports: the one given to viem's `http` cannot be seen. @default the global one */
+  readonly fetchFn?: typeof fetch | undefined
+}
+
+/**
+ * Puts the reads on a viem client, under `reads`. They take the client's transport apart, and make their own
+ * requests: viem's retries, batching and fallback are not used.
+ * @example
+ * const client = createPublicClient({ chain: base, transport: http() }).extend(chainReads())
+ * const count = await client.reads.getTransactionCount({ address, block: 'pending' })
+ */
+export function chainReads(options: ChainReadsOptions = {}): (client: AnyClient) => ChainReads {
+  return (client) => {
+    readPorts(client, options)
+    return {
+      reads: {
+        getBlockByNumber: (parameters) => getBlockByNumber(client, parameters),
+        getBlockReceipts: (parameters) => getBlockReceipts(client, parameters),
+        getStorageAt: (parameters) => getStorageAt(client, parameters),
+        getTransactionCount: (parameters) => getTransactionCount(client, parameters),
+        getCode: (parameters) => getCode(client, parameters),
+        readLane: (parameters) => readLane(client, parameters),
+        watchPending: (parameters) => watchPending(client, parameters),
+        waitForCode: (parameters) => waitForCode(client, parameters),
+        waitForStorage: (parameters) => waitForStorage(client, parameters),
+      },
+    }
+  }
+}

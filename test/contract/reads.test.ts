@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blockTags } from '../../src/rpc/codec.js'
+import { getBlockByNumber } from '../../src/rpc/reads/getBlockByNumber.js'
+import { getBlockReceipts } from '../../src/rpc/reads/getBlockReceipts.js'
+import { readLane } from '../../src/rpc/reads/readLane.js'
+import { getCode, getStorageAt, getTransactionCount } from '../../src/rpc/reads/state.js'
+import { waitForCode, waitForStorage } from '../../src/rpc/reads/waitFor.js'
+import { watchPending } from '../../src/rpc/reads/watchPending.js'
+import { anvilWorld, devnetWorld, type ReadWorld, scriptedWorld } from './readWorlds.js'
+
+const worlds: Record<string, () => Promise<ReadWorld>> = {
+  'a server that answers as documented': scriptedWorld,
+  anvil: anvilWorld,
+  'the devnet': devnetWorld,
+}
+const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
+
+// One story for each world, told in order: nothing sent, pre-confirmed, sealed.
+describe.each(Object.entries(worlds))('the reads against %s', (_, start) => {
+  let world: ReadWorld
+  beforeAll(async () => {
+    world = await start()
+  })
+  afterAll(() => world?.[Symbol.asyncDispose]())
+
+  test.each([...blockTags, '0x0', 0n, 0] as const)('take the selector %s in each method', async (block) => {
+    const { client, account: address } = world
+    expect(await getTransactionCount(client, { address, block })).toBe(0)
+    expect(await getCode(client, { address, block })).toBe('0x')
+    expect(await getStorageAt(client, { address, slot: 0, block })).toBe(word(0))
+    expect(await getBlockByNumber(client, { block })).toMatchObject({ transactions: [] })
+    if (block !== 'pending' || world.pendingReceipts)
+      expect(await getBlockReceipts(client, { block })).toEqual([])
+  })
+
+  test('answer null for a block that is not there', async () => {
+    expect(await getBlockByNumber(world.client, { block: 2n ** 40n })).toBeNull()
+    expect(await getBlockByNumber(world.client, { block: '0xffffffffff', fullTransactions: true })).toBeNull()
+  })
+
+  test('show at `pending`, and only there, what is pre-confirmed', async () => {
+    const { client, account, contract: address } = world
+    const code = waitForCode(client, { address, pollingIntervalMs: 20 })
+    const storage = waitForStorage(client, {
+      address,
+      slot: 0,
+      value: (value) => value === word(42),
+      pollingIntervalMs: 20,
+    })
+    const blocks: number[] = []
+    const stop = watchPending(client, {
+      intervalMs: 20,
+      onBlock: ({ transactions }) => blocks.push(transactions.length),
+    })
+    const hash = await world.preconfirm()
+    expect(await code).toBe('0x01')
+    expect(await storage).toBe(word(42))
+    await expect.poll(() => blocks.at(-1)).toBe(1)
+    stop()
+
+    expect(await getTransactionCount(client, { address: account, block: 'pending' })).toBe(1)
+    expect(await getTransactionCount(client, { address: account, block: 'latest' })).toBe(0)
+    expect(await getCode(client, { address, block: 'latest' })).toBe('0x')
+    expect(await getStorageAt(client, { address, slot: '0x0', block: 'latest' })).toBe(word(0))
+    expect(await getBlockByNumber(client, { block: 'pending' })).toMatchObject({ transactions: [hash] })
+    const full = await getBlockByNumber(client, { block: 'pending', fullTransactions: true })
+    expect(full?.transactions).toMatchObject([{ hash }])
+    expect((await getBlockByNumber(client, { block: 'latest' }))?.transactions).toEqual([])
+  })
+
+  test('show the receipts of the pending block where the node has them, else null', async () => {
+    const receipts = await getBlockReceipts(world.client, { block: 'pending' })
+    if (world.pendingReceipts) expect(receipts).toMatchObject([{ blockNumber: 1n, status: 'success' }])
+    else expect(receipts).toBeNull()
+  })
+
+  test('read a lane as one snapshot', async () => {
+    const { client, account, contract } = world
+    const lane = await readLane(client, { address: account, slots: [{ address: contract, slot: 0n }] })
+    expect(lane).toMatchObject({
+      latest: { header: { number: 0 }, count: 0, code: '0x', storage: [word(0)] },
+      pending: { header: { number: 1 }, count: 1, code: '0x', storage: [word(42)] },
+      account: { kind: 'plain' },
+    })
+  })
+
+  test('show at `latest` what is sealed', async () => {
+    const { client, account, contract: address } = world
+    await world.seal()
+    expect(await getTransactionCount(client, { address: account, block: 'latest' })).toBe(1)
+    expect(await getCode(client, { address, block: 'latest' })).toBe('0x01')
+    expect(await getStorageAt(client, { address, slot: 0n, block: 1n })).toBe(word(42))
+    const block = await getBlockByNumber(client, { block: 1 })
+    expect(block).toMatchObject({
+      number: 1n,
+      hash: expect.stringMatching(/^0x/),
+      gasUsed: expect.any(BigInt),
+    })
+    expect(await getBlockReceipts(client, { block: '0x1' })).toMatchObject([
+      { transactionHash: block?.transactions[0], blockNumber: 1n, status: 'success', type: '0x2' },
+    ])
+  })
+})

@@ -1,0 +1,158 @@
+import type { Hash } from 'viem'
+import type { Attempt, Slot } from '../../src/ledger/slot.js'
+import { ADVERSITIES, nonceOf, type Scope, type Use, type World } from './world.js'
+
+/**
+ * What tells two states apart. What can make no difference any more is left out: the history of a settled nonce, the
+ * exact bytes of what is too deep to be lost.
+ */
+function keyOf(world: World, slotKeyOf: (slot: Slot | undefined) => string): string {
+  const fates = Object.values(world.fates).map((fate) => FATES[fate] ?? fate)
+  const signing = world.signing.map((task) => `${task.nonce}${task.claim ?? 'N'}${task.token}`).sort()
+  const commits = world.commits.map((commit) => commit.attempt.hash.slice(2)).sort()
+  const bytes = Object.keys(world.bytes)
+    .sort()
+    .map((hash) => `${hash.slice(2)}${world.bytes[hash as `0x${string}`]}`)
+  return [
+    world.slots.map(slotKeyOf).join('/'),
+    world.queue.join(''),
+    fates.join(''),
+    `${world.cancelled.join('')}${world.replaced ? '!' : ''}`,
+    signing.join(),
+    commits.join(),
+    world.outbox.map((hash) => hash.slice(2)).join(),
+    bytes.join(),
+    world.chain.map(useKey).join(),
+    world.view.map(useKey).join(),
+    ADVERSITIES.map((kind) => world.left[kind]).join(''),
+  ].join('|')
+}
+
+const FATES: Readonly<Record<string, string>> = {
+  open: '-',
+  none: '0',
+  landed: 'L',
+  rejected: 'r',
+  voided: 'v',
+  withdrawn: 'w',
+  cancelled: 'c',
+  superseded: 's',
+  tooLate: 't',
+}
+
+const useKey = (use: Use): string => `${use.block.slice(2)}${use.depth}`
+
+const attemptsKey = (attempts: readonly Attempt[]): string =>
+  attempts.map((a) => `${a.hash.slice(2)}${a.sends}${a.epoch}${a.accepted ? 'y' : ''}`).join('.')
+
+function slotKey(slot: Slot | undefined): string {
+  if (slot === undefined) return ''
+  const attempts = attemptsKey(slot.attempts)
+  switch (slot.state) {
+    case 'hole':
+      return `h${attempts}`
+    case 'outside':
+      return `o${slot.origin[0]}${attempts}`
+    case 'reserved':
+      return `r${slot.claim}${slot.committing}${attempts}`
+    case 'live': {
+      const facts = `${slot.preconfirmedIn ?? ''}${slot.displaced ? 'd' : ''}${slot.refusals}${slot.underbids}`
+      return `l${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${facts}${slot.nudged ? 'n' : ''}${attempts}`
+    }
+    case 'used': {
+      if (slot.settled) return 'S'
+      const by = slot.by.kind === 'claim' ? slot.by.claim : slot.by.kind[0]
+      return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${by}${slot.at?.hash ?? ''}${attempts}`
+    }
+    case 'final':
+      return 'f'
+  }
+}
+
+/** Brings states of one scope into the form in which they are compared. */
+export type Normalizer = {
+  normal(world: World): World
+  /** Of a world that is in its normal form. */
+  keyOf(world: World): string
+}
+
+/**
+ * Tokens are only ever compared for being equal, so the present one of a slot is 1 and every other one 0. Facts that
+ * only choose between resending, bumping and giving up are taken as bad as they can be, which allows more steps, not
+ * fewer. Equal slots are made one object, so that each is looked at once.
+ */
+export function createNormalizer(scope: Scope): Normalizer {
+  const interned = new Map<string, Slot>()
+  const forms = new WeakMap<Slot, Slot | typeof NONE>()
+  const keys = new WeakMap<Slot, string>()
+
+  function normalSlot(slot: Slot | undefined): Slot | undefined {
+    if (slot === undefined) return undefined
+    const known = forms.get(slot)
+    if (known !== undefined) return known === NONE ? undefined : known
+    const plain = plainSlot(scope, slot)
+    const key = slotKey(plain)
+    const form = plain === undefined ? NONE : (interned.get(key) ?? plain)
+    forms.set(slot, form)
+    if (form === NONE) return undefined
+    interned.set(key, form)
+    forms.set(form, form)
+    keys.set(form, key)
+    return form
+  }
+
+  return {
+    normal(world) {
+      const slots = world.slots.map(normalSlot)
+      const signing = world.signing.length === 0 ? world.signing : tokensOf(world)
+      const outbox =
+        world.outbox.length === 0
+          ? world.outbox
+          : world.outbox.filter((hash) => world.slots[nonceOf(hash)]?.state === 'live')
+      const next = { ...world, slots, signing, outbox }
+      return slots.some(isClosed) ? withoutDeep(scope, next) : next
+    },
+    keyOf: (world) => keyOf(world, (slot) => (slot === undefined ? '' : (keys.get(slot) ?? slotKey(slot)))),
+  }
+}
+
+const NONE = Symbol('new')
+
+function tokensOf(world: World): World['signing'] {
+  return world.signing
+    .filter((task) => !isClosed(world.slots[task.nonce]))
+    .map((task) => ({ ...task, token: tokenOf(world.slots[task.nonce]) === task.token ? 1 : 0 }))
+}
+
+/** Leaves out what is too deep to matter: bytes that cannot land any more, and the names of their blocks. */
+function withoutDeep(scope: Scope, world: World): World {
+  const deep = world.slots.map(
+    (slot, nonce) => isClosed(slot) && (world.view[nonce]?.depth ?? -1) >= scope.lossDepth,
+  )
+  const short = (use: Use, nonce: number) => (deep[nonce] ? shortened(use) : use)
+  const bytes: Record<Hash, number> = {}
+  for (const hash of Object.keys(world.bytes) as Hash[]) {
+    if (!deep[nonceOf(hash)]) bytes[hash] = world.bytes[hash] ?? 0
+  }
+  return { ...world, bytes, chain: world.chain.map(short), view: world.view.map(short) }
+}
+
+const shortened = (use: Use): Use =>
+  use.block.length === 4 ? use : { ...use, block: `0x${use.hash.slice(2, 4)}` }
+
+const isClosed = (slot: Slot | undefined): boolean =>
+  slot?.state === 'final' || (slot?.state === 'used' && slot.settled)
+
+function tokenOf(slot: Slot | undefined): number | undefined {
+  return slot?.state === 'reserved' || slot?.state === 'live' ? slot.token : undefined
+}
+
+function plainSlot(scope: Scope, slot: Slot): Slot | undefined {
+  if (slot.state === 'hole' && slot.attempts.length === 0) return undefined
+  const attempts = slot.attempts.map((attempt) => ({ ...attempt, sends: Math.min(2, attempt.sends) }))
+  if (slot.state === 'reserved') return { ...slot, attempts, token: 1 }
+  if (slot.state !== 'live') return { ...slot, attempts }
+  const facts = { refusals: Math.min(3, slot.refusals), underbids: Math.min(3, slot.underbids) }
+  if (scope.facts) return { ...slot, ...facts, attempts, token: 1 }
+  return { ...slot, attempts, token: 1, refusals: 0, underbids: 0, displaced: false, nudged: true }
+}

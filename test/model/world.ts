@@ -1,0 +1,156 @@
+import type { Hash } from 'viem'
+import type { Attempt, BlockRef, Slot } from '../../src/ledger/slot.js'
+
+/**
+ * One state of the searched world: a lane of a few nonces, what its shell has under way, what nodes hold, the chain,
+ * and how much of the chain the lane has walked. Nothing in it is ever changed in place.
+ */
+export type World = {
+  readonly slots: readonly (Slot | undefined)[]
+  /** Transactions that wait for a nonce. A set: priorities may order them in any way. */
+  readonly queue: readonly string[]
+  /** What was reported of each transaction: `open` so far, `landed`, or how it ended. `none`: not sent yet. */
+  readonly fates: Readonly<Record<string, string>>
+  /** Transactions whose cancel was taken. */
+  readonly cancelled: readonly string[]
+  /** R was bound to A's nonce in its stead. */
+  readonly replaced: boolean
+  readonly signing: readonly Signing[]
+  /** Handed to the store, and not answered. */
+  readonly commits: readonly Commit[]
+  /** Bytes that an action asked to be sent. */
+  readonly outbox: readonly Hash[]
+  /** The truth about each journaled attempt, as `LANDABLE | REFUSED | DEAD`. */
+  readonly bytes: Readonly<Record<Hash, number>>
+  /** What used the nonces, from 0 up, on the chain as it is; and on the chain as the lane has walked it. */
+  readonly chain: readonly Use[]
+  readonly view: readonly Use[]
+  /** How often each adversity may still strike. */
+  readonly left: Readonly<Record<Adversity, number>>
+}
+
+export type Signing = { readonly nonce: number; readonly claim: string | undefined; readonly token: number }
+export type Commit = { readonly nonce: number; readonly attempt: Attempt }
+/** `depth`: children of its block, counted up to `lossDepth`. */
+export type Use = { readonly hash: Hash; readonly block: Hash; readonly depth: number }
+
+/** A node may include it. / A node said that no node ever will, and it is nowhere. / Freed by row 14. */
+export const LANDABLE = 1
+export const REFUSED = 2
+export const DEAD = 4
+
+export const ADVERSITIES = [
+  'foreign',
+  'reorg',
+  'takeover',
+  'cancel',
+  'replace',
+  'intrinsic',
+  'bump',
+  'void',
+  'signFails',
+  'commitLost',
+  'handOut',
+  'passed',
+] as const
+export type Adversity = (typeof ADVERSITIES)[number]
+
+export type Scope = {
+  readonly name: string
+  readonly nonces: number
+  readonly transactions: readonly string[]
+  readonly lossDepth: number
+  /** Bumps stop at so many attempts of one transaction at one nonce. */
+  readonly attemptsMax: number
+  readonly adversities: Partial<Record<Adversity, number>>
+  /**
+   * What takes time, so that other things may happen meanwhile. The rest is done at once. A send that is not slow
+   * arrives at once: what may land may also never land, so that hides nothing but refusals.
+   */
+  readonly slow?: readonly ('sign' | 'commit' | 'send')[]
+  /** Keeps refusals, displacement and the like; else they are taken to be as bad as they can be. */
+  readonly facts?: boolean
+  /** Steps deep to search; without it, to the fixed point. */
+  readonly depthMax?: number
+}
+
+export function begin(scope: Scope): World {
+  const left = Object.fromEntries(ADVERSITIES.map((kind) => [kind, scope.adversities[kind] ?? 0]))
+  return {
+    slots: Array.from({ length: scope.nonces }, () => undefined),
+    queue: [...scope.transactions],
+    fates: { ...Object.fromEntries(scope.transactions.map((name) => [name, 'open'])), R: 'none' },
+    cancelled: [],
+    replaced: false,
+    signing: [],
+    commits: [],
+    outbox: [],
+    bytes: {},
+    chain: [],
+    view: [],
+    left: left as Record<Adversity, number>,
+  }
+}
+
+/** Hashes spell what they stand for: `0xA1b` is the second attempt of A at nonce 1; N a no-op, F foreign, O outside. */
+export const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
+  `0x${claim ?? 'N'}${nonce}${'abcdefgh'[index]}`
+export const nonceOf = (hash: Hash): number => Number(hash[3])
+
+/** The transaction that a hash executes; undefined for no-ops and for what is not ours. */
+export function claimOf(hash: Hash): string | undefined {
+  const letter = hash.charAt(2)
+  return 'NFO'.includes(letter) ? undefined : letter
+}
+
+export const blockRef = (use: Use): BlockRef => ({ number: 0, hash: use.block })
+
+export function attemptOf(world: World, nonce: number, claim: string | undefined): Attempt {
+  const known = [...Object.keys(world.bytes), ...world.commits.map((commit) => commit.attempt.hash)]
+  const letter = claim ?? 'N'
+  const index = known.filter((hash) => hash[2] === letter && Number(hash[3]) === nonce).length
+  const fees = { gasPrice: 1n }
+  return {
+    hash: hashOf(claim, nonce, index),
+    raw: '0x',
+    fees,
+    gas: 21_000n,
+    claim,
+    epoch: 1,
+    sends: 0,
+    accepted: false,
+  }
+}
+
+/** The lowest hole below the cursor, else the cursor; undefined where the scope has no nonce left. */
+export function nextNonce(world: World): number | undefined {
+  const cursor = cursorOf(world)
+  for (let nonce = 0; nonce < cursor; nonce++) if (isFree(world, nonce)) return nonce
+  return cursor < world.slots.length ? cursor : undefined
+}
+
+export function cursorOf(world: World): number {
+  let cursor = world.slots.length
+  while (cursor > 0 && isFree(world, cursor - 1)) cursor--
+  return cursor
+}
+
+export function isFree(world: World, nonce: number): boolean {
+  const slot = world.slots[nonce]
+  return slot === undefined || slot.state === 'hole'
+}
+
+/** The lowest nonce not used, as the slots say. */
+export function floorOf(world: World): number {
+  const open = world.slots.findIndex((slot) => slot?.state !== 'used' && slot?.state !== 'final')
+  return open < 0 ? world.slots.length : open
+}
+
+export const add = <T>(list: readonly T[], item: T): readonly T[] =>
+  list.includes(item) ? list : [...list, item].sort()
+export const without = <T>(list: readonly T[], item: T): readonly T[] =>
+  list.filter((other) => other !== item)
+
+export function spend(world: World, kind: Adversity): World {
+  return { ...world, left: { ...world.left, [kind]: world.left[kind] - 1 } }
+}

@@ -1,0 +1,270 @@
+import { keccak256 } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { call, type Port } from '../../src/rpc/port.js'
+import { createChain } from './chain/chain.js'
+import type { ChainOptions } from './chain/options.js'
+import { foreignTransaction } from './foreign.js'
+import { createSimPort } from './port/simPort.js'
+import { programRequest } from './program.js'
+import { createRandom } from './random.js'
+import { createStubAccount } from './stubAccount.js'
+import { createVirtualClock } from './virtualClock.js'
+
+const ADDRESS = '0x00000000000000000000000000000000000000aa'
+const GWEI = 10n ** 9n
+
+function setUp(options: Partial<ChainOptions> = {}) {
+  const clock = createVirtualClock()
+  const random = createRandom(1)
+  const accounts = [{ address: ADDRESS, nonce: 5, balanceWei: 10n ** 18n }] as const
+  const chain = createChain({ clock, random, accounts, ...options })
+  const account = createStubAccount(ADDRESS)
+  const port = createSimPort(chain, { clock, random })
+  async function sign(nonce: number, feeWei = GWEI, change: object = {}) {
+    return account.signTransaction({
+      chainId: 8453,
+      type: 'eip1559',
+      nonce,
+      gas: 100_000n,
+      maxFeePerGas: feeWei,
+      maxPriorityFeePerGas: feeWei,
+      ...programRequest({ kind: 'call', marker: nonce }),
+      ...change,
+    })
+  }
+  /** The words of a refusal, or `undefined` where it was admitted. */
+  async function send(nonce: number, feeWei = GWEI, change: object = {}) {
+    const admission = chain.submit(await sign(nonce, feeWei, change))
+    return admission.ok ? undefined : admission.message
+  }
+  const landed = () => chain.canonical.flatMap((block) => block.executed.map(({ tx }) => tx.nonce))
+  return { clock, chain, port, sign, send, landed }
+}
+
+/** A read in virtual time. */
+async function ask(
+  port: Port,
+  clock: ReturnType<typeof createVirtualClock>,
+  method: string,
+  ...params: unknown[]
+) {
+  const asked = call(port, method, params)
+  await clock.advance(100)
+  const reply = await asked
+  return reply.ok ? reply.result : reply.failure
+}
+
+describe('the pool', () => {
+  test('refuses in the words of geth', async () => {
+    const { send } = setUp()
+    expect(await send(5)).toBeUndefined()
+    expect(await send(5)).toBe('already known')
+    expect(await send(4)).toBe('nonce too low: next nonce 5, tx nonce 4')
+    expect(await send(5, GWEI + GWEI / 20n)).toBe('replacement transaction underpriced')
+    expect(await send(6, GWEI, { gas: 20_000n })).toMatch(/^intrinsic gas too low: gas 20000, minimum needed/)
+    expect(await send(6, GWEI, { chainId: 1 })).toBe('invalid chain id for signer: have 1 want 8453')
+    expect(await send(6, GWEI, { gas: 17_000_000n })).toBe('exceeds block gas limit')
+    expect(await send(6, GWEI, { value: 10n ** 18n })).toMatch(
+      /^insufficient funds for gas \* price \+ value/,
+    )
+  })
+
+  test('replaces only when both fees are a tenth higher', async () => {
+    const { send, chain } = setUp()
+    await send(5)
+    expect(await send(5, (GWEI * 11n) / 10n, { maxPriorityFeePerGas: GWEI })).toMatch(/underpriced/)
+    expect(await send(5, (GWEI * 11n) / 10n)).toBeUndefined()
+    expect(chain.pool.size).toBe(1)
+  })
+
+  test('keeps 64 gapped transactions and drops the rest without a word', async () => {
+    const { send, chain } = setUp()
+    for (let nonce = 6; nonce < 76; nonce++) expect(await send(nonce)).toBeUndefined()
+    expect(chain.pool.size).toBe(64)
+    await send(5)
+    chain.stepFlashblock()
+    chain.seal()
+    expect(chain.head.executed).toHaveLength(65)
+  })
+
+  test('geth counts the cost of what is pooled, reth does not', async () => {
+    const value = { value: 6n * 10n ** 17n }
+    const geth = setUp({ rules: 'geth' })
+    await geth.send(5, GWEI, value)
+    expect(await geth.send(6, GWEI, value)).toMatch(/queued cost/)
+    const reth = setUp({ rules: 'reth' })
+    await reth.send(5, GWEI, value)
+    expect(await reth.send(6, GWEI, value)).toBeUndefined()
+  })
+
+  test('a full pool leaves an account its 16 slots', async () => {
+    const { send, chain } = setUp()
+    for (let nonce = 5; nonce < 35; nonce++) await send(nonce)
+    chain.setPressure(true)
+    expect(chain.pool.size).toBe(16)
+    expect(await send(21)).toBe('txpool is full')
+    chain.setPressure(false)
+    expect(await send(21)).toBeUndefined()
+  })
+
+  test('an account with delegated code has a limit of its own', async () => {
+    const accounts = [
+      { address: ADDRESS, balanceWei: 10n ** 18n, code: `0xef0100${'11'.repeat(20)}` },
+    ] as const
+    const { send } = setUp({ accounts, rules: 'geth' })
+    expect(await send(1)).toBe('gapped-nonce tx from delegated accounts')
+    expect(await send(0)).toBeUndefined()
+    expect(await send(1)).toBe('in-flight transaction limit reached for delegated accounts')
+  })
+})
+
+describe('blocks', () => {
+  test('each links to its parent and is sealed in time', async () => {
+    const { chain, clock } = setUp()
+    chain.start()
+    await clock.advance(10_000)
+    expect(chain.head.number).toBe(5)
+    for (const block of chain.canonical.slice(1)) expect(block.parent).toBe(chain.canonical[block.number - 1])
+    expect(new Set(chain.canonical.map((block) => block.hash)).size).toBe(6)
+  })
+
+  test('a flashblock shows a transaction before it is sealed, and the mempool does not count', async () => {
+    const { chain, clock, port, sign, send } = setUp()
+    await send(5)
+    const count = () => ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'pending')
+    expect(await count()).toBe('0x5')
+    chain.stepFlashblock()
+    expect(await count()).toBe('0x6')
+    expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'latest')).toBe('0x5')
+    expect(await ask(port, clock, 'eth_getBlockByNumber', 'pending', false)).toMatchObject({
+      number: '0x1',
+      transactions: [keccak256(await sign(5))],
+    })
+    chain.seal()
+    expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'latest')).toBe('0x6')
+  })
+
+  test('with rules geth the pending count has the mempool in it, up to a gap', async () => {
+    const { clock, port, send } = setUp({ rules: 'geth' })
+    for (const nonce of [5, 6, 8]) await send(nonce)
+    expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'pending')).toBe('0x7')
+    expect(await ask(port, clock, 'eth_getBlockByNumber', 'pending', false)).toMatchObject({ number: '0x1' })
+  })
+
+  test('with rules latest pending is the latest block', async () => {
+    const { clock, port, send } = setUp({ rules: 'latest' })
+    await send(5)
+    expect(await ask(port, clock, 'eth_getTransactionCount', ADDRESS, 'pending')).toBe('0x5')
+    expect(await ask(port, clock, 'eth_getBlockByNumber', 'pending', false)).toMatchObject({ number: '0x0' })
+  })
+
+  test('a reverted transaction is executed and uses its nonce', async () => {
+    const { chain, clock, port, send, sign } = setUp()
+    const change = programRequest({ kind: 'revert', marker: 1 })
+    await send(5, GWEI, change)
+    chain.stepFlashblock()
+    chain.seal()
+    const hash = keccak256(await sign(5, GWEI, change))
+    expect(await ask(port, clock, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x0' })
+    expect(chain.nextNonce(ADDRESS)).toBe(6)
+  })
+
+  test('a dependent call reverts until what it needs is there, in the block in progress too', async () => {
+    const { chain, clock, port, send } = setUp()
+    const request = { from: ADDRESS, ...programRequest({ kind: 'dependent', marker: 9, needs: 5 }) }
+    const gas = () => ask(port, clock, 'eth_estimateGas', request, 'pending')
+    expect(await gas()).toMatchObject({ code: 3, message: 'execution reverted' })
+    await send(5)
+    chain.stepFlashblock()
+    expect(await gas()).toMatch(/^0x/)
+  })
+
+  test('a transaction below the base fee waits for it to come down', async () => {
+    const { chain, clock, send, landed } = setUp()
+    chain.start()
+    chain.spikeBaseFee(2n * GWEI, 3)
+    await clock.advance(2_000)
+    await send(5)
+    await clock.advance(4_000)
+    expect(landed()).toEqual([])
+    await clock.advance(20_000)
+    expect(landed()).toEqual([5])
+  })
+})
+
+describe('what goes wrong', () => {
+  test('a reorg replaces blocks, and what was in them lands elsewhere or not at all', async () => {
+    const { chain, clock, send, landed } = setUp()
+    chain.start()
+    for (const nonce of [5, 6, 7]) {
+      await send(nonce)
+      await clock.advance(2_000)
+    }
+    const old = chain.head.hash
+    const depth = 2
+    chain.reorg({ depth, drops: (tx) => tx.nonce === 7 })
+    expect(chain.head.hash).not.toBe(old)
+    expect(chain.head.number).toBe(3)
+    expect(landed()).toEqual([5, 6])
+    expect(chain.pool.size).toBe(0)
+  })
+
+  test('a foreign transaction in a new branch takes the nonce of ours', async () => {
+    const { chain, clock, send } = setUp()
+    chain.start()
+    await send(5)
+    await clock.advance(2_000)
+    const make = (nonce: number) =>
+      foreignTransaction({ chainId: 8453, from: ADDRESS, nonce, maxFeeWei: GWEI, tipWei: GWEI, salt: 1 })
+    chain.reorg({ depth: 1, forced: [{ from: ADDRESS, make }] })
+    expect(chain.head.executed).toHaveLength(1)
+    expect(chain.head.executed[0]?.tx.to).toMatch(/^0xf0e1/)
+    expect(chain.pool.size).toBe(0)
+  })
+
+  test('a lost flashblock takes its transactions out of the sealed block', async () => {
+    const { chain, send, landed } = setUp()
+    await send(5)
+    chain.stepFlashblock()
+    await send(6)
+    chain.stepFlashblock()
+    chain.loseFlashblocks(1)
+    chain.seal()
+    expect(landed()).toEqual([5])
+    expect(chain.view().pending?.executed).toHaveLength(0)
+    chain.stepFlashblock()
+    chain.seal()
+    expect(landed()).toEqual([5, 6])
+  })
+
+  test('a halted chain stands still and goes on', async () => {
+    const { chain, clock } = setUp()
+    chain.start()
+    chain.setHalted(true)
+    await clock.advance(10_000)
+    expect(chain.head.number).toBe(0)
+    chain.setHalted(false)
+    await clock.advance(2_000)
+    expect(chain.head.number).toBe(1)
+  })
+
+  test('adjustments move balance and nonce without a transaction, and survive a reorg', async () => {
+    const { chain, clock } = setUp()
+    chain.start()
+    chain.adjust({ address: ADDRESS, nonces: 2, balanceWei: -(10n ** 18n) })
+    await clock.advance(2_000)
+    chain.reorg({ depth: 1 })
+    expect(chain.head.state.accounts.get(ADDRESS)).toEqual({ nonce: 7, balanceWei: 0n })
+  })
+
+  test('a replica that lags shows the old branch', async () => {
+    const { chain, clock } = setUp()
+    chain.start()
+    await clock.advance(4_000)
+    const old = chain.head
+    await clock.advance(100)
+    chain.reorg({ depth: 1 })
+    expect(chain.view().head).not.toBe(old)
+    expect(chain.view(50).head).toBe(old)
+  })
+})

@@ -1,0 +1,88 @@
+import type { SimTransaction } from '../transaction.js'
+import { costWei, intrinsicGas } from './execute.js'
+import type { SimAccount } from './state.js'
+
+/** Whose pool: they differ in what they count as affordable and in the words of their refusals. */
+export type PoolRules = 'geth' | 'reth'
+
+/** A node's refusal: the code and the exact words. */
+export type Refusal = { readonly code: number; readonly message: string }
+
+export type AdmissionLimits = {
+  readonly chainId: number
+  readonly gasLimitMax: number
+  readonly tipWeiMin: bigint
+  /** Data above it is "oversized" (geth's txMaxSize is 128 KiB). */
+  readonly bytesMax: number
+}
+
+// Codes as the clients send them: geth answers every pool error with -32000 (errors without a code of their own,
+// rpc/errors.go); reth the same except for funds and pool limits, -32003 (rpc-eth-types/src/error/mod.rs).
+const GENERIC = -32000
+const REJECTED = -32003
+
+export function refusal(message: string, code: number = GENERIC): Refusal {
+  return { code, message }
+}
+
+/** What can be told from the bytes alone. Order and words of geth core/txpool/validation.go. */
+export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusal | undefined {
+  if (tx.chainId !== limits.chainId) {
+    return refusal(`invalid chain id for signer: have ${tx.chainId} want ${limits.chainId}`)
+  }
+  if (tx.raw.length / 2 > limits.bytesMax) {
+    return refusal(`oversized data: transaction size ${tx.raw.length / 2}, limit ${limits.bytesMax}`)
+  }
+  if (tx.gas > limits.gasLimitMax) return refusal('exceeds block gas limit')
+  if (tx.tipWei > tx.maxFeeWei) {
+    return refusal(
+      `max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas: ${tx.tipWei}, maxFeePerGas: ${tx.maxFeeWei}`,
+    )
+  }
+  const needed = intrinsicGas(tx)
+  if (tx.gas < needed) return refusal(`intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`)
+  if (tx.tipWei < limits.tipWeiMin) {
+    return refusal(`transaction underpriced: gas tip cap ${tx.tipWei}, minimum needed ${limits.tipWeiMin}`)
+  }
+  return undefined
+}
+
+/** What the account's state forbids. `pooledCostWei` is what its other pooled transactions may cost. */
+export function refuseAccount(
+  tx: SimTransaction,
+  account: SimAccount,
+  rules: PoolRules,
+  pooledCostWei: bigint,
+): Refusal | undefined {
+  if (tx.nonce < account.nonce) {
+    return refusal(`nonce too low: next nonce ${account.nonce}, tx nonce ${tx.nonce}`)
+  }
+  const cost = costWei(tx)
+  const balance = account.balanceWei
+  if (rules === 'reth') {
+    if (cost <= balance) return undefined
+    return refusal(`insufficient funds for gas * price + value: have ${balance} want ${cost}`, REJECTED)
+  }
+  if (cost > balance) {
+    return refusal(
+      `insufficient funds for gas * price + value: balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`,
+    )
+  }
+  // geth counts what the account has queued already; reth parks what cannot be paid.
+  const need = pooledCostWei + cost
+  if (need <= balance) return undefined
+  return refusal(
+    `insufficient funds for gas * price + value: balance ${balance}, queued cost ${pooledCostWei}, tx cost ${cost}, overshot ${need - balance}`,
+  )
+}
+
+/** Both fees at least 10% above those of the transaction it would take the place of (geth, reth: the same). */
+export function outbids(tx: SimTransaction, other: SimTransaction): boolean {
+  const beats = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n
+  return beats(tx.maxFeeWei, other.maxFeeWei) && beats(tx.tipWei, other.tipWei)
+}
+
+export const poolFull: Record<PoolRules, Refusal> = {
+  geth: refusal('txpool is full'),
+  reth: refusal('txpool is full', REJECTED),
+}

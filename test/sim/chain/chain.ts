@@ -1,0 +1,212 @@
+import type { Hash } from 'viem'
+import { chance } from '../random.js'
+import { decodeTransaction, type SimTransaction } from '../transaction.js'
+import { refusal } from './admission.js'
+import { type Adjustment, createBlockNames, type SimBlock, type View } from './block.js'
+
+import { type Builder, createBuilder, type Forced } from './builder.js'
+import { nextBaseFee } from './fees.js'
+import { genesisBlock } from './genesis.js'
+import { type ChainOptions, chainSettings } from './options.js'
+import { type Admission, createPool } from './pool.js'
+import type { ReorgOptions, SimChain } from './simChain.js'
+import type { State } from './state.js'
+
+// A replica does not lag further than this many changes of what is shown.
+const VIEWS_MAX = 1_024
+
+export function createChain(options: ChainOptions): SimChain {
+  const settings = chainSettings(options)
+  const { clock, random, blockTimeMs, flashblockMs, transactionsPerStepMax: stepMax } = settings
+  const flashblocks = settings.pending === 'preconfirmed'
+  const stepsPerBlock = flashblocks ? Math.max(1, Math.round(blockTimeMs / flashblockMs)) : 1
+  const name = createBlockNames()
+  const pool = createPool({
+    rules: settings.rules === 'geth' || settings.rules === 'latest' ? 'geth' : 'reth',
+    chainId: settings.chainId,
+    gasLimitMax: Math.min(settings.gasLimit, settings.transactionGasMax),
+    tipWeiMin: settings.tipWeiMin,
+    bytesMax: 131_072,
+  })
+  const canonical: SimBlock[] = [genesisBlock(settings, name('sealed'))]
+  const views: View[] = []
+  let adjustments: Adjustment[] = []
+  let forcedNext: Forced[] = []
+  let spike = { baseFeeWei: 0n, blocks: 0 }
+  let lost: { count: number; keeps: (tx: SimTransaction) => boolean } | undefined
+  let halted = false
+  let steps = 0
+  /** How many transactions each flashblock of the block in progress brought. */
+  let brought: number[] = []
+  let cancelTimer = () => {}
+  let builder = open()
+  publish(true)
+
+  function head(): SimBlock {
+    return canonical[canonical.length - 1] as SimBlock
+  }
+
+  function open(): Builder {
+    const parent = head()
+    const fee = spike.blocks > 0 ? spike.baseFeeWei : nextBaseFee(parent.baseFeeWei, settings)
+    if (spike.blocks > 0) spike = { ...spike, blocks: spike.blocks - 1 }
+    brought = []
+    steps = 0
+    return createBuilder(parent, fee)
+  }
+
+  function blockOf(from: Builder, sealed: boolean, timestampMs = clock.now()): SimBlock {
+    return {
+      number: from.parent.number + 1,
+      hash: name(sealed ? 'sealed' : 'partial'),
+      parent: from.parent,
+      sealed,
+      timestampS: Math.floor(timestampMs / 1_000),
+      baseFeeWei: from.baseFeeWei,
+      executed: [...from.executed],
+      adjustments: from.adjustments,
+      gasUsed: from.gasUsed,
+      state: from.state(),
+    }
+  }
+
+  function publish(changed: boolean): void {
+    const shown = views[views.length - 1]?.pending
+    const pending = !flashblocks
+      ? undefined
+      : changed || shown === undefined
+        ? blockOf(builder, false)
+        : shown
+    views.push({ atMs: clock.now(), head: head(), pending })
+    if (views.length > VIEWS_MAX) views.splice(0, VIEWS_MAX / 2)
+  }
+
+  /** What waited for a block goes in before anything from the pool. Answers with whether anything did. */
+  function takeWaiting(): boolean {
+    const any = adjustments.length + forcedNext.length > 0
+    adjustments.forEach(builder.adjust)
+    forcedNext.forEach(builder.force)
+    adjustments = []
+    forcedNext = []
+    return any
+  }
+
+  function fill(picked?: (tx: SimTransaction) => boolean): boolean {
+    const before = builder.executed.length
+    const waited = takeWaiting()
+    builder.fill(pool, stepMax, picked)
+    brought.push(builder.executed.length - before)
+    return waited || builder.executed.length > before
+  }
+
+  function stepFlashblock(): void {
+    if (!flashblocks || halted) return
+    if (fill()) publish(true)
+  }
+
+  function seal(): void {
+    if (halted) return
+    if (!flashblocks) fill()
+    if (lost !== undefined) cut(lost)
+    lost = undefined
+    append(clock.now())
+    builder = open()
+    publish(true)
+  }
+
+  function append(timestampMs: number): void {
+    const block = blockOf(builder, true, timestampMs)
+    canonical.push(block)
+    for (const { tx } of block.executed) pool.remove(tx.hash)
+    pool.onHead(block.state)
+  }
+
+  /** Builds the block anew without what its newest flashblocks brought. */
+  function cut({ count, keeps }: { count: number; keeps: (tx: SimTransaction) => boolean }): void {
+    const gone = brought.slice(-count).reduce((sum, each) => sum + each, 0)
+    const whole = builder
+    const kept = whole.executed.length - gone
+    builder = createBuilder(whole.parent, whole.baseFeeWei)
+    whole.adjustments.forEach(builder.adjust)
+    whole.executed.forEach(({ tx }, index) => {
+      if (index < kept) builder.take(tx)
+      else if (keeps(tx)) pool.restore(tx)
+      else pool.remove(tx.hash)
+    })
+  }
+
+  function reorg({ depth, drops = () => false, inclusion = 1, forced = [] }: ReorgOptions): void {
+    const removed = canonical.splice(Math.max(1, canonical.length - depth))
+    // What the block in progress held is in the pool still, or waits again.
+    adjustments = [...removed.flatMap((block) => block.adjustments), ...builder.adjustments, ...adjustments]
+    for (const { tx } of removed.flatMap((block) => block.executed)) {
+      if (drops(tx)) pool.remove(tx.hash)
+      else pool.restore(tx)
+    }
+    forcedNext.push(...forced)
+    for (const old of removed) {
+      builder = createBuilder(head(), old.baseFeeWei)
+      fill(() => chance(random, inclusion))
+      append(old.timestampS * 1_000)
+    }
+    builder = open()
+    publish(true)
+  }
+
+  function submit(raw: string): Admission & { readonly hash?: Hash } {
+    const tx = decodeTransaction(raw)
+    if (tx === undefined) return { ok: false, ...refusal('rlp: value size exceeds available input length') }
+    const admission = pool.add(tx, admissionState())
+    return { ...admission, hash: tx.hash }
+  }
+
+  /** A sequencer that preconfirms knows its own block in progress: what is in it is too low, or known. */
+  function admissionState(): State {
+    return head().state
+  }
+
+  function tick(): void {
+    cancelTimer = clock.setTimer(tick, flashblocks ? flashblockMs : blockTimeMs)
+    stepFlashblock()
+    if (halted) return
+    steps++
+    if (steps >= stepsPerBlock) seal()
+  }
+
+  return {
+    settings,
+    pool,
+    canonical,
+    get head() {
+      return head()
+    },
+    view(lagMs = 0) {
+      const atMs = clock.now() - lagMs
+      let index = views.length - 1
+      if (lagMs > 0) while (index > 0 && (views[index] as View).atMs > atMs) index--
+      return views[index] as View
+    },
+    submit,
+    start() {
+      cancelTimer()
+      cancelTimer = clock.setTimer(tick, flashblocks ? flashblockMs : blockTimeMs)
+    },
+    stop: () => cancelTimer(),
+    stepFlashblock,
+    seal,
+    reorg,
+    setHalted(next) {
+      halted = next
+    },
+    loseFlashblocks(count, keeps = () => true) {
+      lost = { count, keeps }
+    },
+    force: (forced) => void forcedNext.push(forced),
+    adjust: (adjustment) => void adjustments.push(adjustment),
+    spikeBaseFee(baseFeeWei, blocks) {
+      spike = { baseFeeWei, blocks }
+    },
+    setPressure: (full) => pool.setPressure(full, head().state),
+    nextNonce: (address) => builder.nonce(address),
+  }
+}

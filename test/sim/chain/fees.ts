@@ -1,0 +1,15 @@
+import type { ChainSettings } from './options.js'
+
+const ONE_WEI = 1n
+const NOISE_STEPS = 1_000
+
+/** An eighth of the way back to where it belongs (the most that EIP-1559 allows), and a little by chance. */
+export function nextBaseFee(baseFeeWei: bigint, settings: ChainSettings): bigint {
+  const { baseFeeWei: home, baseFeeNoise, random } = settings
+  let next = baseFeeWei + (home - baseFeeWei) / 8n
+  if (baseFeeNoise > 0) {
+    const steps = Math.round((random() * 2 - 1) * baseFeeNoise * NOISE_STEPS)
+    next += (next * BigInt(steps)) / BigInt(NOISE_STEPS)
+  }
+  return next < ONE_WEI ? ONE_WEI : next
+}

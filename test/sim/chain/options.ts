@@ -1,0 +1,81 @@
+import type { Address, Hex } from 'viem'
+import type { Clock, Random } from '../../../src/clock.js'
+
+/**
+ * How a node behaves, as a whole. `base`: flashblocks, `pending` shows them and does not count the mempool.
+ * `geth`, `reth`: `pending` counts the mempool. `latest`: `pending` equals `latest` (MegaETH, Monad).
+ */
+export type ChainRules = 'base' | 'geth' | 'reth' | 'latest'
+
+export type PendingSemantics = 'preconfirmed' | 'mempool' | 'latest'
+
+export type GenesisAccount = {
+  readonly address: Address
+  readonly nonce?: number
+  readonly balanceWei: bigint
+  readonly code?: Hex
+}
+
+export type ChainOptions = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly accounts: readonly GenesisAccount[]
+  /** @default 8453 */
+  readonly chainId?: number
+  /** @default 'base' */
+  readonly rules?: ChainRules
+  /** @default 2000 */
+  readonly blockTimeMs?: number
+  /** For `base` only. @default 200 */
+  readonly flashblockMs?: number
+  /** Where the base fee returns to. @default 1_000_000 */
+  readonly baseFeeWei?: bigint
+  /** How far it moves by chance from block to block, as a part of itself. @default 0 */
+  readonly baseFeeNoise?: number
+  /** What `eth_maxPriorityFeePerGas` suggests. @default 100_000 */
+  readonly tipWei?: bigint
+  /** Below it a transaction is underpriced. @default 1 */
+  readonly tipWeiMin?: bigint
+  /** @default 30_000_000 */
+  readonly gasLimit?: number
+  /** A transaction with more is refused (EIP-7825). @default 16_777_216 */
+  readonly transactionGasMax?: number
+  /** How far `safe` and `finalized` are behind the head, in blocks. @default 4 and 8 */
+  readonly safeDepth?: number
+  readonly finalizedDepth?: number
+  /** What the block in progress shows as its hash: Base has been seen with each. @default 'partial' */
+  readonly pendingHash?: 'partial' | 'zero' | 'null'
+  /** Most transactions that go into one flashblock, or into one block without. @default no limit */
+  readonly transactionsPerStepMax?: number
+}
+
+export type ChainSettings = Required<ChainOptions> & { readonly pending: PendingSemantics }
+
+const PENDING: Record<ChainRules, PendingSemantics> = {
+  base: 'preconfirmed',
+  geth: 'mempool',
+  reth: 'mempool',
+  latest: 'latest',
+}
+
+export function chainSettings(options: ChainOptions): ChainSettings {
+  const rules = options.rules ?? 'base'
+  return {
+    chainId: 8453,
+    rules,
+    blockTimeMs: 2_000,
+    flashblockMs: 200,
+    baseFeeWei: 1_000_000n,
+    baseFeeNoise: 0,
+    tipWei: 100_000n,
+    tipWeiMin: 1n,
+    gasLimit: 30_000_000,
+    transactionGasMax: 16_777_216,
+    safeDepth: 4,
+    finalizedDepth: 8,
+    pendingHash: 'partial',
+    transactionsPerStepMax: Number.POSITIVE_INFINITY,
+    ...options,
+    pending: PENDING[rules],
+  }
+}

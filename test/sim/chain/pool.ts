@@ -1,0 +1,179 @@
+import type { Address, Hash } from 'viem'
+import type { SimTransaction } from '../transaction.js'
+import {
+  type AdmissionLimits,
+  outbids,
+  type PoolRules,
+  poolFull,
+  type Refusal,
+  refusal,
+  refuseAccount,
+  refuseBytes,
+} from './admission.js'
+import { costWei } from './execute.js'
+import { accountIn, type State } from './state.js'
+
+export type PoolOptions = AdmissionLimits & {
+  readonly rules: PoolRules
+  /** Gapped transactions an account may have; what is beyond is dropped without a word. @default 64 */
+  readonly gappedMax?: number
+  /** Executable transactions an account is sure of when the pool is full. @default 16 */
+  readonly guaranteedSlots?: number
+  /** In-flight transactions of accounts with delegated code: 1 on geth and reth, 4 on Base. */
+  readonly delegatedMax?: number
+}
+
+export type Admission = { readonly ok: true } | ({ readonly ok: false } & Refusal)
+
+export type Pool = {
+  add(tx: SimTransaction, state: State): Admission
+  /** Puts a transaction back that a reorg or a lost flashblock took out of its block: never refused. */
+  restore(tx: SimTransaction): void
+  get(from: Address, nonce: number): SimTransaction | undefined
+  has(hash: Hash): boolean
+  remove(hash: Hash): void
+  /** Those that can follow each other into a block, from the account's nonce on. */
+  executable(from: Address, nonce: number): readonly SimTransaction[]
+  /** The nonce after the last of them. */
+  nextNonce(from: Address, nonce: number): number
+  senders(): readonly Address[]
+  of(from: Address): readonly SimTransaction[]
+  /** Takes transactions out silently. Answers with what went. */
+  evict(picked: (tx: SimTransaction) => boolean): readonly SimTransaction[]
+  /** Forgets what a new head used up or made unaffordable. */
+  onHead(state: State): void
+  /** While true the pool is full: nobody holds more than the guaranteed slots. */
+  setPressure(full: boolean, state: State): void
+  /** Changes with every change of the contents. */
+  readonly version: number
+  readonly size: number
+}
+
+/** A mempool with the rules of geth's core/txpool/legacypool and of reth's crates/transaction-pool. */
+export function createPool(options: PoolOptions): Pool {
+  const { rules, gappedMax = 64, guaranteedSlots = 16, delegatedMax = rules === 'geth' ? 1 : 4 } = options
+  const senders = new Map<Address, Map<number, SimTransaction>>()
+  const hashes = new Map<Hash, SimTransaction>()
+  let version = 0
+  let full = false
+
+  function put(tx: SimTransaction): void {
+    let own = senders.get(tx.from)
+    if (own === undefined) {
+      own = new Map()
+      senders.set(tx.from, own)
+    }
+    const old = own.get(tx.nonce)
+    if (old !== undefined) hashes.delete(old.hash)
+    own.set(tx.nonce, tx)
+    hashes.set(tx.hash, tx)
+    version++
+  }
+
+  function drop(tx: SimTransaction): void {
+    if (!hashes.delete(tx.hash)) return
+    senders.get(tx.from)?.delete(tx.nonce)
+    version++
+  }
+
+  function nextNonce(from: Address, nonce: number): number {
+    const own = senders.get(from)
+    let next = nonce
+    while (own?.has(next)) next++
+    return next
+  }
+
+  function pooledCostWei(from: Address, except: number): bigint {
+    let sum = 0n
+    for (const tx of senders.get(from)?.values() ?? []) if (tx.nonce !== except) sum += costWei(tx)
+    return sum
+  }
+
+  /** What is gapped beyond the limit goes, the highest nonces first; so does what a full pool has no room for. */
+  function truncate(from: Address, nonce: number): void {
+    const own = senders.get(from)
+    if (own === undefined || (own.size <= gappedMax && !full)) return
+    const next = nextNonce(from, nonce)
+    const gapped = [...own.values()].filter((tx) => tx.nonce >= next).sort((a, b) => a.nonce - b.nonce)
+    for (const tx of gapped.slice(gappedMax)) drop(tx)
+    if (!full) return
+    for (const tx of [...own.values()]) if (tx.nonce < next && tx.nonce >= nonce + guaranteedSlots) drop(tx)
+  }
+
+  function refuseDelegated(tx: SimTransaction, state: State): Refusal | undefined {
+    if (!state.code.get(tx.from)?.startsWith('0xef0100')) return undefined
+    const { nonce } = accountIn(state, tx.from)
+    const own = senders.get(tx.from)
+    if (own?.has(tx.nonce)) return undefined
+    if (tx.nonce > nextNonce(tx.from, nonce)) return refusal('gapped-nonce tx from delegated accounts')
+    if ((own?.size ?? 0) < delegatedMax) return undefined
+    return refusal('in-flight transaction limit reached for delegated accounts')
+  }
+
+  function add(tx: SimTransaction, state: State): Admission {
+    if (hashes.has(tx.hash)) return { ok: false, ...refusal('already known') }
+    const account = accountIn(state, tx.from)
+    const old = senders.get(tx.from)?.get(tx.nonce)
+    const refused =
+      refuseBytes(tx, options) ??
+      refuseAccount(tx, account, rules, rules === 'geth' ? pooledCostWei(tx.from, tx.nonce) : 0n) ??
+      refuseDelegated(tx, state) ??
+      (old !== undefined && !outbids(tx, old) ? refusal('replacement transaction underpriced') : undefined) ??
+      (full && old === undefined && tx.nonce >= account.nonce + guaranteedSlots ? poolFull[rules] : undefined)
+    if (refused !== undefined) return { ok: false, ...refused }
+    put(tx)
+    truncate(tx.from, account.nonce)
+    return { ok: true }
+  }
+
+  return {
+    add,
+    restore(tx) {
+      const rival = senders.get(tx.from)?.get(tx.nonce)
+      if (rival === undefined || tx.maxFeeWei > rival.maxFeeWei) put(tx)
+    },
+    get: (from, nonce) => senders.get(from)?.get(nonce),
+    has: (hash) => hashes.has(hash),
+    remove(hash) {
+      const tx = hashes.get(hash)
+      if (tx !== undefined) drop(tx)
+    },
+    executable(from, nonce) {
+      const own = senders.get(from)
+      const found: SimTransaction[] = []
+      for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations))
+        found.push(tx)
+      return found
+    },
+    nextNonce,
+    senders: () => [...senders.keys()],
+    of: (from) => [...(senders.get(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
+    evict(picked) {
+      const gone = [...hashes.values()].filter(picked)
+      gone.forEach(drop)
+      return gone
+    },
+    onHead(state) {
+      for (const [from, own] of senders) {
+        if (own.size === 0) continue
+        const account = accountIn(state, from)
+        for (const tx of [...own.values()]) {
+          const stale = tx.nonce < account.nonce
+          // geth drops what the balance cannot pay for (legacypool, demoteUnexecutables); reth parks it.
+          if (stale || (rules === 'geth' && costWei(tx) > account.balanceWei)) drop(tx)
+        }
+        truncate(from, account.nonce)
+      }
+    },
+    setPressure(next, state) {
+      full = next
+      for (const from of senders.keys()) truncate(from, accountIn(state, from).nonce)
+    },
+    get version() {
+      return version
+    },
+    get size() {
+      return hashes.size
+    },
+  }
+}

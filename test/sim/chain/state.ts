@@ -1,0 +1,66 @@
+import type { Address, Hex } from 'viem'
+
+export type SimAccount = { readonly nonce: number; readonly balanceWei: bigint }
+
+/** What the chain holds after a block. Shared between blocks that change nothing, never written to. */
+export type State = {
+  readonly accounts: ReadonlyMap<Address, SimAccount>
+  /** By `storageKey`. */
+  readonly storage: ReadonlyMap<string, Hex>
+  readonly code: ReadonlyMap<Address, Hex>
+}
+
+/** A state being changed. Copies a table the first time it is written to after a snapshot. */
+export type Draft = {
+  account(address: Address): SimAccount
+  setAccount(address: Address, account: SimAccount): void
+  storage(address: Address, slot: bigint): Hex
+  setStorage(address: Address, slot: bigint, value: Hex): void
+  setCode(address: Address, code: Hex): void
+  /** Only accounts that were there from the start are kept: what a recipient holds is of no interest here. */
+  knows(address: Address): boolean
+  snapshot(): State
+}
+
+const NOBODY: SimAccount = { nonce: 0, balanceWei: 0n }
+export const ZERO_WORD: Hex = `0x${'0'.repeat(64)}`
+
+export function storageKey(address: Address, slot: bigint): string {
+  return `${address}:${slot.toString(16)}`
+}
+
+export function accountIn(state: State, address: Address): SimAccount {
+  return state.accounts.get(address) ?? NOBODY
+}
+
+export function createDraft(base: State): Draft {
+  let accounts = base.accounts
+  let storage = base.storage
+  let code = base.code
+  let own = { accounts: false, storage: false, code: false }
+
+  return {
+    account: (address) => accounts.get(address) ?? NOBODY,
+    knows: (address) => accounts.has(address),
+    storage: (address, slot) => storage.get(storageKey(address, slot)) ?? ZERO_WORD,
+    setAccount(address, account) {
+      if (!own.accounts) accounts = new Map(accounts)
+      own.accounts = true
+      ;(accounts as Map<Address, SimAccount>).set(address, account)
+    },
+    setStorage(address, slot, value) {
+      if (!own.storage) storage = new Map(storage)
+      own.storage = true
+      ;(storage as Map<string, Hex>).set(storageKey(address, slot), value)
+    },
+    setCode(address, value) {
+      if (!own.code) code = new Map(code)
+      own.code = true
+      ;(code as Map<Address, Hex>).set(address, value)
+    },
+    snapshot() {
+      own = { accounts: false, storage: false, code: false }
+      return { accounts, storage, code }
+    },
+  }
+}

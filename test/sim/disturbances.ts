@@ -1,0 +1,164 @@
+import type { Address } from 'viem'
+import type { Clock, Random } from '../../src/clock.js'
+import type { SimChain } from './chain/simChain.js'
+import { foreignTransaction } from './foreign.js'
+import { between, chance, pick } from './random.js'
+
+/** Something that happens to the chain at a given time, other than what a port does wrong. */
+export type Disturbance = { readonly atMs: number } & (
+  | {
+      readonly kind: 'reorg'
+      readonly depth: number
+      readonly dropRate: number
+      readonly inclusion: number
+      readonly foreign: boolean
+    }
+  | { readonly kind: 'evict'; readonly rate: number }
+  | { readonly kind: 'foreign'; readonly way: 'pool' | 'block' }
+  | { readonly kind: 'bump'; readonly nonces: number }
+  | { readonly kind: 'spike'; readonly factor: number; readonly blocks: number }
+  | { readonly kind: 'starve'; readonly forMs: number }
+  | { readonly kind: 'halt'; readonly forMs: number }
+  | { readonly kind: 'loseFlashblocks'; readonly count: number; readonly keepRate: number }
+  | { readonly kind: 'pressure'; readonly forMs: number }
+)
+
+export type DisturbanceLimits = {
+  readonly durationMs: number
+  readonly reorgDepthMax: number
+  readonly flashblocks: boolean
+}
+
+const COUNT_MAX = 8
+
+export function drawDisturbances(random: Random, limits: DisturbanceLimits): Disturbance[] {
+  const count = pick(random, [0, 1, 3, COUNT_MAX])
+  const drawn = Array.from({ length: count }, () => drawOne(random, limits))
+  return drawn.sort((a, b) => a.atMs - b.atMs)
+}
+
+function drawOne(random: Random, { durationMs, reorgDepthMax, flashblocks }: DisturbanceLimits): Disturbance {
+  const atMs = between(random, 100, durationMs - 1)
+  const forMs = between(random, 1_000, 15_000)
+  const kinds = [
+    'reorg',
+    'reorg',
+    'evict',
+    'evict',
+    'foreign',
+    'foreign',
+    'bump',
+    'spike',
+    'starve',
+    'halt',
+  ] as const
+  const kind = pick(random, [
+    ...kinds,
+    'pressure',
+    ...(flashblocks ? (['loseFlashblocks'] as const) : []),
+  ] as const)
+  switch (kind) {
+    case 'reorg':
+      return {
+        kind,
+        atMs,
+        depth: between(random, 1, reorgDepthMax),
+        dropRate: pick(random, [0, 0.3, 1]),
+        inclusion: pick(random, [0, 0.5, 1]),
+        foreign: chance(random, 0.3),
+      }
+    case 'evict':
+      return { kind, atMs, rate: pick(random, [0.2, 1]) }
+    case 'foreign':
+      return { kind, atMs, way: pick(random, ['pool', 'block']) }
+    case 'bump':
+      return { kind, atMs, nonces: between(random, 1, 2) }
+    case 'spike':
+      return { kind, atMs, factor: between(random, 2, 12), blocks: between(random, 1, 8) }
+    case 'loseFlashblocks':
+      return { kind, atMs, count: between(random, 1, 5), keepRate: pick(random, [0, 0.5, 1]) }
+    default:
+      return { kind, atMs, forMs }
+  }
+}
+
+export type DisturbanceTarget = {
+  readonly chain: SimChain
+  readonly clock: Clock
+  readonly random: Random
+  readonly lane: Address
+}
+
+const ONE_ETHER = 10n ** 18n
+
+/** Makes it happen now, on the chain as it is. */
+export function disturb(target: DisturbanceTarget, disturbance: Disturbance): void {
+  const { chain, clock, random, lane } = target
+  switch (disturbance.kind) {
+    case 'reorg':
+      chain.reorg({
+        depth: disturbance.depth,
+        inclusion: disturbance.inclusion,
+        drops: (tx) => tx.from === lane && chance(random, disturbance.dropRate),
+        forced: disturbance.foreign ? [foreigner(target)] : [],
+      })
+      return
+    case 'evict':
+      chain.pool.evict((tx) => tx.from === lane && chance(random, disturbance.rate))
+      return
+    case 'foreign':
+      if (disturbance.way === 'block') chain.force(foreigner(target))
+      else chain.submit(foreigner(target).make(chain.nextNonce(lane)).raw)
+      return
+    case 'bump':
+      chain.adjust({ address: lane, nonces: disturbance.nonces })
+      return
+    case 'spike':
+      chain.spikeBaseFee(chain.settings.baseFeeWei * BigInt(disturbance.factor), disturbance.blocks)
+      return
+    case 'starve':
+      chain.adjust({
+        address: lane,
+        balanceWei: -chain.settings.accounts.reduce((sum, a) => sum + a.balanceWei, 0n),
+      })
+      clock.setTimer(() => chain.adjust({ address: lane, balanceWei: ONE_ETHER }), disturbance.forMs)
+      return
+    case 'halt':
+      chain.setHalted(true)
+      clock.setTimer(() => chain.setHalted(false), disturbance.forMs)
+      return
+    case 'loseFlashblocks':
+      chain.loseFlashblocks(disturbance.count, () => chance(random, disturbance.keepRate))
+      return
+    case 'pressure':
+      chain.setPressure(true)
+      clock.setTimer(() => chain.setPressure(false), disturbance.forMs)
+      return
+  }
+}
+
+/** Somebody with the same key who pays well: it takes the place of ours, in a block or in the pool. */
+function foreigner({ chain, random, lane }: DisturbanceTarget) {
+  const feeWei = chain.settings.baseFeeWei * 50n
+  const salt = between(random, 1, 2 ** 31)
+  return {
+    from: lane,
+    make: (nonce: number) =>
+      foreignTransaction({
+        chainId: chain.settings.chainId,
+        from: lane,
+        nonce,
+        maxFeeWei: feeWei,
+        tipWei: feeWei,
+        salt,
+      }),
+  }
+}
+
+/** No fault of the chain's own lasts beyond this. */
+export function healChain({ chain, lane }: DisturbanceTarget): void {
+  chain.setHalted(false)
+  chain.setPressure(false)
+  chain.spikeBaseFee(0n, 0)
+  chain.adjust({ address: lane, balanceWei: ONE_ETHER })
+}

@@ -1,0 +1,62 @@
+import type { Hash } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { type Census, judge, type Telling } from './oracle.js'
+
+const HASH: Hash = `0x${'1'.repeat(64)}`
+const OTHER: Hash = `0x${'2'.repeat(64)}`
+
+function census(...nonces: number[]): Census {
+  return {
+    executions: new Map([[1, nonces.map((nonce) => ({ nonce, block: 1, hash: HASH }))]]),
+    noops: 0,
+    foreign: 0,
+  }
+}
+
+function told(says: Telling['says'], final = false, hash: Hash = HASH): Telling {
+  return { marker: 1, atMs: 0, says, how: says, final, hash }
+}
+
+const broken = (chain: Census, ...tellings: Telling[]) =>
+  judge(chain, [1], tellings).map(({ promise }) => promise)
+
+describe('nothing is wrong with', () => {
+  test('what was told to have executed and did, once', () => {
+    expect(broken(census(5), told('inFlight'), told('executed'))).toEqual([])
+  })
+
+  test('what was told not to have executed and did not', () => {
+    expect(broken(census(), told('notExecuted', true))).toEqual([])
+  })
+
+  test('what was sealed, left the chain with a reorg and was cancelled then', () => {
+    expect(broken(census(), told('executed'), told('notExecuted', true))).toEqual([])
+  })
+})
+
+describe('it finds', () => {
+  test('two executions (P4)', () => {
+    expect(broken(census(5, 6), told('executed'))).toEqual(['P4'])
+  })
+
+  test('an execution that was told and is not there (P4)', () => {
+    expect(broken(census(), told('executed'))).toEqual(['P4'])
+  })
+
+  test('an end that was told of something that executed (P5)', () => {
+    expect(broken(census(5), told('notExecuted', true))).toEqual(['P5'])
+  })
+
+  test('two last words (P5)', () => {
+    expect(broken(census(), told('executed', true), told('notExecuted', true))).toEqual(['P5'])
+  })
+
+  test('a last word that names another hash (P4)', () => {
+    expect(broken(census(5), told('executed', true, OTHER))).toEqual(['P4'])
+  })
+
+  test('silence, and a fate left open (P8)', () => {
+    expect(broken(census())).toEqual(['P8'])
+    expect(broken(census(5), told('inFlight'))).toEqual(['P8'])
+  })
+})

@@ -1,0 +1,120 @@
+import type { Address, Hash } from 'viem'
+import type { SimChain } from './chain/simChain.js'
+import { accountIn } from './chain/state.js'
+import { isForeign, isNoop } from './foreign.js'
+import { programOf } from './program.js'
+
+/** Something that the caller was told about the transaction of a marker. */
+export type Telling = {
+  readonly marker: number
+  readonly atMs: number
+  readonly says: 'executed' | 'notExecuted' | 'inFlight'
+  /** What said it: the call and, for an error, its code. */
+  readonly how: string
+  /** Said once a reorg could no longer change it. */
+  readonly final: boolean
+  readonly hash?: Hash | undefined
+}
+
+/** A promise that was broken, by its number in the design. */
+export type Violation = {
+  readonly promise: 'P3' | 'P4' | 'P5' | 'P8'
+  readonly text: string
+  readonly marker?: number
+}
+
+export type Execution = { readonly nonce: number; readonly block: number; readonly hash: Hash }
+
+export type Census = {
+  /** Where each marker was executed on the canonical chain, whether it reverted or not. */
+  readonly executions: ReadonlyMap<number, readonly Execution[]>
+  readonly noops: number
+  readonly foreign: number
+}
+
+/** Reads the whole canonical chain: what happened, whatever anybody was told. */
+export function takeCensus(chain: SimChain, lane: Address): Census {
+  const executions = new Map<number, Execution[]>()
+  let noops = 0
+  let foreign = 0
+  for (const block of chain.canonical) {
+    for (const { tx } of block.executed) {
+      if (tx.from !== lane) continue
+      const program = programOf(tx)
+      if (program === undefined) {
+        if (isNoop(tx)) noops++
+        else if (isForeign(tx)) foreign++
+        continue
+      }
+      const known = executions.get(program.marker) ?? []
+      known.push({ nonce: tx.nonce, block: block.number, hash: tx.hash })
+      executions.set(program.marker, known)
+    }
+  }
+  return { executions, noops, foreign }
+}
+
+/**
+ * Holds what the caller was told against what the chain says. Knows nothing of how a sender works: it sees the
+ * workload's markers, the canonical chain and the pool.
+ */
+export function judge(census: Census, markers: readonly number[], tellings: readonly Telling[]): Violation[] {
+  const told = new Map<number, Telling[]>()
+  for (const telling of tellings) {
+    const list = told.get(telling.marker)
+    if (list === undefined) told.set(telling.marker, [telling])
+    else list.push(telling)
+  }
+  return markers.flatMap((marker) =>
+    judgeMarker(marker, census.executions.get(marker) ?? [], told.get(marker) ?? []),
+  )
+}
+
+function judgeMarker(
+  marker: number,
+  executions: readonly Execution[],
+  told: readonly Telling[],
+): readonly Violation[] {
+  const violations: Violation[] = []
+  const broken = (promise: Violation['promise'], text: string) => violations.push({ promise, text, marker })
+  const ended = told.find(({ says }) => says === 'notExecuted')
+  const executed = told.findLast(({ says }) => says === 'executed')
+  const surely = told.find(({ says, final }) => says === 'executed' && final)
+
+  if (executions.length > 1) {
+    broken(
+      'P4',
+      `executed ${executions.length} times, at nonces ${executions.map((one) => one.nonce).join(', ')}`,
+    )
+  }
+  if (ended !== undefined && executions.length > 0) {
+    broken('P5', `${ended.how} said notExecuted, and it executed at nonce ${executions[0]?.nonce}`)
+  }
+  if (ended !== undefined && surely !== undefined) {
+    broken('P5', `${ended.how} said notExecuted, ${surely.how} said executed`)
+  }
+  if (ended === undefined && executed !== undefined && executions.length === 0) {
+    broken('P4', `${executed.how} said executed, and it is not on the chain`)
+  }
+  if (ended === undefined && executed === undefined) {
+    broken(
+      'P8',
+      `nothing but ${told.map(({ how, says }) => `${how}: ${says}`).join(', ') || 'silence'} was told`,
+    )
+  }
+  const hash = surely?.hash
+  if (hash !== undefined && executions.length === 1 && executions[0]?.hash !== hash) {
+    broken('P4', `${surely?.how} named ${hash}, and ${executions[0]?.hash} executed`)
+  }
+  return violations
+}
+
+/** What is left of the lane when all is done: nothing of it may sit in the pool above a gap. */
+export function judgeGaps(chain: SimChain, lane: Address): Violation[] {
+  const next = accountIn(chain.head.state, lane).nonce
+  const left = chain.pool.of(lane).filter((tx) => !isForeign(tx) && tx.nonce >= next)
+  if (left.length === 0) return []
+  const nonces = left.map((tx) => tx.nonce).join(', ')
+  const gap = chain.pool.nextNonce(lane, next)
+  return [{ promise: 'P3', text: `drained, and the pool still holds ${nonces}; the next nonce is ${gap}` }]
+}

@@ -1,0 +1,217 @@
+import type { Address, Hex } from 'viem'
+import type { RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import { ancestor, type SimBlock, type View } from '../chain/block.js'
+import { createBuilder } from '../chain/builder.js'
+import { gasNeeded, wouldRevert } from '../chain/execute.js'
+import { nextBaseFee } from '../chain/fees.js'
+import type { SimChain } from '../chain/simChain.js'
+import { accountIn, type State, storageKey, ZERO_WORD } from '../chain/state.js'
+import { quantity, wireBlock, wireReceipts, wireTransaction } from './wire.js'
+
+/** Answers one call as a node does that shows `view`. Sends go to the chain itself, whatever the view. */
+export function answer(chain: SimChain, view: View, { method, params }: RpcCall): RpcReply {
+  const handler = HANDLERS[method]
+  // geth rpc/errors.go, methodNotFoundError.
+  if (handler === undefined) return error(-32601, `the method ${method} does not exist/is not available`)
+  return handler(chain, view, params)
+}
+
+export function ok(result: unknown): RpcReply {
+  return { ok: true, result }
+}
+
+export function error(code: number, message: string, data?: unknown): RpcReply {
+  return {
+    ok: false,
+    failure: { kind: 'rpc', code, message, ...(data === undefined ? {} : { data }) },
+  }
+}
+
+type Handler = (chain: SimChain, view: View, params: readonly unknown[]) => RpcReply
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  eth_chainId: (chain) => ok(quantity(chain.settings.chainId)),
+  net_version: (chain) => ok(String(chain.settings.chainId)),
+  eth_blockNumber: (_, view) => ok(quantity(view.head.number)),
+  eth_getBlockByNumber(chain, view, [selector, full]) {
+    const block = select(chain, view, selector)
+    return ok(block === undefined ? null : wireBlock(block, full === true, chain.settings))
+  },
+  eth_getBlockByHash(chain, view, [hash, full]) {
+    const block = find(view, (each) => each.hash === hash)
+    return ok(block === undefined ? null : wireBlock(block, full === true, chain.settings))
+  },
+  eth_getTransactionCount(chain, view, [address, selector]) {
+    const from = lower(address)
+    if (selector === 'pending' && chain.settings.pending === 'mempool') {
+      return ok(quantity(chain.pool.nextNonce(from, accountIn(view.head.state, from).nonce)))
+    }
+    return withState(chain, view, selector, (state) => ok(quantity(accountIn(state, from).nonce)))
+  },
+  eth_getBalance: (chain, view, [address, selector]) =>
+    withState(chain, view, selector, (state) => ok(quantity(accountIn(state, lower(address)).balanceWei))),
+  eth_getCode: (chain, view, [address, selector]) =>
+    withState(chain, view, selector, (state) => ok(state.code.get(lower(address)) ?? '0x')),
+  eth_getStorageAt: (chain, view, [address, slot, selector]) =>
+    withState(chain, view, selector, (state) =>
+      ok(state.storage.get(storageKey(lower(address), BigInt(slot as Hex))) ?? ZERO_WORD),
+    ),
+  eth_gasPrice: (chain, view) => ok(quantity(view.head.baseFeeWei + chain.settings.tipWei)),
+  eth_maxPriorityFeePerGas: (chain) => ok(quantity(chain.settings.tipWei)),
+  eth_estimateGas: estimate,
+  eth_call(chain, view, [request, selector]) {
+    const tx = callOf(request)
+    return withState(chain, view, selector ?? 'latest', (state) =>
+      wouldRevert(tx, storageOf(state)) ? REVERTED : ok('0x'),
+    )
+  },
+  eth_sendRawTransaction(chain, _view, [raw]) {
+    const admission = chain.submit(String(raw))
+    return admission.ok ? ok(admission.hash) : error(admission.code, admission.message)
+  },
+  eth_getTransactionReceipt(chain, view, [hash]) {
+    const block = blockHolding(chain, view, hash)
+    return ok(
+      block === undefined
+        ? null
+        : (wireReceipts(block, chain.settings).find((receipt) => receipt.transactionHash === hash) ?? null),
+    )
+  },
+  eth_getTransactionByHash(chain, view, [hash]) {
+    const block = blockHolding(chain, view, hash)
+    const index = block?.executed.findIndex(({ tx }) => tx.hash === hash) ?? -1
+    const done = block?.executed[index]
+    return ok(
+      block === undefined || done === undefined ? null : wireTransaction(done, block, index, chain.settings),
+    )
+  },
+  eth_getBlockReceipts(chain, view, [selector]) {
+    const block = select(chain, view, selector)
+    return ok(block === undefined ? null : wireReceipts(block, chain.settings))
+  },
+}
+
+// geth answers a revert with code 3 and the revert data (internal/ethapi/errors.go).
+const REVERTED = error(3, 'execution reverted', '0x')
+
+function estimate(chain: SimChain, view: View, [request, selector]: readonly unknown[]): RpcReply {
+  const tx = callOf(request)
+  return withState(chain, view, selector ?? 'latest', (state) => {
+    const { balanceWei } = accountIn(state, tx.from)
+    if (tx.valueWei > balanceWei) {
+      return error(-32000, `insufficient funds for transfer: address ${tx.from}`)
+    }
+    if (wouldRevert(tx, storageOf(state))) return REVERTED
+    return ok(quantity(gasNeeded(tx)))
+  })
+}
+
+function storageOf(state: State): { storage(address: Address, slot: bigint): Hex } {
+  return { storage: (address, slot) => state.storage.get(storageKey(address, slot)) ?? ZERO_WORD }
+}
+
+type CallRequest = {
+  readonly from?: string
+  readonly to?: string | null
+  readonly data?: Hex
+  readonly input?: Hex
+  readonly value?: Hex
+  readonly authorizationList?: readonly unknown[]
+}
+
+function callOf(request: unknown) {
+  const { from, to, data, input, value, authorizationList } = request as CallRequest
+  return {
+    from: lower(from ?? ''),
+    to: to === undefined || to === null ? null : lower(to),
+    data: data ?? input ?? ('0x' as Hex),
+    valueWei: BigInt(value ?? '0x0'),
+    authorizations: authorizationList?.length ?? 0,
+  }
+}
+
+function lower(address: unknown): Address {
+  return String(address).toLowerCase() as Address
+}
+
+// geth's words for a block it does not have the state of (internal/ethapi, headerNotFound).
+const NO_HEADER = error(-32000, 'header not found')
+
+function withState(
+  chain: SimChain,
+  view: View,
+  selector: unknown,
+  then: (state: State) => RpcReply,
+): RpcReply {
+  const block = select(chain, view, selector)
+  return block === undefined ? NO_HEADER : then(block.state)
+}
+
+/** The block that a selector means on this view: a tag, a number in hex, or a hash (EIP-1898). */
+export function select(chain: SimChain, view: View, selector: unknown): SimBlock | undefined {
+  const { head } = view
+  switch (selector) {
+    case undefined:
+    case 'latest':
+      return head
+    case 'pending':
+      return pendingOf(chain, view)
+    case 'safe':
+      return ancestor(head, Math.max(0, head.number - chain.settings.safeDepth))
+    case 'finalized':
+      return ancestor(head, Math.max(0, head.number - chain.settings.finalizedDepth))
+    case 'earliest':
+      return ancestor(head, 0)
+  }
+  if (typeof selector === 'object' && selector !== null) {
+    const { blockHash, blockNumber } = selector as { blockHash?: Hex; blockNumber?: Hex }
+    if (blockHash === undefined) return select(chain, view, blockNumber)
+    return find(view, (block) => block.hash === blockHash)
+  }
+  return ancestor(head, Number(selector))
+}
+
+function pendingOf(chain: SimChain, view: View): SimBlock {
+  if (view.pending !== undefined) return view.pending
+  return chain.settings.pending === 'latest' ? view.head : local(chain, view.head)
+}
+
+type Local = { readonly version: number; readonly atMs: number; readonly block: SimBlock }
+const locals = new WeakMap<SimBlock, Local>()
+
+/** What geth and reth show as pending: a block they build from their own pool, which nobody promises. */
+function local(chain: SimChain, head: SimBlock): SimBlock {
+  const { pool, settings } = chain
+  const atMs = settings.clock.now()
+  const known = locals.get(head)
+  if (known?.version === pool.version) return known.block
+  const builder = createBuilder(head, nextBaseFee(head.baseFeeWei, { ...settings, baseFeeNoise: 0 }))
+  builder.fill(pool, settings.transactionsPerStepMax)
+  const block: SimBlock = {
+    number: head.number + 1,
+    hash: `0x10ca${head.number.toString(16).padStart(30, '0')}${pool.version.toString(16).padStart(30, '0')}`,
+    parent: head,
+    sealed: false,
+    timestampS: Math.floor(atMs / 1_000),
+    baseFeeWei: builder.baseFeeWei,
+    executed: builder.executed,
+    adjustments: [],
+    gasUsed: builder.gasUsed,
+    state: builder.state(),
+  }
+  locals.set(head, { version: pool.version, atMs, block })
+  return block
+}
+
+/** The block that holds a transaction: in progress where pre-confirmations are shown, else sealed. */
+function blockHolding(chain: SimChain, view: View, hash: unknown): SimBlock | undefined {
+  const holds = (block: SimBlock) => block.executed.some(({ tx }) => tx.hash === hash)
+  if (view.pending !== undefined && holds(view.pending)) return view.pending
+  return chain.settings.pending === 'preconfirmed' || view.head.number > 0 ? find(view, holds) : undefined
+}
+
+function find(view: View, matches: (block: SimBlock) => boolean): SimBlock | undefined {
+  let block: SimBlock | undefined = view.head
+  while (block !== undefined && !matches(block)) block = block.parent
+  return block
+}

@@ -1,0 +1,166 @@
+import { type Hex, keccak256 } from 'viem'
+import type { Clock, Random } from '../../../src/clock.js'
+import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
+import type { SimChain } from '../chain/simChain.js'
+import { between, chance } from '../random.js'
+import { answer, error, ok } from './answer.js'
+import { type Faults, NO_FAULTS } from './faults.js'
+
+export type SimPortOptions = {
+  readonly clock: Clock
+  readonly random: Random
+  /** Read at each request: what is written into it later counts from then on. @default none */
+  readonly faults?: Faults
+  readonly name?: string
+  /** One way, in milliseconds. @default 5 to 15 */
+  readonly latencyMs?: { readonly min: number; readonly max: number }
+  /** How far this replica is behind the chain, asked at each request. @default 0 */
+  readonly lagMs?: () => number
+  /** Methods it answers with HTTP 403. @default none */
+  readonly forbidden?: ReadonlySet<string>
+  /** Told of all bytes that were handed to this port, whether they arrived or not. */
+  readonly onRaw?: (raw: Hex) => void
+  /** Told of each request once its answer is there. */
+  readonly onAnswer?: (calls: readonly RpcCall[], replies: readonly RpcReply[], askedMs: number) => void
+}
+
+const TAGS: ReadonlySet<unknown> = new Set(['latest', 'pending', 'safe', 'finalized'])
+const TIMEOUT_MS = 10_000
+const TORN_MS_MAX = 400
+const DELAY_MS_MAX = 1_500
+const STALE_MS_MAX = 6_000
+const LATE_MS_MAX = 5_000
+const RETRY_AFTER_MS = 1_000
+
+/** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
+export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
+  const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 }, forbidden } = options
+  const { name = 'sim', lagMs = () => 0, onRaw, onAnswer } = options
+  const stats = { requests: 0, calls: 0 }
+  const seen = new Set<string>()
+  let closed = false
+
+  const latency = () => latencyMs.min + random() * (latencyMs.max - latencyMs.min)
+
+  function one(call: RpcCall, staleMs: number): RpcReply {
+    if (forbidden?.has(call.method)) {
+      return { ok: false, failure: { kind: 'http', status: 403, message: 'Forbidden' } }
+    }
+    // Base's public endpoints limit by call, not by request.
+    if (chance(random, faults.rateLimited)) return error(-32016, 'over rate limit')
+    if (call.method === 'eth_sendRawTransaction') return sendRaw(call)
+    const counts = call.method === 'eth_getTransactionCount' && TAGS.has(call.params[1])
+    const older = counts && chance(random, faults.countBackwards) ? between(random, 500, STALE_MS_MAX) : 0
+    const reply = answer(chain, chain.view(lagMs() + staleMs + older), call)
+    if (counts && reply.ok && chance(random, faults.poisonedCount)) {
+      return ok(`0x${(Number(reply.result) + between(random, 1, 5)).toString(16)}`)
+    }
+    return chance(random, faults.malformed) ? ok(MALFORMED[between(random, 0, MALFORMED.length - 1)]) : reply
+  }
+
+  function sendRaw(call: RpcCall): RpcReply {
+    const raw = call.params[0] as Hex
+    const again = seen.has(raw)
+    seen.add(raw)
+    if ((again && chance(random, faults.swallowed)) || chance(random, faults.neverPooled)) {
+      return ok(keccak256(raw))
+    }
+    return answer(chain, chain.view(), call)
+  }
+
+  async function batch(calls: readonly RpcCall[], batchOptions?: BatchOptions): Promise<readonly RpcReply[]> {
+    if (closed || batchOptions?.signal?.aborted) return fail(calls, ABORTED)
+    stats.requests++
+    stats.calls += calls.length
+    for (const { method, params } of calls) if (method === 'eth_sendRawTransaction') onRaw?.(params[0] as Hex)
+    const askedMs = clock.now()
+    const replies = await deliver(calls, batchOptions)
+    onAnswer?.(calls, replies, askedMs)
+    return replies
+  }
+
+  /** One request on its way: when it arrives, what is executed and when the answer is back. */
+  function deliver(calls: readonly RpcCall[], batchOptions?: BatchOptions): Promise<readonly RpcReply[]> {
+    const timeoutMs = batchOptions?.timeoutMs ?? TIMEOUT_MS
+    return new Promise((resolve) => {
+      // The bytes are out when the caller gives up: what is executed stays executed.
+      const onAbort = () => finish(fail(calls, GIVEN_UP))
+      const giveUp = clock.setTimer(() => finish(fail(calls, TIMEOUT)), timeoutMs)
+      const finish = (replies: readonly RpcReply[]) => {
+        giveUp()
+        batchOptions?.signal?.removeEventListener('abort', onAbort)
+        resolve(replies)
+      }
+      batchOptions?.signal?.addEventListener('abort', onAbort)
+      const answerIn = (ms: number, replies: readonly RpcReply[]) =>
+        void clock.setTimer(() => finish(replies), ms)
+
+      if (chance(random, faults.late)) {
+        clock.setTimer(() => execute(calls, () => {}), timeoutMs + between(random, 1, LATE_MS_MAX))
+        return
+      }
+      if (chance(random, faults.http429)) return answerIn(2 * latency(), fail(calls, TOO_MANY))
+      if (chance(random, faults.lostRequest)) return answerIn(between(random, 1, 2_000), fail(calls, RESET))
+      const broken = brokenAnswer()
+      if (broken?.executed === false) return answerIn(2 * latency(), fail(calls, broken.failure))
+      const delayMs = chance(random, faults.delay) ? between(random, 1, DELAY_MS_MAX) : 0
+      clock.setTimer(
+        () =>
+          execute(calls, (replies) =>
+            answerIn(latency(), broken === undefined ? replies : fail(calls, broken.failure)),
+          ),
+        latency() + delayMs,
+      )
+    })
+  }
+
+  /** The calls in order, against one view, or in two halves with the world moving between them. */
+  function execute(calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void): void {
+    const staleMs = chance(random, faults.staleRead) ? between(random, 200, STALE_MS_MAX) : 0
+    const run = (part: readonly RpcCall[]) => part.map((call) => one(call, staleMs))
+    if (calls.length === 1 || !chance(random, faults.torn)) {
+      done(run(calls))
+      return
+    }
+    const half = calls.length >> 1
+    const first = run(calls.slice(0, half))
+    clock.setTimer(() => done([...first, ...run(calls.slice(half))]), between(random, 20, TORN_MS_MAX))
+  }
+
+  /** An answer that the node's own word does not reach, drawn for the request. */
+  function brokenAnswer(): { readonly failure: RpcFailure; readonly executed: boolean } | undefined {
+    if (chance(random, faults.lostResponse)) return { failure: RESET, executed: true }
+    if (chance(random, faults.http503)) return { failure: UNAVAILABLE, executed: chance(random, 0.5) }
+    if (chance(random, faults.brokenBody)) return { failure: NOT_JSON, executed: true }
+    return undefined
+  }
+
+  return {
+    name,
+    kind: 'http',
+    stats,
+    batch,
+    close() {
+      closed = true
+    },
+  }
+}
+
+function fail(calls: readonly RpcCall[], failure: RpcFailure): readonly RpcReply[] {
+  return calls.map(() => ({ ok: false, failure }))
+}
+
+const ABORTED: RpcFailure = { kind: 'aborted', message: 'given up before anything was written' }
+const GIVEN_UP: RpcFailure = { kind: 'network', message: 'given up while the request was under way' }
+const TIMEOUT: RpcFailure = { kind: 'timeout', message: 'no answer in time' }
+const RESET: RpcFailure = { kind: 'network', message: 'socket hang up' }
+const NOT_JSON: RpcFailure = { kind: 'malformed', message: 'the body is not JSON' }
+const UNAVAILABLE: RpcFailure = { kind: 'http', status: 503, message: 'Service Unavailable' }
+const TOO_MANY: RpcFailure = {
+  kind: 'http',
+  status: 429,
+  message: 'Too Many Requests',
+  retryAfterMs: RETRY_AFTER_MS,
+}
+// Shapes that no decoder may take for a value.
+const MALFORMED: readonly unknown[] = [undefined, 7, '0xzz', [], { unexpected: true }, 'internal']

@@ -1,0 +1,144 @@
+import { type Executed, parentHashOf, type SimBlock } from '../chain/block.js'
+import type { ChainSettings } from '../chain/options.js'
+import { ZERO_WORD } from '../chain/state.js'
+
+/** JSON-RPC's form of a number. */
+export function quantity(value: number | bigint): string {
+  return `0x${value.toString(16)}`
+}
+
+type Wire = Readonly<Record<string, unknown>>
+
+const ADDRESS_ZERO = `0x${'0'.repeat(40)}`
+const BLOOM = `0x${'0'.repeat(512)}`
+const OMMERS = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+
+// Blocks never change and are asked for again and again: each is put into words once.
+const headers = new WeakMap<SimBlock, Wire>()
+const receipts = new WeakMap<SimBlock, readonly Wire[]>()
+
+/** A block as `eth_getBlockByNumber` answers it. The answer is shared: it is frozen. */
+export function wireBlock(block: SimBlock, full: boolean, settings: ChainSettings): Wire {
+  let header = headers.get(block)
+  if (header === undefined) {
+    header = Object.freeze({
+      ...CONSTANT,
+      number: quantity(block.number),
+      hash: wireHash(block, settings),
+      parentHash: parentHashOf(block),
+      gasLimit: quantity(settings.gasLimit),
+      gasUsed: quantity(block.gasUsed),
+      timestamp: quantity(block.timestampS),
+      baseFeePerGas: quantity(block.baseFeeWei),
+      transactions: Object.freeze(block.executed.map(({ tx }) => tx.hash)),
+      ...(block.sealed ? { size: '0x3e8' } : {}),
+    })
+    headers.set(block, header)
+  }
+  if (!full) return header
+  return {
+    ...header,
+    transactions: block.executed.map((done, index) => wireTransaction(done, block, index, settings)),
+  }
+}
+
+const CONSTANT = {
+  nonce: '0x0000000000000000',
+  sha3Uncles: OMMERS,
+  logsBloom: BLOOM,
+  transactionsRoot: ZERO_WORD,
+  stateRoot: ZERO_WORD,
+  receiptsRoot: ZERO_WORD,
+  miner: ADDRESS_ZERO,
+  difficulty: '0x0',
+  mixHash: ZERO_WORD,
+  extraData: '0x',
+  uncles: Object.freeze([]),
+  withdrawals: Object.freeze([]),
+  withdrawalsRoot: ZERO_WORD,
+  blobGasUsed: '0x0',
+  excessBlobGas: '0x0',
+  parentBeaconBlockRoot: ZERO_WORD,
+}
+
+/** A block in progress has a hash, 32 zero bytes or none, depending on the node. */
+function wireHash(block: SimBlock, { pendingHash }: ChainSettings): string | null {
+  if (block.sealed || pendingHash === 'partial') return block.hash
+  return pendingHash === 'zero' ? ZERO_WORD : null
+}
+
+const TYPE_BYTES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip7702: '0x4' } as const
+
+export function wireTransaction(
+  done: Executed,
+  block: SimBlock,
+  index: number,
+  settings: ChainSettings,
+): Wire {
+  const { tx } = done
+  return {
+    hash: tx.hash,
+    type: TYPE_BYTES[tx.type],
+    chainId: quantity(tx.chainId),
+    nonce: quantity(tx.nonce),
+    from: tx.from,
+    to: tx.to,
+    value: quantity(tx.valueWei),
+    gas: quantity(tx.gas),
+    gasPrice: quantity(done.priceWei),
+    ...(tx.type === 'legacy' || tx.type === 'eip2930'
+      ? {}
+      : { maxFeePerGas: quantity(tx.maxFeeWei), maxPriorityFeePerGas: quantity(tx.tipWei) }),
+    input: tx.data,
+    blockHash: wireHash(block, settings),
+    blockNumber: quantity(block.number),
+    transactionIndex: quantity(index),
+    accessList: [],
+    v: '0x0',
+    r: '0x1',
+    s: '0x1',
+    yParity: '0x0',
+  }
+}
+
+/** All receipts of a block, as `eth_getBlockReceipts` answers them. */
+export function wireReceipts(block: SimBlock, settings: ChainSettings): readonly Wire[] {
+  let known = receipts.get(block)
+  if (known === undefined) {
+    let cumulative = 0
+    known = Object.freeze(
+      block.executed.map((done, index) => {
+        cumulative += done.gasUsed
+        return Object.freeze(wireReceipt(done, block, index, cumulative, settings))
+      }),
+    )
+    receipts.set(block, known)
+  }
+  return known
+}
+
+function wireReceipt(
+  { tx, status, gasUsed, priceWei, contractAddress }: Executed,
+  block: SimBlock,
+  index: number,
+  cumulative: number,
+  settings: ChainSettings,
+): Wire {
+  return {
+    transactionHash: tx.hash,
+    transactionIndex: quantity(index),
+    // Pre-confirmed receipts have been seen with zeros here.
+    blockHash: wireHash(block, settings) ?? ZERO_WORD,
+    blockNumber: quantity(block.number),
+    from: tx.from,
+    to: tx.to,
+    contractAddress,
+    cumulativeGasUsed: quantity(cumulative),
+    gasUsed: quantity(gasUsed),
+    effectiveGasPrice: quantity(priceWei),
+    logs: [],
+    logsBloom: BLOOM,
+    status: status === 'success' ? '0x1' : '0x0',
+    type: TYPE_BYTES[tx.type],
+  }
+}

@@ -1,0 +1,93 @@
+import type { Address, Hex, LocalAccount } from 'viem'
+import { toAccount } from 'viem/accounts'
+import type { Clock } from '../../src/clock.js'
+import { encodeTransaction, type SimTransactionType } from './transaction.js'
+
+export type StubAccountOptions = {
+  /** Needed for `delayMs` only. */
+  readonly clock?: Clock | undefined
+  /** How long one signature takes, asked before each. @default 0: a promise, no time */
+  readonly delayMs?: (() => number) | undefined
+  /** Asked before each signature: true makes it fail. @default never */
+  readonly fails?: (() => boolean) | undefined
+}
+
+export type StubAccount = LocalAccount & {
+  /** How often it signed a transaction. */
+  readonly signed: number
+}
+
+// What viem hands to an account's `signTransaction`, as far as a lane uses it.
+type Signable = {
+  readonly type?: string | undefined
+  readonly chainId?: number | undefined
+  readonly nonce?: number | undefined
+  readonly gas?: bigint | undefined
+  readonly gasPrice?: bigint | undefined
+  readonly maxFeePerGas?: bigint | undefined
+  readonly maxPriorityFeePerGas?: bigint | undefined
+  readonly to?: Address | null | undefined
+  readonly value?: bigint | undefined
+  readonly data?: Hex | undefined
+  readonly authorizationList?: readonly unknown[] | undefined
+}
+
+/**
+ * An account for the simulated chain: its "signature" is its address, written into the bytes. A real one costs
+ * 860 µs (viem, noble), more than the whole rest of a transaction's simulated life.
+ */
+export function createStubAccount(address: Address, options: StubAccountOptions = {}): StubAccount {
+  const { clock, delayMs, fails } = options
+  let signed = 0
+
+  async function signTransaction(transaction: unknown): Promise<Hex> {
+    const ms = delayMs?.() ?? 0
+    if (ms > 0 && clock !== undefined) await new Promise<void>((resolve) => clock.setTimer(resolve, ms))
+    if (fails?.() === true) throw new Error('the signer is not available')
+    signed++
+    return encode(address, transaction as Signable)
+  }
+
+  const account = toAccount({
+    address,
+    signTransaction: signTransaction as LocalAccount['signTransaction'],
+    signMessage: async () => '0x',
+    signTypedData: async () => '0x',
+    signAuthorization: async (authorization) => ({
+      address: (authorization.address ?? authorization.contractAddress) as Address,
+      chainId: authorization.chainId,
+      nonce: authorization.nonce,
+      r: `0x${'1'.repeat(64)}`,
+      s: `0x${'1'.repeat(64)}`,
+      yParity: 0,
+    }),
+  })
+  return Object.defineProperty(account, 'signed', { get: () => signed }) as unknown as StubAccount
+}
+
+function encode(from: Address, tx: Signable): Hex {
+  if (tx.nonce === undefined || tx.gas === undefined || tx.chainId === undefined) {
+    throw new Error('the stub account signs whole transactions only: nonce, gas and chainId are needed')
+  }
+  const maxFeeWei = tx.maxFeePerGas ?? tx.gasPrice
+  if (maxFeeWei === undefined) throw new Error('the stub account needs a fee')
+  return encodeTransaction({
+    chainId: tx.chainId,
+    type: typeOf(tx),
+    from,
+    nonce: tx.nonce,
+    gas: Number(tx.gas),
+    maxFeeWei,
+    tipWei: tx.maxPriorityFeePerGas ?? tx.gasPrice ?? 0n,
+    valueWei: tx.value ?? 0n,
+    to: tx.to ?? null,
+    data: tx.data ?? '0x',
+    authorizations: tx.authorizationList?.length ?? 0,
+  })
+}
+
+function typeOf(tx: Signable): SimTransactionType {
+  if ((tx.authorizationList?.length ?? 0) > 0) return 'eip7702'
+  if (tx.maxFeePerGas !== undefined) return 'eip1559'
+  return tx.type === 'eip2930' ? 'eip2930' : 'legacy'
+}

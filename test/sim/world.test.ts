@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { createNaiveSubject } from './naiveSubject.js'
+import { drawPlan } from './plan.js'
+import { runWorld } from './world.js'
+
+const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)
+const SHORT = { healMs: 60_000 }
+
+describe('a world', () => {
+  test('follows from its seed alone, down to the last timer', async () => {
+    const first = await runWorld(7, createNaiveSubject, SHORT)
+    const second = await runWorld(7, createNaiveSubject, SHORT)
+    expect(second).toEqual(first)
+    expect(drawPlan(8)).not.toEqual(drawPlan(7))
+  })
+
+  test('is fair: where nothing goes wrong a naive sender keeps every promise', async () => {
+    for (const seed of SEEDS) {
+      const { violations } = await runWorld(seed, createNaiveSubject, { ...SHORT, calm: true })
+      expect(violations, `seed ${seed}`).toEqual([])
+    }
+  })
+
+  test('is hard: where things go wrong a naive sender breaks them', async () => {
+    const broken = new Set<string>()
+    for (const seed of SEEDS) {
+      const { violations } = await runWorld(seed, createNaiveSubject, SHORT)
+      for (const { promise } of violations) broken.add(promise)
+    }
+    expect([...broken].sort()).toEqual(['P3', 'P4', 'P5', 'P8'])
+  })
+
+  test('has every rule, fault and disturbance somewhere', () => {
+    const plans = Array.from({ length: 300 }, (_, seed) => drawPlan(seed))
+    const kinds = new Set(plans.flatMap((plan) => plan.disturbances.map(({ kind }) => kind)))
+    expect(kinds.size).toBe(9)
+    expect(new Set(plans.map(({ rules }) => rules)).size).toBe(4)
+    const faults = plans.flatMap((plan) => plan.ports.flatMap((port) => Object.entries(port.faults)))
+    expect(new Set(faults.filter(([, rate]) => rate > 0).map(([name]) => name)).size).toBe(15)
+  })
+})

@@ -1,0 +1,58 @@
+import type { Address, Hash, Hex } from 'viem'
+import { systemClock } from '../../src/clock.js'
+import { findAnvil } from '../../src/devnet/anvilPath.js'
+import { startAnvil as startProcess } from '../../src/devnet/anvilProcess.js'
+import { call, type Port } from '../../src/rpc/port.js'
+import { createHttpPort } from '../../src/rpc/ports/http.js'
+
+export type TestAnvil = AsyncDisposable & {
+  readonly url: string
+  readonly port: Port
+  /** One call; fails the test with anvil's own words where it brings no result. */
+  request(method: string, params?: readonly unknown[]): Promise<unknown>
+  /** Mines one block with whatever the pool holds, and returns its number and hash. */
+  mine(): Promise<{ number: number; hash: Hash }>
+  /** Takes the newest blocks off the chain. Their transactions do not return to the pool. */
+  rollback(depth: number): Promise<void>
+  /** A transfer of `value` to oneself from an account that anvil holds the key of, into the pool. */
+  transfer(from: Address, nonce: number, value?: number): Promise<Hash>
+  stop(): Promise<void>
+}
+
+/** A plain anvil on a free loopback port that mines only when it is told to. */
+export async function startAnvil(args: readonly string[] = []): Promise<TestAnvil> {
+  const node = await startProcess(findAnvil(undefined), ['--no-mining', ...args])
+  const port = createHttpPort({ url: node.url, clock: systemClock })
+
+  async function request(method: string, params: readonly unknown[] = []): Promise<unknown> {
+    const reply = await call(port, method, params)
+    if (reply.ok) return reply.result
+    throw new Error(`${method}: ${reply.failure.message}`)
+  }
+
+  async function stop(): Promise<void> {
+    port.close()
+    await node.stop()
+  }
+
+  return {
+    url: node.url,
+    port,
+    request,
+    async mine() {
+      await request('evm_mine')
+      const block = (await request('eth_getBlockByNumber', ['latest', false])) as { number: Hex; hash: Hash }
+      return { number: Number(block.number), hash: block.hash }
+    },
+    async rollback(depth) {
+      await request('anvil_rollback', [depth])
+    },
+    async transfer(from, nonce, value = 0) {
+      const hex = (quantity: number): Hex => `0x${quantity.toString(16)}`
+      const tx = { from, to: from, nonce: hex(nonce), value: hex(value), gas: hex(21_000) }
+      return (await request('eth_sendTransaction', [tx])) as Hash
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
