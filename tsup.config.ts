@@ -1,12 +1,26 @@
-import { defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
 
-export default defineConfig({
+const shared: Options = {
   entry: { index: 'src/index.ts', 'devnet/index': 'src/devnet/index.ts' },
-  format: ['esm', 'cjs'],
   target: 'es2022',
-  dts: true,
+  // What the subpaths share is one file, so that an error of the devnet is an instance of the root's TxlaneError.
   splitting: true,
   treeshake: true,
-  clean: true,
   sourcemap: true,
-})
+  // `fs` instead of `node:fs` would be looked for in node_modules by workers and Deno.
+  removeNodeProtocol: false,
+}
+
+export default defineConfig([
+  { ...shared, format: 'esm' },
+  {
+    ...shared,
+    format: 'cjs',
+    // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
+    noExternal: ['p-queue'],
+    // `import.meta.url` in CommonJS: where the devnet begins to look for anvil.
+    shims: true,
+  },
+  // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
+  { ...shared, format: ['esm', 'cjs'], dts: { only: true } },
+])

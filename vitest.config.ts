@@ -1,20 +1,44 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// One project a kind of test, so that `vitest run --project unit` stays quick while one works on the pure parts.
-const shared = { globals: false, dangerouslyIgnoreUnhandledErrors: false }
+// In every project: no error that a test produces may carry a credential.
+const setupFiles = [fileURLToPath(new URL('test/support/everyError.ts', import.meta.url))]
 
+// One project a kind of test, so that `vitest run --project unit` stays quick while one works on the pure parts.
 export default defineConfig({
   test: {
+    // An unhandled rejection anywhere fails the run, even where every test passes.
+    dangerouslyIgnoreUnhandledErrors: false,
+    // Two cores is what the tests are promised. What computes uses both of them.
+    maxWorkers: 2,
     projects: [
-      { test: { ...shared, name: 'unit', include: ['src/**/*.test.ts', 'test/{model,race,house,types}/**/*.test.ts'] } },
-      { test: { ...shared, name: 'sim', include: ['test/sim/**/*.test.ts'], testTimeout: 300_000 } },
       {
         test: {
-          ...shared,
+          name: 'unit',
+          setupFiles,
+          include: ['src/**/*.test.ts', 'test/{model,race,house,types}/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'sim',
+          setupFiles,
+          include: ['test/sim/**/*.test.ts'],
+          testTimeout: 300_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // After the others and one file at a time: a node of its own takes the second core, in real time.
+        test: {
           name: 'integration',
+          setupFiles,
           include: ['test/{contract,integration,package,peers,crash}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

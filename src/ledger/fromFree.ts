@@ -80,6 +80,7 @@ export function live(nonce: number, token: number): Live {
     token,
     preconfirmedIn: undefined,
     displaced: false,
+    wasSealed: false,
     refusals: 0,
     underbids: 0,
     nudged: false,

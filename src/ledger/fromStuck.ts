@@ -26,7 +26,7 @@ export function stuck(slot: Live, event: Stuck): Transition {
  * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing.
  */
 function hopeless(slot: Live, event: Stuck): boolean {
-  if (slot.end !== undefined || !event.head || !event.signer) return false
+  if (slot.end !== undefined || slot.wasSealed || !event.head || !event.signer) return false
   const spent = event.atCeiling && slot.nudged && event.fillable
   return spent || slot.refusals >= REFUSALS_MAX
 }

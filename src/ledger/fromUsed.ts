@@ -73,7 +73,8 @@ function left(slot: Used, token: number): Transition {
     return { row: 28, slot: next, actions: [{ do: 'tell', event: 'reorged' }] }
   }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  return again(28, { ...live(nonce, token), attempts, claims, end: ended, committing }, [
+  const wasSealed = slot.wasSealed || slot.by.kind === 'claim'
+  return again(28, { ...live(nonce, token), attempts, claims, end: ended, committing, wasSealed }, [
     { do: 'tell', event: 'reorged' },
   ])
 }
@@ -94,7 +95,7 @@ function leftSettled(slot: Used, token: number): Transition {
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(32, { ...live(nonce, token), attempts, claims: [by.claim], committing }, told)
+  return again(32, { ...live(nonce, token), attempts, claims: [by.claim], committing, wasSealed: true }, told)
 }
 
 /** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */

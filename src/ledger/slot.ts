@@ -73,6 +73,11 @@ export type Live = Common &
     readonly refusals: number
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
     readonly underbids: number
+    /**
+     * A claim of it stood in a sealed block that left the chain: its caller was told so, and the lane itself does not
+     * give it up any more.
+     */
+    readonly wasSealed: boolean
     /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
     readonly nudged: boolean
   }
@@ -85,6 +90,8 @@ export type Used = Common &
     readonly by: UsedBy
     /** The sealed block that used it; undefined while unproven, or on the operator's word. */
     readonly at: BlockRef | undefined
+    /** As for a live slot, before this use of the nonce. */
+    readonly wasSealed: boolean
     readonly settled: boolean
   }
 

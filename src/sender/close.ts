@@ -7,10 +7,10 @@ import { closedError } from './waiting.js'
  * Lets go of a lane. The last holder finishes what is reserved, fills gaps within `closeTimeoutMs`, awaits open
  * requests, tells who still waits that nobody watches any more, and gives the lease back last.
  */
-export async function closeLane(open: OpenLane, limits: Limits): Promise<void> {
-  const { engine, hub } = open
-  const { context } = engine
-  if (open.release()) {
+export function closeLane(open: OpenLane, limits: Limits): Promise<void> {
+  return open.release(async () => {
+    const { engine } = open
+    const { context } = engine
     engine.intake.clear('CLOSED', 'The sender was closed before it was sent.')
     await finish(open, limits.closeTimeoutMs)
     engine.stop()
@@ -22,8 +22,7 @@ export async function closeLane(open: OpenLane, limits: Limits): Promise<void> {
     await open.store.release(context.lane.lease).catch((error: unknown) => {
       context.logger?.warn?.({ error: String(error) }, 'the lease was not given back')
     })
-  }
-  if (open.releaseHub()) hub.stop()
+  })
 }
 
 /** Until nothing is being signed or sent and no gap is left, or the time is up. */
@@ -46,7 +45,8 @@ async function finish({ engine }: OpenLane, timeoutMs: number): Promise<void> {
   async function settled(): Promise<void> {
     for (;;) {
       await engine.quiet()
-      if (late || book.lowestHole() === undefined) return
+      // Without a signer nobody fills a gap.
+      if (late || context.signer === undefined || book.lowestHole() === undefined) return
       await context.hub.tracker.nextTick()
     }
   }

@@ -25,11 +25,12 @@ import { createPreparer } from './prepare.js'
 import { createPump } from './pump.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import { createRepair } from './repair.js'
+import { createReservations, type Reservations } from './reservations.js'
 import { createResender } from './resend.js'
 import { createSeeker } from './seek.js'
 import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
-import type { Transaction } from './transaction.js'
+import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createTxFace } from './tx.js'
 import { createWaiting } from './waiting.js'
 
@@ -60,6 +61,7 @@ export type Engine = {
   readonly intake: Intake
   readonly receipts: Receipts
   readonly signing: Signing
+  readonly reservations: Reservations
   /** Begins to follow the chain; resends what was inherited. */
   start(): void
   /** Something outside the engine changed what it may do. */
@@ -137,7 +139,12 @@ export function createEngine(options: EngineOptions): Engine {
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed)
   const signing = createSigning(context, () => pump.run())
-  const repair = createRepair({ context, signing, fillable: () => !lane.holds.any && line.peek()?.ready === true })
+  const repair = createRepair({
+    context,
+    signing,
+    fillable: () => !lane.holds.any && line.peek()?.ready === true,
+    usedBelow: () => seeker.latest,
+  })
   const resender = createResender(context, (nonce) => resend(nonce))
   const outcomes = createOutcomes(context, { resender, funds })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
@@ -162,6 +169,7 @@ export function createEngine(options: EngineOptions): Engine {
     failed: (transaction, error) => intake.failed(transaction, error),
   })
   const intake = createIntake({ context, line, preparer, pump })
+  const reservations = createReservations({ context, nextSequence: intake.nextSequence, freed: () => pump.run() })
   const waiting = createWaiting({ context, receipts })
   const face = createTxFace({ context, intake, signing, waiting })
   const perform = createPerformer({
@@ -201,6 +209,10 @@ export function createEngine(options: EngineOptions): Engine {
   })
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
+  const offEndpoint = hub.onEndpoint((endpoint) => {
+    events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
+    broadcaster.kick()
+  })
 
   function resend(nonce: number): void {
     broadcaster.add(nonce)
@@ -220,7 +232,12 @@ export function createEngine(options: EngineOptions): Engine {
 
   function isDrained(): boolean {
     const { book } = lane
-    return intake.open === 0 && book.floor === book.cursor && signing.open === 0
+    if (intake.open > 0 || book.floor !== book.cursor || signing.open > 0) return false
+    // A nonce that something else took may send its transaction to another one: not done before its verdict.
+    for (const transaction of transactions.values()) {
+      if (!hasReached(transaction, 'sealed') && !hasFailed(transaction) && !transaction.unresolved) return false
+    }
+    return true
   }
 
   return {
@@ -228,6 +245,7 @@ export function createEngine(options: EngineOptions): Engine {
     intake,
     receipts,
     signing,
+    reservations,
     start() {
       unfollow = hub.tracker.follow(follower)
       for (const slot of lane.book.slots.values()) {
@@ -238,6 +256,7 @@ export function createEngine(options: EngineOptions): Engine {
         if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
       }
       stages.follow(follower)
+      reservations.start()
       hub.tracker.wake()
       pump.run()
     },
@@ -279,9 +298,11 @@ export function createEngine(options: EngineOptions): Engine {
     stop() {
       context.closed = true
       unfollow?.()
+      offEndpoint()
       stages.unfollow()
       resender.stop()
       repair.stop()
+      reservations.stop()
       lane.stop()
       drains.settle()
     },

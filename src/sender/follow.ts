@@ -79,8 +79,10 @@ export function createFollower(options: FollowOptions): Follower {
         if (seenPending !== undefined) {
           hub.reader.profile.observe({ kind: 'countWithBlock', nonce: seenPending, count: pending })
         }
-        if (hub.reader.profile.current().pending === 'mempool') book.counted(pending)
       }
+      // A count that was believed once covers nothing any more where the profile has been contradicted since.
+      if (hub.reader.profile.current().pending !== 'mempool') book.counted(0)
+      else if (pending !== undefined) book.counted(pending)
       seenPending = undefined
       if (latest !== undefined) seeker.count(latest, head)
     },

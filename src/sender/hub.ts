@@ -49,20 +49,21 @@ export async function openHub(options: {
 }): Promise<Hub> {
   const { client, limits, environment } = options
   const endpoints = endpointsOf(options)
-  const genesis = await probeAll(endpoints, client.chain, limits)
+  const prober = createProber(endpoints, client.chain, limits)
+  await prober.first()
   const reader = endpoints.find((endpoint) => endpoint.probed && endpoint.role !== 'send')
   if (reader === undefined) throw noReader(endpoints)
   const listeners = new Set<(endpoint: HubEndpoint) => void>()
-  for (const endpoint of endpoints) {
-    endpoint.profile.onChange(() => {
-      for (const listener of listeners) listener(endpoint)
-    })
+  const tell = (endpoint: HubEndpoint) => {
+    for (const listener of listeners) listener(endpoint)
   }
+  for (const endpoint of endpoints) endpoint.profile.onChange(() => tell(endpoint))
+  const stopProbing = probeAgain(prober, endpoints, environment, tell)
   const tracker = createTracker({
     port: reader.port,
     clock: environment.clock,
     cadenceMs: () => reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
-    pending: () => pendingReads(reader.profile),
+    pending: () => pendingReads(reader.profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader.profile, block, latest),
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
@@ -70,7 +71,7 @@ export async function openHub(options: {
   reader.profile.onChange(() => tracker.lookAgain())
   return {
     chainId: client.chain.id,
-    genesisHash: genesis ?? NO_GENESIS,
+    genesisHash: prober.genesis() ?? NO_GENESIS,
     client,
     chain: client.chain,
     endpoints,
@@ -82,6 +83,7 @@ export async function openHub(options: {
       return () => listeners.delete(listener)
     },
     stop() {
+      stopProbing()
       tracker.stop()
       for (const endpoint of endpoints) endpoint.port.close()
     },
@@ -106,35 +108,87 @@ function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
   )
 }
 
-/** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
-async function probeAll(endpoints: readonly HubEndpoint[], chain: Chain, limits: Limits): Promise<Hash | undefined> {
-  const failures: unknown[] = []
+/** Holds endpoints against the chain that is asked for, and against each other. */
+function createProber(endpoints: readonly HubEndpoint[], chain: Chain, limits: Limits) {
   let genesis: Hash | undefined
-  for (const endpoint of endpoints) {
-    try {
-      const found = await probeEndpoint(endpoint.port, {
-        expectChainId: chain.id,
-        expectGenesisHash: genesis,
-        profile: endpoint.profile,
-        timeoutMs: limits.readTimeoutMs,
-      })
-      genesis ??= found.genesisHash
-      endpoint.probed = true
-    } catch (error) {
-      if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
-      // Private endpoints often serve nothing but sends: there is no chain id to hold against ours.
-      if (endpoint.role === 'send') endpoint.probed = true
-      else failures.push(error)
-    }
+
+  async function probe(endpoint: HubEndpoint): Promise<void> {
+    const found = await probeEndpoint(endpoint.port, {
+      expectChainId: chain.id,
+      expectGenesisHash: genesis,
+      profile: endpoint.profile,
+      timeoutMs: limits.readTimeoutMs,
+    })
+    genesis ??= found.genesisHash
+    endpoint.probed = true
   }
-  if (endpoints.every((endpoint) => !endpoint.probed) && failures.length > 0) throw unreachable(failures[0])
-  return genesis
+
+  return {
+    probe,
+    genesis: () => genesis,
+    /** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
+    async first(): Promise<void> {
+      const failures: unknown[] = []
+      for (const endpoint of endpoints) {
+        try {
+          await probe(endpoint)
+        } catch (error) {
+          if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
+          // Private endpoints often serve nothing but sends: there is no chain id to hold against ours.
+          if (endpoint.role === 'send') endpoint.probed = true
+          else failures.push(error)
+        }
+      }
+      if (endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures[0])
+    },
+  }
 }
 
-function pendingReads(profile: ProfileWatch): { block: boolean; count: boolean } {
+const PROBE_AGAIN_MS = 1_000
+const PROBE_AGAIN_MS_MAX = 60_000
+
+/** Asks those that did not answer again, less and less often, until they do. */
+function probeAgain(
+  prober: ReturnType<typeof createProber>,
+  endpoints: readonly HubEndpoint[],
+  { clock }: Environment,
+  answered: (endpoint: HubEndpoint) => void,
+): () => void {
+  let cancel: (() => void) | undefined
+  let stopped = false
+
+  async function round(delayMs: number): Promise<void> {
+    for (const endpoint of endpoints) {
+      if (endpoint.probed || stopped) continue
+      // A chain id that does not fit keeps it out as well, for as long as it answers so.
+      await prober.probe(endpoint).then(
+        () => answered(endpoint),
+        () => {},
+      )
+    }
+    plan(Math.min(PROBE_AGAIN_MS_MAX, delayMs * 2))
+  }
+
+  function plan(delayMs: number): void {
+    if (stopped || endpoints.every((endpoint) => endpoint.probed)) return
+    cancel = clock.setTimer(() => void round(delayMs), delayMs)
+  }
+
+  plan(PROBE_AGAIN_MS)
+  return () => {
+    stopped = true
+    cancel?.()
+  }
+}
+
+/** Blocks after which an endpoint that showed no pending block of its own is looked at again. */
+const LOOK_AGAIN_BLOCKS = 16
+
+function pendingReads(profile: ProfileWatch, head: number): { block: boolean; count: boolean } {
   const { pending } = profile.current()
+  const without = pending === 'absent' || pending === 'latest'
   return {
-    block: pending === 'preconfirmed' || pending === 'unknown',
+    block: pending === 'preconfirmed' || pending === 'unknown' || (without && head % LOOK_AGAIN_BLOCKS === 0),
     count: pending === 'mempool' || pending === 'unknown',
   }
 }

@@ -1,5 +1,6 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
 import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import { lastClaim } from '../ledger/slot.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import type { Line } from './line.js'
@@ -14,6 +15,8 @@ export type Intake = {
   readonly open: number
   /** Resolves once it is kept in the store; with the one that is there already where the id is known. */
   add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction>
+  /** The order of arrival of one more transaction. */
+  nextSequence(): number
   /** It has a nonce. */
   bound(id: string): void
   /** It has none any more. */
@@ -26,6 +29,8 @@ export type Intake = {
    * Ends one for which nothing is journaled. False where bytes may be out already: a commit in flight counts.
    */
   remove(transaction: Transaction, error: TxlaneError): boolean
+  /** Asks for a cancel of one that is journaled; the answer comes with the chain's verdict. */
+  askEnd(transaction: Transaction): void
   /** The first in line cannot be paid, and the lane is not to wait for money. */
   starved(error: TxlaneError): void
   forget(transaction: Transaction): void
@@ -150,9 +155,14 @@ export function createIntake(parts: {
     const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
     transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
     for (const waiter of senders) waiter.failed(error)
-    if (cancel && transaction.nonce !== undefined) {
-      lane.apply(transaction.nonce, { type: 'cancel', token: lane.token() })
-    }
+    if (cancel) askEnd(transaction)
+  }
+
+  /** Row 21. What was replaced already ends by itself: a cancel of it must not reach its replacement. */
+  function askEnd(transaction: Transaction): void {
+    const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+    if (slot === undefined || lastClaim(slot) !== transaction.id) return
+    lane.apply(slot.nonce, { type: 'cancel', token: lane.token() })
   }
 
   function remove(transaction: Transaction, error: TxlaneError): boolean {
@@ -223,6 +233,7 @@ export function createIntake(parts: {
       return queued.size
     },
     add,
+    nextSequence: () => ++sequence,
     bound(id) {
       const transaction = transactions.get(id)
       if (transaction) queued.delete(transaction)
@@ -231,6 +242,7 @@ export function createIntake(parts: {
     place,
     failed,
     remove,
+    askEnd,
     starved(error) {
       for (const transaction of [...line]) {
         failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))

@@ -2,7 +2,7 @@ import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
 import { seedBook, settleColdStart } from '../allocator/seed.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
-import { type LaneKey, laneName, type Store } from '../store/store.js'
+import { type LaneKey, type Lease, laneName, type Store } from '../store/store.js'
 import type { LaneOptions, Limits } from '../types.js'
 import { createEngine, type Engine } from './engine.js'
 import { defaultStore, type Environment, identityOf } from './environment.js'
@@ -18,9 +18,8 @@ export type OpenLane = {
   readonly key: LaneKey
   /** What the account was when the lane was last read. */
   reading: LaneReading
-  /** True for the last holder of the lane. */
-  release(): boolean
-  releaseHub(): boolean
+  /** Lets go of the lane and its hub. The last holder has `stop` called before the hub stops. */
+  release(stop: () => Promise<void>): Promise<void>
 }
 
 export type OpenOptions = LaneOptions<Chain> & {
@@ -31,34 +30,37 @@ export type OpenOptions = LaneOptions<Chain> & {
   readonly limits: Limits
 }
 
-type Shared = { readonly engine: Engine; reading: LaneReading }
+/** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
+type Shared = { readonly engine: Engine; readonly hub: Held<Hub>; reading: LaneReading }
 
 export async function openLane(options: OpenOptions, environment: Environment): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
-  const heldHub = await hold(environment.shared.hubs, hubName(options, environment), () =>
-    openHub({ client: options.client, endpoints: options.endpoints ?? [], limits: options.limits, environment }),
-  )
-  const hub = heldHub.value
-  const { chainId, genesisHash } = hub
-  const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
-  const name = `${laneName(key)}@${identityOf(environment.shared, store)}`
+  // Which chain it is, and with it which lane, is known once an endpoint has answered.
+  const probed = await holdHub(options, environment)
   try {
-    const held = await hold(environment.shared.lanes, name, () => begin(options, environment, hub, store, key))
-    return opened(held, heldHub, store, key, options.signer)
-  } catch (error) {
-    if (heldHub.release()) hub.stop()
-    throw error
+    const { chainId, genesisHash } = probed.value
+    const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
+    const name = `${laneName(key)}@${identityOf(environment.shared, store)}`
+    const held = await hold(environment.shared.lanes, name, () => begin(options, environment, store, key))
+    return opened(held, store, key, options.signer)
+  } finally {
+    await probed.release(() => probed.value.stop())
   }
 }
 
-function opened(
-  held: Held<Shared>,
-  heldHub: Held<Hub>,
-  store: Store,
-  key: LaneKey,
-  signer: LocalAccount | undefined,
-): OpenLane {
-  const { engine } = held.value
+/** The endpoints of these options, shared with everybody who names the same. */
+export function holdHub(
+  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits'>,
+  environment: Environment,
+): Promise<Held<Hub>> {
+  const { client, endpoints = [], limits } = options
+  return hold(environment.shared.hubs, hubName(options, environment), () =>
+    openHub({ client, endpoints, limits, environment }),
+  )
+}
+
+function opened(held: Held<Shared>, store: Store, key: LaneKey, signer: LocalAccount | undefined): OpenLane {
+  const { engine, hub } = held.value
   // An allocator may have opened the lane without a key: from now on it can repair.
   if (signer !== undefined && engine.context.signer === undefined) {
     engine.context.signer = signer
@@ -66,7 +68,7 @@ function opened(
   }
   return {
     engine,
-    hub: heldHub.value,
+    hub: hub.value,
     store,
     key,
     get reading() {
@@ -75,66 +77,88 @@ function opened(
     set reading(reading) {
       held.value.reading = reading
     },
-    release: held.release,
-    releaseHub: heldHub.release,
+    release: (stop) =>
+      held.release(async () => {
+        await stop()
+        await hub.release(() => hub.value.stop())
+      }),
   }
 }
 
-/** Lease, records, chain, book, engine: in this order, so that nothing is handed out before all of it is known. */
+/** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
 async function begin(
   options: OpenOptions,
   environment: Environment,
-  hub: Hub,
   store: Store,
   key: LaneKey,
 ): Promise<Shared> {
-  const { limits } = options
-  const lease = await store.acquire(key, holderId(environment))
+  const held = await holdHub(options, environment)
   try {
-    const state = await store.load(lease)
-    const read = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
-    const settle = state.cursor === undefined && options.coldStart !== 'immediate'
-    const reading = settle
-      ? await settleColdStart({
-          read,
-          clock: environment.clock,
-          blockMs: () => hub.tracker.blockMs ?? 2_000,
-          stopped: () => false,
-        })
-      : await read()
-    const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
-    const engine = createEngine({
-      environment,
-      hub,
-      store,
-      key,
-      lease,
-      book,
-      tokenAbove,
-      limits,
-      logger: options.logger,
-      signer: options.signer,
-      fees: options.fees,
-      lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
-      starved: options.starved ?? 'wait',
-      simulate: options.simulate ?? false,
-      gasMultiplier: options.gasMultiplier ?? 1,
-    })
-    engine.accountIs(reading.account)
-    if (storeBehindChain) engine.context.lane.holds.add('storeBehindChain')
-    for (const stored of state.transactions) engine.intake.restore(fromStored(stored))
-    await readBalance(engine, hub, key.address, limits.readTimeoutMs)
-    engine.start()
-    await hub.tracker.nextTick()
-    return { engine, reading }
+    const lease = await store.acquire(key, holderId(environment))
+    try {
+      return { ...(await beginLeased(options, environment, held.value, store, lease)), hub: held }
+    } catch (error) {
+      await store.release(lease).catch(() => {})
+      throw error
+    }
   } catch (error) {
-    await store.release(lease).catch(() => {})
+    await held.release(() => held.value.stop())
     throw error
   }
 }
 
+/** Records, chain, book, engine: in this order, so that nothing is handed out before all of it is known. */
+async function beginLeased(
+  options: OpenOptions,
+  environment: Environment,
+  hub: Hub,
+  store: Store,
+  lease: Lease,
+): Promise<Pick<Shared, 'engine' | 'reading'>> {
+  const { limits } = options
+  const key = lease.lane
+  const state = await store.load(lease)
+  const read = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+  const settle = state.cursor === undefined && options.coldStart !== 'immediate'
+  const reading = settle
+    ? await settleColdStart({
+        read,
+        clock: environment.clock,
+        blockMs: () => hub.tracker.blockMs ?? 2_000,
+        stopped: () => false,
+      })
+    : await read()
+  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+  const engine = createEngine({
+    environment,
+    hub,
+    store,
+    key,
+    lease,
+    book,
+    tokenAbove,
+    limits,
+    logger: options.logger,
+    signer: options.signer,
+    fees: options.fees,
+    lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
+    starved: options.starved ?? 'wait',
+    simulate: options.simulate ?? false,
+    gasMultiplier: options.gasMultiplier ?? 1,
+  })
+  engine.accountIs(reading.account)
+  if (storeBehindChain) engine.context.lane.holds.add('storeBehindChain')
+  for (const stored of state.transactions) engine.intake.restore(fromStored(stored))
+  await readBalance(engine, hub, key.address, limits.readTimeoutMs)
+  engine.start()
+  await hub.tracker.nextTick()
+  return { engine, reading }
+}
+
 async function readBalance(engine: Engine, hub: Hub, address: Address, timeoutMs: number): Promise<void> {
-  const [reply] = await hub.reader.port.batch([{ method: 'eth_getBalance', params: [address, 'latest'] }], { timeoutMs })
+  const [reply] = await hub.reader.port.batch([{ method: 'eth_getBalance', params: [address, 'latest'] }], {
+    timeoutMs,
+  })
   // Without an answer the lane begins without a budget: the node's own refusals bring one.
   if (reply?.ok) engine.setBalance(decodeQuantity(reply.result, 'eth_getBalance'))
 }
@@ -145,7 +169,7 @@ function defaultLossDepth(chain: Chain): 'child' | 'safe' {
 }
 
 /** Senders with the same endpoints share a hub, and with it the one poller. */
-function hubName(options: OpenOptions, environment: Environment): string {
+function hubName(options: Parameters<typeof holdHub>[0], environment: Environment): string {
   const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
   const names = clients.map((client) => {
     const { url, type, key } = client.transport as { url?: unknown; type?: string; key?: string }

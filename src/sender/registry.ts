@@ -1,37 +1,60 @@
 /** Something that several holders share: opened by the first, stopped when the last has let go. */
-type Entry<T> = { readonly opened: Promise<T>; holders: number }
+type Entry<T> = {
+  readonly opened: Promise<T>
+  holders: number
+  /** The last has let go: resolves when what was shared has stopped. */
+  stopping: Promise<void> | undefined
+}
 
 export type Held<T> = {
   readonly value: T
-  /** True for the last holder: what was shared is to be stopped now. */
-  release(): boolean
+  /**
+   * Lets go. The last holder has `stop` called, and whoever opens the same anew waits for it: a lane that gives its
+   * lease back late must not be found taken. Does nothing the second time.
+   */
+  release(stop: () => Promise<void> | void): Promise<void>
 }
 
 /**
  * Opens what `key` names, or shares it. A failed opening is not kept: the next caller tries anew.
  */
-export async function hold<T>(entries: Map<string, unknown>, key: string, open: () => Promise<T>): Promise<Held<T>> {
+export async function hold<T>(
+  entries: Map<string, unknown>,
+  key: string,
+  open: () => Promise<T>,
+): Promise<Held<T>> {
   let entry = entries.get(key) as Entry<T> | undefined
+  while (entry?.stopping !== undefined) {
+    await entry.stopping
+    entry = entries.get(key) as Entry<T> | undefined
+  }
   if (entry === undefined) {
-    entry = { opened: open(), holders: 0 }
+    entry = { opened: open(), holders: 0, stopping: undefined }
     entries.set(key, entry)
   }
   const mine = entry
   mine.holders++
-  let released = false
-  const release = (): boolean => {
-    if (released) return false
-    released = true
-    mine.holders--
-    if (mine.holders > 0) return false
-    if (entries.get(key) === mine) entries.delete(key)
-    return true
-  }
   try {
-    return { value: await mine.opened, release }
+    return { value: await mine.opened, release: releaser(entries, key, mine) }
   } catch (error) {
-    release()
+    mine.holders--
     if (entries.get(key) === mine) entries.delete(key)
     throw error
+  }
+}
+
+function releaser<T>(entries: Map<string, unknown>, key: string, entry: Entry<T>): Held<T>['release'] {
+  let released = false
+  return async (stop) => {
+    if (released) return
+    released = true
+    entry.holders--
+    if (entry.holders > 0) return
+    entry.stopping = Promise.resolve()
+      .then(stop)
+      .finally(() => {
+        if (entries.get(key) === entry) entries.delete(key)
+      })
+    await entry.stopping
   }
 }

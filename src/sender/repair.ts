@@ -23,6 +23,8 @@ export function createRepair(options: {
   signing: Signing
   /** A transaction stands ready that will take the lowest hole. */
   fillable: () => boolean
+  /** Nonces below it are used, by whom is being found out: no bytes would help them. */
+  usedBelow: () => number
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, hub, fees } = context
@@ -111,6 +113,7 @@ export function createRepair(options: {
         sentAt.delete(nonce)
       }
       for (const slot of lane.book.uncovered(limits.resendMax)) {
+        if (slot.nonce < options.usedBelow()) continue
         if (slot.state === 'outside' && slot.origin === 'handedOut') continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)

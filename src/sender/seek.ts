@@ -17,6 +17,8 @@ export type EvidenceSeeker = {
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
   readonly wanted: boolean
+  /** The newest `latest` count: nonces below it wait for evidence, not for inclusion. */
+  readonly latest: number
 }
 
 /** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
@@ -33,8 +35,10 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
   // Beyond our own attempts one reading may be poisoned: two at different blocks have to agree.
   let first: { count: number; head: number } | undefined
   let jumpTo: number | undefined
+  let newest = 0
 
   function count(latest: number, head: number): void {
+    newest = latest
     if (latest <= book.floor) {
       quietAt = Math.max(quietAt ?? 0, head)
       first = undefined
@@ -131,6 +135,9 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     acceptJump() {
       if (jumpTo !== undefined) book.raise(jumpTo)
       jumpTo = undefined
+    },
+    get latest() {
+      return newest
     },
     get wanted() {
       return seeking || first !== undefined || asked

@@ -32,7 +32,7 @@ export function createTxFace(parts: {
       // A commit in flight counts as journaled: its answer says which of the two it is.
       await lane.journal.flushed()
     }
-    if (transaction.nonce !== undefined) lane.apply(transaction.nonce, { type: 'cancel', token: lane.token() })
+    intake.askEnd(transaction)
     await verdict(transaction)
     return transaction.failure ? ended(transaction) : tooLate(transaction)
   }

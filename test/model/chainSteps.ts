@@ -18,22 +18,11 @@ import {
 
 /** What the chain may do next, what the lane may learn of it, and the change of holder. */
 export function* chainSteps(scope: Scope, machine: Machine, world: World): Generator<Step> {
-  // The lane is at most one step of the chain behind.
-  if (isWalked(world)) {
-    yield* blocks(scope, world)
-    yield* reorgs(scope, world)
-  } else {
-    yield { name: 'walk', world: walked(scope, machine, world) }
-  }
+  yield* blocks(scope, machine, world)
+  yield* reorgs(scope, machine, world)
   for (let nonce = 0; nonce < world.slots.length; nonce++) yield* findings(scope, machine, world, nonce)
   if (world.left.takeover > 0) yield* takeovers(scope, machine, world)
 }
-
-export const isWalked = (world: World): boolean =>
-  world.chain.length === world.view.length &&
-  world.chain.every(
-    (use, nonce) => use.block === world.view[nonce]?.block && use.depth === world.view[nonce]?.depth,
-  )
 
 function* candidates(world: World, nonce: number): Generator<{ hash: Hash; world: World }> {
   for (const hash of Object.keys(world.bytes) as Hash[]) {
@@ -43,53 +32,51 @@ function* candidates(world: World, nonce: number): Generator<{ hash: Hash; world
   if (world.left.foreign > 0) yield { hash: `0xF${nonce}a`, world: spend(world, 'foreign') }
 }
 
-function* blocks(scope: Scope, world: World): Generator<Step> {
+function* blocks(scope: Scope, machine: Machine, world: World): Generator<Step> {
   const nonce = world.chain.length
   if (nonce < scope.nonces) {
     for (const found of candidates(world, nonce)) {
-      yield {
-        name: `a block with ${found.hash}`,
-        world: { ...found.world, chain: extended(scope, found.world, found.hash) },
-      }
+      yield { name: `a block with ${found.hash}`, world: mined(scope, machine, found.world, found.hash) }
     }
   }
   const waits = world.chain.some((use) => use.depth < scope.lossDepth)
-  if (waits) yield { name: 'an empty block', world: { ...world, chain: extended(scope, world, undefined) } }
+  if (waits) yield { name: 'an empty block', world: mined(scope, machine, world, undefined) }
 }
 
-export function extended(scope: Scope, world: World, hash: Hash | undefined): readonly Use[] {
+export function mined(scope: Scope, machine: Machine, world: World, hash: Hash | undefined): World {
   const deeper = world.chain.map((use) => ({ ...use, depth: Math.min(scope.lossDepth, use.depth + 1) }))
-  return hash === undefined ? deeper : [...deeper, { hash, block: blockName(world, hash), depth: 0 }]
+  if (hash === undefined) return { ...world, chain: deeper }
+  return walked(scope, machine, world, [...deeper, { hash, block: blockName(world, hash), depth: 0 }])
 }
 
 /** Blocks with the same content before and after a reorg are two blocks. */
 const blockName = (world: World, hash: Hash): Hash => `${hash}${world.left.reorg}`
 
 /** The newest blocks, fewer than `lossDepth` deep, are replaced by as many that hold something else, or nothing. */
-function* reorgs(scope: Scope, world: World): Generator<Step> {
+function* reorgs(scope: Scope, machine: Machine, world: World): Generator<Step> {
   if (world.left.reorg === 0) return
   for (let depth = 1; depth <= scope.lossDepth; depth++) {
     const kept = world.chain.filter((use) => use.depth >= depth)
     if (kept.length === world.chain.length) continue
-    const forked = spend({ ...world, chain: kept }, 'reorg')
-    yield { name: `a reorg of ${depth}, empty`, world: forked }
+    const forked = spend(world, 'reorg')
+    yield { name: `a reorg of ${depth}, empty`, world: walked(scope, machine, forked, kept) }
     if (kept.length === scope.nonces) continue
     for (const { hash, world: next } of candidates(forked, kept.length)) {
       const chain = [...kept, { hash, block: blockName(next, hash), depth: depth - 1 }]
-      yield { name: `a reorg of ${depth} with ${hash}`, world: { ...next, chain } }
+      yield { name: `a reorg of ${depth} with ${hash}`, world: walked(scope, machine, next, chain) }
     }
   }
 }
 
 /** The walk: blocks that left are told before those that took their place. Evidence is found later, if ever. */
-export function walked(scope: Scope, machine: Machine, world: World): World {
-  let next: World = { ...world, view: world.chain }
-  for (const [nonce, use] of [...world.view.entries()].reverse()) {
-    if (world.chain[nonce]?.block === use.block) continue
+function walked(scope: Scope, machine: Machine, world: World, chain: readonly Use[]): World {
+  let next: World = { ...world, chain }
+  for (const [nonce, use] of [...world.chain.entries()].reverse()) {
+    if (chain[nonce]?.block === use.block) continue
     next = take(scope, machine, next, nonce, { type: 'left', block: blockRef(use), token: 2 }).world
   }
-  for (const [nonce, use] of world.chain.entries()) {
-    if (world.view[nonce]?.block === use.block || !knows(next, nonce, use.hash)) continue
+  for (const [nonce, use] of chain.entries()) {
+    if (world.chain[nonce]?.block === use.block || !knows(next, nonce, use.hash)) continue
     next = take(scope, machine, next, nonce, { type: 'sealed', hash: use.hash, block: blockRef(use) }).world
   }
   return next
@@ -100,7 +87,7 @@ const knows = (world: World, nonce: number, hash: Hash): boolean =>
 
 function* findings(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
   const slot = world.slots[nonce]
-  const use = world.view[nonce]
+  const use = world.chain[nonce]
   if (world.left.foreign > 0 && slot?.state === 'live') {
     const event: SlotEvent = { type: 'preconfirmed', hash: `0xF${nonce}a`, blockNumber: 1 }
     yield {
@@ -139,7 +126,7 @@ function* preconfirmations(scope: Scope, machine: Machine, world: World, nonce: 
 /** Undefined where the slot knows already, or nobody used the nonce on the walked chain. */
 export function evidence(scope: Scope, machine: Machine, world: World, nonce: number): World | undefined {
   const slot = world.slots[nonce]
-  const use = world.view[nonce]
+  const use = world.chain[nonce]
   const open = slot?.state !== 'final' && (slot?.state !== 'used' || slot.by.kind === 'unproven')
   if (use === undefined || !open) return undefined
   const event: SlotEvent = knows(world, nonce, use.hash)
@@ -151,7 +138,7 @@ export function evidence(scope: Scope, machine: Machine, world: World, nonce: nu
 /** The operator says the truth. */
 export function* words(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
   const slot = world.slots[nonce]
-  const use = world.view[nonce]
+  const use = world.chain[nonce]
   if (slot?.state !== 'used' || use === undefined || use.depth < scope.lossDepth) return
   for (const claim of slot.claims) {
     const fate = claimOf(use.hash) === claim ? 'executed' : 'notExecuted'
@@ -192,7 +179,3 @@ function inherited(world: World): World {
   )
   return { ...world, slots, bytes }
 }
-
-/** Whether a nonce is free for good: nothing above it is bound. */
-export const isNew = (world: World, nonce: number): boolean =>
-  isFree(world, nonce) && world.slots.slice(nonce).every((_, above) => isFree(world, nonce + above))

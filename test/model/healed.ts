@@ -1,5 +1,5 @@
 import { newestAttempt, wantedClaim } from '../../src/ledger/slot.js'
-import { evidence, extended, isWalked, walked, words } from './chainSteps.js'
+import { evidence, mined, words } from './chainSteps.js'
 import { committed, stuckEvent } from './laneSteps.js'
 import { type Machine, take } from './shell.js'
 import {
@@ -20,7 +20,6 @@ import {
  * the newest bytes at the head are included. Undefined where nothing is left to do.
  */
 export function healedStep(scope: Scope, machine: Machine, world: World): World | undefined {
-  if (!isWalked(world)) return walked(scope, machine, world)
   return (
     learn(scope, machine, world) ??
     commit(scope, machine, world) ??
@@ -46,7 +45,7 @@ const bound = (world: World) =>
   })
 
 function learn(scope: Scope, machine: Machine, world: World): World | undefined {
-  for (let nonce = 0; nonce < world.view.length; nonce++) {
+  for (let nonce = 0; nonce < world.chain.length; nonce++) {
     const slot = world.slots[nonce]
     if (slot?.state !== 'reserved' || slot.committing === 0) {
       const found = evidence(scope, machine, world, nonce)
@@ -54,7 +53,7 @@ function learn(scope: Scope, machine: Machine, world: World): World | undefined 
     }
     if (slot?.state !== 'used' || slot.settled) continue
     for (const word of words(scope, machine, world, nonce)) if (word.world !== world) return word.world
-    const deep = (world.view[nonce]?.depth ?? -1) >= scope.lossDepth
+    const deep = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth
     const verdict = deep ? take(scope, machine, world, nonce, { type: 'lossDepth' }).world : world
     if (verdict !== world) return verdict
   }
@@ -121,7 +120,7 @@ function include(scope: Scope, machine: Machine, world: World): World | undefine
     const wanted = newest !== undefined && newest.claim === wantedClaim(slot)
     const landable = newest !== undefined && ((world.bytes[newest.hash] ?? 0) & LANDABLE) > 0
     if (wanted && landable && world.chain.length === head) {
-      return { ...world, chain: extended(scope, world, newest.hash) }
+      return mined(scope, machine, world, newest.hash)
     }
   }
   if (slot?.state === 'outside' && slot.origin === 'handedOut') {
@@ -138,5 +137,5 @@ function include(scope: Scope, machine: Machine, world: World): World | undefine
     if (next !== world) return next
   }
   const shallow = world.chain.some((use) => use.depth < scope.lossDepth)
-  return shallow ? { ...world, chain: extended(scope, world, undefined) } : undefined
+  return shallow ? mined(scope, machine, world, undefined) : undefined
 }

@@ -23,7 +23,6 @@ function keyOf(world: World, slotKeyOf: (slot: Slot | undefined) => string): str
     world.outbox.map((hash) => hash.slice(2)).join(),
     bytes.join(),
     world.chain.map(useKey).join(),
-    world.view.map(useKey).join(),
     ADVERSITIES.map((kind) => world.left[kind]).join(''),
   ].join('|')
 }
@@ -65,7 +64,7 @@ function slotKey(slot: Slot | undefined): string {
       return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${by}${slot.at?.hash ?? ''}${attempts}`
     }
     case 'final':
-      return 'f'
+      return 'S'
   }
 }
 
@@ -127,14 +126,14 @@ function tokensOf(world: World): World['signing'] {
 /** Leaves out what is too deep to matter: bytes that cannot land any more, and the names of their blocks. */
 function withoutDeep(scope: Scope, world: World): World {
   const deep = world.slots.map(
-    (slot, nonce) => isClosed(slot) && (world.view[nonce]?.depth ?? -1) >= scope.lossDepth,
+    (slot, nonce) => isClosed(slot) && (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth,
   )
   const short = (use: Use, nonce: number) => (deep[nonce] ? shortened(use) : use)
   const bytes: Record<Hash, number> = {}
   for (const hash of Object.keys(world.bytes) as Hash[]) {
     if (!deep[nonceOf(hash)]) bytes[hash] = world.bytes[hash] ?? 0
   }
-  return { ...world, bytes, chain: world.chain.map(short), view: world.view.map(short) }
+  return { ...world, bytes, chain: world.chain.map(short) }
 }
 
 const shortened = (use: Use): Use =>

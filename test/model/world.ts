@@ -2,8 +2,8 @@ import type { Hash } from 'viem'
 import type { Attempt, BlockRef, Slot } from '../../src/ledger/slot.js'
 
 /**
- * One state of the searched world: a lane of a few nonces, what its shell has under way, what nodes hold, the chain,
- * and how much of the chain the lane has walked. Nothing in it is ever changed in place.
+ * One state of the searched world: a lane of a few nonces, what its shell has under way, what nodes hold, and the
+ * chain. Nothing in it is ever changed in place.
  */
 export type World = {
   readonly slots: readonly (Slot | undefined)[]
@@ -22,9 +22,11 @@ export type World = {
   readonly outbox: readonly Hash[]
   /** The truth about each journaled attempt, as `LANDABLE | REFUSED | DEAD`. */
   readonly bytes: Readonly<Record<Hash, number>>
-  /** What used the nonces, from 0 up, on the chain as it is; and on the chain as the lane has walked it. */
+  /**
+   * What used the nonces, from 0 up. The lane walks each block as it comes: what it does before it has seen a block
+   * it might as well have done before there was one, since more may land then. What it is told late is evidence.
+   */
   readonly chain: readonly Use[]
-  readonly view: readonly Use[]
   /** How often each adversity may still strike. */
   readonly left: Readonly<Record<Adversity, number>>
 }
@@ -87,7 +89,6 @@ export function begin(scope: Scope): World {
     outbox: [],
     bytes: {},
     chain: [],
-    view: [],
     left: left as Record<Adversity, number>,
   }
 }

@@ -86,6 +86,7 @@ export async function runWorld(
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
   if (workload.open.size === 0) late.push(...(await settled(clock, subject.drain(), 'drain', healMs)))
+  late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE))
   late.push(...(await settled(clock, subject.close(), 'close', healMs)))
   await aftermath(chain, clock, wire)

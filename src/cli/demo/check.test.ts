@@ -39,11 +39,7 @@ function perfectRun(): Run {
   return { asked, transactions, reported, marks }
 }
 
-function verdictOf(
-  run: Run,
-  changes: Partial<ChainEvidence> = {},
-  noops: ReadonlySet<`0x${string}`> = new Set(),
-) {
+function verdictOf(run: Run, changes: Partial<ChainEvidence> = {}, noops: ReadonlySet<number> = new Set()) {
   const total = [...run.marks.values()].reduce((sum, marks) => sum + marks, 0) + 1
   const count = FIRST + run.transactions.length
   const evidence: ChainEvidence = {
@@ -94,7 +90,7 @@ describe('a run in which all went well', () => {
     const run = perfectRun()
     const noop = selfTransfer(FIRST + COUNT)
     run.transactions.push(noop, selfTransfer(FIRST + COUNT + 1))
-    expect(verdictOf(run, {}, new Set([noop.hash]))).toMatchObject({ noops: 1, foreign: 1, ok: true })
+    expect(verdictOf(run, {}, new Set([noop.nonce]))).toMatchObject({ noops: 1, foreign: 1, ok: true })
   })
 
   test('holds when what the sender reported as never executed is not there', () => {

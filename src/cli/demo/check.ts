@@ -51,8 +51,8 @@ export function checkRun(run: {
   readonly evidence: ChainEvidence
   /** Of transactions that are known and belong to no item: the ledger's deployment. */
   readonly setup: ReadonlySet<Hex>
-  /** Of the no-ops that the sender told of. */
-  readonly noops: ReadonlySet<Hex>
+  /** Nonces that the sender said it used up with a no-op. */
+  readonly noops: ReadonlySet<number>
 }): Verdict {
   const { asked, evidence } = run
   const problems: string[] = []
@@ -91,7 +91,7 @@ export function checkRun(run: {
   const missing = missingNonces(evidence, run.reported)
   for (const nonce of missing) problems.push(`nonce ${nonce} is empty`)
 
-  const noops = others.filter(({ hash }) => run.noops.has(hash)).length
+  const noops = others.filter(({ nonce }) => run.noops.has(nonce)).length
   const setup = others.filter(({ hash }) => run.setup.has(hash)).length
   const bad = missing.length + tally.duplicates + tally.lost + tally.contradictions
   return {

@@ -1,0 +1,58 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import type { Clock } from '../../clock.js'
+import { createProgress, type ProgressStream } from './progress.js'
+
+const COUNTS = { sent: 10, accepted: 8, preconfirmed: 6, sealed: 4, failed: 1 }
+
+function sink(isTTY: boolean): { stream: ProgressStream; text(): string } {
+  let written = ''
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      written += chunk.toString()
+      done()
+    },
+  })
+  return { stream: Object.assign(stream, { isTTY, columns: 120 }), text: () => written }
+}
+
+/** Its timers fire when told to. */
+function handClock() {
+  const timers = new Set<() => void>()
+  const clock: Clock = {
+    now: () => 0,
+    setTimer(fn) {
+      timers.add(fn)
+      return () => timers.delete(fn)
+    },
+  }
+  const fire = () => {
+    const due = [...timers]
+    timers.clear()
+    for (const fn of due) fn()
+  }
+  return { clock, fire, open: () => timers.size }
+}
+
+test('into a pipe it writes whole lines with the stage counts, and nothing after it was stopped', () => {
+  const { stream, text } = sink(false)
+  const { clock, fire, open } = handClock()
+  const progress = createProgress(stream, clock)
+  progress.say('starting')
+  progress.start(10, () => COUNTS)
+  fire()
+  progress.stop()
+  const line = 'sent 10, accepted 8, preconfirmed 6, sealed 4, failed 1 of 10\n'
+  expect(text()).toBe(`starting\n${line}${line}`)
+  expect(open()).toBe(0)
+})
+
+test('on a terminal it draws a bar with the stage counts', () => {
+  const { stream, text } = sink(true)
+  const { clock, open } = handClock()
+  const progress = createProgress(stream, clock)
+  progress.start(10, () => COUNTS)
+  progress.stop()
+  expect(text()).toContain('accepted 8, preconfirmed 6, sealed 4, failed 1 of 10')
+  expect(open()).toBe(0)
+})

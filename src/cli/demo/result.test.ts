@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { createRecord, type ItemRecord } from './records.js'
+import { failuresOf, measure } from './result.js'
+
+function records(count: number, change: (record: ItemRecord, index: number) => void): ItemRecord[] {
+  return Array.from({ length: count }, (_, index) => {
+    const record = createRecord({ item: index + 1, kind: 'transfer', request: { value: 1n } })
+    change(record, index)
+    return record
+  })
+}
+
+test('accepted per second runs from the first send to the last acceptance, of those accepted', () => {
+  const burst = records(101, (record, index) => {
+    record.sentAtMs = 1_000
+    if (index < 100) record.acceptedAtMs = 1_000 + (index + 1) * 5
+  })
+  expect(measure(burst, undefined).acceptedPerSecond).toBe(200)
+})
+
+test('latencies run from each send, of those that got there', () => {
+  const burst = records(4, (record, index) => {
+    record.sentAtMs = 1_000 * (index + 1)
+    if (index > 0) record.preconfirmedAtMs = record.sentAtMs + 100 * index
+    if (index > 2) record.sealedAtMs = record.sentAtMs + 2_000
+  })
+  expect(measure(burst, undefined)).toMatchObject({
+    preconfirmedMsP50: 200,
+    preconfirmedMsP99: 300,
+    sealedMsP50: 2_000,
+    sealedMsP99: 2_000,
+  })
+})
+
+test('calls and requests are shared out over what was asked for, and unknown without a count', () => {
+  const burst = records(8, () => undefined)
+  expect(measure(burst, { requests: 2, calls: 12 })).toMatchObject({
+    rpcCallsPerTransaction: 1.5,
+    httpRequestsPerTransaction: 0.25,
+    acceptedPerSecond: null,
+    sealedMsP50: null,
+  })
+  expect(measure(burst, undefined).rpcCallsPerTransaction).toBeNull()
+})
+
+test('failures are counted by their reason', () => {
+  expect(
+    failuresOf([
+      { item: 1, outcome: 'notExecuted', why: 'REJECTED: no' },
+      { item: 2, outcome: 'notExecuted', why: 'REJECTED: no' },
+      { item: 3, outcome: 'open', why: 'stuck' },
+    ]),
+  ).toEqual({ 'REJECTED: no': 2 })
+})

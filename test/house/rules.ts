@@ -1,0 +1,248 @@
+import { builtinModules } from 'node:module'
+import ts from 'typescript'
+import { type Import, lineOf, type Source, walk } from './sources.js'
+
+/** Looks at all sources at once and says, one line each, where the rule is broken. */
+export type Rule = (sources: readonly Source[]) => readonly string[]
+
+// A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
+const LAYERS: readonly (readonly string[])[] = [
+  ['clock', 'errors', 'types'],
+  ['ledger'],
+  ['rpc', 'store'],
+  ['allocator', 'tracker'],
+  ['sender'],
+  ['viem', 'cli', 'signer'],
+  ['index'],
+]
+
+// Stands apart: nothing but the command line imports it, and it imports the lowest layer only.
+const DEVNET = 'devnet'
+
+/** `ledger` for src/ledger/book.ts, `clock` for src/clock.ts, undefined outside src. */
+function partOf(path: string): string | undefined {
+  return /^src\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1]
+}
+
+function layerOf(part: string): number {
+  return LAYERS.findIndex((parts) => parts.includes(part))
+}
+
+function isTest(path: string): boolean {
+  return /\.(?:test|fixture|bench)\.ts$/.test(path)
+}
+
+/** Production code: what is published or run, without the tests beside it. */
+function production(sources: readonly Source[]): readonly Source[] {
+  return sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
+}
+
+export const importsPointDownwards: Rule = (sources) =>
+  production(sources).flatMap(({ path, imports }) => {
+    const part = partOf(path) ?? ''
+    if (layerOf(part) < 0 && part !== DEVNET) return [`${path}: no layer is known for "${part}"`]
+    return imports
+      .filter(({ target, typeOnly }) => !typeOnly && target.startsWith('src/'))
+      .filter(({ target }) => !mayImport(part, partOf(target) ?? ''))
+      .map(({ target, line }) => `${path}:${line} imports ${target}`)
+  })
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to) return true
+  if (to === DEVNET) return from === 'cli'
+  if (from === DEVNET) return layerOf(to) === 0
+  // The command line uses the package as its users do.
+  if (from === 'cli' && to === 'index') return true
+  const [own, other] = [layerOf(from), layerOf(to)]
+  return other < own || (own === 0 && other === 0)
+}
+
+/** Types neither: the devnet can be taken away without the rest noticing. */
+export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => !['cli', DEVNET].includes(partOf(path) ?? ''))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => partOf(target) === DEVNET)
+        .map(({ target, line }) => `${path}:${line} imports ${target}`),
+    )
+
+/** The one place where a service is given the implementations it runs on. */
+const WIRING = new Set(['src/sender/environment.ts'])
+const IMPLEMENTATION =
+  /^src\/(?:rpc\/ports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
+
+export const servicesKnowInterfacesOnly: Rule = (sources) =>
+  production(sources)
+    .filter(
+      ({ path }) => ['allocator', 'tracker', 'sender'].includes(partOf(path) ?? '') && !WIRING.has(path),
+    )
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, typeOnly }) => !typeOnly && IMPLEMENTATION.test(target))
+        .map(({ target, line }) => `${path}:${line} imports ${target}`),
+    )
+
+const TIMERS = new Set(['setTimeout', 'setInterval', 'setImmediate'])
+const MEMBERS = new Set([
+  'Date.now',
+  'Math.random',
+  'performance.now',
+  'crypto.randomUUID',
+  'crypto.getRandomValues',
+])
+
+/** Time and chance come from the clock, so that the real sender runs in virtual time and replays from a seed. */
+export const timeAndChanceAreInjected: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => path !== 'src/clock.ts')
+    .flatMap(({ path, tree }) => {
+      const found: string[] = []
+      walk(tree, (node) => {
+        const use = useOfTime(node)
+        if (use !== undefined) found.push(`${path}:${lineOf(tree, node)} uses ${use}`)
+      })
+      return found
+    })
+
+function useOfTime(node: ts.Node): string | undefined {
+  if (ts.isNewExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'Date') {
+    return node.arguments?.length ? undefined : 'new Date()'
+  }
+  if (ts.isPropertyAccessExpression(node)) {
+    const text = `${lastName(node.expression)}.${node.name.text}`
+    return MEMBERS.has(text) ? text : undefined
+  }
+  if (!ts.isIdentifier(node) || !TIMERS.has(node.text)) return undefined
+  const { parent } = node
+  const ofAnother =
+    ts.isPropertyAccessExpression(parent) &&
+    parent.name === node &&
+    lastName(parent.expression) !== 'globalThis'
+  const named = (ts.isPropertyAssignment(parent) || ts.isMethodSignature(parent)) && parent.name === node
+  return ofAnother || named ? undefined : node.text
+}
+
+function lastName(node: ts.Expression): string {
+  if (ts.isIdentifier(node)) return node.text
+  return ts.isPropertyAccessExpression(node) ? node.name.text : ''
+}
+
+/** The table of the machine is pure: it neither waits nor asks for the time, and what it is told is all it knows. */
+export const theLedgerIsPure: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => partOf(path) === 'ledger')
+    .flatMap(({ path, tree, imports }) => {
+      const found = imports
+        .filter(
+          ({ target, typeOnly }) => !typeOnly && partOf(target) !== 'ledger' && partOf(target) !== 'errors',
+        )
+        .map(({ target, line }) => `${path}:${line} imports ${target}`)
+      walk(tree, (node) => {
+        const waits = ts.isAwaitExpression(node) || node.kind === ts.SyntaxKind.AsyncKeyword
+        if (waits) found.push(`${path}:${lineOf(tree, node)} waits`)
+      })
+      return found
+    })
+
+const ROOT_ENTRY = 'src/index.ts'
+const ROOT_PACKAGES = /^(?:viem(?:\/.*)?|async-mutex|p-queue)$/
+const NODE_GLOBALS = new Set(['process', 'Buffer', '__dirname', '__filename', 'require', 'global'])
+
+/** The root runs on Bun, Deno, workers and in browsers. */
+export const theRootRunsAnywhere: Rule = (sources) => {
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+  const found: string[] = []
+  for (const path of reachable(byPath, ROOT_ENTRY)) {
+    const source = byPath.get(path)
+    if (source === undefined) continue
+    for (const { target, line } of values(source.imports)) {
+      if (!target.startsWith('src/') && !ROOT_PACKAGES.test(target))
+        found.push(`${path}:${line} imports ${target}`)
+    }
+    walk(source.tree, (node) => {
+      if (ts.isIdentifier(node) && NODE_GLOBALS.has(node.text) && isFree(node)) {
+        found.push(`${path}:${lineOf(source.tree, node)} uses ${node.text}`)
+      }
+    })
+  }
+  return found
+}
+
+function values(imports: readonly Import[]): readonly Import[] {
+  return imports.filter(({ typeOnly }) => !typeOnly)
+}
+
+/** What a module loads, itself among it. */
+export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const open = [entry]
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (reached.has(path)) continue
+    reached.add(path)
+    for (const { target } of values(byPath.get(path)?.imports ?? []))
+      if (target.startsWith('src/')) open.push(target)
+  }
+  return reached
+}
+
+/** False for the name of a member, a property or a declaration: those are nobody's global. */
+function isFree(node: ts.Identifier): boolean {
+  const { parent } = node
+  if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
+  return !(parent as { name?: ts.Node }).name || (parent as { name?: ts.Node }).name !== node
+}
+
+/** Node's own modules are written with their scheme: without it bundlers look for a package of that name. */
+export const nodeModulesAreNamedAsSuch: Rule = (sources) =>
+  sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ target }) => builtinModules.includes(target))
+      .map(({ target, line }) => `${path}:${line} imports ${target} without node:`),
+  )
+
+export const nothingIsExportedAsDefault: Rule = (sources) =>
+  production(sources).flatMap(({ path, tree }) => {
+    const found: string[] = []
+    walk(tree, (node) => {
+      const named = ts.isExportSpecifier(node) && node.name.text === 'default'
+      if (named || ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword) {
+        // `default:` of a switch is another node kind: DefaultClause carries no DefaultKeyword child.
+        found.push(`${path}:${lineOf(tree, node)} exports a default`)
+      }
+    })
+    return found
+  })
+
+const LINES_MAX = 400
+
+export const filesAreShort: Rule = (sources) =>
+  sources
+    .filter(({ path }) => path.startsWith('src/'))
+    .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > LINES_MAX)
+    .map(({ path, lines }) => `${path} has ${lines} lines`)
+
+// Put together, so that this file does not break its own rule.
+const LEFTOVER = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`)
+
+export const nothingIsLeftForLater: Rule = (sources) =>
+  sources.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, index) => (LEFTOVER.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
+  )
+
+// A test that is skipped, alone or tried again hides what it was written to show.
+const EVASIONS = new RegExp(
+  `\\b(?:it|test|describe)\\.(?:${['on' + 'ly', 'to' + 'do', 'fa' + 'ils'].join('|')})\\b|\\bre${'try'}:\\s*[1-9]`,
+)
+
+export const testsDoNotEvade: Rule = (sources) =>
+  sources
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, index) => (EVASIONS.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
+    )

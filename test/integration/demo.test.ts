@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { startDevnet } from '../../src/devnet/index.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+// The public key of account 1 of every local node.
+const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
+const STORM_MS = 300_000
+
+type Ended = { code: number | null; out: string; err: string }
+
+function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
+  const child = spawn('npm', ['run', '--silent', 'demo', '--', ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString()
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, out, err }))
+  })
+}
+
+const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }
+
+describe.each([
+  ['none', 4],
+  ['default', 5],
+  ['storm', 6],
+])('a burst of 60 under the faults %s', (preset, seed) => {
+  test(
+    'lands each transaction exactly once, and --json prints one object alone',
+    async () => {
+      const { code, out, err } = await demo([
+        '--json',
+        '--count',
+        '60',
+        '--faults',
+        preset,
+        '--seed',
+        String(seed),
+      ])
+      expect(out.trim().split('\n'), err).toHaveLength(1)
+      const result = JSON.parse(out) as Record<string, number>
+      expect(result).toMatchObject({ ...HELD, requested: 60, seed, faults: { preset } })
+      expect(result.sealed! + result.failed!).toBe(60)
+      expect(result.reverted).toBe(6)
+      for (const field of [
+        'acceptedPerSecond',
+        'rpcCallsPerTransaction',
+        'httpRequestsPerTransaction',
+        'preconfirmedMsP50',
+        'preconfirmedMsP99',
+      ]) {
+        expect(result[field], field).toBeGreaterThan(0)
+      }
+      expect(code).toBe(0)
+    },
+    STORM_MS,
+  )
+})
+
+describe('against a node of the user', () => {
+  test('the same burst lands there, and neither the key nor the path of the URL is printed', async () => {
+    await using devnet = await startDevnet()
+    const { code, out, err } = await demo(
+      ['--rpc', `${devnet.url}/secret-path`, '--key-env', 'DEMO_KEY', '--count', '20', '--faults', 'default'],
+      { DEMO_KEY: KEY, NO_COLOR: '1' },
+    )
+    expect(out, err).toContain('gaps 0, duplicates 0, lost 0')
+    expect(out).toContain('20 sealed (2 of them reverted), 0 failed')
+    expect(err).toContain('--faults has no effect')
+    for (const secret of [KEY.slice(2), 'secret-path']) expect(out + err).not.toContain(secret)
+    expect(code).toBe(0)
+  })
+
+  test('a node that does not answer is exit code 1 with its origin alone in the message', async () => {
+    const { code, out, err } = await demo(
+      ['--json', '--rpc', 'http://me:secret@127.0.0.1:9/secret', '--key-env', 'DEMO_KEY'],
+      {
+        DEMO_KEY: KEY,
+      },
+    )
+    expect(code).toBe(1)
+    expect(out).toBe('')
+    expect(err).toContain('http://127.0.0.1:9')
+    expect(err).not.toContain('secret')
+  })
+})
+
+test('bad options are exit code 2 with a message and nothing on standard output', async () => {
+  const { code, out, err } = await demo(['--count', 'many'])
+  expect(code).toBe(2)
+  expect(out).toBe('')
+  expect(err).toContain('--count')
+})
