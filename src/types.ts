@@ -94,9 +94,12 @@ export type Limits = {
   gapFillAfterMs: number
   /** No-ops under way at once. @default 16 */
   fillsMax: number
-  /** Sealed blocks without progress after which a nonce counts as stuck. @default 2 */
+  /**
+   * Sealed blocks that go by after a nonce was resent in vain until it is bumped; the resend itself comes after one
+   * block. @default 2
+   */
   stuckAfterBlocks: number
-  /** And the least time for it, in milliseconds. @default 2_000 */
+  /** And the least time for either, in milliseconds. @default 2_000 */
   stuckAfterMs: number
   /** Nonces resent per sealed block, the lowest ones. @default 64 */
   resendMax: number

@@ -130,5 +130,8 @@ export function createCounter(options: {
 }
 
 function full(outstandingMax: number): TxlaneError {
-  return new TxlaneError(`${outstandingMax} nonces are handed out and not used yet.`, { code: 'QUEUE_FULL', fate: 'notExecuted' })
+  return new TxlaneError(`${outstandingMax} nonces are handed out and not used yet.`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
 }

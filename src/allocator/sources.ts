@@ -55,7 +55,8 @@ export function entryPointNonce(options: {
   readonly key?: bigint | undefined
 }): NonceSource<bigint> {
   const { key = 0n } = options
-  if (typeof key !== 'bigint' || key < 0n || key > UINT192_MAX) throw invalid('source.key', key, 'a bigint of up to 192 bits')
+  if (typeof key !== 'bigint' || key < 0n || key > UINT192_MAX)
+    throw invalid('source.key', key, 'a bigint of up to 192 bits')
   const entryPoint = encodeAddress(options.entryPoint, 'source.entryPoint')
   const sender = encodeAddress(options.sender, 'source.sender')
   // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and 0.8.
@@ -83,7 +84,10 @@ export function safeNonce(options: { readonly safe: Address }): NonceSource<bigi
  *
  * @throws TxlaneError `INVALID` for a bad address
  */
-export function forwarderNonce(options: { readonly forwarder: Address; readonly from: Address }): NonceSource<bigint> {
+export function forwarderNonce(options: {
+  readonly forwarder: Address
+  readonly from: Address
+}): NonceSource<bigint> {
   const from = encodeAddress(options.from, 'source.from')
   // Slots 0 and 1 hold EIP712's name and version; `_nonces` follows (OpenZeppelin 4.9 and 5.4).
   const slot = mapped(encodeWord(hexToBigInt(from)), encodeWord(2n))

@@ -13,7 +13,9 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
   const { hash } = event
   const attempt = slot.attempts.find((known) => known.hash === hash)
   if (attempt === undefined) return ignored(slot, event)
-  const newest = newestAttempt(slot)?.hash === hash
+  // Bytes that are not wanted any more (cancelled, replaced, ended) are neither resent nor bumped, whatever is said
+  // of them: others are on their way (P5, row 21).
+  const newest = newestAttempt(slot)?.hash === hash && missing(slot) === undefined
   switch (event.outcome) {
     case 'accepted': {
       const next = withAttempt(slot, hash, (a) => ({ ...a, accepted: true }))
@@ -26,8 +28,7 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
     case 'counted':
       return counted(slot, newest, hash)
     case 'feeTooLow':
-      // Bytes that are not wanted any more are never bumped (row 21): others are on their way.
-      return { row: 16, slot, actions: newest && missing(slot) === undefined ? [bump(slot)] : [] }
+      return { row: 16, slot, actions: newest ? [bump(slot)] : [] }
     case 'underpriced':
       return newest ? underpriced(slot, hash) : { row: 17, slot, actions: [] }
     case 'nonceTooLow':

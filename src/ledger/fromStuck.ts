@@ -9,11 +9,11 @@ const REFUSALS_MAX = 3
 
 /** Rows 17, 19 and 20: sealed blocks went by, and the nonce is still not used. */
 export function stuck(slot: Live, event: Stuck): Transition {
+  const lacking = missing(slot)
+  if (lacking !== undefined) return { row: 19, slot, actions: [lacking] }
   if (slot.displaced) {
     return { row: 17, slot, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
   }
-  const lacking = missing(slot)
-  if (lacking !== undefined) return { row: 19, slot, actions: [lacking] }
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
   if (hopeless(slot, event)) return giveUp(slot, event)
   const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)

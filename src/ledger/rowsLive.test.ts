@@ -49,6 +49,23 @@ describe('rows of live nonces', () => {
     expect(on(two, outcome(a1.hash, 'counted'))).toEqual({ row: 15, slot: two, actions: [] })
   })
 
+  test('rows 13 to 18: bytes that are not wanted any more are not resent, whatever is said of them', () => {
+    const rejected = liveSlot({ claims: [], end: 'void', attempts: [attempt('x', 'x1')] })
+    for (const slot of [liveSlot({ end: 'cancel' }), liveSlot({ claims: ['a', 'b'] }), rejected]) {
+      for (const said of [
+        'unknown',
+        'counted',
+        'feeTooLow',
+        'underpriced',
+        'nonceTooLow',
+        'refused',
+      ] as const) {
+        const { slot: after, actions } = on(slot, outcome(slot.attempts[0]?.hash ?? '0x', said))
+        expect([after, actions]).toEqual([slot, said === 'nonceTooLow' ? [{ do: 'look' }] : []])
+      }
+    }
+  })
+
   test('row 16: a fee too low is bumped, unless what was refused is not wanted any more', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'feeTooLow')).actions).toEqual([
       { do: 'bump', token: 1, underbids: 0 },
@@ -216,6 +233,7 @@ describe('rows of live nonces', () => {
         end: undefined,
         by: { kind: 'other', hash: undefined },
         at: block(12),
+        wasSealed: false,
         settled: false,
         committing: 0,
       },

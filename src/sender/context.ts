@@ -34,6 +34,8 @@ export type LaneContext = {
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   waits: number
   closed: boolean
+  /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
+  blockedAt: number
 }
 
 /** An error about one transaction. */

@@ -1,11 +1,11 @@
 import type { Hash, LocalAccount } from 'viem'
-import { invalid } from '../errors/invalid.js'
-import type { AccountKind } from '../rpc/reads/accountKind.js'
 import { createLane } from '../allocator/lane.js'
-import type { HoldReason, Limits, Logger } from '../types.js'
+import { invalid } from '../errors/invalid.js'
 import type { Book } from '../ledger/book.js'
 import { createWindow } from '../ledger/window.js'
+import type { AccountKind } from '../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
+import type { HoldReason, Limits, Logger } from '../types.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
 import type { LaneContext } from './context.js'
@@ -25,8 +25,8 @@ import { createPreparer } from './prepare.js'
 import { createPump } from './pump.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import { createRepair } from './repair.js'
-import { createReservations, type Reservations } from './reservations.js'
 import { createResender } from './resend.js'
+import { createReservations, type Reservations } from './reservations.js'
 import { createSeeker } from './seek.js'
 import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
@@ -133,6 +133,7 @@ export function createEngine(options: EngineOptions): Engine {
     txOf: (transaction) => face(transaction),
     waits: 0,
     closed: false,
+    blockedAt: -1,
   }
 
   const funds = createFunds(context)
@@ -161,15 +162,18 @@ export function createEngine(options: EngineOptions): Engine {
     conditions,
     ready(transaction) {
       transaction.ready = true
-      if (transaction.replaces) return intake.place(transaction)
-      line.add(transaction)
-      pump.run()
+      if (transaction.replaces) intake.place(transaction)
+      else enqueue(transaction)
     },
     parked: (transaction) => line.remove(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
   })
   const intake = createIntake({ context, line, preparer, pump })
-  const reservations = createReservations({ context, nextSequence: intake.nextSequence, freed: () => pump.run() })
+  const reservations = createReservations({
+    context,
+    nextSequence: intake.nextSequence,
+    freed: () => pump.run(),
+  })
   const waiting = createWaiting({ context, receipts })
   const face = createTxFace({ context, intake, signing, waiting })
   const perform = createPerformer({
@@ -183,8 +187,11 @@ export function createEngine(options: EngineOptions): Engine {
     queueAgain(transaction) {
       stages.again(transaction)
       intake.again(transaction)
-      line.add(transaction)
-      pump.run()
+      const pauseMs = transaction.retryAtMs - clock.now()
+      if (pauseMs <= 0) return enqueue(transaction)
+      clock.setTimer(() => {
+        if (!context.closed && !hasFailed(transaction)) enqueue(transaction)
+      }, pauseMs)
     },
     transactionOf: stages.transactionOf,
     failed: (transaction) => intake.forget(transaction),
@@ -199,9 +206,9 @@ export function createEngine(options: EngineOptions): Engine {
     ticked(newHead) {
       if (newHead) {
         resender.newHead()
-        repair.newHead()
         preparer.newHead()
       }
+      repair.ticked()
       repair.watchGaps()
       pump.run()
       drains.check()
@@ -213,6 +220,11 @@ export function createEngine(options: EngineOptions): Engine {
     events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
     broadcaster.kick()
   })
+
+  function enqueue(transaction: Transaction): void {
+    line.add(transaction)
+    pump.run()
+  }
 
   function resend(nonce: number): void {
     broadcaster.add(nonce)
@@ -235,7 +247,8 @@ export function createEngine(options: EngineOptions): Engine {
     if (intake.open > 0 || book.floor !== book.cursor || signing.open > 0) return false
     // A nonce that something else took may send its transaction to another one: not done before its verdict.
     for (const transaction of transactions.values()) {
-      if (!hasReached(transaction, 'sealed') && !hasFailed(transaction) && !transaction.unresolved) return false
+      if (!hasReached(transaction, 'sealed') && !hasFailed(transaction) && !transaction.unresolved)
+        return false
     }
     return true
   }

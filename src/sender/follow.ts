@@ -90,6 +90,7 @@ export function createFollower(options: FollowOptions): Follower {
     ticked(newHead) {
       const head = tracker.head?.number
       if (newHead && head !== undefined) judge(head)
+      if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.window.progress(book.coveredTo, book.cursor)
       options.ticked(newHead)
     },

@@ -7,7 +7,7 @@ import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
-import { end, fromStored, hasFailed, tellEnd, toStored, type Transaction } from './transaction.js'
+import { end, fromStored, hasFailed, type Transaction, tellEnd, toStored } from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -82,7 +82,11 @@ export function createIntake(parts: {
       return stored && fromStored(stored)
     } catch (error) {
       forget(transaction)
-      throw new TxlaneError('The store did not take the transaction.', { code: 'STORE', fate: 'notExecuted', cause: error })
+      throw new TxlaneError('The store did not take the transaction.', {
+        code: 'STORE',
+        fate: 'notExecuted',
+        cause: error,
+      })
     }
   }
 
@@ -117,6 +121,9 @@ export function createIntake(parts: {
       cancelTimers: undefined,
       ready: false,
       withdrawn: undefined,
+      rebound: false,
+      retryAtMs: 0,
+      signFailures: 0,
       settled: false,
       verdicts: undefined,
     }
@@ -124,7 +131,12 @@ export function createIntake(parts: {
 
   function same(known: Transaction, asked: Transaction): Transaction {
     if (known.fingerprint === asked.fingerprint) return known
-    throw txError(known, 'ID_CONFLICT', 'notExecuted', `The id ${JSON.stringify(known.id)} stands for another request.`)
+    throw txError(
+      known,
+      'ID_CONFLICT',
+      'notExecuted',
+      `The id ${JSON.stringify(known.id)} stands for another request.`,
+    )
   }
 
   /** What ends the caller's interest: a deadline, a signal. */
@@ -149,9 +161,19 @@ export function createIntake(parts: {
   }
 
   /** Not journaled: removed. Journaled: the pending `send` is told, the work goes on. */
-  function giveUp(transaction: Transaction, code: 'EXPIRED' | 'ABORTED', message: string, cancel: boolean): void {
+  function giveUp(
+    transaction: Transaction,
+    code: 'EXPIRED' | 'ABORTED',
+    message: string,
+    cancel: boolean,
+  ): void {
     if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
-    const error = txError(transaction, code, 'inFlight', `${message} Its bytes were journaled: it may still execute.`)
+    const error = txError(
+      transaction,
+      code,
+      'inFlight',
+      `${message} Its bytes were journaled: it may still execute.`,
+    )
     const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
     transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
     for (const waiter of senders) waiter.failed(error)
@@ -200,7 +222,12 @@ export function createIntake(parts: {
     const nonce = replaces?.nonce
     const slot = nonce === undefined ? undefined : lane.book.get(nonce)
     if (replaces === undefined || hasFailed(transaction)) return
-    if (nonce !== undefined && slot?.state === 'live' && slot.end === undefined && slot.claims.includes(replaces.id)) {
+    if (
+      nonce !== undefined &&
+      slot?.state === 'live' &&
+      slot.end === undefined &&
+      slot.claims.includes(replaces.id)
+    ) {
       queued.delete(transaction)
       transaction.nonce = nonce
       lane.apply(nonce, { type: 'replace', claim: transaction.id, token: lane.token() })
@@ -219,7 +246,10 @@ export function createIntake(parts: {
       line.add(transaction)
       return pump.run()
     }
-    failed(transaction, txError(transaction, 'TOO_LATE', 'notExecuted', 'What it was to replace has landed or ended.'))
+    failed(
+      transaction,
+      txError(transaction, 'TOO_LATE', 'notExecuted', 'What it was to replace has landed or ended.'),
+    )
   }
 
   function forget(transaction: Transaction): void {
@@ -257,7 +287,8 @@ export function createIntake(parts: {
       preparer.add(transaction)
     },
     clear(code, message) {
-      for (const transaction of [...queued]) failed(transaction, txError(transaction, code, 'notExecuted', message))
+      for (const transaction of [...queued])
+        failed(transaction, txError(transaction, code, 'notExecuted', message))
     },
   }
 }
@@ -276,7 +307,19 @@ function randomId(random: () => number): string {
 /** What the caller wants to happen, without how much is paid for it. */
 function fingerprintOf(from: string, request: TxRequest): Hash {
   const { to, data, value, accessList, authorize } = request
-  const authorizations = authorize?.map((one) => [one.contractAddress.toLowerCase(), one.account?.address.toLowerCase()])
-  const parts = [from, to?.toLowerCase() ?? null, data ?? '0x', value ?? 0n, accessList ?? null, authorizations ?? null]
-  return keccak256(stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))))
+  const authorizations = authorize?.map((one) => [
+    one.contractAddress.toLowerCase(),
+    one.account?.address.toLowerCase(),
+  ])
+  const parts = [
+    from,
+    to?.toLowerCase() ?? null,
+    data ?? '0x',
+    value ?? 0n,
+    accessList ?? null,
+    authorizations ?? null,
+  ]
+  return keccak256(
+    stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))),
+  )
 }

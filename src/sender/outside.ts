@@ -45,7 +45,8 @@ type Parsed = {
  * @throws TxlaneError `INVALID`, `CHAIN_MISMATCH` or `UNSUPPORTED`; nothing was kept then
  */
 export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey): Promise<Envelope> {
-  if (typeof raw !== 'string' || !/^0x([0-9a-f]{2})+$/i.test(raw)) throw invalid(argument, raw, 'signed transaction bytes')
+  if (typeof raw !== 'string' || !/^0x([0-9a-f]{2})+$/i.test(raw))
+    throw invalid(argument, raw, 'signed transaction bytes')
   const serialized = raw.toLowerCase() as Hex
   const parsed = parse(argument, serialized)
   const { chainId, nonce = 0, gas = 0n, to = null, value = 0n, data } = parsed
@@ -53,10 +54,13 @@ export async function readEnvelope(argument: string, raw: unknown, lane: LaneKey
   // Without replay protection (EIP-155) the bytes would be good on every chain.
   if (chainId === undefined) throw invalid(argument, raw, 'bytes that name their chain (EIP-155)')
   if (chainId !== lane.chainId) throw otherChain(chainId, lane.chainId)
-  const signer = await recoverTransactionAddress({ serializedTransaction: serialized as TransactionSerialized }).catch(() => {
+  const signer = await recoverTransactionAddress({
+    serializedTransaction: serialized as TransactionSerialized,
+  }).catch(() => {
     throw invalid(argument, raw, 'bytes with a valid signature')
   })
-  if (signer.toLowerCase() !== lane.address) throw invalid(argument, signer, `bytes signed by the lane's account ${lane.address}`)
+  if (signer.toLowerCase() !== lane.address)
+    throw invalid(argument, signer, `bytes signed by the lane's account ${lane.address}`)
   const request = { to, value, ...(data === undefined ? {} : { data }) } as TxRequest
   return { raw: serialized, hash: keccak256(serialized), nonce, gas, fees: feesOf(parsed), request }
 }
@@ -65,7 +69,10 @@ function parse(argument: string, serialized: Hex): Parsed {
   const type = Number(serialized.slice(0, 4))
   // EIP-2718: below 0x80 the first byte is a type; viem reads those of Ethereum itself, 1 to 4.
   if (type < 0x80 && !(type >= 1 && type <= 4)) {
-    throw unsupported(`transactions of type ${serialized.slice(0, 4)}`, 'settle the reservation when they were sent')
+    throw unsupported(
+      `transactions of type ${serialized.slice(0, 4)}`,
+      'settle the reservation when they were sent',
+    )
   }
   let parsed: Parsed
   try {

@@ -10,7 +10,8 @@ import type { Signing } from './signing.js'
 export type Repair = {
   /** Bytes of this nonce were handed to an endpoint: it is given its time anew. */
   sent(nonce: number): void
-  newHead(): void
+  /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
+  ticked(): void
   /** There may be a hole below the cursor. */
   watchGaps(): void
   stop(): void
@@ -36,8 +37,11 @@ export function createRepair(options: {
     return { block: hub.tracker.head?.number ?? 0, atMs: clock.now() }
   }
 
-  /** Both must have gone by: blocks without it, and time, since blocks may come in a burst. */
-  function isStuck(nonce: number): boolean {
+  /**
+   * Both must have gone by: blocks without it, and time, since blocks may come in a burst. One block is enough to
+   * send the same bytes again, which costs nothing; a bump takes more patience.
+   */
+  function isStuck({ nonce, ...slot }: Slot): boolean {
     const since = sentAt.get(nonce)
     if (since === undefined) {
       // Restored, seeded or never sent: its time begins now.
@@ -45,7 +49,8 @@ export function createRepair(options: {
       return false
     }
     const { block, atMs } = now()
-    return block - since.block >= limits.stuckAfterBlocks && atMs - since.atMs >= limits.stuckAfterMs
+    const blocks = slot.state === 'live' && slot.nudged ? limits.stuckAfterBlocks : 1
+    return block - since.block >= blocks && atMs - since.atMs >= limits.stuckAfterMs
   }
 
   function nudge(slot: Slot, head: boolean): void {
@@ -105,7 +110,7 @@ export function createRepair(options: {
 
   return {
     sent: (nonce) => void sentAt.set(nonce, now()),
-    newHead() {
+    ticked() {
       const { floor } = lane.book
       // Kept in the order of the first send, which is the order of nonces: the used ones stand in front.
       for (const nonce of sentAt.keys()) {
@@ -117,7 +122,7 @@ export function createRepair(options: {
         if (slot.state === 'outside' && slot.origin === 'handedOut') continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
-        if (isStuck(slot.nonce) || (unpriced && stoodOneBlock(slot.nonce))) nudge(slot, head)
+        if (isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))) nudge(slot, head)
       }
     },
     watchGaps() {

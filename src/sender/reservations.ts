@@ -58,7 +58,8 @@ export function createReservations(options: {
   async function commit(nonce: number, envelope: Envelope): Promise<Transaction> {
     if (context.closed) throw closed()
     const slot = book.get(nonce)
-    if (slot === undefined || slot.state === 'final' || (slot.state === 'used' && slot.settled)) throw tooLate(slot, envelope)
+    if (slot === undefined || slot.state === 'final' || (slot.state === 'used' && slot.settled))
+      throw tooLate(slot, envelope)
     const transaction = transactionAt(slot, envelope)
     const attempt: Attempt = {
       hash: envelope.hash,
@@ -82,7 +83,8 @@ export function createReservations(options: {
   function transactionAt(slot: Slot, envelope: Envelope): Transaction {
     const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
     const claim = claims.find((id) => id.startsWith(OUTSIDE_PREFIX))
-    if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined)) throw given(slot)
+    if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined))
+      throw given(slot)
     const known = claim === undefined ? undefined : transactions.get(claim)
     if (known) return known
     const fresh = outsideTransaction(envelope, {

@@ -1,18 +1,37 @@
 import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
-import { readLane } from '../rpc/reads/readLane.js'
+import { liftedByResume } from '../allocator/holds.js'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { Item, LaneOptions, SenderEvents, SendManyOptions, SendOptions, Sender, SenderParameters, Tx, TxRequest } from '../types.js'
+import type {
+  Item,
+  LaneOptions,
+  Sender,
+  SenderParameters,
+  SendManyOptions,
+  SendOptions,
+  Tx,
+  TxRequest,
+} from '../types.js'
 import { closeLane } from './close.js'
-import { contractCall, type ContractCall, deployCall } from './contracts.js'
+import { type ContractCall, contractCall, deployCall } from './contracts.js'
+import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { defaultLimits } from './limits.js'
 import { findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
-import { sendMany, type Start } from './sendMany.js'
+import { resyncLane } from './resync.js'
+import { type Start, sendMany } from './sendMany.js'
 import { snapshotOf } from './snapshot.js'
-import { checkAccount, checkLaneOptions, checkLimits, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
-import { liftedByResume } from '../allocator/holds.js'
+import {
+  checkAccount,
+  checkLaneOptions,
+  checkLimits,
+  checkRequest,
+  checkSendOptions,
+  checkSignal,
+  object,
+  oneOf,
+} from './validate.js'
 
 /**
  * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.
@@ -32,7 +51,10 @@ import { liftedByResume } from '../allocator/holds.js'
 export function createSender<chain extends Chain, account extends Account | undefined>(
   parameters: SenderParameters<chain, account>,
 ): Sender<chain> {
-  return createSenderIn(systemEnvironment(), parameters as unknown as LooseParameters) as unknown as Sender<chain>
+  return createSenderIn(
+    systemEnvironment(),
+    parameters as unknown as LooseParameters,
+  ) as unknown as Sender<chain>
 }
 
 /** What `createSender` takes, once its types have done their work. */
@@ -74,7 +96,8 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
   const start: Start = async (request, sendOptions) => {
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
-    if (sendOptions.signal?.aborted) throw new TxlaneError('It was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
+    if (sendOptions.signal?.aborted)
+      throw new TxlaneError('It was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
     checkAccountOf(request, account.address)
     const { engine } = await open()
     const transaction = await engine.intake.add(request, sendOptions)
@@ -123,8 +146,12 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
     },
     observe({ hashes, blockNumber }) {
       if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
-      if (typeof blockNumber !== 'bigint' || blockNumber < 0n) throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
-      opened?.engine.observe(Number(blockNumber), hashes.map((hash: Hash) => hash.toLowerCase() as Hash))
+      if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
+        throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
+      opened?.engine.observe(
+        Number(blockNumber),
+        hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
+      )
     },
     on: (event, listener) => early.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
@@ -137,10 +164,7 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
       return snapshotOf(await open())
     },
     async resync() {
-      const lane = await open()
-      lane.reading = await readLane(lane.hub.reader.port, { address: lane.key.address, timeoutMs: limits.readTimeoutMs })
-      lane.engine.accountIs(lane.reading.account)
-      await lane.hub.tracker.nextTick()
+      await resyncLane(await open(), limits)
     },
     pause() {
       void open().then(
@@ -149,7 +173,11 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
       )
     },
     resume() {
-      if (!opened) return void open().then(({ engine }) => engine.context.lane.holds.lift('paused'), () => {})
+      if (!opened)
+        return void open().then(
+          ({ engine }) => engine.context.lane.holds.lift('paused'),
+          () => {},
+        )
       opened.engine.resume()
       for (const reason of liftedByResume) opened.engine.context.lane.holds.lift(reason)
     },
@@ -169,37 +197,13 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
   async function close(): Promise<void> {
     const lane = await opening?.catch(() => undefined)
     if (lane) await closeLane(lane, limits)
-  }
-}
-
-/** Listeners that were added before the lane is open hear of everything that comes after it is. */
-function createEarlyListeners() {
-  type Listener = (payload: never) => void
-  const waiting = new Set<{ event: keyof SenderEvents; listener: Listener; off: (() => void) | undefined }>()
-  let lane: OpenLane | undefined
-  const attachOne = (entry: { event: keyof SenderEvents; listener: Listener; off: (() => void) | undefined }) => {
-    entry.off = lane?.engine.context.events.on(entry.event, entry.listener as (payload: unknown) => void)
-  }
-  return {
-    on(event: keyof SenderEvents, listener: Listener): () => void {
-      if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
-      const entry = { event, listener, off: undefined }
-      waiting.add(entry)
-      attachOne(entry)
-      return () => {
-        waiting.delete(entry)
-        ;(entry as { off: (() => void) | undefined }).off?.()
-      }
-    },
-    attach(opened: OpenLane): void {
-      lane = opened
-      for (const entry of waiting) attachOne(entry)
-    },
+    early.detach()
   }
 }
 
 function checkAccountOf(request: TxRequest, address: Address): void {
-  const given = (request as { account?: unknown; from?: unknown }).account ?? (request as { from?: unknown }).from
+  const given =
+    (request as { account?: unknown; from?: unknown }).account ?? (request as { from?: unknown }).from
   const own = typeof given === 'string' ? given : (given as { address?: string } | undefined)?.address
   if (own !== undefined && own.toLowerCase() !== address.toLowerCase()) {
     throw invalid('request.account', own, `the lane's own account ${address}`)
@@ -209,7 +213,8 @@ function checkAccountOf(request: TxRequest, address: Address): void {
 function checkKey(by: unknown): void {
   if (typeof by === 'string') return
   const { hash } = object('id', by)
-  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) throw invalid('hash', hash, 'a transaction hash')
+  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
+    throw invalid('hash', hash, 'a transaction hash')
 }
 
 function closedError(): TxlaneError {
@@ -219,7 +224,8 @@ function closedError(): TxlaneError {
 /** The promise, or ABORTED as soon as the signal says so. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
-  const aborted = () => new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
+  const aborted = () =>
+    new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
   if (signal.aborted) throw aborted()
   let off = () => {}
   const abort = new Promise<never>((_, reject) => {
@@ -229,4 +235,3 @@ async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined
   })
   return Promise.race([promise, abort]).finally(off)
 }
-

@@ -29,6 +29,8 @@ type Job = { readonly nonce: number; readonly token: number; readonly kind: 'cla
 
 // A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
 const NOOP_GAS_FIXED = 100_000n
+const SIGN_RETRY_MS = 500
+const SIGN_RETRY_MS_MAX = 10_000
 
 export function createSigning(context: LaneContext, freed: () => void): Signing {
   const { lane, hub, fees, limits, events } = context
@@ -71,12 +73,26 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const id = slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
     const transaction = id === undefined ? undefined : context.transactions.get(id)
     if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
+      if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce)
       transaction.withdrawn = signerError(transaction, error)
       lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
       return
     }
     // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
     events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+  }
+
+  /** Nothing is reserved above a nonce that cannot even be filled; asked again when it is stuck the next time. */
+  function blocked(nonce: number): void {
+    context.blockedAt = Math.max(context.blockedAt, nonce)
+    lane.holds.add('blocked')
+  }
+
+  /** Its callers were told that it is on its way: one failure of the signer does not end it. */
+  function signLater(transaction: Transaction, nonce: number): void {
+    const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
+    transaction.retryAtMs = context.clock.now() + pauseMs
+    lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 
   // --- what is signed ----------------------------------------------------------------------------------------
@@ -100,10 +116,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     if (slot?.state !== 'live') return
     const market = await fees.market()
     const offer = outbid(slot.attempts.map((a) => a.fees), { rule: fees.rule, market, ceiling: fees.laneCeiling() })
-    if (offer === undefined) {
-      lane.holds.add('blocked')
-      return
-    }
+    if (offer === undefined) return blocked(job.nonce)
     const gas = await estimateNoop()
     await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
   }
@@ -118,7 +131,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
-      else lane.holds.add('blocked')
+      else blocked(job.nonce)
       return
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)

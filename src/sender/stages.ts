@@ -153,6 +153,7 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
   return {
     moved,
     again(transaction) {
+      transaction.rebound ||= transaction.hash !== undefined
       clear(transaction)
       changed.add(transaction)
     },

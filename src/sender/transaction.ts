@@ -53,6 +53,12 @@ export type Transaction = {
   ready: boolean
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
   withdrawn: TxlaneError | undefined
+  /** Bytes of it were journaled at a nonce that something else took. */
+  rebound: boolean
+  /** Its signer failed after bytes of it had been out before: not to be signed again before this time. */
+  retryAtMs: number
+  /** Signatures that failed in a row. */
+  signFailures: number
   /** Landed, at `lossDepth`. */
   settled: boolean
   /** Called once it is certain whether it executed. */
@@ -166,6 +172,9 @@ export function fromStored(stored: StoredTransaction): Transaction {
     replaces: undefined,
     ready: false,
     withdrawn: undefined,
+    rebound: false,
+    retryAtMs: 0,
+    signFailures: 0,
     settled: false,
     verdicts: undefined,
   }

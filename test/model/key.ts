@@ -55,13 +55,13 @@ function slotKey(slot: Slot | undefined): string {
     case 'reserved':
       return `r${slot.claim}${slot.committing}${attempts}`
     case 'live': {
-      const facts = `${slot.preconfirmedIn ?? ''}${slot.displaced ? 'd' : ''}${slot.refusals}${slot.underbids}`
+      const facts = `${slot.wasSealed ? 'w' : ''}${slot.preconfirmedIn ?? ''}${slot.displaced ? 'd' : ''}${slot.refusals}${slot.underbids}`
       return `l${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${facts}${slot.nudged ? 'n' : ''}${attempts}`
     }
     case 'used': {
       if (slot.settled) return 'S'
       const by = slot.by.kind === 'claim' ? slot.by.claim : slot.by.kind[0]
-      return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${by}${slot.at?.hash ?? ''}${attempts}`
+      return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${slot.wasSealed ? 'w' : ''}${by}${slot.at?.hash ?? ''}${attempts}`
     }
     case 'final':
       return 'S'

@@ -36,7 +36,7 @@ const REPEATED: ReadonlySet<SlotEvent['type']> = new Set([
 export function take(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
   const before = world.slots[nonce]
   const { slot, actions, row } = machine(nonce, before, event)
-  if (slot === before || (before === undefined && row === 0)) return { world, row }
+  if (row === 0 && (slot === before || before === undefined)) return { world, row }
   if (REPEATED.has(event.type)) {
     const again = machine(nonce, slot, event).actions.filter((action) => FINAL.has(action.do))
     must(

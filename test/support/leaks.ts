@@ -5,6 +5,9 @@ export type Leak = { readonly at: string; readonly what: string }
 const URL_BEYOND_ORIGIN =
   /\b(?:https?|wss?|postgres(?:ql)?):\/\/(?:[^\s"'`<>()[\]{}\\/@]*@|[^\s"'`<>()[\]{}\\/?#]+[/?#][^\s"'`<>()[\]{}\\])[^\s"'`<>()[\]{}\\]*/gi
 
+// viem ends its messages with a link to its documentation.
+const HARMLESS = /^https:\/\/viem\.sh\/docs\/[\w/.#-]*$/
+
 const DEPTH_MAX = 20
 
 /**
@@ -16,7 +19,8 @@ export function leaksOf(value: unknown, secrets: readonly string[] = []): readon
   const seen = new Set<unknown>()
 
   function text(at: string, content: string): void {
-    for (const [url] of content.matchAll(URL_BEYOND_ORIGIN)) found.push({ at, what: url })
+    for (const [url] of content.matchAll(URL_BEYOND_ORIGIN))
+      if (!HARMLESS.test(url)) found.push({ at, what: url })
     const lower = content.toLowerCase()
     for (const secret of secrets) if (lower.includes(secret.toLowerCase())) found.push({ at, what: secret })
   }

@@ -17,16 +17,10 @@ async function follow(sender: Sender, record: ItemRecord, clock: Clock): Promise
     const tx = await sender.send(record.asked.request as TxRequest, { id: record.id })
     record.acceptedAtMs = clock.now()
     record.tx = tx
-    const preconfirmed = tx.wait('preconfirmed').then(
-      () => {
-        record.preconfirmedAtMs = clock.now()
-      },
-      // What ends it is told by the other wait.
-      () => undefined,
-    )
     await tx.wait('sealed')
     record.sealedAtMs = clock.now()
-    await preconfirmed
+    // Sealed before anybody saw it pre-confirmed.
+    record.preconfirmedAtMs ??= record.sealedAtMs
   } catch (error) {
     record.error = error
   }

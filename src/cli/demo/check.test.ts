@@ -49,6 +49,7 @@ function verdictOf(run: Run, changes: Partial<ChainEvidence> = {}, noops: Readon
     transactions: run.transactions,
     marks: run.marks,
     total,
+    waiting: [],
     ...changes,
   }
   return checkRun({ asked: run.asked, reported: run.reported, evidence, setup: new Set(), noops })
@@ -157,6 +158,20 @@ describe('an empty nonce', () => {
     const verdict = verdictOf(run, { count: FIRST + COUNT - 1 })
     expect(verdict).toMatchObject({ gaps: 2, lost: 1, ok: false })
     expect(verdict.problems).toContain(`nonce ${last!.nonce} is empty`)
+  })
+})
+
+describe('a transaction that waits in the pool', () => {
+  test('contradicts an end that was told, and makes a hole below it a gap', () => {
+    const run = perfectRun()
+    const [last] = run.transactions.splice(-1)
+    run.reported[COUNT - 1] = { item: COUNT, outcome: 'notExecuted', why: 'REJECTED' }
+    const verdict = verdictOf(run, { waiting: [last!.nonce + 1] })
+    expect(verdict).toMatchObject({ gaps: 1, contradictions: 1, lost: 0, ok: false })
+  })
+
+  test('is no matter when its nonce has been used', () => {
+    expect(verdictOf(perfectRun(), { waiting: [FIRST] })).toMatchObject({ ok: true })
   })
 })
 

@@ -39,6 +39,13 @@ export type Verdict = {
   readonly problems: readonly string[]
 }
 
+type Finding = {
+  readonly kind: 'gap' | 'duplicate' | 'lost' | 'contradiction'
+  readonly text: string
+  /** @default 1 */
+  readonly times?: number
+}
+
 const PROBLEMS_MAX = 20
 
 /**
@@ -55,54 +62,80 @@ export function checkRun(run: {
   readonly noops: ReadonlySet<number>
 }): Verdict {
   const { asked, evidence } = run
-  const problems: string[] = []
   const { byItem, others } = sortOut(asked, evidence.transactions)
   const reported = new Map(run.reported.map((one) => [one.item, one]))
-  const tally = { sealed: 0, reverted: 0, failed: 0, duplicates: 0, lost: 0, contradictions: 0 }
-
-  for (const one of asked) {
-    const executions = byItem.get(one.item) ?? []
-    const said = reported.get(one.item)
-    const marks = evidence.marks.get(one.item) ?? 0
-    const times = Math.max(executions.length, marks)
-    const name = `item ${one.item} (${one.kind})`
-    if (times > 1) {
-      tally.duplicates += times - 1
-      problems.push(`${name} was executed ${times} times: ${executions.map(shown).join(', ')}`)
-    }
-    if (executions.length > 0) {
-      tally.sealed += 1
-      if (executions[0]!.status === 'reverted') tally.reverted += 1
-    } else if (said?.outcome === 'notExecuted') tally.failed += 1
-    else {
-      tally.lost += 1
-      problems.push(`${name} is lost: ${said === undefined ? 'nothing was reported' : words(said)}`)
-    }
-    for (const against of contradictionsOf(one, executions, said, marks)) {
-      tally.contradictions += 1
-      problems.push(`${name} ${against}`)
-    }
-  }
-  const total = [...evidence.marks.values()].reduce((sum, marks) => sum + marks, 0) + 1
-  if (evidence.total !== total) {
-    tally.contradictions += 1
-    problems.push(`the contract counted ${evidence.total} marks where its items add up to ${total}`)
-  }
-  const missing = missingNonces(evidence, run.reported)
-  for (const nonce of missing) problems.push(`nonce ${nonce} is empty`)
-
+  const findings: Finding[] = [
+    ...asked.flatMap((one) =>
+      itemFindings(
+        one,
+        byItem.get(one.item) ?? [],
+        reported.get(one.item),
+        evidence.marks.get(one.item) ?? 0,
+      ),
+    ),
+    ...chainFindings(evidence, run.reported),
+  ]
+  const times = (kind: Finding['kind']) =>
+    findings.reduce((sum, finding) => sum + (finding.kind === kind ? (finding.times ?? 1) : 0), 0)
+  const failed = asked.filter(
+    ({ item }) => !byItem.has(item) && reported.get(item)?.outcome === 'notExecuted',
+  )
   const noops = others.filter(({ nonce }) => run.noops.has(nonce)).length
   const setup = others.filter(({ hash }) => run.setup.has(hash)).length
-  const bad = missing.length + tally.duplicates + tally.lost + tally.contradictions
   return {
     requested: asked.length,
-    ...tally,
-    gaps: missing.length,
+    sealed: byItem.size,
+    reverted: [...byItem.values()].filter(([first]) => first?.status === 'reverted').length,
+    failed: failed.length,
+    gaps: times('gap'),
+    duplicates: times('duplicate'),
+    lost: times('lost'),
+    contradictions: times('contradiction'),
     noops,
     foreign: others.length - noops - setup,
-    ok: bad === 0,
-    problems: problems.slice(0, PROBLEMS_MAX),
+    ok: findings.length === 0,
+    problems: findings.slice(0, PROBLEMS_MAX).map(({ text }) => text),
   }
+}
+
+function itemFindings(
+  asked: AskedItem,
+  executions: readonly ExecutedTx[],
+  said: ReportedItem | undefined,
+  marks: number,
+): Finding[] {
+  const name = `item ${asked.item} (${asked.kind})`
+  const findings: Finding[] = []
+  const executed = Math.max(executions.length, marks)
+  if (executed > 1) {
+    const text = `${name} was executed ${executed} times: ${executions.map(shown).join(', ')}`
+    findings.push({ kind: 'duplicate', text, times: executed - 1 })
+  }
+  if (executions.length === 0 && said?.outcome !== 'notExecuted') {
+    findings.push({ kind: 'lost', text: `${name} is lost: ${words(said)}` })
+  }
+  for (const against of contradictionsOf(asked, executions, said, marks)) {
+    findings.push({ kind: 'contradiction', text: `${name} ${against}` })
+  }
+  return findings
+}
+
+function chainFindings(evidence: ChainEvidence, reported: readonly ReportedItem[]): Finding[] {
+  const findings = missingNonces(evidence, reported).map(
+    (nonce): Finding => ({ kind: 'gap', text: `nonce ${nonce} is empty` }),
+  )
+  for (const nonce of evidence.waiting) {
+    if (nonce < evidence.count) continue
+    const text = `a transaction with nonce ${nonce} still waits in the pool and may execute later`
+    findings.push({ kind: 'contradiction', text })
+  }
+  // The ledger counts its own deployment.
+  const total = [...evidence.marks.values()].reduce((sum, marks) => sum + marks, 1)
+  if (evidence.total !== total) {
+    const text = `the contract counted ${evidence.total} marks where its items add up to ${total}`
+    findings.push({ kind: 'contradiction', text })
+  }
+  return findings
 }
 
 /** By what a transaction carries, never by its hash: what was asked is known, what was signed only the sender knows. */
@@ -144,19 +177,19 @@ function contradictionsOf(
   return found
 }
 
-/** Above the chain's own count only where the sender told of a nonce there that it did not give up. */
+/** Above the chain's own count only where something stands there: in the pool, or by the sender's word. */
 function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): number[] {
-  const seen = new Set(evidence.transactions.map(({ nonce }) => nonce))
-  let end = evidence.count
-  for (const one of reported) {
-    if (one.outcome !== 'notExecuted' && one.nonce !== undefined) end = Math.max(end, one.nonce + 1)
-  }
+  const seen = new Set([...evidence.transactions.map(({ nonce }) => nonce), ...evidence.waiting])
+  const told = reported.flatMap(({ outcome, nonce }) => (outcome === 'notExecuted' ? [] : (nonce ?? [])))
+  const above = [...evidence.waiting, ...told].map((nonce) => nonce + 1)
+  const end = above.reduce((most, one) => Math.max(most, one), evidence.count)
   const missing: number[] = []
   for (let nonce = evidence.firstNonce; nonce < end; nonce++) if (!seen.has(nonce)) missing.push(nonce)
   return missing
 }
 
-function words(said: ReportedItem): string {
+function words(said: ReportedItem | undefined): string {
+  if (said === undefined) return 'nothing was reported'
   return said.outcome === 'landed' ? `reported as landed in ${said.hash}` : said.why
 }
 

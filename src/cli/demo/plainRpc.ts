@@ -71,10 +71,11 @@ export function createPlainRpc(url: string): PlainRpc {
   return {
     origin: redactUrl(url),
     call,
-    async all(calls) {
+    async all(calls, atOnce = BATCH) {
       const results: unknown[] = []
-      for (let at = 0; at < calls.length; at += BATCH)
-        results.push(...(await batch(calls.slice(at, at + BATCH))))
+      for (let at = 0; at < calls.length; at += atOnce) {
+        results.push(...(await batch(calls.slice(at, at + atOnce))))
+      }
       return results
     },
   }

@@ -7,10 +7,10 @@ import type { Traffic } from './target.js'
 import type { Told } from './watch.js'
 
 /** What `--json` prints. Times are milliseconds, from the call of `send`. `null` is for what was not measured. */
-export type DemoResult = Omit<Verdict, 'problems'> & {
+export type DemoResult = Verdict & {
   readonly acceptedPerSecond: number | null
-  readonly rpcCallsPerTransaction: number | null
-  readonly httpRequestsPerTransaction: number | null
+  readonly rpcCallsPerTransaction: number
+  readonly httpRequestsPerTransaction: number
   readonly preconfirmedMsP50: number | null
   readonly preconfirmedMsP99: number | null
   readonly sealedMsP50: number | null
@@ -30,10 +30,9 @@ export type DemoResult = Omit<Verdict, 'problems'> & {
   readonly senderError: string | null
   /** Why those ended that were never executed, with how many of each. */
   readonly failures: Readonly<Record<string, number>>
-  readonly problems: readonly string[]
 }
 
-export function measure(records: readonly ItemRecord[], traffic: Traffic | undefined) {
+export function measure(records: readonly ItemRecord[], traffic: Traffic) {
   const sent = records.map(({ sentAtMs }) => sentAtMs).filter((at) => at > 0)
   const first = sent.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY)
   const accepted = times(records, 'acceptedAtMs')
@@ -44,16 +43,15 @@ export function measure(records: readonly ItemRecord[], traffic: Traffic | undef
     )
     return percentile(waits, share) ?? null
   }
-  const perTransaction = (count: number | undefined) =>
-    count === undefined || records.length === 0 ? null : rounded(count / records.length, 3)
+  const perTransaction = (count: number) => rounded(count / records.length, 3)
   return {
     // A burst that is over within a millisecond counts as one of a millisecond.
     acceptedPerSecond:
       accepted.length === 0
         ? null
         : rounded((accepted.length * 1_000) / Math.max(1, lastAccepted - first), 1),
-    rpcCallsPerTransaction: perTransaction(traffic?.calls),
-    httpRequestsPerTransaction: perTransaction(traffic?.requests),
+    rpcCallsPerTransaction: perTransaction(traffic.calls),
+    httpRequestsPerTransaction: perTransaction(traffic.requests),
     preconfirmedMsP50: took('preconfirmedAtMs', 0.5),
     preconfirmedMsP99: took('preconfirmedAtMs', 0.99),
     sealedMsP50: took('sealedAtMs', 0.5),

@@ -1,12 +1,11 @@
-import type { Address } from 'viem'
-import { type Clock, systemClock } from '../../clock.js'
+import { systemClock } from '../../clock.js'
 import { createSender, type Sender } from '../../index.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
 import type { DemoOptions } from './options.js'
 import type { Progress } from './progress.js'
-import { countStages, createRecord } from './records.js'
+import { countStages, createRecord, type ItemRecord } from './records.js'
 import { type DemoResult, failuresOf, measure, tellings } from './result.js'
 import { deployLedger, readGasLimits } from './setup.js'
 import { openTarget, type Target, type Traffic } from './target.js'
@@ -43,54 +42,42 @@ async function runOn(
   options: DemoOptions,
   progress: Progress,
 ): Promise<DemoResult> {
-  const clock = systemClock
-  const { rpc } = target
-  const account = sender.address
-  const start = await readStart(rpc, account)
-  progress.say(`deploying the contract from ${account} on ${target.name}`)
+  const start = await readStart(target.rpc, sender.address)
+  progress.say(`deploying the contract from ${sender.address} on ${target.name}`)
   const ledger = await deployLedger(sender)
-  const gas = await readGasLimits(rpc, account, ledger.address)
-  const asked = createWorkload({ count: options.count, seed: options.seed, ledger: ledger.address, gas })
+  const gas = await readGasLimits(target.rpc, sender.address, ledger.address)
+  const { count, seed } = options
+  const asked = createWorkload({ count, seed, ledger: ledger.address, gas })
   const records = asked.map(createRecord)
-  const watch = watchSender(sender, new Map(records.map((record) => [record.id, record])))
-
+  const watch = watchSender(sender, new Map(records.map((record) => [record.id, record])), systemClock)
   target.startFaults()
-  const before = await trafficOf(target, sender)
-  const startedAtMs = clock.now()
-  progress.start(records.length, () => countStages(records))
-  const inTime = await within(clock, burstTimeMs(records.length), runBurst(sender, records, clock))
-  progress.stop()
-  const timeMs = clock.now() - startedAtMs
-  const after = await trafficOf(target, sender)
+  const burst = await timedBurst(target, sender, records, progress)
 
   progress.say('checking the blocks')
-  await becomeQuiet(target, sender, clock)
+  await becomeQuiet(target, sender)
   const reported = await collectReports(sender, records)
-  const items = asked.map(({ item }) => item)
-  const evidence = await walkChain({ rpc, account, start, ledger: ledger.address, items })
-  const { told } = watch
-  watch.off()
-  const noops = new Set([...told.noops].filter((nonce) => !told.foreign.has(nonce)))
-  const { problems, ...verdict } = checkRun({
-    asked,
-    reported,
-    evidence,
-    setup: new Set([ledger.hash]),
-    noops,
+  const evidence = await walkChain({
+    rpc: target.rpc,
+    account: sender.address,
+    start,
+    ledger: ledger.address,
+    items: asked.map(({ item }) => item),
+    waiting: await target.waiting(sender.address),
   })
+  watch.off()
+  const { told } = watch
+  const noops = new Set([...told.noops].filter((nonce) => !told.foreign.has(nonce)))
+  const verdict = checkRun({ asked, reported, evidence, setup: new Set([ledger.hash]), noops })
   return {
     ...verdict,
-    ok: verdict.ok && inTime,
-    ...measure(
-      records,
-      before && after && { requests: after.requests - before.requests, calls: after.calls - before.calls },
-    ),
-    timeMs,
-    timedOut: !inTime,
-    seed: options.seed,
+    ok: verdict.ok && !burst.timedOut,
+    ...measure(records, burst.traffic),
+    timeMs: burst.timeMs,
+    timedOut: burst.timedOut,
+    seed,
     node: target.name,
-    account,
-    contract: ledger.address as Address,
+    account: sender.address,
+    contract: ledger.address,
     blocks: evidence.blocks,
     faults: {
       preset: options.target.kind === 'devnet' ? options.target.faults : 'none',
@@ -98,12 +85,28 @@ async function runOn(
     },
     ...tellings(told),
     failures: failuresOf(reported),
-    problems,
   }
 }
 
+async function timedBurst(
+  target: Target,
+  sender: Sender,
+  records: readonly ItemRecord[],
+  progress: Progress,
+): Promise<{ timedOut: boolean; timeMs: number; traffic: Traffic }> {
+  const before = await trafficOf(target, sender)
+  const startedAtMs = systemClock.now()
+  progress.start(records.length, () => countStages(records))
+  const inTime = await within(burstTimeMs(records.length), runBurst(sender, records, systemClock))
+  progress.stop()
+  const timeMs = systemClock.now() - startedAtMs
+  const after = await trafficOf(target, sender)
+  const traffic = { requests: after.requests - before.requests, calls: after.calls - before.calls }
+  return { timedOut: !inTime, timeMs, traffic }
+}
+
 /** The node's own count where it tells, else the sender's. */
-async function trafficOf(target: Target, sender: Sender): Promise<Traffic | undefined> {
+async function trafficOf(target: Target, sender: Sender): Promise<Traffic> {
   const counted = target.traffic()
   if (counted !== undefined) return counted
   const { endpoints } = await sender.snapshot()
@@ -114,23 +117,23 @@ async function trafficOf(target: Target, sender: Sender): Promise<Traffic | unde
 }
 
 /** Until the sender has seen the chain as it is without faults and has nothing left to repair, or the time is up. */
-async function becomeQuiet(target: Target, sender: Sender, clock: Clock): Promise<void> {
+async function becomeQuiet(target: Target, sender: Sender): Promise<void> {
   const sealed = await target.endFaults()
-  const until = clock.now() + QUIET_MS
-  while (sealed !== undefined && clock.now() < until) {
+  const until = systemClock.now() + QUIET_MS
+  while (sealed !== undefined && systemClock.now() < until) {
     const { head } = await sender.snapshot()
     if (head !== undefined && head.number >= sealed) break
-    await new Promise<void>((resolve) => clock.setTimer(resolve, LOOK_MS))
+    await new Promise<void>((resolve) => systemClock.setTimer(resolve, LOOK_MS))
   }
   // What does not end in time is seen by the check.
   await sender.drain({ signal: AbortSignal.timeout(QUIET_MS) }).catch(() => undefined)
 }
 
 /** Whether the work ended in time. Work that did not goes on; nothing waits for it. */
-async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<boolean> {
+async function within(timeMs: number, work: Promise<void>): Promise<boolean> {
   let cancel = () => {}
   const late = new Promise<boolean>((resolve) => {
-    cancel = clock.setTimer(() => resolve(false), timeMs)
+    cancel = systemClock.setTimer(() => resolve(false), timeMs)
   })
   return Promise.race([work.then(() => true), late]).finally(cancel)
 }

@@ -1,4 +1,4 @@
-import { type Address, type Hex, hexToBigInt, numberToHex } from 'viem'
+import { type Address, getAddress, type Hex, hexToBigInt, numberToHex } from 'viem'
 import type { Sender, TxRequest } from '../../types.js'
 import { ledgerContract } from './contracts/artifact.js'
 import type { PlainRpc } from './plainRpc.js'
@@ -14,7 +14,7 @@ export async function deployLedger(sender: Sender): Promise<Ledger> {
   const address = landed.receipt?.contractAddress
   if (landed.status !== 'success' || !address)
     throw new Error(`the contract was not deployed by ${landed.hash}`)
-  return { address, hash: landed.hash }
+  return { address: getAddress(address), hash: landed.hash }
 }
 
 // No item of a burst has this number, and none has more bytes in its calldata.

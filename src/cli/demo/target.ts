@@ -1,4 +1,5 @@
 import {
+  type Address,
   type Chain,
   type Client,
   createClient,
@@ -34,6 +35,8 @@ export type Target = {
    */
   endFaults(): Promise<number | undefined>
   faultLog(): readonly FaultEntry[]
+  /** Nonces of an account's transactions in the pool; none where it cannot be seen. */
+  waiting(account: Address): Promise<readonly number[]>
   stop(): Promise<void>
 }
 
@@ -57,6 +60,10 @@ async function openDevnet(faults: FaultPresetName, seed: number): Promise<Target
       return Number(number)
     },
     faultLog: () => devnet.faults.log(),
+    async waiting(account) {
+      const own = (await devnet.pool()).filter(({ from }) => from.toLowerCase() === account.toLowerCase())
+      return own.map(({ nonce }) => nonce)
+    },
     stop: () => devnet.stop(),
   }
 }
@@ -84,6 +91,7 @@ async function openNode(url: string, key: Hex): Promise<Target> {
     startFaults: () => undefined,
     endFaults: async () => undefined,
     faultLog: () => [],
+    waiting: async () => [],
     stop: async () => undefined,
   }
 }

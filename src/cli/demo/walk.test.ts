@@ -51,6 +51,7 @@ const walk = (rpc: PlainRpc, after = 2) =>
     start: { blockNumber: after, nonce: after },
     ledger: LEDGER,
     items: [1, 2],
+    waiting: [],
   })
 
 test("every block after the start is walked, and the account's transactions alone are taken", async () => {

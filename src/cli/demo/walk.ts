@@ -22,6 +22,8 @@ export type ChainEvidence = {
   /** The ledger's storage: how often each item was marked, and all together. */
   readonly marks: ReadonlyMap<number, number>
   readonly total: number
+  /** Nonces of the key's transactions that wait in the pool, where the pool can be seen. */
+  readonly waiting: readonly number[]
 }
 
 /** Where a run began. */
@@ -67,6 +69,7 @@ export async function walkChain(options: {
   readonly start: StartPoint
   readonly ledger: Address
   readonly items: readonly number[]
+  readonly waiting: readonly number[]
 }): Promise<ChainEvidence> {
   const { rpc, account, start, ledger, items } = options
   const { last, found } = await readBodies(rpc, account, start.blockNumber)
@@ -84,6 +87,7 @@ export async function walkChain(options: {
     transactions: found.map(({ tx, blockNumber }, index) => executed(tx, blockNumber, receipts[index])),
     marks: new Map(items.map((item, index) => [item, marks[index] ?? 0])),
     total,
+    waiting: options.waiting,
   }
 }
 

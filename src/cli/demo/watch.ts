@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.js'
 import type { HoldReason, Sender, SenderEvents, Tx } from '../../types.js'
 import type { ItemRecord } from './records.js'
 
@@ -27,10 +28,14 @@ const COUNTED = [
   'superseded',
 ] as const
 
-/** Listens to a sender and writes into the records of the items that it knows. */
+/**
+ * Listens to a sender and writes into the records of the items that it knows. Pre-confirmations are heard of and not
+ * waited for: waiting would fetch the receipt of each, which the burst does not need.
+ */
 export function watchSender(
   sender: Sender,
   records: ReadonlyMap<string, ItemRecord>,
+  clock: Clock,
 ): { told: Told; off(): void } {
   const counts = new Map<keyof SenderEvents, number>()
   const told = {
@@ -45,7 +50,12 @@ export function watchSender(
 
   const offs = [
     ...COUNTED.map((event) => sender.on(event, () => count(event))),
-    ...(['signed', 'accepted', 'preconfirmed', 'sealed'] as const).map((event) => sender.on(event, attempt)),
+    ...(['signed', 'accepted', 'sealed'] as const).map((event) => sender.on(event, attempt)),
+    sender.on('preconfirmed', ({ tx }) => {
+      const record = records.get(tx.id)
+      noteAttempt(record, tx)
+      if (record) record.preconfirmedAtMs ??= clock.now()
+    }),
     sender.on('rebroadcast', (event) => {
       count('rebroadcast')
       attempt(event)

@@ -31,7 +31,7 @@ export function createGiveUp(
   const onAbort = () => end('aborted')
   for (const signal of signals) {
     if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort)
+    else if (signal) listenersOf(signal).add(onAbort)
   }
   // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
   const cancelTimer =
@@ -42,7 +42,21 @@ export function createGiveUp(
     reason: () => reason,
     done() {
       cancelTimer?.()
-      for (const signal of signals) signal?.removeEventListener('abort', onAbort)
+      for (const signal of signals) if (signal) listenersOf(signal).delete(onAbort)
     },
   }
+}
+
+const fans = new WeakMap<AbortSignal, Set<() => void>>()
+
+/** One listener a signal, however many requests are open: Node warns of a leak from the eleventh on. */
+function listenersOf(signal: AbortSignal): Set<() => void> {
+  const known = fans.get(signal)
+  if (known) return known
+  const listeners = new Set<() => void>()
+  fans.set(signal, listeners)
+  signal.addEventListener('abort', () => {
+    for (const listener of [...listeners]) listener()
+  })
+  return listeners
 }

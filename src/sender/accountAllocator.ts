@@ -1,0 +1,168 @@
+import type { Hex } from 'viem'
+import { TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
+import type { AllocatorInternals, ReserveOptions } from './allocator.js'
+import { closeLane } from './close.js'
+import { createEarlyListeners } from './earlyListeners.js'
+import type { Environment } from './environment.js'
+import { type OpenLane, type OpenOptions, openLane } from './open.js'
+import { readEnvelope } from './outside.js'
+import { createReservation, type Reservation } from './reservation.js'
+import { resyncLane } from './resync.js'
+import { snapshotOf } from './snapshot.js'
+import { createStop, type Stop, stopOfSignal, unlessStopped } from './unlessStopped.js'
+import { object } from './validate.js'
+
+/** Hands out the account's own nonces, from the lane that senders of the account share. */
+export function createAccountAllocator(
+  options: OpenOptions,
+  environment: Environment,
+): AllocatorInternals<number> {
+  const { limits } = options
+  const early = createEarlyListeners()
+  const closing = createStop(closedError)
+  let opening: Promise<OpenLane> | undefined
+  let opened: OpenLane | undefined
+  let closed: Promise<void> | undefined
+
+  function open(): Promise<OpenLane> {
+    if (closing.stopped()) return Promise.reject(closedError())
+    opening ??= openLane(options, environment).then(
+      (lane) => {
+        opened = lane
+        early.attach(lane)
+        return lane
+      },
+      (error: unknown) => {
+        // Not kept: the next call tries anew.
+        opening = undefined
+        throw error
+      },
+    )
+    return opening
+  }
+
+  async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
+    const stops = [stopOfSignal(signal, abortedError), closing]
+    const { engine } = await unlessStopped(open(), stops)
+    const { lane } = engine.context
+    for (;;) {
+      if (lane.holds.any) await lifted(stops)
+      const nonces = await lane.exclusive(() => (signal?.aborted || lane.holds.any ? [] : take(amount)))
+      if (nonces.length === amount) return given(nonces, stops)
+      if (signal?.aborted) throw abortedError()
+    }
+  }
+
+  function take(amount: number): number[] {
+    const { lane } = opened!.engine.context
+    // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
+    const outstanding = lane.book.cursor - lane.book.coveredTo
+    if (outstanding + amount > limits.windowMax) throw fullError(limits.windowMax)
+    return Array.from({ length: amount }, () => opened!.engine.reservations.handOut())
+  }
+
+  /** In the store before anybody sees them: after a crash they must not be handed out again. */
+  async function given(nonces: number[], stops: readonly Stop[]): Promise<Reservation<number>[]> {
+    const { reservations } = opened!.engine
+    try {
+      await unlessStopped(reservations.written(), stops)
+    } catch (error) {
+      for (const nonce of nonces) reservations.release(nonce)
+      throw error
+    }
+    return nonces.map(reservationOf)
+  }
+
+  async function lifted(stops: readonly Stop[]): Promise<void> {
+    let off = () => {}
+    const next = new Promise<void>((resolve) => {
+      off = opened!.engine.context.events.on('released', () => resolve())
+    })
+    await unlessStopped(next, stops).finally(off)
+  }
+
+  function reservationOf(nonce: number): Reservation<number> {
+    const { engine, key } = opened!
+    const { reservations, context } = engine
+    return createReservation({
+      nonce,
+      async read(parameters) {
+        const { serializedTransaction } = object('parameters', parameters)
+        const envelope = await readEnvelope('serializedTransaction', serializedTransaction, key)
+        if (envelope.nonce === nonce) return envelope
+        throw invalid('serializedTransaction', `nonce ${envelope.nonce}`, `bytes with nonce ${nonce}`)
+      },
+      async keep(envelope) {
+        await reservations.commit(nonce, envelope)
+      },
+      outcome(outcome, envelope) {
+        reservations.outcome(nonce, envelope, outcome)
+        return context.lane.book.get(nonce)?.state === 'hole'
+      },
+      renew: () => reservations.renew(nonce),
+      async release() {
+        reservations.release(nonce)
+        await reservations.written()
+      },
+    })
+  }
+
+  async function adopt(raw: Hex): Promise<void> {
+    const { engine, key } = await open()
+    const { lane } = engine.context
+    const envelope = await readEnvelope('raw', raw, key)
+    await lane.exclusive(() => {
+      const { book } = lane
+      const slot = book.get(envelope.nonce)
+      const free = slot === undefined ? envelope.nonce >= book.floor : slot.state === 'hole'
+      if (envelope.nonce - book.cursor > limits.windowMax) throw farError(envelope.nonce, book.cursor)
+      if (free) lane.apply(envelope.nonce, { type: 'handOut' })
+    })
+    await engine.reservations.commit(envelope.nonce, envelope)
+  }
+
+  return {
+    async ready() {
+      await open()
+    },
+    reserveMany,
+    adopt,
+    async resync() {
+      await resyncLane(await open(), limits)
+    },
+    snapshot: () => opened && snapshotOf(opened),
+    on: (event, listener) => early.on(event, listener),
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+
+  async function close(): Promise<void> {
+    closing.stop()
+    const lane = await opening?.catch(() => undefined)
+    if (lane) await closeLane(lane, limits)
+    early.detach()
+  }
+}
+
+function fullError(windowMax: number): TxlaneError {
+  return new TxlaneError(`${windowMax} nonces are handed out and not covered yet (limits.windowMax).`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
+}
+
+/** Each nonce in between would become a gap. */
+function farError(nonce: number, cursor: number): TxlaneError {
+  return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
+}
+
+function abortedError(): TxlaneError {
+  return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
+}
+
+function closedError(): TxlaneError {
+  return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}

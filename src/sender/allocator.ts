@@ -1,0 +1,198 @@
+import type { Address, Chain, Client, Hex, Transport } from 'viem'
+import { accountNonce, type NonceSource } from '../allocator/sources.js'
+import { TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
+import type { AnyClient } from '../rpc/ports/fromClient.js'
+import type { HoldReason, LaneOptions, LaneSnapshot } from '../types.js'
+import { createAccountAllocator } from './accountAllocator.js'
+import { createCounterAllocator } from './counterAllocator.js'
+import { type Environment, systemEnvironment } from './environment.js'
+import { defaultLimits } from './limits.js'
+import type { OpenOptions } from './open.js'
+import type { Reservation } from './reservation.js'
+import { address as checkAddress, checkLaneOptions, checkLimits, checkSignal, object } from './validate.js'
+
+export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
+  LaneOptions<Chain>,
+  'endpoints' | 'store' | 'lossDepth' | 'logger' | 'coldStart' | 'limits'
+> & {
+  /** Any viem client with a chain. Its account, if it has one, is not used. */
+  client: AnyClient
+  /** Whose nonces. */
+  address: Address
+  /** Where the nonce is counted. @default accountNonce() */
+  source?: NonceSource<nonce> | undefined
+}
+
+export type ReserveOptions = { signal?: AbortSignal | undefined }
+
+/** What a contract-held counter looks like, as of its last reading. */
+export type CounterSnapshot = {
+  chainId: number
+  kind: string
+  address: Address
+  slot: Hex
+  /** What the counter stood at. */
+  floor: bigint
+  /** The next count to hand out when there is no hole. */
+  cursor: bigint
+  holes: readonly bigint[]
+  /** Handed out, and not passed by the counter. */
+  inFlight: number
+}
+
+/** What `on` tells. A counter in a contract's storage tells of `gap` only. */
+export type AllocatorEvents<nonce extends number | bigint = number> = Record<
+  /** A nonce stayed silent for `limits.reservationTtlMs`, and nobody here can fill it. Told again after as long. */
+  | 'gap'
+  /** A no-op used it up: a sender of the same account is at work in this process. */
+  | 'gapFilled'
+  /** It was used by something that was not committed here. */
+  | 'foreign'
+  | 'unresolved',
+  { nonce: nonce }
+> &
+  Record<'held' | 'released', { reason: HoldReason }> & { error: { error: Error } }
+
+/** Hands out nonces to code that signs and sends by itself. */
+export interface NonceAllocator<nonce extends number | bigint = number> extends AsyncDisposable {
+  /** Reads the chain, takes the lease. `reserve` waits for it by itself. */
+  ready(): Promise<void>
+  /**
+   * The lowest nonce that is free, reserved for the caller. Waits while the lane is held.
+   *
+   * @throws TxlaneError `ABORTED`, `CLOSED`, or `QUEUE_FULL` with `limits.windowMax` of them handed out and not covered
+   */
+  reserve(options?: ReserveOptions): Promise<Reservation<nonce>>
+  /** The `amount` lowest nonces that are free, in ascending order: consecutive unless some were given back. */
+  reserveMany(amount: number, options?: ReserveOptions): Promise<Reservation<nonce>[]>
+  /**
+   * Takes note of signed bytes with a nonce that was not reserved here: those of an earlier life, say. Resolves once
+   * they are in the store. They are followed, and sent again where they stand still.
+   *
+   * @throws TxlaneError `INVALID` where the nonce belongs to another transaction; `TOO_LATE` where what used it is settled
+   */
+  adopt(raw: Hex): Promise<void>
+  /** Reads counts, code or the counter's storage again, and drops what is used. */
+  resync(): Promise<void>
+  /**
+   * What the lane looks like now, from its own books: nothing is asked of a node.
+   *
+   * @throws TxlaneError `INVALID` before `ready` or a first reservation: nothing is known yet
+   */
+  snapshot(): nonce extends bigint ? CounterSnapshot : LaneSnapshot
+  on<event extends keyof AllocatorEvents<nonce>>(
+    event: event,
+    listener: (payload: AllocatorEvents<nonce>[event]) => void,
+  ): () => void
+  /** Reserves no more. What was handed out stays taken: in the store, and until the chain shows who used it. */
+  close(): Promise<void>
+}
+
+/** What the two kinds of allocator have of their own. */
+export type AllocatorInternals<nonce extends number | bigint> = Pick<
+  NonceAllocator<nonce>,
+  'ready' | 'adopt' | 'resync' | 'close'
+> & {
+  reserveMany(amount: number, options: ReserveOptions): Promise<Reservation<nonce>[]>
+  snapshot(): LaneSnapshot | CounterSnapshot | undefined
+  on(event: keyof AllocatorEvents, listener: (payload: never) => void): () => void
+}
+
+/**
+ * Hands out nonces, each to one caller, to code that signs and sends by itself.
+ *
+ * The first reservation reads the chain, once however many ask at the same time; after that the lane's own books are
+ * the allocator. Senders and allocators of the same account, chain and store in one process share one lane, across
+ * the ESM and the CommonJS build; the options of the first one apply to it.
+ *
+ * Not guaranteed: that there are no gaps. An allocator has no key: a nonce that is handed out and never used is told
+ * as `gap`, and filled only where a sender of the same account is at work in this process. With `memoryStore` (the
+ * default) nothing survives the process. Counters in a contract's storage are kept in memory whatever the store.
+ *
+ * @throws TxlaneError `INVALID` at once for options that cannot work
+ * @example
+ * const allocator = createNonceAllocator({ client, address: account.address })
+ * const reservation = await allocator.reserve()
+ * const serializedTransaction = await account.signTransaction({ ...request, nonce: reservation.nonce })
+ * await reservation.commit({ serializedTransaction })
+ * await client.sendRawTransaction({ serializedTransaction }).then(
+ *   () => reservation.settle(),
+ *   (error) => reservation.settle(error),
+ * )
+ */
+export function createNonceAllocator<nonce extends number | bigint = number>(
+  parameters: NonceAllocatorParameters<nonce>,
+): NonceAllocator<nonce> {
+  return createNonceAllocatorIn(systemEnvironment(), parameters)
+}
+
+/** `createNonceAllocator` in a given environment: for simulations. */
+export function createNonceAllocatorIn<nonce extends number | bigint = number>(
+  environment: Environment,
+  parameters: NonceAllocatorParameters<nonce>,
+): NonceAllocator<nonce> {
+  const options = checkParameters(parameters)
+  const allocator = internalsOf(environment, options, parameters.source)
+  const { limits } = options
+
+  async function reserveMany(
+    amount: number,
+    reserveOptions: ReserveOptions = {},
+  ): Promise<Reservation<nonce>[]> {
+    if (!Number.isSafeInteger(amount) || amount < 1 || amount > limits.windowMax) {
+      throw invalid('amount', amount, `a whole number from 1 to ${limits.windowMax}`)
+    }
+    const { signal } = object('options', reserveOptions) as ReserveOptions
+    checkSignal('options.signal', signal)
+    return allocator.reserveMany(amount, { signal })
+  }
+
+  return {
+    ready: allocator.ready,
+    async reserve(reserveOptions) {
+      const [reservation] = await reserveMany(1, reserveOptions)
+      return reservation!
+    },
+    reserveMany,
+    adopt: allocator.adopt,
+    resync: allocator.resync,
+    snapshot() {
+      const snapshot = allocator.snapshot()
+      if (snapshot === undefined) throw unreadError()
+      return snapshot as ReturnType<NonceAllocator<nonce>['snapshot']>
+    },
+    on: (event, listener) => allocator.on(event, listener as (payload: never) => void),
+    close: allocator.close,
+    [Symbol.asyncDispose]: allocator.close,
+  }
+}
+
+function checkParameters(parameters: NonceAllocatorParameters<number | bigint>): OpenOptions {
+  const { source, client, ...rest } = object('options', parameters) as unknown as NonceAllocatorParameters
+  // A chain is asked for here, so the client has one from here on.
+  const options = { ...rest, client: client as unknown as Client<Transport, Chain> }
+  checkLaneOptions(options)
+  checkAddress('address', rest.address)
+  if (source !== undefined && typeof object('source', source).nonceOf !== 'function') {
+    throw invalid('source', source, 'a nonce source, such as accountNonce()')
+  }
+  return { ...options, signer: undefined, limits: checkLimits(rest.limits, defaultLimits) }
+}
+
+function internalsOf<nonce extends number | bigint>(
+  environment: Environment,
+  options: OpenOptions,
+  source: NonceSource<nonce> | undefined,
+): AllocatorInternals<nonce> {
+  const { counter, ...rest } = source ?? (accountNonce() as unknown as NonceSource<nonce>)
+  if (counter !== undefined) return createCounterAllocator(options, { ...rest, counter }, environment)
+  return createAccountAllocator(options, environment) as unknown as AllocatorInternals<nonce>
+}
+
+function unreadError(): TxlaneError {
+  return new TxlaneError('The chain has not been read yet: await ready() or a reservation first.', {
+    code: 'INVALID',
+    fate: 'notExecuted',
+  })
+}

@@ -1,0 +1,41 @@
+import { invalid } from '../errors/invalid.js'
+import type { SenderEvents } from '../types.js'
+import type { OpenLane } from './open.js'
+
+type Listener = (payload: never) => void
+type Entry = {
+  readonly event: keyof SenderEvents
+  readonly listener: Listener
+  off: (() => void) | undefined
+}
+
+/** Listeners that were added before the lane is open hear of everything that comes after it is. */
+export function createEarlyListeners() {
+  const entries = new Set<Entry>()
+  let lane: OpenLane | undefined
+
+  function attachOne(entry: Entry): void {
+    entry.off = lane?.engine.context.events.on(entry.event, entry.listener as (payload: unknown) => void)
+  }
+
+  return {
+    on(event: keyof SenderEvents, listener: Listener): () => void {
+      if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
+      const entry: Entry = { event, listener, off: undefined }
+      entries.add(entry)
+      attachOne(entry)
+      return () => {
+        entries.delete(entry)
+        entry.off?.()
+      }
+    },
+    attach(opened: OpenLane): void {
+      lane = opened
+      for (const entry of entries) attachOne(entry)
+    },
+    /** Whoever listened has closed; the lane may go on for others. */
+    detach(): void {
+      for (const entry of entries) entry.off?.()
+    },
+  }
+}

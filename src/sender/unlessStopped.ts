@@ -1,0 +1,55 @@
+/** Something that ends a wait, and the error to end it with. */
+export type Stop = {
+  readonly stopped: () => boolean
+  readonly listen: (stop: () => void) => () => void
+  readonly error: () => Error
+}
+
+/** The promise, or the error of the first that stops it. What the promise stands for goes on. */
+export function unlessStopped<T>(promise: Promise<T>, stops: readonly Stop[]): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const offs: (() => void)[] = []
+    const off = () => {
+      for (const remove of offs) remove()
+    }
+    for (const { stopped, listen, error } of stops) {
+      const stop = () => {
+        off()
+        reject(error())
+      }
+      if (stopped()) stop()
+      else offs.push(listen(stop))
+    }
+    promise.then(resolve, reject).finally(off)
+  })
+}
+
+export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error): Stop {
+  return {
+    stopped: () => signal?.aborted ?? false,
+    listen(stop) {
+      signal?.addEventListener('abort', stop, { once: true })
+      return () => signal?.removeEventListener('abort', stop)
+    },
+    error,
+  }
+}
+
+/** A stop of one's own: however many wait for it, which an AbortSignal would warn of. */
+export function createStop(error: () => Error): Stop & { stop(): void } {
+  const listeners = new Set<() => void>()
+  let stopped = false
+  return {
+    stopped: () => stopped,
+    listen(stop) {
+      listeners.add(stop)
+      return () => listeners.delete(stop)
+    },
+    error,
+    stop() {
+      stopped = true
+      for (const stop of [...listeners]) stop()
+      listeners.clear()
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { builtinModules } from 'node:module'
+import { posix } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Packed, packAndInstall } from './packed.js'
+
+let packed: Packed
+let subpaths: readonly string[]
+
+beforeAll(async () => {
+  packed = await packAndInstall()
+  subpaths = Object.keys(packed.manifest.exports)
+    .filter((subpath) => subpath !== './package.json')
+    .map((subpath) => posix.join('txlane', subpath))
+}, 120_000)
+afterAll(() => packed?.remove())
+
+describe('the tarball', () => {
+  it('holds the build, the README and the licence, and nothing else', () => {
+    const others = packed.files.filter((file) => !/^dist\/[\w./-]+\.c?js(?:\.map)?$/.test(file))
+    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+  })
+
+  it('is found by every path that it exports', () => {
+    const targets = [...JSON.stringify(packed.manifest.exports).matchAll(/"\.\/(dist\/[^"]+\.c?js)"/g)]
+    expect(targets.length).toBeGreaterThanOrEqual(2 * subpaths.length)
+    for (const [, file] of targets) expect(packed.files).toContain(file)
+  })
+})
+
+describe('the installed package', () => {
+  it('exports the same names to import and to require from each subpath, and warns of nothing', async () => {
+    for (const subpath of subpaths) {
+      const esm = await packed.node('names.mjs', `import * as all from '${subpath}'\n${PRINT_NAMES}`)
+      const cjs = await packed.node('names.cjs', `const all = require('${subpath}')\n${PRINT_NAMES}`)
+      expect({ esm: esm.stderr, cjs: cjs.stderr }).toEqual({ esm: '', cjs: '' })
+      expect(cjs.stdout).toBe(esm.stdout)
+      expect(esm.stdout).toContain(subpath === 'txlane' ? 'createSender' : 'start')
+    }
+  })
+
+  it('does nothing on import: no global, no timer, no listener, no output', async () => {
+    const specifiers = JSON.stringify(subpaths)
+    const { stdout, stderr } = await packed.node('effects.mjs', sideEffects(specifiers))
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual({ globals: [], symbols: [], listeners: [], resources: [] })
+  })
+
+  it('has no module of Node in the files that its root loads, in either format', async () => {
+    for (const entry of ['dist/index.js', 'dist/index.cjs']) {
+      const loaded = await closure(entry)
+      expect(
+        loaded.packages.filter((name) => name.startsWith('node:') || builtinModules.includes(name)),
+      ).toEqual([])
+      const allowed = entry.endsWith('.cjs') ? ['async-mutex', 'viem'] : ['async-mutex', 'p-queue', 'viem']
+      expect([...new Set(loaded.packages.map((name) => name.split('/')[0]))].sort()).toEqual(allowed)
+      for (const text of loaded.texts)
+        expect(text).not.toMatch(/\b(?:process|Buffer|__dirname|__filename)\b(?!['":])/)
+    }
+  })
+
+  it('shares lanes between its ESM and its CommonJS copy, so that one account never gets a nonce twice', async () => {
+    const { stdout } = await packed.node('both.mjs', BOTH_COPIES)
+    expect(JSON.parse(stdout)).toEqual({
+      otherCopy: true,
+      registry: 'one',
+      nonces: Array.from({ length: 12 }, (_, nonce) => nonce),
+      known: true,
+    })
+  })
+
+  it('starts a devnet from CommonJS, wherever the process was started', async () => {
+    const { stdout } = await packed.node('devnet.cjs', DEVNET_FROM_COMMONJS)
+    expect(stdout.trim()).toBe('31337')
+  })
+})
+
+/** Every file that an entry loads, and every package that those import. */
+async function closure(entry: string): Promise<{ texts: string[]; packages: string[] }> {
+  const texts: string[] = []
+  const packages: string[] = []
+  const seen = new Set<string>()
+  const open = [entry]
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    const text = await packed.read(file)
+    texts.push(text)
+    for (const [, specifier = ''] of text.matchAll(
+      /(?:\bfrom |\bimport |\bimport\(|\brequire\()['"]([^'"]+)['"]/g,
+    )) {
+      if (specifier.startsWith('.')) open.push(posix.join(posix.dirname(file), specifier))
+      else packages.push(specifier)
+    }
+  }
+  return { texts, packages }
+}
+
+const PRINT_NAMES =
+  "console.log(Object.keys(all).filter((name) => name !== 'default' && name !== '__esModule').sort().join())"
+
+const sideEffects = (specifiers: string) => `
+import 'viem'
+import 'viem/accounts'
+const state = () => ({
+  globals: Object.getOwnPropertyNames(globalThis),
+  symbols: Object.getOwnPropertySymbols(globalThis).map(String),
+  listeners: process.eventNames().map(String),
+  resources: process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap'),
+})
+const before = state()
+for (const specifier of ${specifiers}) await import(specifier)
+const after = state()
+const added = Object.keys(after).map((key) => [key, after[key].filter((item) => !before[key].includes(item))])
+console.log(JSON.stringify(Object.fromEntries(added)))
+`
+
+const BOTH_COPIES = `
+import { createRequire } from 'node:module'
+import { createSender, isTxlaneError } from 'txlane'
+import { startDevnet } from 'txlane/devnet'
+const copy = createRequire(import.meta.url)('txlane')
+const registry = () => globalThis[Symbol.for('txlane.shared.v1')]
+const devnet = await startDevnet({ blockTimeMs: 200, flashblockMs: 100 })
+try {
+  const options = { client: devnet.client(), lossDepth: 'child', coldStart: 'immediate' }
+  const senders = [createSender(options), copy.createSender(options)]
+  const first = registry()
+  const sends = Array.from({ length: 12 }, (_, i) =>
+    senders[i % 2].send({ to: devnet.accounts[1].address, value: 1n, gas: 21000n }))
+  const txs = await Promise.all(sends)
+  const error = await senders[1].send({ to: 'nowhere' }).catch((error) => error)
+  const result = {
+    otherCopy: createSender !== copy.createSender,
+    registry: first !== undefined && first === registry() && first.lanes.size === 1 ? 'one' : 'several',
+    nonces: txs.map((tx) => tx.nonce).sort((a, b) => a - b),
+    known: error instanceof copy.TxlaneError && isTxlaneError(error),
+  }
+  await Promise.all(txs.map((tx) => tx.wait('sealed')))
+  await Promise.all(senders.map((sender) => sender.close()))
+  console.log(JSON.stringify(result))
+} finally {
+  await devnet.stop()
+}
+`
+
+const DEVNET_FROM_COMMONJS = `
+const { startDevnet } = require('txlane/devnet')
+startDevnet().then(async (devnet) => {
+  console.log(await devnet.client().getChainId())
+  await devnet.stop()
+})
+`
