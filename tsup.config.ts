@@ -18,8 +18,6 @@ export default defineConfig([
     format: 'cjs',
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
-    // `import.meta.url` in CommonJS: where the devnet begins to look for anvil.
-    shims: true,
   },
   // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
   { ...shared, format: ['esm', 'cjs'], dts: { only: true } },

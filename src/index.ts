@@ -7,7 +7,12 @@ export {
   storageNonce,
 } from './allocator/sources.js'
 export { type ErrorTx, type Fate, isTxlaneError, TxlaneError, type TxlaneErrorCode } from './errors/base.js'
-export { classifySendError, type ClassifySendErrorOptions, type SendOutcome, type SendReason } from './rpc/classify.js'
+export {
+  type ClassifySendErrorOptions,
+  classifySendError,
+  type SendOutcome,
+  type SendReason,
+} from './rpc/classify.js'
 export {
   type AllocatorEvents,
   type CounterSnapshot,
@@ -16,8 +21,16 @@ export {
   type NonceAllocatorParameters,
   type ReserveOptions,
 } from './sender/allocator.js'
+export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './sender/lanes.js'
+export { createSenderPool, type SenderPool, type SenderPoolParameters } from './sender/pool.js'
 export type { CommitParameters, Reservation } from './sender/reservation.js'
 export { createSender } from './sender/sender.js'
 export { memoryStore } from './store/memory.js'
-export { chainReads } from './viem/chainReads.js'
 export type * from './types.js'
+export { chainReads } from './viem/chainReads.js'
+export { type LaneActions, laneActions } from './viem/laneActions.js'
+export {
+  createViemNonceManager,
+  type ViemNonceManager,
+  type ViemNonceManagerParameters,
+} from './viem/nonceManager.js'

@@ -5,7 +5,7 @@ const DEPTH_MAX = 12
 
 // What viem and ethers hang on their errors that may carry a URL, a key, headers or a whole request. `client`,
 // `account` and the like are not needed to understand a failure and may hold secrets.
-const DROPPED = new Set(['client', 'account', 'headers', 'request', 'transport', 'privateKey'])
+const DROPPED = new Set(['client', 'account', 'headers', 'request', 'transport', 'privateKey', 'body'])
 
 /**
  * A copy of an error and of its causes without credentials: every URL cut to its origin in messages, meta

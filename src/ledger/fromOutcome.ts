@@ -28,7 +28,7 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
     case 'counted':
       return counted(slot, newest, hash)
     case 'feeTooLow':
-      return { row: 16, slot, actions: newest ? [bump(slot)] : [] }
+      return { row: 16, slot, actions: newest && !slot.displaced ? [bump(slot)] : [] }
     case 'underpriced':
       return newest ? underpriced(slot, hash) : { row: 17, slot, actions: [] }
     case 'nonceTooLow':

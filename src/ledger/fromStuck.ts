@@ -10,7 +10,10 @@ const REFUSALS_MAX = 3
 /** Rows 17, 19 and 20: sealed blocks went by, and the nonce is still not used. */
 export function stuck(slot: Live, event: Stuck): Transition {
   const lacking = missing(slot)
-  if (lacking !== undefined) return { row: 19, slot, actions: [lacking] }
+  if (lacking !== undefined) {
+    // It may be what is being committed: asked for again, it would only be signed twice.
+    return { row: 19, slot, actions: slot.committing > 0 ? [] : [lacking] }
+  }
   if (slot.displaced) {
     return { row: 17, slot, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
   }

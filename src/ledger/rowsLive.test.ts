@@ -32,8 +32,6 @@ describe('rows of live nonces', () => {
     ['sent twice', liveSlot({ attempts: [{ ...a1, sends: 2 }] }), 1],
     ['accepted somewhere', liveSlot({ attempts: [{ ...a1, accepted: true }] }), 1],
     ['of another epoch', liveSlot(), 2],
-    ['with a replacement', liveSlot({ claims: ['a', 'b'] }), 1],
-    ['with an end asked for', liveSlot({ end: 'cancel' }), 1],
     ['with a commit under way', liveSlot({ committing: 1 }), 1],
   ])('row 15: intrinsic %s frees nothing and is counted', (_, slot, epoch) => {
     expect(on(slot, outcome(a1.hash, 'intrinsic', epoch))).toEqual({
@@ -41,6 +39,12 @@ describe('rows of live nonces', () => {
       slot: { ...slot, refusals: 1 },
       actions: [backOff('a1')],
     })
+  })
+
+  test('row 15: intrinsic frees nothing once a replacement or an end was asked for', () => {
+    for (const slot of [liveSlot({ claims: ['a', 'b'] }), liveSlot({ end: 'cancel' })]) {
+      expect(on(slot, outcome(a1.hash, 'intrinsic'))).toEqual({ row: 15, slot, actions: [] })
+    }
   })
 
   test('row 15: a counted refusal is counted for the newest attempt only', () => {

@@ -44,6 +44,7 @@ export function createBroadcaster(
   let batchMax = limits.batchMax
   // The endpoint whose turn it is: moved on when it left us without an answer.
   let turn = 0
+  let acceptedTo = 0
   const idlers: (() => void)[] = []
 
   function schedule(): void {
@@ -121,10 +122,10 @@ export function createBroadcaster(
     }))
     // Covering costs no round trip: the count rides along, last.
     if (covering) calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
-    const before = lane.book.coveredTo
+    const before = advanceAccepted()
     for (const { nonce, attempt } of batch) {
       lane.apply(nonce, { type: 'sent', hash: attempt.hash })
-      told.sent(nonce)
+      if (attempt.sends === 0) told.sent(nonce)
     }
     const replies = await endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
     noteWhole(endpoint, batch, replies)
@@ -132,8 +133,20 @@ export function createBroadcaster(
     if (covering) noteCount(endpoint, batch, outcomes, replies[batch.length], before)
     batch.forEach(({ nonce, attempt }, index) => {
       const outcome = outcomes[index]
-      if (outcome) told.outcome(nonce, attempt.hash, outcome)
+      if (outcome === undefined) return
+      if (beginsAnew(attempt, outcome, replies[index])) told.sent(nonce)
+      told.outcome(nonce, attempt.hash, outcome)
     })
+  }
+
+  /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
+  function advanceAccepted(): number {
+    acceptedTo = Math.max(acceptedTo, lane.book.coveredTo)
+    for (;;) {
+      const slot = lane.book.get(acceptedTo)
+      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) return acceptedTo
+      acceptedTo++
+    }
   }
 
   /** What the answer as a whole says: asked too often, too large a batch, nobody there. */
@@ -158,11 +171,11 @@ export function createBroadcaster(
     batch: readonly Sending[],
     outcomes: readonly SendOutcome[],
     reply: RpcReply | undefined,
-    coveredBefore: number,
+    acceptedBefore: number,
   ): void {
     const count = countOf(reply)
     if (count === undefined) return
-    const sentUpTo = freshRun(batch, outcomes, coveredBefore)
+    const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
     if (sentUpTo !== undefined) endpoint.profile.observe({ kind: 'countAfterSend', sentUpTo, count })
     if (endpoint.profile.current().pending === 'mempool') lane.book.counted(count)
   }
@@ -187,20 +200,34 @@ export function createBroadcaster(
 function freshRun(
   batch: readonly Sending[],
   outcomes: readonly SendOutcome[],
-  coveredBefore: number,
+  acceptedBefore: number,
 ): number | undefined {
-  let next = coveredBefore
+  let next = acceptedBefore
   for (const [index, { nonce, fresh }] of batch.entries()) {
     if (nonce !== next || !fresh || outcomes[index]?.outcome !== 'accepted') break
     next++
   }
-  return next > coveredBefore ? next - 1 : undefined
+  return next > acceptedBefore ? next - 1 : undefined
 }
 
 function countsAtPending(endpoint: HubEndpoint): boolean {
   const { pending } = endpoint.profile.current()
   return pending === 'mempool' || pending === 'unknown'
 }
+
+/**
+ * Whether there was nothing to wait for until now: the bytes reached nobody, were not wanted yet, or have just been
+ * taken. A refusal that waiting does not cure, and words that nobody understands, let the time run on: else bytes
+ * that are refused in every block would never be bumped, given up, or told to be stuck.
+ */
+function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undefined): boolean {
+  const { outcome, reason, counted } = said
+  if (outcome === 'accepted') return !attempt.accepted
+  if (outcome === 'refused') return !counted && reason !== 'replacementUnderpriced'
+  return outcome === 'unknown' && (reply === undefined || (!reply.ok && !SPOKEN.has(reply.failure.kind)))
+}
+
+const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
 
 function outcomeOf(reply: RpcReply | undefined, hash: Hash): SendOutcome {
   if (reply === undefined) return { outcome: 'unknown', reason: 'unknown', counted: false }

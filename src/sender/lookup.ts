@@ -20,7 +20,8 @@ export async function findTransaction(lane: OpenLane, by: string | { hash: Hash 
   }
   const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
   const stored = await lane.store.find(lane.key, asked)
-  if (stored === undefined) return undefined
+  // Ids are one per chain. Another account's transaction is followed by its own lane, and by no other.
+  if (stored === undefined || stored.lane.address !== lane.key.address) return undefined
   const known = transactions.get(stored.id)
   return txOf(known ?? { ...fromStored(stored), settled: stored.failure === undefined })
 }

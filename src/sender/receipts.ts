@@ -30,15 +30,16 @@ export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
     for (const one of all) byBlock.set(one.block?.number, [...(byBlock.get(one.block?.number) ?? []), one])
     const rest: Asked[] = []
     for (const [number, group] of byBlock) {
-      const whole = number !== undefined && group.length >= WHOLE_BLOCK_MIN
-      if (whole && hub.reader.profile.current().blockReceipts !== false) void wholeBlock(number, group)
+      const whole = group.length >= WHOLE_BLOCK_MIN && hub.reader.profile.current().blockReceipts !== false
+      // Without a number they were seen in the block that is being built.
+      if (whole) void wholeBlock(number === undefined ? 'pending' : number, group)
       else rest.push(...group)
     }
     for (let start = 0; start < rest.length; start += BATCH_MAX) void each(rest.slice(start, start + BATCH_MAX))
   }
 
-  async function wholeBlock(number: number, group: readonly Asked[]): Promise<void> {
-    const call = { method: 'eth_getBlockReceipts', params: [`0x${number.toString(16)}`] }
+  async function wholeBlock(block: number | 'pending', group: readonly Asked[]): Promise<void> {
+    const call = { method: 'eth_getBlockReceipts', params: [block === 'pending' ? block : `0x${block.toString(16)}`] }
     const [reply] = await hub.reader.port.batch([call], { timeoutMs })
     if (!reply?.ok || !Array.isArray(reply.result)) {
       noteRefusal(reply)
@@ -47,7 +48,10 @@ export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
     }
     const found = new Map<string, TransactionReceipt | undefined>()
     for (const raw of reply.result) found.set(hashOf(raw), formatted(raw))
-    for (const one of group) one.done(matching(found.get(one.hash), one))
+    // A pending block that was sealed meanwhile does not hold them any more: those are asked for by hash.
+    const missing = block === 'pending' ? group.filter((one) => !found.has(one.hash)) : []
+    if (missing.length > 0) await each(missing)
+    for (const one of group) if (!missing.includes(one)) one.done(matching(found.get(one.hash), one))
   }
 
   /** Public endpoints answer block receipts with 403: remembered, and the per-hash way from then on. */

@@ -65,6 +65,21 @@ export type LooseParameters = LaneOptions<Chain> & {
 
 /** `createSender` in a given environment: for simulations. */
 export function createSenderIn(environment: Environment, parameters: LooseParameters): Sender {
+  return createMemberIn(environment, parameters).sender
+}
+
+/** A sender, with what a pool has to know of it. */
+export type Member = {
+  readonly sender: Sender
+  readonly start: Start
+  /** How many more it could send now; below 0 by how many wait. */
+  room(): number
+  /** Its lane reserves nothing for now. */
+  held(): boolean
+  closed(): boolean
+}
+
+export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
@@ -192,7 +207,18 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
     },
     [Symbol.asyncDispose]: () => sender.close(),
   }
-  return sender
+  return {
+    sender,
+    start,
+    room() {
+      if (opened === undefined) return limits.window
+      const { engine } = opened
+      const { book, window } = engine.context.lane
+      return window.size - (book.cursor - book.coveredTo) - engine.waiting
+    },
+    held: () => opened?.engine.context.lane.holds.any ?? false,
+    closed: () => closing !== undefined,
+  }
 
   async function close(): Promise<void> {
     const lane = await opening?.catch(() => undefined)

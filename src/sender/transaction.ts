@@ -98,6 +98,8 @@ export function end(transaction: Transaction, stage: 'failed' | 'cancelled' | 's
   if (hasFailed(transaction)) return
   transaction.failure = error
   transaction.stage = stage
+  // The error was made before the end: what it says of the transaction is how it ended.
+  Object.assign(error, { tx: describe(transaction) })
   transaction.cancelTimers?.()
   transaction.cancelTimers = undefined
 }

@@ -54,6 +54,8 @@ describe.each([
       expect(result).toMatchObject({ ...HELD, requested: 60, seed, faults: { preset } })
       expect(result.sealed! + result.failed!).toBe(60)
       expect(result.reverted).toBe(6)
+      const { struck } = (JSON.parse(out) as { faults: { struck: unknown[] } }).faults
+      expect(struck.length > 0).toBe(preset !== 'none')
       for (const field of [
         'acceptedPerSecond',
         'rpcCallsPerTransaction',

@@ -1,5 +1,5 @@
 import type { SlotEvent } from '../../src/ledger/event.js'
-import { lastClaim, newestAttempt } from '../../src/ledger/slot.js'
+import { lastClaim } from '../../src/ledger/slot.js'
 import { type Machine, take } from './shell.js'
 import {
   attemptOf,
@@ -226,7 +226,11 @@ function* outsiders(scope: Scope, machine: Machine, world: World): Generator<Ste
   for (const [nonce, slot] of world.slots.entries()) {
     if (slot === undefined) continue
     const hash = `0xO${nonce}a` as const
-    const late = slot.state === 'live' && slot.claims.length === 0 && newestAttempt(slot) === undefined
+    const late =
+      slot.state === 'live' &&
+      slot.claims.length === 0 &&
+      world.left.handOut < (scope.adversities.handOut ?? 0)
+    if (world.bytes[hash] !== undefined) continue
     if ((slot.state === 'outside' && slot.origin === 'handedOut') || late) {
       const attempt = { ...attemptOf(world, nonce, undefined), hash }
       const known = { ...world, bytes: { ...world.bytes, [hash]: LANDABLE } }

@@ -67,10 +67,12 @@ export function search(scope: Scope, machine: Machine): Found {
 
   try {
     reach(0, 'begin', begin(scope))
-    for (; next.length > 0 && depth < (scope.depthMax ?? Number.POSITIVE_INFINITY); depth++) {
+    for (; next.length > 0; depth++) {
       frontier = next
       next = []
       for (const { id, world } of frontier) {
+        if (known.size > (scope.statesMax ?? Number.POSITIVE_INFINITY))
+          return { states: known.size, steps, depth }
         at = id
         expand(id, world)
       }
@@ -80,7 +82,7 @@ export function search(scope: Scope, machine: Machine): Found {
     const { promise, message: text } = error
     return { states: known.size, steps, depth, violation: { promise, text, trace: trace(at) } }
   }
-  const endless = scope.depthMax === undefined ? firstEndless(healed) : undefined
+  const endless = firstEndless(healed)
   const found = { states: known.size, steps, depth }
   if (endless === undefined) return found
   return {

@@ -72,8 +72,8 @@ export type Scope = {
   readonly slow?: readonly ('sign' | 'commit' | 'send')[]
   /** Keeps refusals, displacement and the like; else they are taken to be as bad as they can be. */
   readonly facts?: boolean
-  /** Steps deep to search; without it, to the fixed point. */
-  readonly depthMax?: number
+  /** Where to stop; without it, at the fixed point. */
+  readonly statesMax?: number
 }
 
 export function begin(scope: Scope): World {

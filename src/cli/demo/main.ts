@@ -8,7 +8,7 @@ import { burstTimeMs, runDemo } from './run.js'
 
 const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
 // For starting, deploying, settling and the check, on top of the burst's own time.
-const REST_MS = 120_000
+const REST_MS = 180_000
 
 async function main(): Promise<number> {
   const parsed = parseOptions(process.argv.slice(2), process.env)

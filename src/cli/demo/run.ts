@@ -11,10 +11,12 @@ import { deployLedger, readGasLimits } from './setup.js'
 import { openTarget, type Target, type Traffic } from './target.js'
 import { readStart, walkChain } from './walk.js'
 import { watchSender } from './watch.js'
+import { within } from './within.js'
 import { createWorkload } from './workload.js'
 
 const BURST_MS = 300_000
 const BURST_MS_PER_TRANSACTION = 50
+const DEPLOY_MS = 60_000
 const QUIET_MS = 30_000
 const LOOK_MS = 50
 
@@ -44,7 +46,8 @@ async function runOn(
 ): Promise<DemoResult> {
   const start = await readStart(target.rpc, sender.address)
   progress.say(`deploying the contract from ${sender.address} on ${target.name}`)
-  const ledger = await deployLedger(sender)
+  const ledger = await within(systemClock, DEPLOY_MS, deployLedger(sender))
+  if (ledger === 'late') throw new Error(`the contract was not sealed within ${DEPLOY_MS / 1_000} s.`)
   const gas = await readGasLimits(target.rpc, sender.address, ledger.address)
   const { count, seed } = options
   const asked = createWorkload({ count, seed, ledger: ledger.address, gas })
@@ -97,12 +100,12 @@ async function timedBurst(
   const before = await trafficOf(target, sender)
   const startedAtMs = systemClock.now()
   progress.start(records.length, () => countStages(records))
-  const inTime = await within(burstTimeMs(records.length), runBurst(sender, records, systemClock))
+  const ended = await within(systemClock, burstTimeMs(records.length), runBurst(sender, records, systemClock))
   progress.stop()
   const timeMs = systemClock.now() - startedAtMs
   const after = await trafficOf(target, sender)
   const traffic = { requests: after.requests - before.requests, calls: after.calls - before.calls }
-  return { timedOut: !inTime, timeMs, traffic }
+  return { timedOut: ended === 'late', timeMs, traffic }
 }
 
 /** The node's own count where it tells, else the sender's. */
@@ -127,13 +130,4 @@ async function becomeQuiet(target: Target, sender: Sender): Promise<void> {
   }
   // What does not end in time is seen by the check.
   await sender.drain({ signal: AbortSignal.timeout(QUIET_MS) }).catch(() => undefined)
-}
-
-/** Whether the work ended in time. Work that did not goes on; nothing waits for it. */
-async function within(timeMs: number, work: Promise<void>): Promise<boolean> {
-  let cancel = () => {}
-  const late = new Promise<boolean>((resolve) => {
-    cancel = systemClock.setTimer(() => resolve(false), timeMs)
-  })
-  return Promise.race([work.then(() => true), late]).finally(cancel)
 }

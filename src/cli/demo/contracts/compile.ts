@@ -40,7 +40,7 @@ export function compileLedger(): { readonly ledger: CompiledContract; readonly c
 }
 
 /** The text of `artifact.ts`, before the formatter. */
-export function artifactText(): string {
+function artifactText(): string {
   const { ledger, child } = compileLedger()
   return [
     '// Made from Ledger.sol by `npx tsx src/cli/demo/contracts/compile.ts && npm run format`.',

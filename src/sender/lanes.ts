@@ -1,0 +1,116 @@
+import type { Account, Chain, Client, LocalAccount, Transport } from 'viem'
+import { TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
+import type { LaneOptions, Logger, Sender, Store } from '../types.js'
+import { type Environment, systemEnvironment } from './environment.js'
+import { checkAccounts, createPool, type SenderPool } from './pool.js'
+import { createMemberIn, type Member } from './sender.js'
+import { checkAccount, checkLaneOptions, object } from './validate.js'
+
+/** A chain of `createLanes`: its client and what goes for every lane on it. */
+export type LanesChain = LaneOptions<Chain> & { client: Client<Transport, Chain> }
+
+type ChainOf<chains extends readonly LanesChain[]> = chains[number]['client']['chain']
+
+export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChain[]> {
+  /** The sender of an account on a chain: made on first use, the same one ever after, until it is closed. */
+  sender<id extends ChainOf<chains>['id']>(options: {
+    chainId: id
+    account: LocalAccount
+  }): Sender<Extract<ChainOf<chains>, { id: id }>>
+  /** Several accounts on a chain behind one sender, in the lanes that `sender` gives for them. */
+  pool<id extends ChainOf<chains>['id']>(options: {
+    chainId: id
+    accounts: readonly LocalAccount[]
+  }): SenderPool<Extract<ChainOf<chains>, { id: id }>>
+  /** Closes every sender that was made. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type LanesParameters<chains extends readonly LanesChain[]> = {
+  /** One entry a chain id. What an entry says goes before what is given beside `chains`. */
+  chains: chains
+  store?: Store | undefined
+  logger?: Logger | undefined
+}
+
+/**
+ * Senders for many accounts on many chains: each made when it is first asked for, so that it costs next to nothing to
+ * ask with every request.
+ *
+ * Not guaranteed: that senders are ever forgotten. There is one for each account that was asked for, until `close`;
+ * one without work has no timers and asks nothing of a node.
+ *
+ * @throws TxlaneError `INVALID` at once for options that cannot work
+ * @example
+ * const lanes = createLanes({ chains: [{ client: baseClient }, { client: mainnetClient }] })
+ * const tx = await lanes.sender({ chainId: 8453, account }).send({ to, data }, { id: idempotencyKey, until: 'queued' })
+ */
+export function createLanes<const chains extends readonly LanesChain[]>(
+  parameters: LanesParameters<chains>,
+): Lanes<chains> {
+  return createLanesIn(systemEnvironment(), parameters) as unknown as Lanes<chains>
+}
+
+/** `createLanes` in a given environment: for simulations. */
+export function createLanesIn(
+  environment: Environment,
+  parameters: LanesParameters<readonly LanesChain[]>,
+): Lanes {
+  const chains = checkChains(parameters)
+  const members = new Map<string, Member>()
+  let closing: Promise<void> | undefined
+
+  function memberOf(chainId: number, account: LocalAccount): Member {
+    if (closing) throw new TxlaneError('The lanes are closed.', { code: 'CLOSED', fate: 'notExecuted' })
+    const options = chains.get(chainId)
+    if (options === undefined) throw invalid('chainId', chainId, `one of ${[...chains.keys()].join(', ')}`)
+    checkAccount(account)
+    const key = `${chainId}:${account.address.toLowerCase()}`
+    const known = members.get(key)
+    if (known && !known.closed()) return known
+    const { store, logger } = parameters
+    const client = options.client as Client<Transport, Chain, Account | undefined>
+    const member = createMemberIn(environment, {
+      ...options,
+      store: options.store ?? store,
+      logger: options.logger ?? logger,
+      client,
+      account,
+    })
+    members.set(key, member)
+    return member
+  }
+
+  const lanes: Lanes = {
+    sender: (options) => {
+      const { chainId, account } = object('options', options) as typeof options
+      return memberOf(chainId, account).sender as never
+    },
+    pool(options) {
+      const { chainId, accounts } = object('options', options) as typeof options
+      checkAccounts(accounts)
+      return createPool(accounts.map((account) => memberOf(chainId, account))) as never
+    },
+    close() {
+      closing ??= Promise.all([...members.values()].map(({ sender }) => sender.close())).then(() => {})
+      return closing
+    },
+    [Symbol.asyncDispose]: () => lanes.close(),
+  }
+  return lanes
+}
+
+function checkChains(parameters: LanesParameters<readonly LanesChain[]>): ReadonlyMap<number, LanesChain> {
+  const { chains } = object('options', parameters)
+  if (!Array.isArray(chains) || chains.length === 0) throw invalid('chains', chains, 'at least one chain')
+  const byId = new Map<number, LanesChain>()
+  for (const entry of chains as LanesChain[]) {
+    checkLaneOptions(entry)
+    const { id } = entry.client.chain
+    if (byId.has(id)) throw invalid('chains', id, 'each chain id once')
+    byId.set(id, entry)
+  }
+  return byId
+}

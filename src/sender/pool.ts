@@ -1,0 +1,256 @@
+import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import type {
+  Item,
+  LaneOptions,
+  Sender,
+  SendManyOptions,
+  SendOptions,
+  Stage,
+  Tx,
+  TxRecord,
+  TxRequest,
+} from '../types.js'
+import { type ContractCall, contractCall, deployCall } from './contracts.js'
+import { type Environment, systemEnvironment } from './environment.js'
+import { createMemberIn, type Member } from './sender.js'
+import { type Start, sendMany } from './sendMany.js'
+import { unsupported } from './validate.js'
+
+/**
+ * Several accounts behind one sender. Each transaction goes to the account with the most room; which one it was is
+ * told by the sealed receipt's `from`.
+ */
+export type SenderPool<chain extends Chain = Chain> = Sender<chain> & {
+  /** One for each account, in the order given. */
+  readonly senders: readonly Sender<chain>[]
+}
+
+export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
+  client: Client<Transport, chain, Account | undefined>
+  /** At least one; each once. */
+  accounts: readonly LocalAccount[]
+}
+
+/**
+ * Sends from several accounts of one chain: as many lanes, each with its own nonces.
+ *
+ * - A request that names an `account` goes to that one. An `id` that is known goes where it went before, so that
+ *   sending it again is safe. Everything else goes to the lane with the most room; lanes under a hold are passed over
+ *   as long as one is not.
+ * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
+ *   lane's own: see `senders`.
+ *
+ * Not guaranteed: any order between transactions. Who needs one names it with `after`, or sends from one account.
+ *
+ * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
+ * @example
+ * const pool = createSenderPool({ client, accounts })
+ * for await (const result of pool.sendMany(items, { until: 'sealed' })) console.log(result.index, result.ok)
+ */
+export function createSenderPool<chain extends Chain>(
+  parameters: SenderPoolParameters<chain>,
+): SenderPool<chain> {
+  return createSenderPoolIn(
+    systemEnvironment(),
+    parameters as unknown as SenderPoolParameters<Chain>,
+  ) as unknown as SenderPool<chain>
+}
+
+/** `createSenderPool` in a given environment: for simulations. */
+export function createSenderPoolIn(
+  environment: Environment,
+  parameters: SenderPoolParameters<Chain>,
+): SenderPool {
+  const { accounts, ...options } = parameters
+  checkAccounts(accounts)
+  return createPool(accounts.map((account) => createMemberIn(environment, { ...options, account })))
+}
+
+export function checkAccounts(accounts: readonly LocalAccount[]): void {
+  if (!Array.isArray(accounts) || accounts.length === 0)
+    throw invalid('accounts', accounts, 'at least one local account')
+  const seen = new Set<string>()
+  for (const [index, account] of accounts.entries()) {
+    const address = String((account as { address?: unknown } | undefined)?.address).toLowerCase()
+    if (seen.has(address)) throw invalid(`accounts[${index}]`, address, 'each account once')
+    seen.add(address)
+  }
+}
+
+/** The pool over senders that are there already. */
+export function createPool(members: readonly Member[]): SenderPool {
+  const senders = members.map((member) => member.sender)
+  const [first] = senders as [Sender]
+  // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
+  const routes = new Map<string, Promise<Member>>()
+  const starting = new Map<Member, number>()
+  let turn = 0
+
+  /** The one with the most room. Among equals they take turns. */
+  function roomiest(): Member {
+    const free = members.filter((member) => !member.held())
+    const choice = free.length > 0 ? free : members
+    const start = turn++ % choice.length
+    const turned = [...choice.slice(start), ...choice.slice(0, start)]
+    return turned.reduce((best, member) => (roomOf(member) > roomOf(best) ? member : best))
+  }
+
+  const roomOf = (member: Member): number => member.room() - (starting.get(member) ?? 0)
+
+  function route(request: unknown, id: string | undefined): Promise<Member> {
+    const named = accountOf(request)
+    if (named !== undefined) return Promise.resolve(memberOf(named))
+    if (id === undefined) return Promise.resolve(roomiest())
+    const known = routes.get(id)
+    if (known) return known
+    const found = memberThatKnows(id).then((member) => member ?? roomiest())
+    routes.set(id, found)
+    return found
+  }
+
+  function memberOf(address: string): Member {
+    const found = members.find(({ sender }) => sender.address.toLowerCase() === address.toLowerCase())
+    if (found === undefined) throw invalid('request.account', address, "one of the pool's accounts")
+    return found
+  }
+
+  async function memberThatKnows(id: string): Promise<Member | undefined> {
+    for (const member of members) if (await member.sender.get(id)) return member
+    return undefined
+  }
+
+  const start: Start = async (request, options) => {
+    const { id } = options ?? {}
+    try {
+      const member = await route(request, typeof id === 'string' ? id : undefined)
+      starting.set(member, (starting.get(member) ?? 0) + 1)
+      try {
+        return await member.start(request, await resolved(options))
+      } finally {
+        starting.set(member, (starting.get(member) ?? 1) - 1)
+      }
+    } finally {
+      // It is in the store now, or nowhere.
+      if (id !== undefined) routes.delete(id)
+    }
+  }
+
+  /** An id names a transaction of any lane of the pool; a lane knows its own only. */
+  async function resolved(options: SendOptions): Promise<SendOptions> {
+    if (!Array.isArray(options?.after)) return options
+    const after = options.after as readonly (string | Tx)[]
+    return {
+      ...options,
+      after: await Promise.all(
+        after.map(async (one) => (typeof one === 'string' ? ((await get(one)) ?? one) : one)),
+      ),
+    }
+  }
+
+  async function send(request: TxRequest, options: SendOptions = {}): Promise<Tx> {
+    const { tx, accepted } = await start(request, options)
+    if (options.until !== 'queued') await accepted()
+    return tx
+  }
+
+  async function sendCall(call: ContractCall, options: SendOptions | undefined): Promise<Tx> {
+    try {
+      return await send(call.request, options)
+    } catch (error) {
+      throw call.decode(error)
+    }
+  }
+
+  async function get(by: string | { hash: Hash }): Promise<Tx | undefined> {
+    for (const sender of senders) {
+      const tx = await sender.get(by)
+      if (tx) return tx
+    }
+    return undefined
+  }
+
+  async function all(work: (sender: Sender) => Promise<void>): Promise<void> {
+    await Promise.all(senders.map(work))
+  }
+
+  const pool: SenderPool = {
+    senders,
+    chain: first.chain,
+    address: first.address,
+    ready: () => all((sender) => sender.ready()),
+    send,
+    writeContract: async (call, options) => sendCall(withAccount(call, contractCall), options),
+    deployContract: async (call, options) => sendCall(withAccount(call, deployCall), options),
+    sendMany: (items: Iterable<Item> | AsyncIterable<Item>, options?: SendManyOptions) =>
+      sendMany(start, items, options),
+    get,
+    list: (options) => listAll(senders, options),
+    inFlight: () => senders.flatMap((sender) => sender.inFlight()),
+    observe(seen) {
+      for (const sender of senders) sender.observe(seen)
+    },
+    on(event, listener) {
+      const offs = senders.map((sender) => sender.on(event, listener))
+      return () => {
+        for (const off of offs) off()
+      }
+    },
+    async resolve(id, fate) {
+      const member = await memberThatKnows(id)
+      await (member?.sender ?? first).resolve(id, fate)
+    },
+    snapshot: () => Promise.reject(unsupported('snapshot() of a pool', 'ask each of its senders')),
+    resync: () => all((sender) => sender.resync()),
+    pause() {
+      for (const sender of senders) sender.pause()
+    },
+    resume() {
+      for (const sender of senders) sender.resume()
+    },
+    drain: (options) => all((sender) => sender.drain(options)),
+    close: () => all((sender) => sender.close()),
+    [Symbol.asyncDispose]: () => pool.close(),
+  }
+  return pool
+
+  /** What the ABI tells is the same for every account; the one that is named is kept for the choice of the lane. */
+  function withAccount(
+    call: unknown,
+    encode: (call: unknown, sender: Sender['address']) => ContractCall,
+  ): ContractCall {
+    const named = accountOf(call)
+    const { request, decode } = encode(
+      call,
+      named === undefined ? first.address : memberOf(named).sender.address,
+    )
+    return {
+      request: { ...request, ...(named === undefined ? {} : { account: named }) } as TxRequest,
+      decode,
+    }
+  }
+}
+
+function accountOf(request: unknown): string | undefined {
+  const { account, from } = (request ?? {}) as { account?: unknown; from?: unknown }
+  const given =
+    typeof account === 'object' && account !== null ? (account as { address?: unknown }).address : account
+  const named = given ?? from
+  return typeof named === 'string' ? named : undefined
+}
+
+/** One lane after the other; the cursor says which, and how far in it. */
+async function listAll(
+  senders: readonly Sender[],
+  options: { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
+): Promise<{ items: TxRecord[]; cursor?: string }> {
+  const { cursor, ...rest } = options
+  const [lane = '0', inner = ''] = (cursor ?? '').split('/')
+  const index = Number(lane || '0')
+  const sender = senders[index]
+  if (sender === undefined || !/^\d*$/.test(inner))
+    throw invalid('cursor', cursor, 'what an earlier page gave back')
+  const page = await sender.list({ ...rest, ...(inner === '' ? {} : { cursor: inner }) })
+  if (page.cursor !== undefined) return { items: page.items, cursor: `${index}/${page.cursor}` }
+  return index + 1 < senders.length ? { items: page.items, cursor: `${index + 1}/` } : { items: page.items }
+}

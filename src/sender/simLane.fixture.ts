@@ -1,0 +1,226 @@
+import type { Client, Hex } from 'viem'
+import { expect } from 'vitest'
+import { createChain } from '../../test/sim/chain/chain.js'
+import type { ChainOptions } from '../../test/sim/chain/options.js'
+import type { SimChain } from '../../test/sim/chain/simChain.js'
+import { foreignTransaction, isForeign, isNoop } from '../../test/sim/foreign.js'
+import { createSimPort } from '../../test/sim/port/simPort.js'
+import { programOf, programRequest } from '../../test/sim/program.js'
+import { createRandom } from '../../test/sim/random.js'
+import { createSimClient } from '../../test/sim/simClient.js'
+import { createStubAccount, type StubAccount } from '../../test/sim/stubAccount.js'
+import { decodeTransaction, type SimTransaction } from '../../test/sim/transaction.js'
+import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
+import type { TxlaneError } from '../errors/base.js'
+import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
+import { memoryStore } from '../store/memory.js'
+import type { Sender, SenderEvents, TxRequest } from '../types.js'
+import { createShared, type Environment } from './environment.js'
+import { createSenderIn, type LooseParameters } from './sender.js'
+
+export const ACCOUNT = '0x00000000000000000000000000000000000000aa'
+const ONE_ETHER = 10n ** 18n
+const ANSWER_MS = 10
+
+/** Answers a call in place of the node; `undefined` lets it through. */
+export type Script = (call: RpcCall, tx: SimTransaction | undefined) => RpcReply | undefined
+
+/** The real sender in virtual time, on a simulated chain whose endpoint can be scripted. */
+export type SimLane = AsyncDisposable & {
+  readonly clock: VirtualClock
+  readonly chain: SimChain
+  readonly sender: Sender
+  readonly account: StubAccount
+  readonly environment: Environment
+  readonly parameters: LooseParameters
+  readonly port: Port
+  /** The transactions that were handed to the endpoint, in order. */
+  readonly sent: readonly SimTransaction[]
+  /** The JSON-RPC requests that the endpoint saw. */
+  readonly requests: readonly (readonly RpcCall[])[]
+  /** Every event, in order. */
+  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  script: Script | undefined
+  /** Runs the clock until the promise settles. */
+  settle<T>(promise: Promise<T>, maxMs?: number): Promise<T>
+  /** The error that the promise rejects with. */
+  rejection(promise: Promise<unknown>, maxMs?: number): Promise<TxlaneError>
+  /** Runs the clock until the predicate holds. */
+  until(predicate: () => boolean, maxMs?: number): Promise<void>
+  blocks(count: number): Promise<void>
+  /** Somebody else's transaction of the same key stands in the next block. */
+  foreign(salt?: number): void
+  /** What the sealed chain executed: the markers, `noop`, `foreign`, in the order of the nonces. */
+  executed(): readonly (number | 'noop' | 'foreign')[]
+  events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** The holds, and what else the lane says of itself. */
+  snapshot(): ReturnType<Sender['snapshot']>
+}
+
+export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'> & {
+  readonly chain?: Omit<Partial<ChainOptions>, 'clock' | 'random' | 'accounts'>
+  readonly balanceWei?: bigint
+  readonly nonce?: number
+  readonly code?: Hex
+  /** Whether a signature fails; asked before each. */
+  readonly fails?: () => boolean
+  readonly signMs?: number
+  /** Not opened yet. @default ready */
+  readonly closed?: boolean
+}
+
+export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
+  const { chain: chainOptions, balanceWei = ONE_ETHER, nonce = 0, code, fails, signMs = 0, closed, ...own } = options
+  const clock = createVirtualClock()
+  const chain = createChain({
+    clock,
+    random: createRandom(1),
+    accounts: [{ address: ACCOUNT, nonce, balanceWei, ...(code ? { code } : {}) }],
+    ...chainOptions,
+  })
+  const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: () => signMs })
+  const sent: SimTransaction[] = []
+  const requests: (readonly RpcCall[])[] = []
+  const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+  const node = createSimPort(chain, { clock, random: createRandom(2), latencyMs: { min: 5, max: 5 } })
+  const port: Port = { name: 'sim', kind: 'http', batch, stats: node.stats, close: () => {} }
+
+  async function batch(calls: readonly RpcCall[], batchOptions?: Parameters<Port['batch']>[1]) {
+    requests.push(calls)
+    const scripted = calls.map((call) => {
+      const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
+      const tx = raw === undefined ? undefined : decodeTransaction(raw)
+      if (tx) sent.push(tx)
+      return lane.script?.(call, tx)
+    })
+    const through = calls.filter((_, index) => scripted[index] === undefined)
+    if (through.length === 0) {
+      await new Promise<void>((resolve) => clock.setTimer(resolve, ANSWER_MS))
+      return scripted as RpcReply[]
+    }
+    const replies = [...(await node.batch(through, batchOptions))]
+    return scripted.map((reply) => reply ?? (replies.shift() as RpcReply))
+  }
+
+  const environment: Environment = {
+    clock,
+    random: createRandom(3),
+    portsOf: () => [{ port, role: 'both' }],
+    shared: createShared(),
+  }
+  const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
+  const parameters = { client: client as never, store: memoryStore(), lossDepth: 'child' as const, ...own }
+  const sender = createSenderIn(environment, parameters)
+  for (const event of EVENTS) {
+    sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+  }
+
+  const lane: SimLane = {
+    clock,
+    chain,
+    sender,
+    account,
+    environment,
+    parameters,
+    port,
+    sent,
+    requests,
+    told,
+    script: undefined,
+    async settle(promise, maxMs = 120_000) {
+      let open = true
+      const watched = promise.finally(() => {
+        open = false
+      })
+      watched.catch(() => {})
+      await clock.runUntil(() => !open, maxMs)
+      if (open) throw new Error(`the promise is still open after ${maxMs} ms`)
+      return watched
+    },
+    rejection: (promise, maxMs) =>
+      lane.settle(
+        promise.then(
+          (value) => {
+            throw new Error(`it resolved: ${JSON.stringify(value)}`)
+          },
+          (error: TxlaneError) => error,
+        ),
+        maxMs,
+      ),
+    async until(predicate, maxMs = 120_000) {
+      if (!(await clock.runUntil(predicate, maxMs))) throw new Error(`it did not come to that in ${maxMs} ms`)
+    },
+    async blocks(count) {
+      const target = chain.head.number + count
+      await lane.until(() => chain.head.number >= target)
+      // The poller sees it a cadence later.
+      await clock.advance(450)
+    },
+    foreign: (salt = 1) =>
+      chain.force({
+        from: ACCOUNT,
+        make: (at) =>
+          foreignTransaction({
+            chainId: chain.settings.chainId,
+            from: ACCOUNT,
+            nonce: at,
+            maxFeeWei: 10n ** 9n,
+            tipWei: 10n ** 6n,
+            salt,
+          }),
+      }),
+    executed: () =>
+      chain.canonical
+        .flatMap((block) => block.executed)
+        .filter(({ tx }) => tx.from === ACCOUNT)
+        .map(({ tx }) => nameOf(tx)),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    snapshot: () => lane.settle(sender.snapshot()),
+    async [Symbol.asyncDispose]() {
+      lane.script = undefined
+      await lane.settle(sender.close())
+      chain.stop()
+      // P4 for every test: nothing that was sent once has happened twice.
+      const markers = lane.executed().filter((name) => typeof name === 'number')
+      expect(markers, 'a transaction executed twice').toEqual([...new Set(markers)])
+      await clock.advance(15_000)
+      expect(clock.pendingTimers, 'a timer was left after close').toBe(0)
+    },
+  }
+  if (!closed) {
+    chain.start()
+    await lane.settle(sender.ready())
+  }
+  return lane
+}
+
+export function nameOf(tx: SimTransaction): number | 'noop' | 'foreign' {
+  if (isForeign(tx)) return 'foreign'
+  const program = programOf(tx)
+  if (program) return program.marker
+  if (!isNoop(tx)) throw new Error('a transaction that nobody made')
+  return 'noop'
+}
+
+/** A transfer that can be told apart by its marker, gas given. */
+export function transfer(marker: number): TxRequest {
+  return { ...programRequest({ kind: 'transfer', marker }), gas: 21_000n } as TxRequest
+}
+
+/** The node's word on one call. */
+export function refuses(message: string, code = -32000): RpcReply {
+  return { ok: false, failure: { kind: 'rpc', code, message } }
+}
+
+export const TIMES_OUT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }
+
+/** Answers sends only, by the script; `undefined` lets them through. */
+export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {
+  return (_, tx) => tx && script(tx)
+}
+
+const EVENTS: readonly (keyof SenderEvents)[] = [
+  'queued', 'signed', 'accepted', 'preconfirmed', 'sealed', 'reverted', 'failed', 'cancelled', 'superseded', 'replaced',
+  'rebroadcast', 'stuck', 'feeCeiling', 'foreign', 'displaced', 'unresolved', 'gap', 'gapFilled', 'reorged', 'deepReorg',
+  'held', 'released', 'endpoint', 'leaseLost', 'error',
+]

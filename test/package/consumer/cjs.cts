@@ -1,0 +1,12 @@
+// What a program in CommonJS sees of the built package.
+import devnet = require('txlane/devnet')
+import txlane = require('txlane')
+
+import type { Chain, Client, LocalAccount, Transport } from 'viem'
+
+declare const client: Client<Transport, Chain, LocalAccount>
+const sender = txlane.createSender({ client })
+const started: Promise<devnet.Devnet> = devnet.startDevnet()
+const code: txlane.TxlaneErrorCode = 'INVALID'
+
+export = { sender, started, code }

@@ -1,0 +1,99 @@
+import { readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+
+type Example = { readonly heading: string; readonly file: string; readonly text: string }
+
+const examples: readonly Example[] = [...readme.matchAll(/^## (.+)$|^```ts\n([\s\S]*?)^```$/gm)].reduce(
+  ({ heading, found }, [, next, text]) => {
+    if (text === undefined) return { heading: next ?? '', found }
+    const file = `${ROOT}test/package/example-${found.length}.ts`
+    return { heading, found: [...found, { heading, file, text }] }
+  },
+  { heading: '', found: [] as Example[] },
+).found
+
+const wrong: Example = {
+  heading: 'none',
+  file: `${ROOT}test/package/example-wrong.ts`,
+  text: "import { createSender } from 'txlane'\ncreateSender({ clients: 1 })\n",
+}
+
+describe('the README', () => {
+  let problems: ReadonlyMap<string, readonly string[]>
+  beforeAll(() => {
+    problems = typeCheck([...examples, wrong])
+  }, 60_000)
+
+  it('has an example for a bot, a relayer and a batch script, of 15 lines at most', () => {
+    const kinds = ['For a bot', 'For a relayer', 'For a batch script']
+    expect(examples.map(({ heading }) => heading)).toEqual(expect.arrayContaining(kinds))
+    for (const { heading, text } of examples) {
+      const lines = text
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '')
+      expect(lines.length, heading).toBeLessThanOrEqual(15)
+    }
+  })
+
+  it.each(examples)('compiles as strictly as the library: $heading', ({ file }) => {
+    expect(problems.get(file)).toEqual([])
+  })
+
+  it('is checked by a compiler that sees mistakes', () => {
+    expect(problems.get(wrong.file)?.join()).toContain('clients')
+  })
+
+  it('names commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const named = [...readme.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name]) => name)
+    expect(named).toEqual(expect.arrayContaining(['demo', 'check', 'sim']))
+    for (const name of named) expect(scripts).toHaveProperty(name ?? '')
+    expect(scripts).toHaveProperty('test')
+  })
+
+  it('has its test command run by .ci/run, and then the checks and the demonstration', () => {
+    const ci = readFileSync(`${ROOT}.ci/run`, 'utf8')
+    const commands = ['npm ci', 'npm test', 'npm run check', 'npm run demo -- --json']
+    const places = commands.map((command) => ci.indexOf(`step ${command}`))
+    expect(readme).toContain(`\n${commands.slice(0, 2).join(' && ')}\n`)
+    expect(places).toEqual([...places].filter((place) => place >= 0).sort((a, b) => a - b))
+    expect(places).toHaveLength(commands.length)
+    expect(statSync(`${ROOT}.ci/run`).mode & 0o111).toBe(0o111)
+  })
+})
+
+/** Type-checks texts as if they stood in this folder and the package were installed. */
+function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly string[]> {
+  const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ['x.ts'] }, ts.sys, ROOT)
+  const paths = { txlane: [`${ROOT}src/index.ts`], 'txlane/devnet': [`${ROOT}src/devnet/index.ts`] }
+  const host = ts.createCompilerHost({ ...options, paths })
+  const texts = new Map(files.map(({ file, text }) => [file, text]))
+  const { fileExists, readFile, getSourceFile } = host
+  host.fileExists = (file) => texts.has(file) || fileExists(file)
+  host.readFile = (file) => texts.get(file) ?? readFile(file)
+  host.getSourceFile = (file, ...rest) => {
+    const text = texts.get(file)
+    return text === undefined
+      ? getSourceFile(file, ...rest)
+      : ts.createSourceFile(file, text, ts.ScriptTarget.ES2022)
+  }
+  const program = ts.createProgram([...texts.keys()], { ...options, paths }, host)
+  return new Map(
+    files.map(({ file }) => {
+      const source = program.getSourceFile(file)
+      const found = source
+        ? [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
+        : []
+      return [file, found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))]
+    }),
+  )
+}
