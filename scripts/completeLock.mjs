@@ -7,8 +7,30 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const FILE = new URL('../package-lock.json', import.meta.url)
-const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
-const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32']
+const SYSTEMS = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+]
+const PROCESSORS = [
+  'arm64',
+  'arm',
+  'ia32',
+  'loong64',
+  'mips64el',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'x64',
+  'wasm32',
+]
 const ALIASES = { amd64: 'x64', linuxmusl: 'linux', windows: 'win32', ppc64le: 'ppc64', eabi: 'arm' }
 
 function platformOf(name) {
@@ -19,7 +41,11 @@ function platformOf(name) {
   const os = SYSTEMS.filter((system) => words.includes(system))
   const cpu = PROCESSORS.filter((processor) => words.includes(processor)).slice(0, 1)
   const libc = words.includes('musl') || words.includes('musleabihf') ? ['musl'] : []
-  return { ...(os.length > 0 ? { os } : {}), ...(cpu.length > 0 ? { cpu } : {}), ...(libc.length > 0 ? { libc } : {}) }
+  return {
+    ...(os.length > 0 ? { os } : {}),
+    ...(cpu.length > 0 ? { cpu } : {}),
+    ...(libc.length > 0 ? { libc } : {}),
+  }
 }
 
 const lock = JSON.parse(readFileSync(FILE, 'utf8'))
@@ -34,7 +60,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     const place = lock.packages[root] === undefined ? root : nested
     lock.packages[place] = {
       version,
-      ...(platformOf(name)),
+      ...platformOf(name),
       ...(entry.dev ? { dev: true } : {}),
       optional: true,
     }

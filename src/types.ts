@@ -143,7 +143,10 @@ export type LaneOptions<chain extends Chain> = {
   gasMultiplier?: number | undefined
 }
 
-export type SenderParameters<chain extends Chain, account extends Account | undefined> = LaneOptions<chain> & {
+export type SenderParameters<
+  chain extends Chain,
+  account extends Account | undefined,
+> = LaneOptions<chain> & {
   client: Client<Transport, chain, account>
 } & (account extends LocalAccount ? { account?: LocalAccount | undefined } : { account: LocalAccount })
 

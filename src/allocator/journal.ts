@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '../clock.js'
 import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
-import type { Lease, LaneWrite, Store, StoredTransaction } from '../store/store.js'
+import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
 
 /** What became of an attempt that was to be journaled. `stale`: not written, its token was not current any more. */
 export type Committed = 'committed' | 'stale'
@@ -50,7 +50,7 @@ export function createJournal(options: JournalOptions): Journal {
   const { store, lease, book, clock } = options
   let items: Item[] = []
   let thens: (() => void)[] = []
-  let idle: (() => void)[] = []
+  const idle: (() => void)[] = []
   let touched = false
   let running = false
   let stopped = false

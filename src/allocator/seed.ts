@@ -31,7 +31,8 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
   }
   if (!known) book.raise(latest)
   else raiseBelowRecords(book, latest)
-  for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++) book.apply(nonce, { type: 'seeded' })
+  for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++)
+    book.apply(nonce, { type: 'seeded' })
   return { book, tokenAbove, storeBehindChain: state.transactions.length > 0 && latest > (state.cursor ?? 0) }
 }
 

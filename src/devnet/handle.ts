@@ -84,6 +84,8 @@ function chainOf({ chainId, blockTimeMs }: DevnetSettings, port: number): Chain 
     rpcUrls: { default: { http: [`http://127.0.0.1:${port}`], webSocket: [`ws://127.0.0.1:${port}`] } },
     blockTime: blockTimeMs,
     testnet: true,
+    // One process seals its blocks: a child block proves an end (the sender goes by this word).
+    custom: { singleSequencer: true },
   })
 }
 

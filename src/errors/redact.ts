@@ -2,7 +2,8 @@
 // inside a sentence.
 const URL_PATTERN = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'`<>()[\]{}\\]+/gi
 // 32 bytes or more of hex after a word that says what it is.
-const SECRET_PATTERN = /\b(private[ _-]?key|secret|mnemonic|password|token|api[ _-]?key)(["']?\s*[:=]\s*["']?)[^\s"',}]+/gi
+const SECRET_PATTERN =
+  /\b(private[ _-]?key|secret|mnemonic|password|token|api[ _-]?key)(["']?\s*[:=]\s*["']?)[^\s"',}]+/gi
 
 // viem prints the body of a failed request: signed bytes do not belong into a log.
 const RAW_PATTERN = /(eth_sendRawTransaction\w*\\?"\s*,\s*\\?"params\\?"\s*:\s*\[\s*\\?")0x[0-9a-f]+/gi

@@ -23,7 +23,8 @@ function copy(value: unknown, depth: number, seen: Map<object, unknown>): unknow
   if (depth > DEPTH_MAX) return undefined
   if (value instanceof URL) return redactUrl(value.href)
   if (Array.isArray(value)) return copyArray(value, depth, seen)
-  if (Object.prototype.toString.call(value) === '[object DOMException]') return copyDomException(value as Error)
+  if (Object.prototype.toString.call(value) === '[object DOMException]')
+    return copyDomException(value as Error)
   if (value instanceof Error || isPlain(value)) return copyObject(value, depth, seen)
   // Responses, sockets, buffers: what they hold is neither needed nor known to be safe.
   return undefined

@@ -75,7 +75,11 @@ export function createBroadcaster(
     const gate = lane.book.lowestReserved() ?? Number.POSITIVE_INFINITY
     const batch: Sending[] = []
     let bytes = 0
-    for (let nonce = heap.peek(); nonce !== undefined && nonce < gate && batch.length < max; nonce = heap.peek()) {
+    for (
+      let nonce = heap.peek();
+      nonce !== undefined && nonce < gate && batch.length < max;
+      nonce = heap.peek()
+    ) {
       const sending = sendingAt(nonce)
       if (sending && bytes + sending.attempt.raw.length > BATCH_BYTES_MAX && batch.length > 0) break
       heap.pop()
@@ -158,7 +162,8 @@ export function createBroadcaster(
     if (outcome.reason === 'rateLimited') {
       endpoint.restUntilMs = clock.now() + (outcome.retryAfterMs ?? REST_MS) * (1 + random() / 4)
     }
-    const tooLarge = batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)
+    const tooLarge =
+      batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)
     if (tooLarge && batch.length > 1) {
       batchMax = Math.max(1, Math.floor(batch.length / 2))
       endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })

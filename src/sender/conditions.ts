@@ -11,7 +11,9 @@ const NEEDS_TIMEOUT_MS = 600_000
  * What has to be on the chain before a transaction is prepared: earlier transactions, code, a storage value.
  * `undefined` where it waits for nothing; rejects with the error that ends it.
  */
-export function createConditions(context: LaneContext): (transaction: Transaction) => Promise<void> | undefined {
+export function createConditions(
+  context: LaneContext,
+): (transaction: Transaction) => Promise<void> | undefined {
   return (transaction) => {
     const { needs } = transaction
     if (needs === undefined) return undefined

@@ -37,7 +37,10 @@ export function contractCall(parameters: unknown, sender: Address): ContractCall
   checkSender(loose, sender)
   if (address === undefined) throw invalid('parameters.address', address, 'the address of a contract')
   const data = encoded('parameters.args', () => encodeFunctionData({ abi, functionName, args }))
-  const request = requestOf(loose, { to: address, data: dataSuffix ? (`${data}${dataSuffix.slice(2)}` as Hex) : data })
+  const request = requestOf(loose, {
+    to: address,
+    data: dataSuffix ? (`${data}${dataSuffix.slice(2)}` as Hex) : data,
+  })
   return { request, decode: (error) => decoded(error, { abi, address, functionName, args, sender }) }
 }
 
@@ -53,7 +56,8 @@ export function deployCall(parameters: unknown, sender: Address): ContractCall {
 
 /** viem puts the account of a simulation into its request: another one than the lane's is a mistake. */
 function checkSender({ account }: Loose, sender: Address): void {
-  const given = typeof account === 'string' ? account : (account as { address?: string } | null | undefined)?.address
+  const given =
+    typeof account === 'string' ? account : (account as { address?: string } | null | undefined)?.address
   if (given !== undefined && given.toLowerCase() !== sender.toLowerCase()) {
     throw invalid('parameters.account', given, `the lane's own account ${sender}`)
   }
@@ -63,12 +67,18 @@ function encoded(argument: string, encode: () => Hex): Hex {
   try {
     return encode()
   } catch (cause) {
-    throw new TxlaneError(`Invalid ${argument}: they do not fit the ABI.`, { code: 'INVALID', fate: 'notExecuted', cause })
+    throw new TxlaneError(`Invalid ${argument}: they do not fit the ABI.`, {
+      code: 'INVALID',
+      fate: 'notExecuted',
+      cause,
+    })
   }
 }
 
 function requestOf(parameters: Loose, fields: { to?: Address; data: Hex }): TxRequest {
-  const rest = Object.entries(parameters).filter(([key, value]) => !NOT_FIELDS.has(key) && value !== undefined)
+  const rest = Object.entries(parameters).filter(
+    ([key, value]) => !NOT_FIELDS.has(key) && value !== undefined,
+  )
   return { ...Object.fromEntries(rest), ...fields } as TxRequest
 }
 

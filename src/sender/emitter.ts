@@ -2,7 +2,10 @@ import type { SenderEvents } from '../types.js'
 
 /** Typed events. A listener that throws harms neither the lane nor the other listeners. */
 export type Emitter = {
-  on<event extends keyof SenderEvents>(event: event, listener: (payload: SenderEvents[event]) => void): () => void
+  on<event extends keyof SenderEvents>(
+    event: event,
+    listener: (payload: SenderEvents[event]) => void,
+  ): () => void
   emit<event extends keyof SenderEvents>(event: event, payload: SenderEvents[event]): void
   /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
   heard(event: keyof SenderEvents): boolean

@@ -61,7 +61,8 @@ export async function sign(
 
 function fieldsOf(request: TxRequest): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(request)) if (!OURS.has(key) && value !== undefined) fields[key] = value
+  for (const [key, value] of Object.entries(request))
+    if (!OURS.has(key) && value !== undefined) fields[key] = value
   const suffix = (request as { dataSuffix?: Hex }).dataSuffix
   if (suffix) fields.data = `${(fields.data as Hex | undefined) ?? '0x'}${suffix.slice(2)}`
   return fields

@@ -1,4 +1,11 @@
-import { type Chain, type Client, encodeFunctionData, type FeeValues, hexToBigInt, type Transport } from 'viem'
+import {
+  type Chain,
+  type Client,
+  encodeFunctionData,
+  type FeeValues,
+  hexToBigInt,
+  type Transport,
+} from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
 import { type BumpRule, capped, type FeeCeiling, type Fees, transactionCeiling } from '../ledger/fees.js'
 import { decodeQuantity } from '../rpc/codec.js'

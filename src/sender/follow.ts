@@ -34,15 +34,18 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   function judge(head: number): void {
-    for (const nonce of book.dueForVerdict(verdictLimit(context, head))) lane.apply(nonce, { type: 'lossDepth' })
+    for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
+      lane.apply(nonce, { type: 'lossDepth' })
     landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizonLimit(context, head))
-    for (const nonce of book.dueForHorizon(horizonLimit(context, head))) lane.apply(nonce, { type: 'horizon' })
+    for (const nonce of book.dueForHorizon(horizonLimit(context, head)))
+      lane.apply(nonce, { type: 'horizon' })
   }
 
   function sealed(block: SealedBlock, own: readonly Hash[]): void {
     for (const hash of own) {
       const nonce = book.nonceOf(hash)
-      if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: { number: block.number, hash: block.hash } })
+      if (nonce !== undefined)
+        lane.apply(nonce, { type: 'sealed', hash, block: { number: block.number, hash: block.hash } })
     }
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
@@ -62,7 +65,8 @@ export function createFollower(options: FollowOptions): Follower {
     wantsBalance: () => funds.wanted,
     sealed,
     left(block) {
-      for (const nonce of book.usedIn(block.hash)) lane.apply(nonce, { type: 'left', block, token: lane.token() })
+      for (const nonce of book.usedIn(block.hash))
+        lane.apply(nonce, { type: 'left', block, token: lane.token() })
     },
     preconfirmed(blockNumber, own) {
       for (const hash of own) {

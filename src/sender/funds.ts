@@ -91,7 +91,12 @@ export function createFunds(context: LaneContext): Funds {
       judge()
     },
     get wanted() {
-      return missingWei > 0n || refusedByNode || context.lane.holds.has('starved') || context.lane.holds.has('blocked')
+      return (
+        missingWei > 0n ||
+        refusedByNode ||
+        context.lane.holds.has('starved') ||
+        context.lane.holds.has('blocked')
+      )
     },
     get balanceWei() {
       return balanceWei

@@ -42,7 +42,8 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
     scheduled = false
     const all = asked
     asked = []
-    for (let start = 0; start < all.length; start += batchMax) void postBatch(all.slice(start, start + batchMax))
+    for (let start = 0; start < all.length; start += batchMax)
+      void postBatch(all.slice(start, start + batchMax))
   }
 
   async function postBatch(batch: readonly Asked[]): Promise<void> {
@@ -55,7 +56,11 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
     })
   }
 
-  async function run(method: 'eth_estimateGas' | 'eth_call', request: TxRequest, from: Hex): Promise<Estimate> {
+  async function run(
+    method: 'eth_estimateGas' | 'eth_call',
+    request: TxRequest,
+    from: Hex,
+  ): Promise<Estimate> {
     const tag = hub.reader.profile.current().pending === 'absent' ? 'latest' : 'pending'
     const params = [formatted(hub.chain, request, from), tag]
     const reply = await ask({ method, params })
@@ -94,7 +99,8 @@ function failed(failure: RpcFailure, method: string, params: readonly unknown[])
   const cause = new RpcRequestError({ body: { method, params }, error: rpc, url: 'redacted' })
   const message = rpc.message.toLowerCase()
   if (rpc.code === 3 || REVERTED.test(message)) return { kind: 'reverted', cause }
-  if (message.includes('insufficient funds') || message.includes('insufficient balance')) return { kind: 'funds', cause }
+  if (message.includes('insufficient funds') || message.includes('insufficient balance'))
+    return { kind: 'funds', cause }
   return { kind: 'unknown', cause, retryAfterMs }
 }
 

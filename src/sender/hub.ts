@@ -94,17 +94,20 @@ export async function openHub(options: {
 function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
   const { client, endpoints, environment } = options
   const own: Endpoint = { client }
-  return [...endpoints.filter((e) => e.role === 'send'), own, ...endpoints.filter((e) => e.role !== 'send')].flatMap(
-    (endpoint) =>
-      environment.portsOf(endpoint.client, endpoint).map(
-        ({ port, role }): HubEndpoint => ({
-          port,
-          role,
-          profile: createProfile(endpoint.profile ?? {}),
-          probed: false,
-          restUntilMs: 0,
-        }),
-      ),
+  return [
+    ...endpoints.filter((e) => e.role === 'send'),
+    own,
+    ...endpoints.filter((e) => e.role !== 'send'),
+  ].flatMap((endpoint) =>
+    environment.portsOf(endpoint.client, endpoint).map(
+      ({ port, role }): HubEndpoint => ({
+        port,
+        role,
+        profile: createProfile(endpoint.profile ?? {}),
+        probed: false,
+        restUntilMs: 0,
+      }),
+    ),
   )
 }
 

@@ -6,7 +6,11 @@ export type LandedIndex = {
   add(transaction: Transaction): void
   /** Its block left the chain. */
   remove(transaction: Transaction): void
-  advance(safe: number | 'absent' | undefined, finalized: number | 'absent' | undefined, horizon: number): void
+  advance(
+    safe: number | 'absent' | undefined,
+    finalized: number | 'absent' | undefined,
+    horizon: number,
+  ): void
   /** Whether somebody waits for the tag, so that it is worth reading. */
   wants(tag: WaitStage): boolean
   readonly size: number
@@ -37,7 +41,8 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
     },
     advance(safe, finalized, horizon) {
       for (const [, transactions] of passed(safe)) {
-        for (const transaction of transactions) if (transaction.stage === 'sealed') moveTo(transaction, 'safe')
+        for (const transaction of transactions)
+          if (transaction.stage === 'sealed') moveTo(transaction, 'safe')
       }
       // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
       const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)

@@ -14,7 +14,8 @@ export async function findTransaction(lane: OpenLane, by: string | { hash: Hash 
   } else {
     const hash = by.hash.toLowerCase() as Hash
     const nonce = book.nonceOf(hash)
-    const attempt = nonce === undefined ? undefined : book.get(nonce)?.attempts.find((one) => one.hash === hash)
+    const attempt =
+      nonce === undefined ? undefined : book.get(nonce)?.attempts.find((one) => one.hash === hash)
     const known = attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
     if (known) return txOf(known)
   }
@@ -47,11 +48,13 @@ export async function listTransactions(
   options: { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined },
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
   const { stage, limit = LIMIT_DEFAULT, cursor } = options
-  if (stage !== undefined && !STAGES.includes(stage)) throw invalid('stage', stage, `one of ${STAGES.join(', ')}`)
+  if (stage !== undefined && !STAGES.includes(stage))
+    throw invalid('stage', stage, `one of ${STAGES.join(', ')}`)
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw invalid('limit', limit, `a whole number from 1 to ${LIMIT_MAX}`)
   }
-  if (cursor !== undefined && !/^\d+$/.test(cursor)) throw invalid('cursor', cursor, 'what an earlier page gave back')
+  if (cursor !== undefined && !/^\d+$/.test(cursor))
+    throw invalid('cursor', cursor, 'what an earlier page gave back')
   const { transactions, lane: core } = lane.engine.context
   core.journal.touch()
   await core.journal.flushed()
@@ -60,7 +63,12 @@ export async function listTransactions(
     const { id, nonce, hash } = stored
     const live = transactions.get(id)
     if (live) return describe(live)
-    return { id, stage: stored.stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
+    return {
+      id,
+      stage: stored.stage,
+      ...(nonce === undefined ? {} : { nonce }),
+      ...(hash === undefined ? {} : { hash }),
+    }
   })
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }

@@ -163,9 +163,13 @@ async function readBalance(engine: Engine, hub: Hub, address: Address, timeoutMs
   if (reply?.ok) engine.setBalance(decodeQuantity(reply.result, 'eth_getBalance'))
 }
 
-/** One block of a single sequencer is as good as settled; viem's OP-stack definitions are known by this contract. */
+/**
+ * One block of a single sequencer is as good as settled. viem's OP-stack definitions are known by their fee oracle;
+ * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
+ */
 function defaultLossDepth(chain: Chain): 'child' | 'safe' {
-  return chain.contracts?.gasPriceOracle === undefined ? 'safe' : 'child'
+  const declared = chain.custom?.singleSequencer === true
+  return declared || chain.contracts?.gasPriceOracle !== undefined ? 'child' : 'safe'
 }
 
 /** Senders with the same endpoints share a hub, and with it the one poller. */

@@ -15,7 +15,8 @@ export function createOutcomes(context: LaneContext, parts: { resender: Resender
   function noteLane(outcome: SendOutcome): void {
     const { book, window } = lane
     if (outcome.reason === 'insufficientFunds') funds.refused()
-    if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit') window.loss(book.coveredTo, book.cursor)
+    if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit')
+      window.loss(book.coveredTo, book.cursor)
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { EndAs, SlotAction, Told } from '../ledger/event.js'
 import { type LaneContext, txError } from './context.js'
-import { end, hasFailed, rejectWaiters, tellEnd, tellVerdict, type Transaction } from './transaction.js'
+import { end, hasFailed, rejectWaiters, type Transaction, tellEnd, tellVerdict } from './transaction.js'
 
 export type PerformParts = {
   readonly context: LaneContext
@@ -137,7 +137,8 @@ const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message:
   rejected: { code: 'REJECTED', message: 'No node can include these bytes.' },
   voided: {
     code: 'REJECTED',
-    message: 'The lane gave the nonce up: it was refused for good, or stood at its fee ceiling. A no-op took its place.',
+    message:
+      'The lane gave the nonce up: it was refused for good, or stood at its fee ceiling. A no-op took its place.',
   },
   withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
   cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },

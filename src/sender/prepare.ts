@@ -1,7 +1,7 @@
 import PQueue from 'p-queue'
 import type { TxlaneError } from '../errors/base.js'
 import { type LaneContext, txError } from './context.js'
-import { type Estimate, type GasEstimator } from './gas.js'
+import type { Estimate, GasEstimator } from './gas.js'
 import { hasFailed, type Transaction } from './transaction.js'
 
 /**

@@ -43,7 +43,13 @@ export function createPump(options: {
 
   function mayReserve(): boolean {
     const first = line.peek()
-    return first?.ready === true && !lane.holds.any && !context.closed && signing.open < limits.signMax && lane.hasRoom()
+    return (
+      first?.ready === true &&
+      !lane.holds.any &&
+      !context.closed &&
+      signing.open < limits.signMax &&
+      lane.hasRoom()
+    )
   }
 
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */

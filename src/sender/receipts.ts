@@ -1,4 +1,9 @@
-import { formatTransactionReceipt, type Hash, type RpcTransactionReceipt, type TransactionReceipt } from 'viem'
+import {
+  formatTransactionReceipt,
+  type Hash,
+  type RpcTransactionReceipt,
+  type TransactionReceipt,
+} from 'viem'
 import type { RpcReply } from '../rpc/port.js'
 import type { Hub } from './hub.js'
 
@@ -35,11 +40,15 @@ export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
       if (whole) void wholeBlock(number === undefined ? 'pending' : number, group)
       else rest.push(...group)
     }
-    for (let start = 0; start < rest.length; start += BATCH_MAX) void each(rest.slice(start, start + BATCH_MAX))
+    for (let start = 0; start < rest.length; start += BATCH_MAX)
+      void each(rest.slice(start, start + BATCH_MAX))
   }
 
   async function wholeBlock(block: number | 'pending', group: readonly Asked[]): Promise<void> {
-    const call = { method: 'eth_getBlockReceipts', params: [block === 'pending' ? block : `0x${block.toString(16)}`] }
+    const call = {
+      method: 'eth_getBlockReceipts',
+      params: [block === 'pending' ? block : `0x${block.toString(16)}`],
+    }
     const [reply] = await hub.reader.port.batch([call], { timeoutMs })
     if (!reply?.ok || !Array.isArray(reply.result)) {
       noteRefusal(reply)

@@ -50,11 +50,13 @@ function releaser<T>(entries: Map<string, unknown>, key: string, entry: Entry<T>
     released = true
     entry.holders--
     if (entry.holders > 0) return
-    entry.stopping = Promise.resolve()
+    const stopped = Promise.resolve()
       .then(stop)
       .finally(() => {
         if (entries.get(key) === entry) entries.delete(key)
       })
-    await entry.stopping
+    // That it could not be stopped well concerns who let go, not who comes next.
+    entry.stopping = stopped.catch(() => {})
+    await stopped
   }
 }

@@ -98,7 +98,12 @@ export function createRepair(options: {
     for (let filled = 0; filled < limits.fillsMax; filled++) {
       const nonce = lane.book.lowestHole()
       if (nonce === undefined) return
-      lane.apply(nonce, { type: 'gapTimer', boundAbove: nonce < lane.book.cursor, waiting: false, token: lane.token() })
+      lane.apply(nonce, {
+        type: 'gapTimer',
+        boundAbove: nonce < lane.book.cursor,
+        waiting: false,
+        token: lane.token(),
+      })
       if (lane.book.lowestHole() === nonce) return
       context.events.emit('gap', { nonce })
     }

@@ -69,7 +69,10 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       // After a few tries only a sealed block makes it due again: some nodes ban who repeats itself.
       const byTime = tries <= TRIES_BY_TIME
       const usual = SOON_MS * 4 ** (tries - 1) * (1 + random() / 2)
-      const atMs = byTime || delayMs !== undefined ? clock.now() + Math.max(delayMs ?? 0, usual) : Number.POSITIVE_INFINITY
+      const atMs =
+        byTime || delayMs !== undefined
+          ? clock.now() + Math.max(delayMs ?? 0, usual)
+          : Number.POSITIVE_INFINITY
       due.set(nonce, { atMs, tries })
       if (atMs !== Number.POSITIVE_INFINITY) plan(atMs)
     },
@@ -77,7 +80,8 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
     newHead() {
       if (due.size === 0) return
       const now = clock.now()
-      for (const entry of due.values()) if (entry.tries > TRIES_BY_TIME) entry.atMs = Math.min(entry.atMs, now)
+      for (const entry of due.values())
+        if (entry.tries > TRIES_BY_TIME) entry.atMs = Math.min(entry.atMs, now)
       fire()
     },
     stop() {

@@ -235,6 +235,28 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.executed()).toEqual([1])
   })
 
+  test('row 19: words that nobody understands, in every block, do not keep the bump away', async () => {
+    await using lane = await openLane()
+    // What a custom transport rejects with counts as unknown, whatever it says.
+    const odd: RpcReply = { ok: false, failure: { kind: 'custom', message: 'tip too low', cause: undefined } }
+    lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? odd : undefined))
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
+    await lane.settle(tx.wait('sealed'))
+  })
+
+  test('row 19: while the endpoint takes nothing, the same bytes are offered and no fee is raised', async () => {
+    await using lane = await openLane()
+    lane.script = onSend(() => TIMES_OUT)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+    await lane.clock.advance(60_000)
+    expect(distinct(lane)).toBe(1)
+    // At most once a sealed block, and three times by time at first.
+    expect(lane.sent.length).toBeLessThanOrEqual(lane.chain.head.number + 4)
+    lane.script = undefined
+    await lane.settle(tx.wait('sealed'))
+  })
+
   test('row 19: the base fee passed what is offered: bumped without the wait for a mystery', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
-import { readEvidence } from '../tracker/evidence.js'
 import { countCall, decodeNumber } from '../rpc/codec.js'
+import { readEvidence } from '../tracker/evidence.js'
 import type { LaneContext } from './context.js'
 import { verdictLimit } from './depth.js'
 
@@ -110,7 +110,12 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     return book.floor !== nonce
   }
 
-  function others(nonce: number, upTo: number, block: { number: number; hash: Hash }, hash: Hash | undefined): boolean {
+  function others(
+    nonce: number,
+    upTo: number,
+    block: { number: number; hash: Hash },
+    hash: Hash | undefined,
+  ): boolean {
     if (upTo - Math.max(nonce, book.cursor) > JUMP_MAX) {
       jumpTo = upTo
       lane.holds.add('jump')
@@ -144,4 +149,3 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     },
   }
 }
-

@@ -1,12 +1,24 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
-import type { Item, ItemResult, Landed, Progress, SendManyOptions, SendOptions, Tx, TxRequest } from '../types.js'
+import type {
+  Item,
+  ItemResult,
+  Landed,
+  Progress,
+  SendManyOptions,
+  SendOptions,
+  Tx,
+  TxRequest,
+} from '../types.js'
 import { object, oneOf } from './validate.js'
 
 /** Items under way at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
 const UNDER_WAY_MAX = 8_192
 
 /** Queues one transaction; `accepted` resolves when a node has taken it. */
-export type Start = (request: TxRequest, options: SendOptions) => Promise<{ tx: Tx; accepted: () => Promise<void> }>
+export type Start = (
+  request: TxRequest,
+  options: SendOptions,
+) => Promise<{ tx: Tx; accepted: () => Promise<void> }>
 
 /**
  * Sends items as the lane takes them and gives each one's result when it is known, not in the order of the items.
@@ -109,7 +121,10 @@ function iteratorOf(items: Iterable<Item> | AsyncIterable<Item>): AsyncIterator<
     if (Symbol.asyncIterator in items) return items[Symbol.asyncIterator]()
     if (Symbol.iterator in items) return items[Symbol.iterator]()
   }
-  throw new TxlaneError('Invalid items: expected an iterable of items.', { code: 'INVALID', fate: 'notExecuted' })
+  throw new TxlaneError('Invalid items: expected an iterable of items.', {
+    code: 'INVALID',
+    fate: 'notExecuted',
+  })
 }
 
 function typed(error: unknown): TxlaneError {

@@ -182,6 +182,8 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       await resyncLane(await open(), limits)
     },
     pause() {
+      // At once where it can be: a send that is called next must find the lane held.
+      if (opened) return opened.engine.context.lane.holds.add('paused')
       void open().then(
         ({ engine }) => engine.context.lane.holds.add('paused'),
         () => {},

@@ -62,7 +62,16 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     if (signer === undefined) return
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
     const epoch = lane.lease.epoch
-    const attempt: Attempt = { hash, raw, fees: offer, gas: content.gas, claim, epoch, sends: 0, accepted: false }
+    const attempt: Attempt = {
+      hash,
+      raw,
+      fees: offer,
+      gas: content.gas,
+      claim,
+      epoch,
+      sends: 0,
+      accepted: false,
+    }
     if ((await lane.journal.commit(nonce, token, attempt)) === 'committed') {
       lane.apply(nonce, { type: 'journaled', token, attempt })
     }
@@ -70,7 +79,8 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
 
   function jobFailed(job: Job, error: unknown): void {
     const slot = lane.book.get(job.nonce)
-    const id = slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
+    const id =
+      slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
     const transaction = id === undefined ? undefined : context.transactions.get(id)
     if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
       if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce)
@@ -106,7 +116,12 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
     const market = explicitFees(transaction.request) ?? firstFees(await fees.market(), ceiling)
     const offer =
-      earlier.length === 0 ? market : outbid(earlier.map((a) => a.fees), { rule: fees.rule, market, ceiling: atLeast(ceiling, market) })
+      earlier.length === 0
+        ? market
+        : outbid(
+            earlier.map((a) => a.fees),
+            { rule: fees.rule, market, ceiling: atLeast(ceiling, market) },
+          )
     if (offer === undefined) throw overCeiling(transaction, ceiling)
     await make(job, claim, { request: transaction.request, gas }, offer)
   }
@@ -115,7 +130,10 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const slot = lane.book.get(job.nonce)
     if (slot?.state !== 'live') return
     const market = await fees.market()
-    const offer = outbid(slot.attempts.map((a) => a.fees), { rule: fees.rule, market, ceiling: fees.laneCeiling() })
+    const offer = outbid(
+      slot.attempts.map((a) => a.fees),
+      { rule: fees.rule, market, ceiling: fees.laneCeiling() },
+    )
     if (offer === undefined) return blocked(job.nonce)
     const gas = await estimateNoop()
     await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
@@ -138,12 +156,20 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     await make(job, newest.claim, { request, gas: newest.gas }, offer)
   }
 
-  async function bumpOffer(nonce: number, slot: Slot, underbids: number, ceiling: FeeCeiling): Promise<Fees | undefined> {
+  async function bumpOffer(
+    nonce: number,
+    slot: Slot,
+    underbids: number,
+    ceiling: FeeCeiling,
+  ): Promise<Fees | undefined> {
     const wanted = preferred.get(nonce)
     preferred.delete(nonce)
     const market = wanted ?? (await fees.market())
     const rule = { ...fees.rule, underbids }
-    return outbid(slot.attempts.map((attempt) => attempt.fees), { rule, market, ceiling })
+    return outbid(
+      slot.attempts.map((attempt) => attempt.fees),
+      { rule, market, ceiling },
+    )
   }
 
   /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */

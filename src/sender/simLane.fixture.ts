@@ -70,7 +70,16 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
 }
 
 export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
-  const { chain: chainOptions, balanceWei = ONE_ETHER, nonce = 0, code, fails, signMs = 0, closed, ...own } = options
+  const {
+    chain: chainOptions,
+    balanceWei = ONE_ETHER,
+    nonce = 0,
+    code,
+    fails,
+    signMs = 0,
+    closed,
+    ...own
+  } = options
   const clock = createVirtualClock()
   const chain = createChain({
     clock,
@@ -220,7 +229,29 @@ export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Sc
 }
 
 const EVENTS: readonly (keyof SenderEvents)[] = [
-  'queued', 'signed', 'accepted', 'preconfirmed', 'sealed', 'reverted', 'failed', 'cancelled', 'superseded', 'replaced',
-  'rebroadcast', 'stuck', 'feeCeiling', 'foreign', 'displaced', 'unresolved', 'gap', 'gapFilled', 'reorged', 'deepReorg',
-  'held', 'released', 'endpoint', 'leaseLost', 'error',
+  'queued',
+  'signed',
+  'accepted',
+  'preconfirmed',
+  'sealed',
+  'reverted',
+  'failed',
+  'cancelled',
+  'superseded',
+  'replaced',
+  'rebroadcast',
+  'stuck',
+  'feeCeiling',
+  'foreign',
+  'displaced',
+  'unresolved',
+  'gap',
+  'gapFilled',
+  'reorged',
+  'deepReorg',
+  'held',
+  'released',
+  'endpoint',
+  'leaseLost',
+  'error',
 ]

@@ -5,7 +5,7 @@ import type { Follower } from '../tracker/follower.js'
 import type { Stage } from '../types.js'
 import type { LaneContext } from './context.js'
 import type { LandedIndex } from './landed.js'
-import { hasFailed, hasReached, moveTo, tellVerdict, toStored, type Transaction } from './transaction.js'
+import { hasFailed, hasReached, moveTo, type Transaction, tellVerdict, toStored } from './transaction.js'
 
 /** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */
 export type Stages = {
@@ -82,7 +82,12 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
     moveTo(transaction, 'queued')
   }
 
-  function liveClaim(nonce: number, claim: string, before: Slot | undefined, after: Extract<Slot, { state: 'live' }>): void {
+  function liveClaim(
+    nonce: number,
+    claim: string,
+    before: Slot | undefined,
+    after: Extract<Slot, { state: 'live' }>,
+  ): void {
     const transaction = transactions.get(claim)
     if (transaction === undefined || hasFailed(transaction)) return
     let own: Hash | undefined
@@ -99,7 +104,11 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
       changed.add(transaction)
     }
     const preconfirmed = after.preconfirmedIn !== undefined
-    reach(transaction, preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed', before?.state === 'used')
+    reach(
+      transaction,
+      preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',
+      before?.state === 'used',
+    )
   }
 
   /** A stage is told once; one that is lost again (a reorg, a withdrawn pre-confirmation) is shown without a word. */

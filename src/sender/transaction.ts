@@ -5,7 +5,15 @@ import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
 
 /** Stages in the order in which a transaction that executes comes through them. */
-const ORDER: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed', 'sealed', 'safe', 'finalized']
+const ORDER: readonly Stage[] = [
+  'queued',
+  'signed',
+  'accepted',
+  'preconfirmed',
+  'sealed',
+  'safe',
+  'finalized',
+]
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
 export type Waiter = {
@@ -94,7 +102,11 @@ export function moveTo(transaction: Transaction, stage: Stage): void {
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
-export function end(transaction: Transaction, stage: 'failed' | 'cancelled' | 'superseded', error: TxlaneError): void {
+export function end(
+  transaction: Transaction,
+  stage: 'failed' | 'cancelled' | 'superseded',
+  error: TxlaneError,
+): void {
   if (hasFailed(transaction)) return
   transaction.failure = error
   transaction.stage = stage

@@ -50,7 +50,9 @@ export function createTxFace(parts: {
 
   function ended(transaction: Transaction): CancelResult {
     const code = transaction.failure?.code
-    return { result: code === 'CANCELLED' || code === 'REJECTED' || code === 'SUPERSEDED' ? 'cancelled' : 'removed' }
+    return {
+      result: code === 'CANCELLED' || code === 'REJECTED' || code === 'SUPERSEDED' ? 'cancelled' : 'removed',
+    }
   }
 
   async function tooLate(transaction: Transaction): Promise<CancelResult> {
@@ -62,7 +64,12 @@ export function createTxFace(parts: {
     checkSendOptions(options)
     if (transaction.failure || hasReached(transaction, 'sealed')) {
       const fate = transaction.failure ? 'notExecuted' : 'executed'
-      throw txError(transaction, 'TOO_LATE', fate, `It is ${transaction.stage} already: there is nothing to replace.`)
+      throw txError(
+        transaction,
+        'TOO_LATE',
+        fate,
+        `It is ${transaction.stage} already: there is nothing to replace.`,
+      )
     }
     const replacement = await intake.add(request, options, transaction)
     const tx = face(replacement)
@@ -75,7 +82,12 @@ export function createTxFace(parts: {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     if (transaction.failure || hasReached(transaction, 'sealed')) {
       const fate = transaction.failure ? 'notExecuted' : 'executed'
-      throw txError(transaction, 'TOO_LATE', fate, `It is ${transaction.stage} already: there is nothing to bump.`)
+      throw txError(
+        transaction,
+        'TOO_LATE',
+        fate,
+        `It is ${transaction.stage} already: there is nothing to bump.`,
+      )
     }
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return

@@ -25,7 +25,10 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   amount('request.value', fields.value, UINT256_MAX)
   amount('request.gas', fields.gas, UINT64_MAX, 1n)
   checkFees(fields as Partial<FeeValues>, 'request')
-  if ((fields.to === undefined || fields.to === null) && (fields.data === undefined || fields.data === '0x')) {
+  if (
+    (fields.to === undefined || fields.to === null) &&
+    (fields.data === undefined || fields.data === '0x')
+  ) {
     throw invalid('request.to', fields.to, 'an address, or data to deploy')
   }
   checkChain(fields, chain)
@@ -44,15 +47,25 @@ function checkChain(fields: Fields, chain: Chain): void {
 /** Types whose hash is not that of the raw bytes, or which a lane cannot carry. */
 function checkSupported(fields: Fields): void {
   const blobs = fields.blobs !== undefined || fields.sidecars !== undefined || fields.type === 'eip4844'
-  if (blobs) throw unsupported('blob transactions', 'send them with viem directly, with a nonce from createNonceAllocator')
+  if (blobs)
+    throw unsupported(
+      'blob transactions',
+      'send them with viem directly, with a nonce from createNonceAllocator',
+    )
   if (fields.type === 'eip712' || fields.paymaster !== undefined) {
     throw unsupported('zkSync transactions (type 0x71)', "use viem's zksync wallet actions")
   }
   if (fields.authorizationList !== undefined) {
-    throw unsupported('authorizationList', 'name the delegations in `authorize`: they are signed after the nonce is known')
+    throw unsupported(
+      'authorizationList',
+      'name the delegations in `authorize`: they are signed after the nonce is known',
+    )
   }
   if (fields.authorize !== undefined) {
-    throw unsupported('authorize', 'send the authorization from another account, or with viem while the lane is drained')
+    throw unsupported(
+      'authorize',
+      'send the authorization from another account, or with viem while the lane is drained',
+    )
   }
 }
 
@@ -65,7 +78,9 @@ export function unsupported(what: string, instead: string): TxlaneError {
 }
 
 export function checkFees(fees: Partial<FeeValues>, prefix = 'fees'): void {
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = object(prefix, fees) as Partial<Record<string, unknown>>
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = object(prefix, fees) as Partial<
+    Record<string, unknown>
+  >
   amount(`${prefix}.gasPrice`, gasPrice, UINT256_MAX)
   amount(`${prefix}.maxFeePerGas`, maxFeePerGas, UINT256_MAX)
   amount(`${prefix}.maxPriorityFeePerGas`, maxPriorityFeePerGas, UINT256_MAX)
@@ -89,7 +104,8 @@ export function checkSendOptions(options: SendOptions): void {
   oneOf('options.afterStatus', options.afterStatus, ['success', 'any'])
   if (expires !== undefined) {
     const atMs = object('options.expires', expires).atMs
-    if (typeof atMs !== 'number' || !Number.isFinite(atMs)) throw invalid('options.expires.atMs', atMs, 'milliseconds since the epoch')
+    if (typeof atMs !== 'number' || !Number.isFinite(atMs))
+      throw invalid('options.expires.atMs', atMs, 'milliseconds since the epoch')
   }
   checkSignal('options.signal', signal)
   if (priority !== undefined && (typeof priority !== 'number' || !Number.isFinite(priority))) {
@@ -97,7 +113,8 @@ export function checkSendOptions(options: SendOptions): void {
   }
   amount('options.feeCeiling', feeCeiling, UINT256_MAX, 1n)
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
-  if (options.after !== undefined && !Array.isArray(options.after)) throw invalid('options.after', options.after, 'an array of ids or transactions')
+  if (options.after !== undefined && !Array.isArray(options.after))
+    throw invalid('options.after', options.after, 'an array of ids or transactions')
   checkEffect(options.effect)
 }
 
@@ -105,8 +122,10 @@ function checkEffect(effect: unknown): void {
   if (effect === undefined) return
   const { address: at, slot, value } = object('options.effect', effect)
   address('options.effect.address', at)
-  if (typeof slot !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(slot)) throw invalid('options.effect.slot', slot, 'a storage position')
-  if (typeof value !== 'string' || !HASH.test(value)) throw invalid('options.effect.value', value, '32 bytes of hex')
+  if (typeof slot !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(slot))
+    throw invalid('options.effect.slot', slot, 'a storage position')
+  if (typeof value !== 'string' || !HASH.test(value))
+    throw invalid('options.effect.value', value, '32 bytes of hex')
 }
 
 export function checkId(id: unknown): void {
@@ -114,13 +133,17 @@ export function checkId(id: unknown): void {
   if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX) {
     throw invalid('options.id', id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
   }
-  if (id.startsWith(OUTSIDE_PREFIX)) throw invalid('options.id', id, `an id that does not begin with ${OUTSIDE_PREFIX}`)
+  if (id.startsWith(OUTSIDE_PREFIX))
+    throw invalid('options.id', id, `an id that does not begin with ${OUTSIDE_PREFIX}`)
 }
 
 export function checkWait(stage: WaitStage, options: WaitOptions): void {
   oneOf('stage', stage, WAIT_STAGES)
   const { timeoutMs, signal } = object('options', options)
-  if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))) {
+  if (
+    timeoutMs !== undefined &&
+    (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))
+  ) {
     throw invalid('options.timeoutMs', timeoutMs, `milliseconds from 0 to ${MS_MAX}`)
   }
   checkSignal('options.signal', signal)
@@ -128,7 +151,8 @@ export function checkWait(stage: WaitStage, options: WaitOptions): void {
 
 export function checkSignal(argument: string, signal: unknown): void {
   if (signal === undefined) return
-  const usable = typeof signal === 'object' && signal !== null && 'aborted' in signal && 'addEventListener' in signal
+  const usable =
+    typeof signal === 'object' && signal !== null && 'aborted' in signal && 'addEventListener' in signal
   if (!usable) throw invalid(argument, signal, 'an AbortSignal')
 }
 
@@ -149,7 +173,8 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
     throw invalid('fees.bump.percent', percent, 'a whole number from 1 to 1000')
   }
   const multiplier = options.gasMultiplier
-  if (multiplier !== undefined && !(multiplier >= 1 && multiplier <= 100)) throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
+  if (multiplier !== undefined && !(multiplier >= 1 && multiplier <= 100))
+    throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
   checkStore(options.store)
 }
 
@@ -170,21 +195,26 @@ function checkStore(store: unknown): void {
 function checkClient(client: unknown): void {
   checkTransport(client, 'client')
   const chain = (client as Fields).chain as Fields | undefined
-  if (typeof chain?.id !== 'number' || !Number.isSafeInteger(chain.id)) throw invalid('client.chain', chain, 'a viem chain')
+  if (typeof chain?.id !== 'number' || !Number.isSafeInteger(chain.id))
+    throw invalid('client.chain', chain, 'a viem chain')
 }
 
 export function checkTransport(client: unknown, argument: string): void {
   const { transport, request } = object(argument, client)
-  if (typeof transport !== 'object' || typeof request !== 'function') throw invalid(argument, client, 'a viem client')
+  if (typeof transport !== 'object' || typeof request !== 'function')
+    throw invalid(argument, client, 'a viem client')
 }
 
 /** A local account: one that can sign without the node. */
 export function checkAccount(account: unknown): asserts account is LocalAccount {
   const { type, address: own, signTransaction } = object('account', account)
-  if (type === 'smart') throw unsupported('smart accounts', 'send user operations with a nonce from createNonceAllocator')
-  if (type === 'json-rpc') throw unsupported('json-rpc accounts, which sign by sending', 'use a local account')
+  if (type === 'smart')
+    throw unsupported('smart accounts', 'send user operations with a nonce from createNonceAllocator')
+  if (type === 'json-rpc')
+    throw unsupported('json-rpc accounts, which sign by sending', 'use a local account')
   address('account.address', own)
-  if (type !== 'local' || typeof signTransaction !== 'function') throw invalid('account', account, 'a local account that signs transactions')
+  if (type !== 'local' || typeof signTransaction !== 'function')
+    throw invalid('account', account, 'a local account that signs transactions')
 }
 
 /** `limits` over the defaults; every one a positive whole number. */
@@ -192,7 +222,8 @@ export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limit
   const merged = { ...defaults }
   for (const [name, value] of Object.entries(limits ?? {})) {
     if (value === undefined) continue
-    if (!(name in defaults)) throw invalid(`limits.${name}`, value, `one of ${Object.keys(defaults).join(', ')}`)
+    if (!(name in defaults))
+      throw invalid(`limits.${name}`, value, `one of ${Object.keys(defaults).join(', ')}`)
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > MS_MAX) {
       throw invalid(`limits.${name}`, value, `a whole number from 1 to ${MS_MAX}`)
     }
@@ -202,13 +233,15 @@ export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limit
 }
 
 export function object(argument: string, value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(argument, value, 'an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid(argument, value, 'an object')
   return value as Fields
 }
 
 export function address(argument: string, value: unknown, options: { optional?: boolean } = {}): void {
   if (options.optional && (value === undefined || value === null)) return
-  if (typeof value !== 'string' || !isAddress(value)) throw invalid(argument, value, 'an address (20 bytes of hex, its checksum right if it has one)')
+  if (typeof value !== 'string' || !isAddress(value))
+    throw invalid(argument, value, 'an address (20 bytes of hex, its checksum right if it has one)')
 }
 
 function data(argument: string, value: unknown): void {
@@ -218,9 +251,11 @@ function data(argument: string, value: unknown): void {
 
 function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
   if (value === undefined) return
-  if (typeof value !== 'bigint' || value < min || value > max) throw invalid(argument, value, `a bigint from ${min} to ${max}`)
+  if (typeof value !== 'bigint' || value < min || value > max)
+    throw invalid(argument, value, `a bigint from ${min} to ${max}`)
 }
 
 export function oneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
-  if (value !== undefined && !allowed.includes(value)) throw invalid(argument, value, `one of ${allowed.map(String).join(', ')}`)
+  if (value !== undefined && !allowed.includes(value))
+    throw invalid(argument, value, `one of ${allowed.map(String).join(', ')}`)
 }

@@ -18,7 +18,11 @@ type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void 
 export function createWaiting({ context, receipts }: { context: LaneContext; receipts: Receipts }): Waiting {
   const { hub, clock } = context
 
-  async function reach(transaction: Transaction, stage: WaitStage | 'accepted', interrupt?: Interrupt): Promise<void> {
+  async function reach(
+    transaction: Transaction,
+    stage: WaitStage | 'accepted',
+    interrupt?: Interrupt,
+  ): Promise<void> {
     if (transaction.failure) throw transaction.failure
     if (transaction.unresolved) throw unresolvedError(transaction)
     if (hasReached(transaction, stage)) return
@@ -26,7 +30,9 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     const reached = new Promise<void>((resolve, reject) => {
       drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
     })
-    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() => drop?.())
+    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() =>
+      drop?.(),
+    )
   }
 
   /** While somebody waits the poller looks at every refresh. */
@@ -55,9 +61,13 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
   async function sealed(transaction: Transaction): Promise<Landed | undefined> {
     const { hash, blockNumber, blockHash, nonce } = transaction
     if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
-    if (hash === undefined || nonce === undefined) return transaction.settled ? proven(transaction) : undefined
+    if (hash === undefined || nonce === undefined)
+      return transaction.settled ? proven(transaction) : undefined
     // Read from the store after it was final, it has no block any more: any receipt of its hash will do.
-    const block = blockNumber === undefined || blockHash === undefined ? undefined : { number: blockNumber, hash: blockHash }
+    const block =
+      blockNumber === undefined || blockHash === undefined
+        ? undefined
+        : { number: blockNumber, hash: blockHash }
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
     tellReverted(transaction, receipt)
@@ -69,7 +79,12 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
 
   /** Executed on the operator's word: there is no receipt to be had. */
   function proven(transaction: Transaction): never {
-    throw txError(transaction, 'UNRESOLVED', 'executed', 'It executed, as the operator said; its receipt is not known.')
+    throw txError(
+      transaction,
+      'UNRESOLVED',
+      'executed',
+      'It executed, as the operator said; its receipt is not known.',
+    )
   }
 
   function tellReverted(transaction: Transaction, receipt: TransactionReceipt): void {
@@ -101,11 +116,15 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     const promise = new Promise<never>((_, reject) => {
       const { timeoutMs, signal } = options
       if (timeoutMs !== undefined) {
-        const late = () => reject(txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), `Not there after ${timeoutMs} ms.`))
+        const late = () =>
+          reject(
+            txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), `Not there after ${timeoutMs} ms.`),
+          )
         clears.push(clock.setTimer(late, timeoutMs))
       }
       if (signal) {
-        const abort = () => reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
+        const abort = () =>
+          reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
         if (signal.aborted) abort()
         signal.addEventListener('abort', abort, { once: true })
         clears.push(() => signal.removeEventListener('abort', abort))

@@ -111,7 +111,10 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
       const name = laneName(lane)
       const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor)
       const items = [...transactions.values()]
-        .filter((t) => laneName(t.lane) === name && t.sequence < before && (stage === undefined || t.stage === stage))
+        .filter(
+          (t) =>
+            laneName(t.lane) === name && t.sequence < before && (stage === undefined || t.stage === stage),
+        )
         .sort((a, b) => b.sequence - a.sequence)
       const page = items.slice(0, limit)
       const last = page[page.length - 1]

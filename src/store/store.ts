@@ -78,9 +78,15 @@ export type Store = {
   enqueue(transaction: StoredTransaction): Promise<StoredTransaction | undefined>
   /** Atomic, fenced by the lease: rejects with LEASE_LOST, and writes nothing, when the epoch has moved on. */
   write(lease: Lease, change: LaneWrite): Promise<void>
-  find(chain: { chainId: number; genesisHash: Hash }, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
+  find(
+    chain: { chainId: number; genesisHash: Hash },
+    by: { id: string } | { hash: Hash },
+  ): Promise<StoredTransaction | undefined>
   /** Newest first. `cursor` is what the page before gave back. */
-  list(lane: LaneKey, options: { stage?: Stage | undefined; limit: number; cursor?: string | undefined }): Promise<StoredPage>
+  list(
+    lane: LaneKey,
+    options: { stage?: Stage | undefined; limit: number; cursor?: string | undefined },
+  ): Promise<StoredPage>
   close(): Promise<void>
 }
 

@@ -62,15 +62,22 @@ export function createWalk(options: { length: number }): Walk {
     return { left: [], came: [latest], jumped }
   }
 
-  /** Fills `came` downwards until its lowest block stands on a walked one. */
+  const standsOnWalked = (block: SealedBlock) =>
+    blocks.get(block.number)?.hash === block.hash || blocks.get(block.number - 1)?.hash === block.parentHash
+
+  function oldest(): number {
+    for (const number of blocks.keys()) return number
+    return 0
+  }
+
+  /** Fills `came` downwards until one of its blocks stands on a walked one. */
   async function link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'> {
     for (;;) {
       const lowest = came[0]
       if (lowest === undefined) return 'unknown'
-      const below = blocks.get(lowest.number - 1)
-      if (below?.hash === lowest.parentHash) return 'linked'
+      if (came.some(standsOnWalked)) return 'linked'
       const known = tip?.number ?? 0
-      if (below === undefined && lowest.number <= known) return 'lost'
+      if (lowest.number <= oldest()) return 'lost'
       // A gap is fetched many at a time; below the tip, a fork is walked down in growing steps.
       const missing = lowest.number - 1 - known
       const step = missing > 0 ? Math.min(missing, FETCH_AT_ONCE) : Math.min(came.length, FETCH_AT_ONCE)

@@ -51,11 +51,11 @@ function* signatures(scope: Scope, machine: Machine, world: World, task: Signing
   yield { name: `bytes of ${name} come back`, world: row === 4 ? { ...asked, commits } : asked }
   if (world.left.signFails === 0) return
   const failing = spend(done, 'signFails')
-  const failed =
-    claim === undefined
-      ? failing
-      : take(scope, machine, failing, nonce, { type: 'withdraw', claim, why: 'failed' }).world
-  yield { name: `signing ${name} fails`, world: failed }
+  if (claim === undefined) return yield { name: `signing ${name} fails`, world: failing }
+  for (const why of ['failed', 'again'] as const) {
+    const { world: failed } = take(scope, machine, failing, nonce, { type: 'withdraw', claim, why })
+    yield { name: `signing ${name} fails, ${why}`, world: failed }
+  }
 }
 
 function* commitments(scope: Scope, machine: Machine, world: World, commit: Commit): Generator<Step> {
@@ -207,8 +207,6 @@ function* cancels(scope: Scope, machine: Machine, world: World, nonce: number): 
   if (slot?.state === 'reserved') {
     const { world: next } = take(scope, machine, spent, nonce, { type: 'withdraw', claim, why: 'failed' })
     yield { name: `cancel ${claim}, reserved at ${nonce}`, world: next }
-    const again = take(scope, machine, spent, nonce, { type: 'withdraw', claim, why: 'again' })
-    yield { name: `take ${claim} back from ${nonce}`, world: again.world }
     return
   }
   const { world: next, row } = take(scope, machine, spent, nonce, { type: 'cancel', token: 2 })

@@ -45,6 +45,10 @@ export function take(scope: Scope, machine: Machine, world: World, nonce: number
       `${event.type} seen twice makes ${again.map((action) => action.do).join()}`,
     )
   }
+  if (before?.state === 'live' && before.displaced && before.end === undefined && event.type === 'stuck') {
+    const waits = actions.every((action) => action.do !== 'bump' && action.do !== 'noop')
+    must(waits, 'row 17', 'a displaced nonce is bumped or voided unasked')
+  }
   let next: World = { ...world, slots: world.slots.map((other, index) => (index === nonce ? slot : other)) }
   if (row === 14) next = { ...next, bytes: withDead(next, nonce) }
   for (const action of actions) next = perform(scope, next, nonce, action, event)
@@ -77,7 +81,7 @@ function perform(scope: Scope, world: World, nonce: number, action: SlotAction, 
     case 'backOff':
       return post(world, action.hash)
     case 'queueAgain':
-      return queueAgain(world, action.claim)
+      return queueAgain(world, nonce, action.claim)
     case 'end':
       return end(world, nonce, action.claim, action.as)
     case 'landed':
@@ -118,7 +122,12 @@ function post(world: World, hash: Hash): World {
   return { ...world, outbox: add(world.outbox, hash) }
 }
 
-function queueAgain(world: World, claim: string): World {
+function queueAgain(world: World, nonce: number, claim: string): World {
+  const use = world.chain[nonce]?.hash
+  const byNoop = world.slots[nonce]?.attempts.some(
+    (attempt) => attempt.hash === use && attempt.claim === undefined,
+  )
+  must(byNoop !== true, 'P4', `${claim} is queued again after a no-op of its own nonce`)
   must(
     world.fates[claim] === 'open',
     'P5',

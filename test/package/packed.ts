@@ -9,7 +9,7 @@ import config from '../../tsup.config.js'
 
 const run = promisify(execFile)
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export type Manifest = {
   readonly exports: Readonly<Record<string, unknown>>

@@ -218,7 +218,8 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
     untyped,
     start(item) {
       const cancels = item.onExpiry === 'cancel' && item.expiresInMs !== undefined
-      if (cancels || item.changes.some(({ action }) => action !== 'speedUp')) endAsked.push(item.marker, ...item.changes.map(({ marker }) => marker))
+      if (cancels || item.changes.some(({ action }) => action !== 'speedUp'))
+        endAsked.push(item.marker, ...item.changes.map(({ marker }) => marker))
       clock.setTimer(() => void run(item), item.atMs)
     },
     async lastLook() {

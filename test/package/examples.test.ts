@@ -2,11 +2,11 @@ import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { readSources } from '../house/sources.js'
+import { docExamples, type Example } from './docExamples.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-
-type Example = { readonly heading: string; readonly file: string; readonly text: string }
 
 const examples: readonly Example[] = [...readme.matchAll(/^## (.+)$|^```ts\n([\s\S]*?)^```$/gm)].reduce(
   ({ heading, found }, [, next, text]) => {
@@ -23,12 +23,25 @@ const wrong: Example = {
   text: "import { createSender } from 'txlane'\ncreateSender({ clients: 1 })\n",
 }
 
-describe('the README', () => {
-  let problems: ReadonlyMap<string, readonly string[]>
-  beforeAll(() => {
-    problems = typeCheck([...examples, wrong])
-  }, 60_000)
+const documented = docExamples(ROOT)
+let problems: ReadonlyMap<string, readonly string[]>
+beforeAll(() => {
+  problems = typeCheck([...examples, ...documented, wrong])
+}, 60_000)
 
+describe('an example in a doc comment', () => {
+  it.each(documented)('compiles: $heading', ({ file }) => {
+    expect(problems.get(file)).toEqual([])
+  })
+
+  it('is found wherever there is one', () => {
+    expect(documented.map(({ heading }) => heading)).toContain('src/sender/sender.ts')
+    const marked = readSources('src').flatMap(({ text }) => [...text.matchAll(/^ +\* @example$/gm)])
+    expect(documented).toHaveLength(marked.length)
+  })
+})
+
+describe('the README', () => {
   it('has an example for a bot, a relayer and a batch script, of 15 lines at most', () => {
     const kinds = ['For a bot', 'For a relayer', 'For a batch script']
     expect(examples.map(({ heading }) => heading)).toEqual(expect.arrayContaining(kinds))

@@ -1,0 +1,117 @@
+import { type Address, type Hex, numberToHex } from 'viem'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { createNonceAllocator, entryPointNonce, memoryStore, storageNonce } from '../../src/index.js'
+
+let devnet: Devnet
+let contract: Address
+const opened: { close(): Promise<void> }[] = []
+
+// Stores its argument at slot 0; what that slot counts is what a test says.
+const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
+
+beforeAll(async () => {
+  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  const client = devnet.client()
+  const hash = await client.deployContract({ abi: [], bytecode: STORING })
+  const { contractAddress } = await client.waitForTransactionReceipt({ hash })
+  contract = contractAddress as Address
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.close()))
+})
+afterAll(() => devnet.stop())
+
+/** The counter as the contract has it from now on. */
+async function countTo(count: number): Promise<void> {
+  const client = devnet.client()
+  const data = `0x00000000${numberToHex(count, { size: 32 }).slice(2)}` as const
+  const hash = await client.sendTransaction({ to: contract, data, gas: 100_000n })
+  await client.waitForTransactionReceipt({ hash })
+}
+
+function allocatorOf(options: { slot?: bigint } = {}) {
+  const allocator = createNonceAllocator({
+    client: devnet.client(),
+    address: contract,
+    source: storageNonce({ address: contract, slot: options.slot ?? 0n }),
+  })
+  opened.push(allocator)
+  return allocator
+}
+
+test('nonces of a counter in storage go on from where it stands, in one sequence for the process', async () => {
+  await countTo(40)
+  const reads = () => devnet.stats.byMethod.eth_getStorageAt ?? 0
+  const before = reads()
+  const [a, b] = [allocatorOf(), allocatorOf()]
+  const all = await Promise.all([a.reserve(), b.reserve(), a.reserveMany(2), b.reserve()])
+  expect(
+    all
+      .flat()
+      .map(({ nonce }) => nonce)
+      .sort(),
+  ).toEqual([40n, 41n, 42n, 43n, 44n])
+  expect(reads() - before).toBe(1)
+})
+
+test('a committed nonce stays taken until the counter has passed it', async () => {
+  await countTo(50)
+  const allocator = allocatorOf()
+  const [first, second] = await allocator.reserveMany(2)
+  await first?.commit({ payload: '0x1234' })
+  await first?.settle(new Error('execution reverted'))
+  await expect(first?.release()).rejects.toMatchObject({ code: 'TOO_LATE', fate: 'inFlight' })
+  await second?.release()
+  expect((await allocator.reserve()).nonce).toBe(51n)
+  await countTo(51)
+  await allocator.resync()
+  expect(allocator.snapshot()).toMatchObject({
+    floor: 51n,
+    cursor: 52n,
+    inFlight: 1,
+    chainId: devnet.chain.id,
+  })
+})
+
+test('counters of other slots and other stores are counted apart', async () => {
+  await countTo(60)
+  const isolated = createNonceAllocator({
+    client: devnet.client(),
+    address: contract,
+    source: storageNonce({ address: contract, slot: 0n }),
+    store: memoryStore(),
+  })
+  opened.push(isolated)
+  const nonces = await Promise.all(
+    [allocatorOf(), allocatorOf({ slot: 1n }), isolated].map((one) => one.reserve()),
+  )
+  expect(nonces.map(({ nonce }) => nonce)).toEqual([60n, 0n, 60n])
+})
+
+test('a user operation gets its key and sequence, and one of another key its own', async () => {
+  const entryPoint = contract
+  const of = (key: bigint) => {
+    const allocator = createNonceAllocator({
+      client: devnet.client(),
+      address: contract,
+      source: entryPointNonce({ entryPoint, sender: contract, key }),
+    })
+    opened.push(allocator)
+    return allocator
+  }
+  const [plain, keyed] = [of(0n), of(3n)]
+  expect((await plain.reserve()).nonce).toBe(0n)
+  expect((await keyed.reserve()).nonce).toBe(3n << 64n)
+  expect((await keyed.reserve()).nonce).toBe((3n << 64n) | 1n)
+})
+
+test('what a counter cannot do is refused', async () => {
+  const allocator = allocatorOf({ slot: 2n })
+  expect(() => allocator.snapshot()).toThrow('ready()')
+  const reservation = await allocator.reserve()
+  await expect(reservation.commit({ payload: 'text' as never })).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(allocator.adopt('0x12')).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+  await allocator.close()
+  await expect(allocator.reserve()).rejects.toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
+})

@@ -1,0 +1,345 @@
+import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
+import { lastClaim, type Slot, type Used } from '../../src/ledger/slot.js'
+import { type Transition, transition } from '../../src/ledger/transition.js'
+import type { SCOPES } from './scopes.js'
+import type { Machine } from './shell.js'
+
+/** A machine broken on purpose. The search of the scope has to find out, by breaking this promise. */
+export type Mutation = {
+  readonly name: string
+  readonly scope: keyof typeof SCOPES
+  readonly breaks: string
+  readonly machine: Machine
+}
+
+type Change = (slot: Slot, event: SlotEvent, taken: Transition, nonce: number) => Transition
+
+/** The shipped machine, with the result of one kind of event changed. */
+function after(type: SlotEvent['type'], change: Change): Machine {
+  return (nonce, slot, event) => {
+    const taken = transition(nonce, slot, event)
+    return event.type === type && slot !== undefined ? change(slot, event, taken, nonce) : taken
+  }
+}
+
+/** The shipped machine, made to believe something else of the slot. */
+function believing(type: SlotEvent['type'], change: (slot: Slot, event: SlotEvent) => Slot): Machine {
+  return (nonce, slot, event) =>
+    transition(nonce, slot !== undefined && event.type === type ? change(slot, event) : slot, event)
+}
+
+/** Takes the claim from its nonce and queues it again, as if something else had used it. */
+function rebound(slot: Slot, taken: Transition): Transition {
+  const claim = lastClaim(slot)
+  if (slot.state !== 'live' || claim === undefined) return taken
+  const by: Used['by'] = { kind: 'other', hash: undefined }
+  const { nonce, attempts, claims, end, committing, wasSealed } = slot
+  const at = undefined
+  const used: Used = {
+    state: 'used',
+    nonce,
+    attempts,
+    claims,
+    end,
+    by,
+    at,
+    wasSealed,
+    committing,
+    settled: true,
+  }
+  return { row: taken.row || 31, slot: used, actions: [{ do: 'queueAgain', claim }] }
+}
+
+/** The verdict, given at once. */
+function settled(_: Slot, __: SlotEvent, taken: Transition, nonce: number): Transition {
+  const verdict = transition(nonce, taken.slot, { type: 'lossDepth' })
+  return verdict.row === 0 ? taken : { ...verdict, actions: [...taken.actions, ...verdict.actions] }
+}
+
+function replacing(taken: Transition, change: (action: SlotAction) => SlotAction): Transition {
+  return { ...taken, actions: taken.actions.map(change) }
+}
+
+const queued = (action: SlotAction, which: (as: string) => boolean): SlotAction =>
+  action.do === 'end' && which(action.as) ? { do: 'queueAgain', claim: action.claim } : action
+
+/** Row 14, taken where it must not be: the slot is shown to the machine in a better light. */
+const lenient = (change: (slot: Extract<Slot, { state: 'live' }>, event: SlotEvent) => Slot): Machine =>
+  believing('outcome', (slot, event) =>
+    slot.state === 'live' && event.type === 'outcome' && event.outcome === 'intrinsic'
+      ? change(slot, event)
+      : slot,
+  )
+
+const keepingAttempts =
+  (machine: Machine): Machine =>
+  (nonce, slot, event) => {
+    const taken = machine(nonce, slot, event)
+    if (taken.row !== 14 || slot === undefined) return taken
+    return { ...taken, slot: { ...taken.slot, attempts: slot.attempts } }
+  }
+
+const verdicts: readonly Mutation[] = [
+  {
+    name: 'the verdict is given on the first evidence',
+    scope: 'wishes',
+    breaks: 'P2',
+    machine: after('evidence', settled),
+  },
+  {
+    name: 'the verdict is given on the first sealed block',
+    scope: 'wishes',
+    breaks: 'P4',
+    machine: after('sealed', settled),
+  },
+  {
+    name: 'a nonce that has passed sets its transaction free (bare counts, null receipts)',
+    scope: 'outside',
+    breaks: 'P1',
+    machine: after('passed', (slot, _, taken) => rebound(slot, taken)),
+  },
+  {
+    name: 'a foreign transaction in the pending block sets ours free',
+    scope: 'wishes',
+    breaks: 'P2',
+    machine: after('preconfirmed', (slot, _, taken) => rebound(slot, taken)),
+  },
+  {
+    name: 'nonce too low, for a resend, sets its transaction free',
+    scope: 'wishes',
+    breaks: 'P2',
+    machine: after('outcome', (slot, event, taken) =>
+      event.type === 'outcome' && event.outcome === 'nonceTooLow' ? rebound(slot, taken) : taken,
+    ),
+  },
+  {
+    name: 'a timeout releases the nonce',
+    scope: 'wishes',
+    breaks: 'P2',
+    machine: after('outcome', (slot, event, taken) => {
+      const claim = lastClaim(slot)
+      if (event.type !== 'outcome' || event.outcome !== 'unknown' || claim === undefined) return taken
+      const hole: Slot = { state: 'hole', nonce: slot.nonce, attempts: slot.attempts }
+      return { row: 13, slot: hole, actions: [{ do: 'queueAgain', claim }] }
+    }),
+  },
+  {
+    name: 'after a no-op of ours the transaction is queued again',
+    scope: 'facts',
+    breaks: 'P4',
+    machine: after('lossDepth', (_, __, taken) =>
+      taken.row === 30 ? replacing(taken, (action) => queued(action, (as) => as === 'voided')) : taken,
+    ),
+  },
+  {
+    name: 'a replaced transaction is queued again',
+    scope: 'wishes',
+    breaks: 'P4',
+    machine: after('lossDepth', (_, __, taken) =>
+      taken.row === 31 ? replacing(taken, (action) => queued(action, (as) => as === 'superseded')) : taken,
+    ),
+  },
+  {
+    name: 'a cancelled transaction is queued again',
+    scope: 'wishes',
+    breaks: 'P4',
+    machine: after('lossDepth', (_, __, taken) =>
+      taken.row === 31 ? replacing(taken, (action) => queued(action, (as) => as === 'cancelled')) : taken,
+    ),
+  },
+  {
+    name: 'a replacement that came too late is queued again',
+    scope: 'wishes',
+    breaks: 'P4',
+    machine: after('lossDepth', (_, __, taken) =>
+      replacing(taken, (action) => queued(action, (as) => as === 'tooLate')),
+    ),
+  },
+  {
+    name: 'the word of an operator on one claim settles the others',
+    scope: 'outside',
+    breaks: 'P5',
+    machine: after('resolve', (slot, event, taken) => {
+      if (slot.state !== 'used' || event.type !== 'resolve' || event.fate === 'executed') return taken
+      const by: Used['by'] = { kind: 'other', hash: undefined }
+      return slot.by.kind === 'unproven'
+        ? transition(slot.nonce, { ...slot, by }, { type: 'lossDepth' })
+        : taken
+    }),
+  },
+]
+
+const forgetting: readonly Mutation[] = [
+  {
+    name: 'the attempts of a freed nonce are forgotten',
+    scope: 'refusals',
+    breaks: 'P2',
+    machine: after('outcome', (_, __, taken) =>
+      taken.row === 14 ? { ...taken, slot: { state: 'hole', nonce: taken.slot.nonce, attempts: [] } } : taken,
+    ),
+  },
+  {
+    name: 'what is committed after its nonce was used is forgotten',
+    scope: 'freed',
+    breaks: 'P2',
+    machine: after('journaled', (slot, _, taken) =>
+      slot.state === 'used' ? { ...taken, slot: { ...slot, committing: 0 } } : taken,
+    ),
+  },
+  {
+    name: 'a slot is pruned before its verdict',
+    scope: 'wishes',
+    breaks: 'P1',
+    machine: after('horizon', (slot) => ({
+      row: 33,
+      slot: { state: 'final', nonce: slot.nonce, attempts: [] },
+      actions: [],
+    })),
+  },
+  {
+    name: 'a block that left is not noticed',
+    scope: 'wishes',
+    breaks: 'P4',
+    machine: after('left', (slot) => ({ row: 0, slot, actions: [] })),
+  },
+  {
+    name: 'the end asked for is forgotten in a reorg',
+    scope: 'wishes',
+    breaks: 'P8',
+    machine: after('left', (slot, _, taken) =>
+      taken.slot.state === 'live' && taken.slot.claims.length > 0 && slot.attempts.length > 0
+        ? { ...taken, slot: { ...taken.slot, end: undefined } }
+        : taken,
+    ),
+  },
+  {
+    name: 'a gap is left alone',
+    scope: 'refusals',
+    breaks: 'end',
+    machine: after('gapTimer', (slot) => ({ row: 0, slot, actions: [] })),
+  },
+]
+
+const freeing: readonly Mutation[] = [
+  {
+    name: 'an intrinsic refusal frees a nonce with two attempts',
+    scope: 'refusals',
+    breaks: 'P2',
+    machine: keepingAttempts(
+      lenient((slot, event) => ({
+        ...slot,
+        attempts: slot.attempts.filter((attempt) => event.type === 'outcome' && attempt.hash === event.hash),
+      })),
+    ),
+  },
+  {
+    name: 'an intrinsic refusal frees bytes that were sent before',
+    scope: 'refusals',
+    breaks: 'P2',
+    machine: lenient((slot) => ({
+      ...slot,
+      attempts: slot.attempts.map((attempt) => ({ ...attempt, sends: 1 })),
+    })),
+  },
+  {
+    name: 'an intrinsic refusal frees bytes that another epoch journaled',
+    scope: 'refusals',
+    breaks: 'P2',
+    machine: lenient((slot) => ({
+      ...slot,
+      attempts: slot.attempts.map((attempt) => ({ ...attempt, epoch: 1 })),
+    })),
+  },
+  {
+    name: 'an intrinsic refusal frees a nonce with a commit under way',
+    scope: 'freed',
+    breaks: 'P2',
+    machine: lenient((slot) => ({ ...slot, committing: 0 })),
+  },
+  {
+    name: 'bytes with a stale token are accepted',
+    scope: 'tokens',
+    breaks: 'P2',
+    machine: (nonce, slot, event) =>
+      event.type === 'committing' && slot?.state === 'reserved'
+        ? { row: 4, slot: { ...slot, committing: slot.committing + 1 }, actions: [] }
+        : transition(nonce, slot, event),
+  },
+  {
+    name: 'a reservation is withdrawn while its bytes are being committed',
+    scope: 'signers',
+    breaks: 'P2',
+    machine: believing('withdraw', (slot) => (slot.state === 'reserved' ? { ...slot, committing: 0 } : slot)),
+  },
+  {
+    name: 'a nonce used by others frees its claim while its bytes are being committed',
+    scope: 'holders',
+    breaks: 'P2',
+    machine: believing('evidence', (slot) => (slot.state === 'reserved' ? { ...slot, committing: 0 } : slot)),
+  },
+]
+
+const ending: readonly Mutation[] = [
+  {
+    name: 'a cancelled claim is bumped',
+    scope: 'tokens',
+    breaks: 'row 21',
+    machine: after('stuck', (slot, _, taken) =>
+      slot.state === 'live' && slot.end === 'cancel'
+        ? { ...taken, actions: [{ do: 'bump', token: slot.token, underbids: 0 }] }
+        : taken,
+    ),
+  },
+  {
+    name: 'a transaction is replaced after its end was asked for',
+    scope: 'wishes',
+    breaks: 'P8',
+    machine: (nonce, slot, event) => {
+      if (event.type !== 'replace' || slot?.state !== 'live') return transition(nonce, slot, event)
+      const taken = transition(nonce, { ...slot, end: undefined }, event)
+      return taken.slot.state === 'live' ? { ...taken, slot: { ...taken.slot, end: slot.end } } : taken
+    },
+  },
+  {
+    name: 'a displaced nonce is voided',
+    scope: 'facts',
+    breaks: 'row 17',
+    machine: believing('stuck', (slot) => (slot.state === 'live' ? { ...slot, displaced: false } : slot)),
+  },
+  {
+    name: 'a reorg resends the newest bytes, whosever they are',
+    scope: 'freed',
+    breaks: 'P5',
+    machine: after('left', (slot, _, taken) =>
+      replacing(taken, (action) =>
+        action.do === 'noop'
+          ? { do: 'resend', hash: slot.attempts[slot.attempts.length - 1]?.hash ?? '0x' }
+          : action,
+      ),
+    ),
+  },
+  {
+    name: 'a timeout resends bytes of what has ended',
+    scope: 'freed',
+    breaks: 'P5',
+    machine: after('outcome', (_, event, taken) =>
+      event.type === 'outcome' && event.outcome === 'unknown' && taken.slot.state === 'live'
+        ? { ...taken, actions: [{ do: 'resend', hash: event.hash }] }
+        : taken,
+    ),
+  },
+  {
+    name: 'a replacement that could not be signed is queued at another nonce',
+    scope: 'signers',
+    breaks: 'P1',
+    machine: after('withdraw', (slot, event, taken) => {
+      if (slot.state !== 'live' || event.type !== 'withdraw' || event.why !== 'again') return taken
+      if (slot.end !== undefined || slot.attempts.some((attempt) => attempt.claim === event.claim))
+        return taken
+      const claims = slot.claims.filter((claim) => claim !== event.claim)
+      return { row: 6, slot: { ...slot, claims }, actions: [{ do: 'queueAgain', claim: event.claim }] }
+    }),
+  },
+]
+
+export const MUTATIONS: readonly Mutation[] = [...verdicts, ...forgetting, ...freeing, ...ending]

@@ -1,0 +1,127 @@
+import type { Scope } from './world.js'
+
+const both = ['A', 'B'] as const
+const slow = ['sign', 'commit', 'send'] as const
+
+/** Searched to the fixed point by each run of the tests. R stands by to replace A. */
+export const SCOPES = {
+  /** What callers ask for, against what the chain does. */
+  wishes: {
+    name: 'wishes',
+    nonces: 3,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 2,
+    adversities: { foreign: 1, reorg: 1, cancel: 1, replace: 1 },
+  },
+  /** Blocks believed only with two children: longer forks, two of them. */
+  deeper: {
+    name: 'deeper',
+    nonces: 3,
+    transactions: both,
+    lossDepth: 2,
+    attemptsMax: 1,
+    adversities: { foreign: 1, reorg: 2 },
+  },
+  /** Nonces that others were handed, and nonces of which nobody can tell any more who used them. */
+  outside: {
+    name: 'outside',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { foreign: 1, reorg: 1, handOut: 1, passed: 1, replace: 1 },
+  },
+  /** Signing, committing and sending take their time, while the chain and the holder change. */
+  holders: {
+    name: 'holders',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow,
+    adversities: { foreign: 1, reorg: 1, takeover: 1 },
+  },
+  /** A slow signer, while what it signs for is cancelled, replaced, or its nonce gone. */
+  tokens: {
+    name: 'tokens',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow: ['sign'],
+    adversities: { cancel: 1, replace: 1, foreign: 1 },
+  },
+  /** A signer that fails and a store that loses commits, under a transaction that is cancelled and replaced. */
+  signers: {
+    name: 'signers',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow,
+    adversities: { cancel: 1, replace: 1, takeover: 1, signFails: 1, commitLost: 1 },
+  },
+  /** Refusals for good, of bytes that may or may not be elsewhere already, and the gaps that they leave. */
+  refusals: {
+    name: 'refusals',
+    nonces: 3,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 2,
+    slow: ['send'],
+    adversities: { intrinsic: 1, bump: 1, takeover: 1 },
+  },
+  /** A freed nonce that something foreign uses, until its block leaves; and a commit that is under way meanwhile. */
+  freed: {
+    name: 'freed',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 2,
+    slow: ['commit', 'send'],
+    adversities: { intrinsic: 1, foreign: 1, reorg: 1, bump: 1 },
+  },
+  /** One nonce with all that nodes say of it: displaced, refused, underbid, preconfirmed. */
+  facts: {
+    name: 'facts',
+    nonces: 1,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 1,
+    facts: true,
+    adversities: { reorg: 1, cancel: 1, void: 1 },
+  },
+} satisfies Record<string, Scope>
+
+/** For a long run: set `TXLANE_MODEL=big`. Bounded by states where the fixed point is out of reach. */
+export const BIG_SCOPES: readonly Scope[] = [
+  {
+    ...SCOPES.wishes,
+    name: 'wishes, bumped and voided',
+    adversities: { ...SCOPES.wishes.adversities, bump: 1, void: 1 },
+  },
+  { ...SCOPES.outside, name: 'outside, three nonces', nonces: 3, statesMax: 1_500_000 },
+  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 1_500_000 },
+  {
+    ...SCOPES.holders,
+    name: 'everything',
+    nonces: 3,
+    attemptsMax: 2,
+    adversities: {
+      foreign: 1,
+      reorg: 1,
+      takeover: 1,
+      cancel: 1,
+      replace: 1,
+      intrinsic: 1,
+      bump: 1,
+      void: 1,
+      signFails: 1,
+      commitLost: 1,
+      handOut: 1,
+      passed: 1,
+    },
+    statesMax: 1_500_000,
+  },
+]

@@ -1,0 +1,45 @@
+import { readSources, type Source } from '../house/sources.js'
+
+/** A piece of TypeScript out of a text that people read. */
+export type Example = { readonly heading: string; readonly file: string; readonly text: string }
+
+// What examples take for granted: viem's own functions, and the reader's account, client and data.
+const GIVEN = `
+import { type Address, createPublicClient, createWalletClient, type Hex, http, type LocalAccount, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { base, mainnet } from 'viem/chains'
+const abi = parseAbi(['function quote(uint256 bid, uint256 ask)'])
+const account = {} as LocalAccount
+const accounts = [account]
+const client = createWalletClient({ account, chain: base, transport: http() })
+const baseClient = createPublicClient({ chain: base, transport: http() })
+const mainnetClient = createPublicClient({ chain: mainnet, transport: http() })
+const [address, to, key, data] = [{} as Address, {} as Address, {} as Hex, {} as Hex]
+const [request, items, payouts] = [{ to, data }, [{ request: { to } }], [{ to }]]
+const idempotencyKey = ''
+const error: unknown = undefined
+`
+
+/** The examples in the doc comments of the library, each with the module's own exports and `createSender` at hand. */
+export function docExamples(root: string): readonly Example[] {
+  return readSources('src').flatMap((source) =>
+    [...source.text.matchAll(/^ +\* @example\n((?: +\*(?: .*)?\n)+?) *(?:\*\/| +\* @)/gm)].map(
+      ([, block = ''], index) => {
+        const body = block.replaceAll(/^ +\* ?/gm, '')
+        const name = source.path.replaceAll(/\W/g, '-')
+        return {
+          heading: source.path,
+          file: `${root}test/package/doc-example-${name}-${index}.ts`,
+          text: `${importsFor(source)}${GIVEN}export async function example() {\n${body}}\n`,
+        }
+      },
+    ),
+  )
+}
+
+function importsFor({ path, text }: Source): string {
+  const own = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name)
+  const from = `../../${path.replace(/\.ts$/, '.js')}`
+  const sender = own.includes('createSender') ? '' : "import { createSender } from 'txlane'\n"
+  return `import { ${own.join(', ')} } from '${from}'\n${sender}`
+}
