@@ -2,7 +2,7 @@ import { Mutex } from 'async-mutex'
 import type { Clock } from '../clock.js'
 import type { Book } from '../ledger/book.js'
 import type { SlotAction, SlotEvent } from '../ledger/event.js'
-import { isBound, lastClaim, type Slot } from '../ledger/slot.js'
+import type { Slot } from '../ledger/slot.js'
 import type { Transition } from '../ledger/transition.js'
 import type { Window } from '../ledger/window.js'
 import type { LaneKey, Lease, Store, StoredTransaction } from '../store/store.js'
@@ -120,8 +120,3 @@ const PASSING: ReadonlySet<SlotEvent['type']> = new Set([
   'notPreconfirmed',
   'stuck',
 ])
-
-/** The transaction bound to a nonce, if one is. */
-export function claimOf(slot: Slot | undefined): string | undefined {
-  return slot !== undefined && isBound(slot) ? lastClaim(slot) : undefined
-}

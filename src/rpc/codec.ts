@@ -26,7 +26,7 @@ export type LightHeader = {
 }
 
 /** 32 zero bytes: what Base answers as the hash of a block that is not sealed. */
-export const zeroHash: Hex = `0x${'0'.repeat(64)}`
+const zeroHash: Hex = `0x${'0'.repeat(64)}`
 
 const TAGS: ReadonlySet<string> = new Set(blockTags)
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i

@@ -32,7 +32,8 @@ export function createBroadcaster(
   context: LaneContext,
   told: {
     sent: (nonce: number) => void
-    outcome: (nonce: number, hash: Hash, outcome: SendOutcome) => void
+    /** `words`: what the endpoint said, where it said anything but the hash. */
+    outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
   },
 ): Broadcaster {
   const { lane, hub, limits, clock, random } = context
@@ -139,7 +140,7 @@ export function createBroadcaster(
       const outcome = outcomes[index]
       if (outcome === undefined) return
       if (beginsAnew(attempt, outcome, replies[index])) told.sent(nonce)
-      told.outcome(nonce, attempt.hash, outcome)
+      told.outcome(nonce, attempt.hash, outcome, wordsOf(replies[index]))
     })
   }
 
@@ -237,6 +238,10 @@ const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
 function outcomeOf(reply: RpcReply | undefined, hash: Hash): SendOutcome {
   if (reply === undefined) return { outcome: 'unknown', reason: 'unknown', counted: false }
   return classifyReply(reply, hash)
+}
+
+function wordsOf(reply: RpcReply | undefined): string | undefined {
+  return reply === undefined || reply.ok ? undefined : reply.failure.message
 }
 
 function countOf(reply: RpcReply | undefined): number | undefined {

@@ -46,7 +46,9 @@ export function txError(
   message: string,
   cause?: unknown,
 ): TxlaneError {
-  return new TxlaneError(message, { code, fate, tx: describe(transaction), cause })
+  const { refusal } = transaction
+  const details = refusal === undefined ? undefined : `the endpoint said: ${refusal}`
+  return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
 }
 
 /** The most this attempt can cost, in wei: what the node holds against the balance. */

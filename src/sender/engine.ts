@@ -147,7 +147,7 @@ export function createEngine(options: EngineOptions): Engine {
     usedBelow: () => seeker.latest,
   })
   const resender = createResender(context, (nonce) => resend(nonce))
-  const outcomes = createOutcomes(context, { resender, funds })
+  const outcomes = createOutcomes(context, { resender, funds, transactionOf: stages.transactionOf })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   const seeker = createSeeker(context)
   const pump = createPump({ context, line, signing, funds, starved: (error) => intake.starved(error) })
@@ -194,7 +194,7 @@ export function createEngine(options: EngineOptions): Engine {
       }, pauseMs)
     },
     transactionOf: stages.transactionOf,
-    failed: (transaction) => intake.forget(transaction),
+    forget: (transaction) => intake.forget(transaction),
   })
   const follower = createFollower({
     context,
@@ -303,7 +303,14 @@ export function createEngine(options: EngineOptions): Engine {
     get waiting() {
       return intake.open
     },
-    drained: drains.add,
+    async drained() {
+      // Somebody waits: the poller looks at every refresh, not once a block.
+      context.waits++
+      hub.tracker.wake()
+      await drains.add().finally(() => {
+        context.waits--
+      })
+    },
     get balanceWei() {
       return funds.balanceWei
     },

@@ -4,6 +4,7 @@ import type { LightHeader } from '../rpc/codec.js'
 import type { Port } from '../rpc/port.js'
 import { probeEndpoint } from '../rpc/probe.js'
 import { createProfile, type ProfileWatch } from '../rpc/profile.js'
+import { setProfile } from '../rpc/profileOf.js'
 import { createTracker, type Tracker } from '../tracker/tracker.js'
 import type { Endpoint, Limits } from '../types.js'
 import type { Environment } from './environment.js'
@@ -99,15 +100,12 @@ function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
     own,
     ...endpoints.filter((e) => e.role !== 'send'),
   ].flatMap((endpoint) =>
-    environment.portsOf(endpoint.client, endpoint).map(
-      ({ port, role }): HubEndpoint => ({
-        port,
-        role,
-        profile: createProfile(endpoint.profile ?? {}),
-        probed: false,
-        restUntilMs: 0,
-      }),
-    ),
+    environment.portsOf(endpoint.client, endpoint).map(({ port, role }): HubEndpoint => {
+      const profile = createProfile(endpoint.profile ?? {})
+      // What plain reads through this port learn goes into the same profile.
+      setProfile(port, profile)
+      return { port, role, profile, probed: false, restUntilMs: 0 }
+    }),
   )
 }
 

@@ -115,6 +115,7 @@ export function createIntake(parts: {
       blockHash: undefined,
       status: undefined,
       failure: undefined,
+      refusal: undefined,
       landed: undefined,
       unresolved: false,
       waiters: undefined,

@@ -4,9 +4,13 @@ import type { SendOutcome } from '../rpc/outcome.js'
 import type { LaneContext } from './context.js'
 import type { Funds } from './funds.js'
 import type { Resender } from './resend.js'
+import type { Transaction } from './transaction.js'
 
 /** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
-export function createOutcomes(context: LaneContext, parts: { resender: Resender; funds: Funds }) {
+export function createOutcomes(
+  context: LaneContext,
+  parts: { resender: Resender; funds: Funds; transactionOf: (nonce: number) => Transaction | undefined },
+) {
   const { lane } = context
   const { resender, funds } = parts
   // How long the endpoint asked to be left alone, until the slot has said whether it wants to be sent again.
@@ -20,7 +24,10 @@ export function createOutcomes(context: LaneContext, parts: { resender: Resender
   }
 
   return {
-    take(nonce: number, hash: Hash, outcome: SendOutcome): void {
+    take(nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined): void {
+      // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
+      const transaction = parts.transactionOf(nonce)
+      if (transaction) transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
       retryAfterMs = outcome.retryAfterMs
       if (outcome.outcome === 'refused') noteLane(outcome)
       if (outcome.outcome === 'accepted') {
@@ -35,7 +42,7 @@ export function createOutcomes(context: LaneContext, parts: { resender: Resender
 }
 
 /** The words of section 5 in the words of section 4. */
-export function kindOf(outcome: SendOutcome): OutcomeKind {
+function kindOf(outcome: SendOutcome): OutcomeKind {
   if (outcome.outcome !== 'refused') return outcome.outcome
   if (outcome.counted) return 'counted'
   switch (outcome.reason) {

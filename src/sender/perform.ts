@@ -1,7 +1,16 @@
+import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { EndAs, SlotAction, Told } from '../ledger/event.js'
 import { type LaneContext, txError } from './context.js'
-import { end, hasFailed, rejectWaiters, type Transaction, tellEnd, tellVerdict } from './transaction.js'
+import {
+  end,
+  hasFailed,
+  moveTo,
+  rejectWaiters,
+  type Transaction,
+  tellEnd,
+  tellVerdict,
+} from './transaction.js'
 
 export type PerformParts = {
   readonly context: LaneContext
@@ -13,7 +22,8 @@ export type PerformParts = {
   readonly look: () => void
   readonly queueAgain: (transaction: Transaction) => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
-  readonly failed: (transaction: Transaction) => void
+  /** Nothing more can happen to it: from now on it is found in the store. */
+  readonly forget: (transaction: Transaction) => void
 }
 
 /** Carries out what the table asks for. It chooses nothing. */
@@ -45,7 +55,7 @@ export function createPerformer(parts: PerformParts) {
       case 'end':
         return withTransaction(action.claim, (transaction) => finish(transaction, action.as))
       case 'landed':
-        return withTransaction(action.claim, landed)
+        return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
       case 'hold':
         return context.lane.holds.add(action.reason)
       case 'tell':
@@ -69,10 +79,22 @@ export function createPerformer(parts: PerformParts) {
     parts.queueAgain(transaction)
   }
 
-  function landed(transaction: Transaction): void {
+  function landed(transaction: Transaction, hash: Hash | undefined): void {
     transaction.settled = true
+    if (hash === undefined) return landedOnTheirWord(transaction)
     context.changed.add(transaction)
     context.lane.journal.touch(() => tellVerdict(transaction))
+  }
+
+  /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
+  function landedOnTheirWord(transaction: Transaction): void {
+    transaction.hash = undefined
+    moveTo(transaction, 'finalized')
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => {
+      tellVerdict(transaction)
+      parts.forget(transaction)
+    })
   }
 
   /** Told once it is in the store: what was told must not be undone by a crash (P5). */
@@ -85,7 +107,7 @@ export function createPerformer(parts: PerformParts) {
     context.lane.journal.touch(() => {
       tellEnd(transaction)
       events.emit(stage, { tx: context.txOf(transaction) })
-      parts.failed(transaction)
+      parts.forget(transaction)
     })
   }
 

@@ -4,12 +4,15 @@ import {
   type RpcTransactionReceipt,
   type TransactionReceipt,
 } from 'viem'
-import type { RpcReply } from '../rpc/port.js'
+import { readReceipts } from '../rpc/reads/readReceipts.js'
 import type { Hub } from './hub.js'
 
 /** Receipts for who asks. Requests of one turn share a batch; many of one block share one block-receipts call. */
 export type Receipts = {
-  /** `undefined` where the endpoint does not show it (yet), or shows one of another block. */
+  /**
+   * `undefined` where the endpoint does not show it (yet), or shows one of another block. Without a block it is
+   * looked for in the one that is being built.
+   */
   get(hash: Hash, block?: { number: number; hash: Hash }): Promise<TransactionReceipt | undefined>
 }
 
@@ -19,9 +22,7 @@ type Asked = {
   readonly done: (receipt: TransactionReceipt | undefined) => void
 }
 
-/** From so many receipts of one block on, asking for the whole block moves fewer bytes and calls. */
-const WHOLE_BLOCK_MIN = 16
-const BATCH_MAX = 100
+const BATCH_MAX = 500
 
 export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
   let asked: Asked[] = []
@@ -31,54 +32,23 @@ export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
     scheduled = false
     const all = asked
     asked = []
-    const byBlock = new Map<number | undefined, Asked[]>()
-    for (const one of all) byBlock.set(one.block?.number, [...(byBlock.get(one.block?.number) ?? []), one])
-    const rest: Asked[] = []
-    for (const [number, group] of byBlock) {
-      const whole = group.length >= WHOLE_BLOCK_MIN && hub.reader.profile.current().blockReceipts !== false
-      // Without a number they were seen in the block that is being built.
-      if (whole) void wholeBlock(number === undefined ? 'pending' : number, group)
-      else rest.push(...group)
+    const byBlock = new Map<number | 'pending', Asked[]>()
+    for (const one of all) {
+      const name = one.block?.number ?? 'pending'
+      byBlock.set(name, [...(byBlock.get(name) ?? []), one])
     }
-    for (let start = 0; start < rest.length; start += BATCH_MAX)
-      void each(rest.slice(start, start + BATCH_MAX))
+    for (const [block, group] of byBlock) {
+      for (let start = 0; start < group.length; start += BATCH_MAX) {
+        void read(block, group.slice(start, start + BATCH_MAX))
+      }
+    }
   }
 
-  async function wholeBlock(block: number | 'pending', group: readonly Asked[]): Promise<void> {
-    const call = {
-      method: 'eth_getBlockReceipts',
-      params: [block === 'pending' ? block : `0x${block.toString(16)}`],
-    }
-    const [reply] = await hub.reader.port.batch([call], { timeoutMs })
-    if (!reply?.ok || !Array.isArray(reply.result)) {
-      noteRefusal(reply)
-      await each(group)
-      return
-    }
-    const found = new Map<string, TransactionReceipt | undefined>()
-    for (const raw of reply.result) found.set(hashOf(raw), formatted(raw))
-    // A pending block that was sealed meanwhile does not hold them any more: those are asked for by hash.
-    const missing = block === 'pending' ? group.filter((one) => !found.has(one.hash)) : []
-    if (missing.length > 0) await each(missing)
-    for (const one of group) if (!missing.includes(one)) one.done(matching(found.get(one.hash), one))
-  }
-
-  /** Public endpoints answer block receipts with 403: remembered, and the per-hash way from then on. */
-  function noteRefusal(reply: RpcReply | undefined): void {
-    if (reply === undefined || reply.ok) return
-    const { failure } = reply
-    if (failure.kind === 'http' && failure.status !== 403) return
-    if (failure.kind !== 'http' && failure.kind !== 'rpc') return
-    hub.reader.profile.observe({ kind: 'methodRefused', method: 'eth_getBlockReceipts' })
-  }
-
-  async function each(group: readonly Asked[]): Promise<void> {
-    const calls = group.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
-    const replies = await hub.reader.port.batch(calls, { timeoutMs })
-    group.forEach((one, index) => {
-      const reply = replies[index]
-      one.done(reply?.ok ? matching(formatted(reply.result), one) : undefined)
-    })
+  /** A failed read is told as nothing to show: who waits asks again with the next tick. */
+  async function read(block: number | 'pending', group: readonly Asked[]): Promise<void> {
+    const hashes = group.map(({ hash }) => hash)
+    const found = await readReceipts(hub.reader.port, { hashes, block, timeoutMs }).catch(() => undefined)
+    for (const one of group) one.done(matching(formatted(found?.get(one.hash)), one))
   }
 
   /** The chain's own formatter decides what a receipt holds (`l1Fee` on the OP stack, say). */
@@ -109,9 +79,4 @@ function matching(receipt: TransactionReceipt | undefined, asked: Asked): Transa
   if (receipt === undefined || receipt.transactionHash?.toLowerCase() !== asked.hash) return undefined
   if (asked.block !== undefined && receipt.blockHash !== asked.block.hash) return undefined
   return receipt
-}
-
-function hashOf(raw: unknown): string {
-  const hash = (raw as { transactionHash?: unknown } | null)?.transactionHash
-  return typeof hash === 'string' ? hash.toLowerCase() : ''
 }

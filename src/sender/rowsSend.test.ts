@@ -1,14 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import type { SimTransaction } from '../../test/sim/transaction.js'
 import type { RpcReply } from '../rpc/port.js'
-import { nameOf, onSend, openLane, refuses, type SimLane, TIMES_OUT, transfer } from './simLane.fixture.js'
+import {
+  nameOf,
+  onSend,
+  openLane,
+  refuses,
+  type SimLane,
+  swallows,
+  TIMES_OUT,
+  transfer,
+} from './simLane.fixture.js'
 
 const UNDERPRICED = refuses('replacement transaction underpriced')
 const INTRINSIC = refuses('intrinsic gas too low: gas 21000, minimum needed 21064')
 const TOO_MUCH_GAS = refuses('exceeds block gas limit')
 
-/** The node says that it has the bytes, and does not. */
-const swallows = ({ hash }: SimTransaction): RpcReply => ({ ok: true, result: hash })
 const hashes = (lane: SimLane) => lane.sent.map(({ hash }) => hash)
 const distinct = (lane: SimLane) => new Set(hashes(lane)).size
 
@@ -71,7 +78,10 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['address reserved', refuses('address already reserved')],
     ['rate limit, -32005', refuses('limit exceeded', -32005)],
     ['rate limit, -32016', refuses('over rate limit', -32016)],
-    ['HTTP 429', { ok: false, failure: { kind: 'http', status: 429, message: 'Too Many Requests', retryAfterMs: 700 } }],
+    [
+      'HTTP 429',
+      { ok: false, failure: { kind: 'http', status: 429, message: 'Too Many Requests', retryAfterMs: 700 } },
+    ],
   ]
   test.each(REFUSED)('row 18, refused for now, the same bytes after a pause: %s', async (_, reply) => {
     await using lane = await openLane()
@@ -104,17 +114,23 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['gas above the per-transaction limit', 'transaction gas limit too high (cap: 16777216, tx: 20000000)'],
     ["the node's fee cap", 'tx fee (2.00 ether) exceeds the configured cap (1.00 ether)'],
   ]
-  test.each(COUNTED)('rows 15 and 20, counted: three times %s, and a no-op takes the nonce', async (_, message) => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses(message) : undefined))
-    const error = await lane.rejection(lane.sender.send(transfer(1)))
-    expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    expect(lane.sent.filter((tx) => nameOf(tx) === 1).length).toBeGreaterThanOrEqual(3)
-    expect(lane.executed()).toEqual(['noop'])
-    expect(lane.events('failed')).toHaveLength(1)
-  })
+  test.each(COUNTED)(
+    'rows 15 and 20, counted: three times %s, and a no-op takes the nonce',
+    async (_, message) => {
+      await using lane = await openLane()
+      lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses(message) : undefined))
+      const error = await lane.rejection(lane.sender.send(transfer(1)))
+      expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+      expect(lane.sent.filter((tx) => nameOf(tx) === 1).length).toBeGreaterThanOrEqual(3)
+      expect(lane.executed()).toEqual(['noop'])
+      expect(lane.events('failed')).toHaveLength(1)
+    },
+  )
 
-  const FEES = ['max fee per gas less than block base fee: address 0xaa', 'transaction underpriced: gas tip cap 1']
+  const FEES = [
+    'max fee per gas less than block base fee: address 0xaa',
+    'transaction underpriced: gas tip cap 1',
+  ]
   test.each(FEES)('row 16, the fee is too low: bumped at once, both fees: %s', async (message) => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? refuses(message) : undefined))

@@ -64,7 +64,8 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly code?: Hex
   /** Whether a signature fails; asked before each. */
   readonly fails?: () => boolean
-  readonly signMs?: number
+  /** How long a signature takes; asked before each. */
+  readonly signMs?: () => number
   /** Not opened yet. @default ready */
   readonly closed?: boolean
 }
@@ -76,7 +77,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     nonce = 0,
     code,
     fails,
-    signMs = 0,
+    signMs = () => 0,
     closed,
     ...own
   } = options
@@ -87,7 +88,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     accounts: [{ address: ACCOUNT, nonce, balanceWei, ...(code ? { code } : {}) }],
     ...chainOptions,
   })
-  const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: () => signMs })
+  const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })
   const sent: SimTransaction[] = []
   const requests: (readonly RpcCall[])[] = []
   const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
@@ -222,6 +223,13 @@ export function refuses(message: string, code = -32000): RpcReply {
 }
 
 export const TIMES_OUT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }
+
+/** The node says that it has the bytes, and does not. */
+export const swallows = ({ hash }: SimTransaction): RpcReply => ({ ok: true, result: hash })
+
+/** Everything by these names is taken with a hash and never pooled. */
+export const swallow = (...names: readonly (number | 'noop')[]): Script =>
+  onSend((tx) => (names.some((name) => name === nameOf(tx)) ? swallows(tx) : undefined))
 
 /** Answers sends only, by the script; `undefined` lets them through. */
 export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {

@@ -48,6 +48,8 @@ export type Transaction = {
   blockHash: Hash | undefined
   status: 'success' | 'reverted' | undefined
   failure: TxlaneError | undefined
+  /** What an endpoint last said instead of taking it. */
+  refusal: string | undefined
   /** The landed receipt, once somebody asked for it. */
   landed: Landed | undefined
   unresolved: boolean
@@ -83,11 +85,6 @@ export function hasReached(transaction: Transaction, stage: Stage): boolean {
 /** It ended without executing. */
 export function hasFailed(transaction: Transaction): boolean {
   return transaction.failure !== undefined
-}
-
-/** Nothing more can happen to it. */
-export function hasEnded(transaction: Transaction): boolean {
-  return hasFailed(transaction) || transaction.stage === 'finalized'
 }
 
 /** Moves to a stage and wakes who waits for it. A reorg may move it back. */
@@ -178,6 +175,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     blockNumber: undefined,
     blockHash: undefined,
     failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
+    refusal: undefined,
     landed: undefined,
     unresolved: false,
     waiters: undefined,

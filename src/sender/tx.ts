@@ -7,7 +7,7 @@ import { type LaneContext, txError } from './context.js'
 import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
 import { describe, hasReached, type Transaction } from './transaction.js'
-import { checkFees, checkRequest, checkSendOptions, checkWait } from './validate.js'
+import { checkFees, checkRequest, checkSendOptions, checkWait, unsupported } from './validate.js'
 import type { Waiting } from './waiting.js'
 
 /** The public face of transactions: one object for each, whose fields show what is known now. */
@@ -89,6 +89,11 @@ export function createTxFace(parts: {
         `It is ${transaction.stage} already: there is nothing to bump.`,
       )
     }
+    if (transaction.outside)
+      throw unsupported(
+        'speedUp() of bytes that were signed outside the lane',
+        'commit bytes that offer more',
+      )
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return
     if (wanted !== undefined) signing.prefer(slot.nonce, enough(slot, wanted))

@@ -128,7 +128,7 @@ function checkEffect(effect: unknown): void {
     throw invalid('options.effect.value', value, '32 bytes of hex')
 }
 
-export function checkId(id: unknown): void {
+function checkId(id: unknown): void {
   if (id === undefined) return
   if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX) {
     throw invalid('options.id', id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
@@ -199,7 +199,7 @@ function checkClient(client: unknown): void {
     throw invalid('client.chain', chain, 'a viem chain')
 }
 
-export function checkTransport(client: unknown, argument: string): void {
+function checkTransport(client: unknown, argument: string): void {
   const { transport, request } = object(argument, client)
   if (typeof transport !== 'object' || typeof request !== 'function')
     throw invalid(argument, client, 'a viem client')

@@ -97,7 +97,7 @@ const BUSY_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
  * so that any error object counts, save those that tell of a rate limit or a deadline; where the node's word can
  * only be guessed at (an HTTP error, a custom transport), it must be one of the words known.
  */
-export function isHistoryRefused(failure: RpcFailure): boolean {
+function isHistoryRefused(failure: RpcFailure): boolean {
   const statements = readStatements(failure)
   if (failure.kind === 'rpc') {
     return (

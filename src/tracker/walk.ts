@@ -62,8 +62,22 @@ export function createWalk(options: { length: number }): Walk {
     return { left: [], came: [latest], jumped }
   }
 
-  const standsOnWalked = (block: SealedBlock) =>
-    blocks.get(block.number)?.hash === block.hash || blocks.get(block.number - 1)?.hash === block.parentHash
+  /** Too much was missed to walk it: only what left meanwhile is found out, from the old tip downwards. */
+  async function jump(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    let fork = (tip?.number ?? 0) + 1
+    while (fork > oldest()) {
+      const first = Math.max(oldest(), fork - FETCH_AT_ONCE)
+      const fetched = await fetch(Array.from({ length: fork - first }, (_, index) => first + index))
+      if (fetched === undefined) return undefined
+      const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
+      fork = first + same + 1
+      if (same >= 0) break
+    }
+    const left = leave(fork)
+    return { ...restart(latest), left }
+  }
+
+  const standsOnWalked = (block: SealedBlock) => blocks.get(block.number - 1)?.hash === block.parentHash
 
   function oldest(): number {
     for (const number of blocks.keys()) return number
@@ -98,7 +112,7 @@ export function createWalk(options: { length: number }): Walk {
       if (tip === undefined) return restart(latest)
       // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
       if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
-      if (latest.number - tip.number > MISSED_MAX) return restart(latest)
+      if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
       const came = [latest]
       const result = await link(came, fetch)
       if (result === 'unknown') return undefined
@@ -106,7 +120,7 @@ export function createWalk(options: { length: number }): Walk {
         const left = leave(0)
         return { ...restart(latest), left }
       }
-      const fresh = came.filter((block) => blocks.get(block.number)?.hash !== block.hash)
+      const fresh = came.slice(came.findLastIndex(standsOnWalked))
       const left = leave(fresh[0]?.number ?? latest.number)
       join(fresh)
       return { left, came: fresh, jumped: false }

@@ -1,4 +1,4 @@
-import type { Hex, LocalAccount } from 'viem'
+import { type Hex, keccak256, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import {
@@ -108,6 +108,68 @@ test('committed bytes that were never sent are sent by the lane, without a signe
   await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
 })
 
+test('committed bytes are in the store before commit resolves', async () => {
+  const account = fresh()
+  const store = memoryStore()
+  let open = () => {}
+  let gate = Promise.resolve()
+  const allocator = allocatorOf(account, {
+    store: { ...store, write: (...given) => gate.then(() => store.write(...given)) },
+  })
+  const reservation = await allocator.reserve()
+  gate = new Promise((resolve) => {
+    open = resolve
+  })
+  let resolved = false
+  const committing = reservation
+    .commit({ serializedTransaction: await sign(devnet, account, 0) })
+    .then(() => {
+      resolved = true
+    })
+  // Longer than any commit takes: the chain moves on.
+  await devnet.seal()
+  await devnet.seal()
+  expect(resolved).toBe(false)
+  open()
+  await committing
+})
+
+test('committed bytes of an earlier life are sent by the next one', async () => {
+  const account = fresh()
+  const store = memoryStore()
+  const before = allocatorOf(account, { store })
+  const reservation = await before.reserve()
+  await reservation.commit({ serializedTransaction: await sign(devnet, account, 0) })
+  await before.close()
+  const sender = senderOf(account, { store })
+  const { items } = await sender.list()
+  const tx = await sender.get(items[0]?.id ?? '')
+  expect(await tx?.wait('sealed')).toMatchObject({ nonce: 0, status: 'success' })
+  await expect(
+    reservation.commit({ serializedTransaction: await sign(devnet, account, 0) }),
+  ).rejects.toMatchObject({
+    code: 'CLOSED',
+    fate: 'notExecuted',
+  })
+})
+
+test('other bytes for the same reservation are another attempt of the same transaction', async () => {
+  const account = fresh()
+  const allocator = allocatorOf(account)
+  const sender = senderOf(account)
+  const reservation = await allocator.reserve()
+  const first = await sign(devnet, account, 0, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n })
+  const second = await sign(devnet, account, 0)
+  await reservation.commit({ serializedTransaction: first })
+  await reservation.commit({ serializedTransaction: first })
+  await reservation.commit({ serializedTransaction: second })
+  const hash = await submit(second)
+  const tx = await sender.get({ hash: keccak256(first) })
+  expect(tx?.attempts.map((attempt) => attempt.hash)).toEqual([keccak256(first), hash])
+  await expect(tx?.speedUp()).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+  expect(await tx?.wait('sealed')).toMatchObject({ hash, nonce: 0 })
+})
+
 test('a released nonce is handed out again, lowest first', async () => {
   const allocator = allocatorOf(fresh())
   const [a, b, c, d] = await allocator.reserveMany(4)
@@ -149,6 +211,17 @@ test('an intrinsic refusal frees the nonce, and ends what was committed', async 
   expect((await allocator.reserve()).nonce).toBe(0)
   const { items } = await sender.list()
   expect(items).toMatchObject([{ stage: 'failed' }])
+})
+
+test('an intrinsic refusal of what the lane sent again frees nothing: others may have sent it before', async () => {
+  const account = fresh()
+  const allocator = allocatorOf(account, { limits: { stuckAfterMs: 100, stuckAfterBlocks: 1 } })
+  const reservation = await allocator.reserve()
+  await reservation.commit({ serializedTransaction: await sign(devnet, account, 0, { gas: 20_000n }) })
+  const sends = () => devnet.stats.byMethod.eth_sendRawTransaction ?? 0
+  const before = sends()
+  await vi.waitFor(() => expect(sends()).toBeGreaterThan(before + 1), { timeout: 10_000 })
+  expect(allocator.snapshot()).toMatchObject({ cursor: 1, holes: [], inFlight: 1 })
 })
 
 test('bytes of another nonce, chain or account are refused, and nothing is noted', async () => {

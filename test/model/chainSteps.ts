@@ -37,6 +37,11 @@ function* blocks(scope: Scope, machine: Machine, world: World): Generator<Step> 
   if (nonce < scope.nonces) {
     for (const found of candidates(world, nonce)) {
       yield { name: `a block with ${found.hash}`, world: mined(scope, machine, found.world, found.hash) }
+      // Where evidence may be missing, the body of a block may as well go unread until later, or for ever.
+      if (world.left.passed > 0) {
+        const chain = chainWith(scope, found.world, found.hash)
+        yield { name: `a block with ${found.hash}, not read`, world: { ...found.world, chain } }
+      }
     }
   }
   const waits = world.chain.some((use) => use.depth < scope.lossDepth)
@@ -44,9 +49,12 @@ function* blocks(scope: Scope, machine: Machine, world: World): Generator<Step> 
 }
 
 export function mined(scope: Scope, machine: Machine, world: World, hash: Hash | undefined): World {
+  return walked(scope, machine, world, chainWith(scope, world, hash))
+}
+
+function chainWith(scope: Scope, world: World, hash: Hash | undefined): readonly Use[] {
   const deeper = world.chain.map((use) => ({ ...use, depth: Math.min(scope.lossDepth, use.depth + 1) }))
-  if (hash === undefined) return { ...world, chain: deeper }
-  return walked(scope, machine, world, [...deeper, { hash, block: blockName(world, hash), depth: 0 }])
+  return hash === undefined ? deeper : [...deeper, { hash, block: blockName(world, hash), depth: 0 }]
 }
 
 /** Blocks with the same content before and after a reorg are two blocks. */

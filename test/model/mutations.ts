@@ -259,7 +259,7 @@ const freeing: readonly Mutation[] = [
   {
     name: 'bytes with a stale token are accepted',
     scope: 'tokens',
-    breaks: 'P2',
+    breaks: 'P5',
     machine: (nonce, slot, event) =>
       event.type === 'committing' && slot?.state === 'reserved'
         ? { row: 4, slot: { ...slot, committing: slot.committing + 1 }, actions: [] }
@@ -334,8 +334,8 @@ const ending: readonly Mutation[] = [
     breaks: 'P1',
     machine: after('withdraw', (slot, event, taken) => {
       if (slot.state !== 'live' || event.type !== 'withdraw' || event.why !== 'again') return taken
-      if (slot.end !== undefined || slot.attempts.some((attempt) => attempt.claim === event.claim))
-        return taken
+      if (slot.end !== undefined || slot.claims.indexOf(event.claim) < 1) return taken
+      if (slot.attempts.some((attempt) => attempt.claim === event.claim)) return taken
       const claims = slot.claims.filter((claim) => claim !== event.claim)
       return { row: 6, slot: { ...slot, claims }, actions: [{ do: 'queueAgain', claim: event.claim }] }
     }),

@@ -23,14 +23,23 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 1, reorg: 2 },
   },
-  /** Nonces that others were handed, and nonces of which nobody can tell any more who used them. */
+  /** Nonces that others were handed, on a chain that is replaced. */
+  handed: {
+    name: 'handed',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { foreign: 1, reorg: 1, handOut: 1 },
+  },
+  /** Nonces that others were handed, and nonces of which nobody can tell, or not yet, who used them. */
   outside: {
     name: 'outside',
     nonces: 2,
     transactions: both,
     lossDepth: 1,
     attemptsMax: 1,
-    adversities: { foreign: 1, reorg: 1, handOut: 1, passed: 1, replace: 1 },
+    adversities: { foreign: 1, handOut: 1, passed: 1, replace: 1 },
   },
   /** Signing, committing and sending take their time, while the chain and the holder change. */
   holders: {
@@ -101,7 +110,13 @@ export const BIG_SCOPES: readonly Scope[] = [
     name: 'wishes, bumped and voided',
     adversities: { ...SCOPES.wishes.adversities, bump: 1, void: 1 },
   },
-  { ...SCOPES.outside, name: 'outside, three nonces', nonces: 3, statesMax: 1_500_000 },
+  {
+    ...SCOPES.outside,
+    name: 'outside, three nonces',
+    nonces: 3,
+    adversities: { ...SCOPES.outside.adversities, reorg: 1 },
+    statesMax: 1_500_000,
+  },
   { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 1_500_000 },
   {
     ...SCOPES.holders,

@@ -11,6 +11,8 @@ export type Found = {
   readonly steps: number
   /** How many steps from the start the furthest state is. */
   readonly depth: number
+  /** The scope's bound was reached before the fixed point; whether all of it comes to an end was not looked at. */
+  readonly cut: boolean
   readonly violation?: { readonly promise: string; readonly text: string; readonly trace: readonly string[] }
 }
 
@@ -24,8 +26,7 @@ export function search(scope: Scope, machine: Machine): Found {
   const parents: number[] = []
   const names: string[] = []
   const healed: number[] = []
-  let frontier: { id: number; world: World }[] = []
-  let next: typeof frontier = []
+  let next: { id: number; world: World }[] = []
   let steps = 0
   let depth = 0
   // The state that a violation is found in, or on the way from.
@@ -65,30 +66,29 @@ export function search(scope: Scope, machine: Machine): Found {
     return told
   }
 
+  const told = (cut: boolean, violation?: Found['violation']): Found => {
+    const found = { states: known.size, steps, depth, cut }
+    return violation === undefined ? found : { ...found, violation }
+  }
+
   try {
     reach(0, 'begin', begin(scope))
     for (; next.length > 0; depth++) {
-      frontier = next
+      const frontier = next
       next = []
       for (const { id, world } of frontier) {
-        if (known.size > (scope.statesMax ?? Number.POSITIVE_INFINITY))
-          return { states: known.size, steps, depth }
+        if (known.size >= (scope.statesMax ?? Number.POSITIVE_INFINITY)) return told(true)
         at = id
         expand(id, world)
       }
     }
   } catch (error) {
     if (!(error instanceof Violation)) throw error
-    const { promise, message: text } = error
-    return { states: known.size, steps, depth, violation: { promise, text, trace: trace(at) } }
+    return told(true, { promise: error.promise, text: error.message, trace: trace(at) })
   }
   const endless = firstEndless(healed)
-  const found = { states: known.size, steps, depth }
-  if (endless === undefined) return found
-  return {
-    ...found,
-    violation: { promise: 'end', text: 'a healed world comes to no end', trace: trace(endless) },
-  }
+  if (endless === undefined) return told(false)
+  return told(false, { promise: 'end', text: 'a healed world comes to no end', trace: trace(endless) })
 }
 
 const DONE = -1

@@ -96,7 +96,7 @@ export type Journal = {
 
 export type Workload = Journal & {
   start(item: Item): void
-  /** Asks once more, when all is done, what became of those whose cancel or replacement was asked for. */
+  /** Asks once more, when all is done, about those of which the last word may have been taken back. */
   lastLook(): Promise<void>
 }
 
@@ -144,8 +144,13 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
     }
   }
 
-  /** Markers whose cancel or replacement the caller asked for: after a reorg they may end as asked, though told as sealed. */
-  const endAsked: number[] = []
+  /** Told as sealed and no deeper: a reorg may have taken that back, and then something else may have landed there. */
+  function unsure(): number[] {
+    const sure = new Set(tellings.filter(({ final }) => final).map(({ marker }) => marker))
+    return tellings
+      .filter(({ says, marker }) => says === 'executed' && !sure.has(marker))
+      .map(({ marker }) => marker)
+  }
 
   const failed = (result: unknown): result is { readonly fate: string } =>
     typeof result === 'object' && result !== null && 'fate' in result
@@ -217,13 +222,10 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
     open,
     untyped,
     start(item) {
-      const cancels = item.onExpiry === 'cancel' && item.expiresInMs !== undefined
-      if (cancels || item.changes.some(({ action }) => action !== 'speedUp'))
-        endAsked.push(item.marker, ...item.changes.map(({ marker }) => marker))
       clock.setTimer(() => void run(item), item.atMs)
     },
     async lastLook() {
-      for (const marker of endAsked) {
+      for (const marker of new Set(unsure())) {
         const found = await asked(marker, 'get', subject.get(idOf(marker)))
         if (found !== undefined && !failed(found)) await follow(marker, found, 'sealed')
       }

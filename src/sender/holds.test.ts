@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../store/memory.js'
+import { createShared } from './environment.js'
+import { createSenderIn } from './sender.js'
+import { ACCOUNT, nameOf, onSend, openLane, refuses, type SimLane, swallow, TIMES_OUT, transfer } from './simLane.fixture.js'
+
+// What one transfer of the fixture may cost at most: 1 wei and 21,000 gas at twice the base fee and the tip.
+const COST_WEI = 21_000n * 2_100_000n + 1n
+
+const holds = async (lane: SimLane) => (await lane.snapshot()).holds
+const queue = (lane: SimLane, marker: number) => lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
+
+describe('paused', () => {
+  test('no nonce is reserved until resume; what is in flight goes on and is repaired', async () => {
+    await using lane = await openLane()
+    lane.script = swallow(1)
+    const first = await lane.settle(lane.sender.send(transfer(1)))
+    lane.sender.pause()
+    const second = await queue(lane, 2)
+    lane.script = undefined
+    await lane.settle(first.wait())
+    await lane.blocks(2)
+    expect(lane.executed()).toEqual([1])
+    expect(await lane.snapshot()).toMatchObject({ holds: ['paused'], queued: 1, cursor: 1 })
+    lane.sender.resume()
+    await lane.settle(second.wait())
+    expect(lane.events('held')).toEqual([{ reason: 'paused' }])
+    expect(lane.events('released')).toEqual([{ reason: 'paused' }])
+  })
+
+  test('paused before it is open, it opens paused', async () => {
+    await using lane = await openLane({ closed: true })
+    lane.sender.pause()
+    lane.chain.start()
+    await queue(lane, 1)
+    await lane.blocks(1)
+    expect(lane.sent).toEqual([])
+    lane.sender.resume()
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('P3: a gap is filled under a hold as well', async () => {
+    await using lane = await openLane()
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('intrinsic gas too low') : undefined))
+    const first = lane.rejection(lane.sender.send(transfer(1)))
+    const second = lane.sender.send(transfer(2))
+    await first
+    lane.sender.pause()
+    await lane.settle((await lane.settle(second)).wait())
+    expect(lane.executed()).toEqual(['noop', 2])
+  })
+})
+
+describe('starved and the budget of funds', () => {
+  test('with own transactions in flight a shortage is backpressure, not a hold', async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI * 2n })
+    const all = [1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))
+    await lane.settle(Promise.all(all))
+    await lane.settle((await all[2])?.wait() ?? Promise.reject())
+    expect(lane.events('held')).toEqual([])
+    expect(lane.executed()).toEqual([1, 2, 3])
+  })
+
+  test("starved: 'wait' holds until the balance can pay", async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI / 2n })
+    const tx = await queue(lane, 1)
+    await lane.until(() => lane.events('held').length === 1)
+    expect(await holds(lane)).toEqual(['starved'])
+    await lane.blocks(3)
+    expect(lane.sent).toEqual([])
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: COST_WEI })
+    await lane.settle(tx.wait())
+    expect(await holds(lane)).toEqual([])
+  })
+
+  test("starved: 'fail' ends what waits: STARVED, notExecuted, no nonce used", async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI / 2n, starved: 'fail' })
+    const errors = await Promise.all([1, 2].map((marker) => lane.rejection(lane.sender.send(transfer(marker)))))
+    for (const error of errors) expect(error).toMatchObject({ code: 'STARVED', fate: 'notExecuted' })
+    expect(await lane.snapshot()).toMatchObject({ cursor: 0, queued: 0 })
+  })
+
+  test("starved: 'fail' does not end what only waits for its turn: with some in flight the balance decides later", async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI * 2n, starved: 'fail' })
+    const all = await lane.settle(Promise.all([1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))))
+    await lane.settle(all[2]?.wait() ?? Promise.reject())
+    expect(lane.executed()).toEqual([1, 2, 3])
+  })
+
+  test('the balance is not polled while all is well', async () => {
+    await using lane = await openLane()
+    const before = balanceReads(lane)
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('safe'))
+    expect(balanceReads(lane)).toBe(before)
+  })
+
+  const balanceReads = (lane: SimLane) =>
+    lane.requests.flat().filter(({ method }) => method === 'eth_getBalance').length
+})
+
+describe('blocked', () => {
+  test('a no-op that would pass the lane ceiling blocks; lifted when one is accepted or the nonce is used', async () => {
+    await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 2_300_000n } } })
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('exceeds block gas limit') : refuses('transaction underpriced')))
+    const tx = await queue(lane, 1)
+    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'blocked'), 600_000)
+    expect(tx.stage).not.toBe('sealed')
+    lane.foreign()
+    lane.script = undefined
+    await lane.until(() => lane.events('released').some(({ reason }) => reason === 'blocked'), 600_000)
+    await lane.settle(lane.sender.drain(), 600_000)
+  })
+})
+
+describe('jump', () => {
+  test('the floor moves by more than 64 without us: held until resume, then the lane goes on above', async () => {
+    await using lane = await openLane()
+    const first = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(first.wait())
+    lane.chain.adjust({ address: ACCOUNT, nonces: 100 })
+    const second = await queue(lane, 2)
+    await lane.blocks(1)
+    lane.script = swallow(2)
+    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'jump'))
+    lane.script = undefined
+    lane.sender.resume()
+    const landed = await lane.settle(second.wait())
+    expect(landed.nonce).toBeGreaterThanOrEqual(101)
+    expect(lane.executed()).toEqual([1, 2])
+  })
+})
+
+describe('storeBehindChain', () => {
+  test('what was queued before the start is held until resume', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store })
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))
+    const kept = { ...store }
+    await lane.settle(lane.sender.close())
+    // A copy of the store that was made before the chain went on: it knows one queued transaction.
+    lane.chain.adjust({ address: ACCOUNT, nonces: 5 })
+    await lane.blocks(1)
+    kept.load = async (lease) => {
+      const state = await store.load(lease)
+      const queued = { ...(await store.list(lease.lane, { limit: 1 })).items[0] } as never as { id: string }
+      const fresh = { ...queued, id: 'b', request: transfer(2), stage: 'queued', nonce: undefined, hash: undefined }
+      return { ...state, transactions: [fresh as never] }
+    }
+    const again = createSenderIn({ ...lane.environment, shared: createShared() }, { ...lane.parameters, store: kept })
+    await lane.settle(again.ready())
+    expect((await lane.settle(again.snapshot())).holds).toEqual(['storeBehindChain'])
+    await lane.blocks(2)
+    expect(lane.executed()).toEqual([1])
+    again.resume()
+    await lane.settle(again.drain())
+    expect(lane.executed()).toEqual([1, 2])
+    await lane.settle(again.close())
+  })
+})
+
+describe('coldStart', () => {
+  test("'settle' waits until the count stands still over two sealed blocks", async () => {
+    await using lane = await openLane({ nonce: 7, closed: true })
+    lane.chain.start()
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    expect(lane.chain.head.number).toBeGreaterThanOrEqual(2)
+    expect(tx.nonce).toBe(7)
+  })
+
+  test.each([
+    ["'immediate' does not", { nonce: 7, coldStart: 'immediate' as const }],
+    ['an account that never sent does not either', { nonce: 0 }],
+  ])('%s', async (_, options) => {
+    await using lane = await openLane({ ...options, closed: true })
+    lane.chain.start()
+    await lane.settle(lane.sender.send(transfer(1)))
+    expect(lane.chain.head.number).toBe(0)
+  })
+})
+
+test('row 18: while all sends fail, the lane is not held and repair goes on', async () => {
+  await using lane = await openLane()
+  lane.script = onSend(() => TIMES_OUT)
+  await queue(lane, 1)
+  await lane.blocks(5)
+  expect(await holds(lane)).toEqual([])
+  lane.script = undefined
+  await lane.settle(lane.sender.drain())
+  expect(lane.executed()).toEqual([1])
+})
