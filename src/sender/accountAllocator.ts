@@ -47,7 +47,6 @@ export function createAccountAllocator(
     const { engine } = await unlessStopped(open(), stops)
     const { lane } = engine.context
     for (;;) {
-      
       const nonces = await lane.exclusive(() => (signal?.aborted || lane.holds.any ? [] : take(amount)))
       if (nonces.length === amount) return given(nonces, stops)
       if (signal?.aborted) throw abortedError()

@@ -17,13 +17,28 @@ export function createConditions(
   return (transaction) => {
     const { needs } = transaction
     if (needs === undefined) return undefined
-    return waitForAll(context, transaction).catch((error: unknown) => {
+    return waitForAll(context, transaction, endOf(transaction)).catch((error: unknown) => {
       throw dependencyError(transaction, error)
     })
   }
 }
 
-async function waitForAll(context: LaneContext, transaction: Transaction): Promise<void> {
+/** Aborts when the transaction ends, so that nothing of its waiting stays behind. */
+function endOf(transaction: Transaction): AbortSignal {
+  const controller = new AbortController()
+  const cancelTimers = transaction.cancelTimers
+  transaction.cancelTimers = () => {
+    cancelTimers?.()
+    controller.abort()
+  }
+  return controller.signal
+}
+
+async function waitForAll(
+  context: LaneContext,
+  transaction: Transaction,
+  signal: AbortSignal,
+): Promise<void> {
   const { after = [], afterStage, afterStatus, deploys, effect } = transaction.needs ?? {}
   const stage = afterStage ?? usualStage(context)
   for (const one of after) {
@@ -31,23 +46,24 @@ async function waitForAll(context: LaneContext, transaction: Transaction): Promi
     const tx = typeof one === 'string' ? known && context.txOf(known) : one
     // One that is not known here any more has ended: the store tells how.
     if (tx === undefined) await waitStored(context, one as string)
-    else await waitOne(tx, stage, afterStatus ?? 'success')
+    else await waitOne(tx, stage, afterStatus ?? 'success', signal)
   }
   const { port } = context.hub.reader
   const clock = context.clock
-  if (deploys) await waitForCode(port, { address: deploys, clock, timeoutMs: NEEDS_TIMEOUT_MS })
-  if (effect) await waitForStorage(port, { ...effect, clock, timeoutMs: NEEDS_TIMEOUT_MS })
+  if (deploys) await waitForCode(port, { address: deploys, clock, signal, timeoutMs: NEEDS_TIMEOUT_MS })
+  if (effect) await waitForStorage(port, { ...effect, clock, signal, timeoutMs: NEEDS_TIMEOUT_MS })
 }
 
 async function waitOne(
   tx: ReturnType<LaneContext['txOf']>,
   stage: WaitStage,
   status: 'success' | 'any',
+  signal: AbortSignal,
 ): Promise<void> {
-  const landed = await tx.wait(stage)
+  const landed = await tx.wait(stage, { signal })
   if (status === 'any' || landed.status === 'success') return
   if (landed.status === 'reverted') throw new Error(`The transaction ${tx.id} reverted.`)
-  const sealed = await tx.wait('sealed')
+  const sealed = await tx.wait('sealed', { signal })
   if (sealed.status === 'reverted') throw new Error(`The transaction ${tx.id} reverted.`)
 }
 

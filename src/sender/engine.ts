@@ -136,7 +136,7 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(context)
+  const funds = createFunds(context, (error) => intake.starved(error))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed)
   const signing = createSigning(context, () => pump.run())
@@ -150,7 +150,13 @@ export function createEngine(options: EngineOptions): Engine {
   const outcomes = createOutcomes(context, { resender, funds, transactionOf: stages.transactionOf })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   const seeker = createSeeker(context)
-  const pump = createPump({ context, line, signing, funds, starved: (error) => intake.starved(error) })
+  const pump = createPump({
+    context,
+    line,
+    signing,
+    funds,
+    broken: reportError,
+  })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const conditions = createConditions(context)
   const preparer = createPreparer({
@@ -203,6 +209,7 @@ export function createEngine(options: EngineOptions): Engine {
     landed,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
+    broken: reportError,
     ticked(newHead) {
       if (newHead) {
         resender.newHead()

@@ -16,6 +16,7 @@ export type FollowOptions = {
   readonly transactionOf: (nonce: number) => Transaction | undefined
   /** All of a tick was told. */
   readonly ticked: (newHead: boolean) => void
+  readonly broken: (error: unknown) => void
 }
 
 /** Turns what the poller tells into events for slots. */
@@ -98,6 +99,7 @@ export function createFollower(options: FollowOptions): Follower {
       lane.window.progress(book.coveredTo, book.cursor)
       options.ticked(newHead)
     },
+    broken: options.broken,
     unreachable(why) {
       context.logger?.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
     },

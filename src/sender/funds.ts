@@ -1,3 +1,4 @@
+import { TxlaneError } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
 import { attemptCost, type LaneContext } from './context.js'
 
@@ -20,7 +21,8 @@ export type Funds = {
   readonly balanceWei: bigint | undefined
 }
 
-export function createFunds(context: LaneContext): Funds {
+/** `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. */
+export function createFunds(context: LaneContext, starved: (error: TxlaneError) => void): Funds {
   const costs = new Map<number, bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
@@ -44,12 +46,17 @@ export function createFunds(context: LaneContext): Funds {
     const head = headCost()
     const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
     const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
-    if (short) context.lane.holds.add('starved')
+    if (short && context.starved === 'fail') starved(shortage(needed))
+    // With nothing in flight, and what waited failed, there is nothing left to be held for.
+    const held = short && (context.starved === 'wait' || head > 0n)
+    if (held) context.lane.holds.add('starved')
     else context.lane.holds.lift('starved')
-    if (committed + missingWei <= balanceWei) {
-      missingWei = 0n
-      refusedByNode = false
-    }
+    if ((short && !held) || committed + missingWei <= balanceWei) settled()
+  }
+
+  function settled(): void {
+    missingWei = 0n
+    refusedByNode = false
   }
 
   return {
@@ -102,4 +109,11 @@ export function createFunds(context: LaneContext): Funds {
       return balanceWei
     },
   }
+}
+
+function shortage(costWei: bigint): TxlaneError {
+  return new TxlaneError(`The account cannot pay ${costWei} wei for what is first in line.`, {
+    code: 'STARVED',
+    fate: 'notExecuted',
+  })
 }

@@ -2,13 +2,24 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
 import { createShared } from './environment.js'
 import { createSenderIn } from './sender.js'
-import { ACCOUNT, nameOf, onSend, openLane, refuses, type SimLane, swallow, TIMES_OUT, transfer } from './simLane.fixture.js'
+import {
+  ACCOUNT,
+  nameOf,
+  onSend,
+  openLane,
+  refuses,
+  type SimLane,
+  swallow,
+  TIMES_OUT,
+  transfer,
+} from './simLane.fixture.js'
 
 // What one transfer of the fixture may cost at most: 1 wei and 21,000 gas at twice the base fee and the tip.
 const COST_WEI = 21_000n * 2_100_000n + 1n
 
 const holds = async (lane: SimLane) => (await lane.snapshot()).holds
-const queue = (lane: SimLane, marker: number) => lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
+const queue = (lane: SimLane, marker: number) =>
+  lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
 
 describe('paused', () => {
   test('no nonce is reserved until resume; what is in flight goes on and is repaired', async () => {
@@ -54,7 +65,7 @@ describe('paused', () => {
 
 describe('starved and the budget of funds', () => {
   test('with own transactions in flight a shortage is backpressure, not a hold', async () => {
-    await using lane = await openLane({ balanceWei: COST_WEI * 2n })
+    await using lane = await openLane({ balanceWei: (COST_WEI * 5n) / 2n })
     const all = [1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))
     await lane.settle(Promise.all(all))
     await lane.settle((await all[2])?.wait() ?? Promise.reject())
@@ -76,13 +87,18 @@ describe('starved and the budget of funds', () => {
 
   test("starved: 'fail' ends what waits: STARVED, notExecuted, no nonce used", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI / 2n, starved: 'fail' })
-    const errors = await Promise.all([1, 2].map((marker) => lane.rejection(lane.sender.send(transfer(marker)))))
+    const errors = await Promise.all(
+      [1, 2].map((marker) => lane.rejection(lane.sender.send(transfer(marker)))),
+    )
     for (const error of errors) expect(error).toMatchObject({ code: 'STARVED', fate: 'notExecuted' })
     expect(await lane.snapshot()).toMatchObject({ cursor: 0, queued: 0 })
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: COST_WEI })
+    await lane.blocks(1)
+    await lane.settle((await lane.settle(lane.sender.send(transfer(3)))).wait())
   })
 
   test("starved: 'fail' does not end what only waits for its turn: with some in flight the balance decides later", async () => {
-    await using lane = await openLane({ balanceWei: COST_WEI * 2n, starved: 'fail' })
+    await using lane = await openLane({ balanceWei: (COST_WEI * 5n) / 2n, starved: 'fail' })
     const all = await lane.settle(Promise.all([1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))))
     await lane.settle(all[2]?.wait() ?? Promise.reject())
     expect(lane.executed()).toEqual([1, 2, 3])
@@ -102,7 +118,9 @@ describe('starved and the budget of funds', () => {
 describe('blocked', () => {
   test('a no-op that would pass the lane ceiling blocks; lifted when one is accepted or the nonce is used', async () => {
     await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 2_300_000n } } })
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('exceeds block gas limit') : refuses('transaction underpriced')))
+    lane.script = onSend((tx) =>
+      nameOf(tx) === 1 ? refuses('exceeds block gas limit') : refuses('transaction underpriced'),
+    )
     const tx = await queue(lane, 1)
     await lane.until(() => lane.events('held').some(({ reason }) => reason === 'blocked'), 600_000)
     expect(tx.stage).not.toBe('sealed')
@@ -144,10 +162,20 @@ describe('storeBehindChain', () => {
     kept.load = async (lease) => {
       const state = await store.load(lease)
       const queued = { ...(await store.list(lease.lane, { limit: 1 })).items[0] } as never as { id: string }
-      const fresh = { ...queued, id: 'b', request: transfer(2), stage: 'queued', nonce: undefined, hash: undefined }
+      const fresh = {
+        ...queued,
+        id: 'b',
+        request: transfer(2),
+        stage: 'queued',
+        nonce: undefined,
+        hash: undefined,
+      }
       return { ...state, transactions: [fresh as never] }
     }
-    const again = createSenderIn({ ...lane.environment, shared: createShared() }, { ...lane.parameters, store: kept })
+    const again = createSenderIn(
+      { ...lane.environment, shared: createShared() },
+      { ...lane.parameters, store: kept },
+    )
     await lane.settle(again.ready())
     expect((await lane.settle(again.snapshot())).holds).toEqual(['storeBehindChain'])
     await lane.blocks(2)

@@ -9,7 +9,8 @@ const asked = (lane: SimLane, method: string) =>
   lane.requests.flatMap((calls) => calls.filter((call) => call.method === method))
 
 /** A request whose gas the lane has to estimate. */
-const program = (...parameters: Parameters<typeof programRequest>) => programRequest(...parameters) as TxRequest
+const program = (...parameters: Parameters<typeof programRequest>) =>
+  programRequest(...parameters) as TxRequest
 const REVERTS = program({ kind: 'revert', marker: 9 })
 
 describe('prepare: what can fail runs before a nonce is taken', () => {
@@ -33,7 +34,11 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
   test('P8: an estimate that reverts: PREPARE_REVERTED, notExecuted, no nonce used and nothing sent', async () => {
     await using lane = await openLane()
     const error = await lane.rejection(lane.sender.send(REVERTS, { id: 'a' }))
-    expect(error).toMatchObject({ code: 'PREPARE_REVERTED', fate: 'notExecuted', tx: { id: 'a', stage: 'failed' } })
+    expect(error).toMatchObject({
+      code: 'PREPARE_REVERTED',
+      fate: 'notExecuted',
+      tx: { id: 'a', stage: 'failed' },
+    })
     expect(lane.sent).toEqual([])
     expect(await lane.snapshot()).toMatchObject({ cursor: 0, queued: 0 })
   })
@@ -61,7 +66,9 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
   test('an estimate that depends on what is in flight is tried again at each head until that is covered', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
-    const first = await lane.settle(lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest))
+    const first = await lane.settle(
+      lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest),
+    )
     const second = lane.sender.send(program({ kind: 'dependent', marker: 2, needs: 1 }))
     await lane.blocks(2)
     expect(asked(lane, 'eth_estimateGas').length).toBeGreaterThan(1)
@@ -74,7 +81,9 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
   test('while it waits for a head, what comes after it goes on', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
-    await lane.settle(lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest))
+    await lane.settle(
+      lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest),
+    )
     const second = lane.settle(lane.sender.send(program({ kind: 'dependent', marker: 2, needs: 1 })))
     const third = await lane.settle(lane.sender.send(transfer(3)), 1_000)
     expect(third.nonce).toBe(1)
@@ -86,7 +95,10 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     const abi = parseAbi(['function take(uint256 amount)', 'error TooMuch(uint256 left)'])
     const data = encodeErrorResult({ abi, errorName: 'TooMuch', args: [7n] })
     await using lane = await openLane()
-    const reverted: RpcReply = { ok: false, failure: { kind: 'rpc', code: 3, message: 'execution reverted', data } }
+    const reverted: RpcReply = {
+      ok: false,
+      failure: { kind: 'rpc', code: 3, message: 'execution reverted', data },
+    }
     lane.script = ({ method }) => (method === 'eth_estimateGas' ? reverted : undefined)
     const address = `0x${'c0de'.repeat(10)}` as const
     const call = { abi, address, functionName: 'take', args: [8n] } as never
@@ -98,7 +110,8 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
 
   test('an endpoint that cannot estimate is asked again, and told of in the end', async () => {
     await using lane = await openLane()
-    lane.script = ({ method }) => (method === 'eth_estimateGas' ? refuses('over rate limit', -32016) : undefined)
+    lane.script = ({ method }) =>
+      method === 'eth_estimateGas' ? refuses('over rate limit', -32016) : undefined
     const error = await lane.rejection(lane.sender.send(program({ kind: 'call', marker: 1 })))
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
     expect(asked(lane, 'eth_estimateGas').length).toBeGreaterThan(5)
@@ -157,7 +170,8 @@ describe('the queue', () => {
   test('P9: no more than `window` nonces are uncovered', async () => {
     await using lane = await openLane({ limits: { window: 3, windowMax: 3 } })
     lane.script = swallow(1, 2, 3, 4, 5)
-    for (const marker of [1, 2, 3, 4, 5]) await lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
+    for (const marker of [1, 2, 3, 4, 5])
+      await lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
     await lane.clock.advance(1_000)
     expect(lane.sent.map(nameOf)).toEqual([1, 2, 3])
     lane.script = undefined
@@ -199,7 +213,9 @@ describe('what a transaction waits for', () => {
   test('after: not prepared before the other has come to the stage', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
-    const first = await lane.settle(lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest))
+    const first = await lane.settle(
+      lane.sender.send({ ...program({ kind: 'call', marker: 1 }), gas: 90_000n } as TxRequest),
+    )
     const second = lane.sender.send(program({ kind: 'dependent', marker: 2, needs: 1 }), { after: [first] })
     await lane.blocks(1)
     expect(asked(lane, 'eth_estimateGas')).toEqual([])
@@ -220,7 +236,9 @@ describe('what a transaction waits for', () => {
   test("after: with afterStatus 'success' (the default) a revert is DEPENDENCY; with 'any' it goes on", async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send({ ...REVERTS, gas: 100_000n } as TxRequest))
-    expect(await lane.rejection(lane.sender.send(transfer(2), { after: [first] }))).toMatchObject({ code: 'DEPENDENCY' })
+    expect(await lane.rejection(lane.sender.send(transfer(2), { after: [first] }))).toMatchObject({
+      code: 'DEPENDENCY',
+    })
     const third = await lane.settle(lane.sender.send(transfer(3), { after: [first], afterStatus: 'any' }))
     await lane.settle(third.wait())
     expect(lane.executed()).toEqual([9, 3])

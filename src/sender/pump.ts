@@ -1,4 +1,3 @@
-import { TxlaneError } from '../errors/base.js'
 import type { LaneContext } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Funds } from './funds.js'
@@ -19,7 +18,8 @@ export function createPump(options: {
   line: Line<Transaction>
   signing: Signing
   funds: Funds
-  starved: (error: TxlaneError) => void
+  /** A bug of ours: told, and the lane goes on as well as it can. */
+  broken: (error: unknown) => void
 }): Pump {
   const { context, line, signing, funds } = options
   const { lane, clock, limits, fees } = context
@@ -61,10 +61,8 @@ export function createPump(options: {
       return true
     }
     const cost = attemptCostBound(context, transaction)
-    if (!funds.afford(cost)) {
-      if (context.starved === 'fail') options.starved(shortage(cost))
-      return false
-    }
+    // Whether it is only backpressure is seen with the next reading of the balance.
+    if (!funds.afford(cost)) return false
     line.shift()
     const nonce = lane.next()
     const token = lane.token()
@@ -98,17 +96,10 @@ export function createPump(options: {
     running = true
     do {
       again = false
-      await turn()
+      await turn().catch(options.broken)
     } while (again)
     running = false
   }
 
   return { run }
-}
-
-function shortage(costWei: bigint): TxlaneError {
-  return new TxlaneError(`The account cannot pay ${costWei} wei for what is first in line.`, {
-    code: 'STARVED',
-    fate: 'notExecuted',
-  })
 }

@@ -39,4 +39,6 @@ export type Follower = {
   ticked(newHead: boolean): void
   /** A tick brought no answer. Repeats for as long as it goes on. */
   unreachable(why: string): void
+  /** Somebody threw while a tick was told: a bug, never the endpoint's doing. */
+  broken(error: unknown): void
 }

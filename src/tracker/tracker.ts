@@ -258,7 +258,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     running = true
     again = false
     const startedMs = clock.now()
-    await tick()
+    // A follower that throws has a bug; the others still want to know of the next block.
+    await tick().catch((error: unknown) => {
+      for (const follower of followers) follower.broken(error)
+    })
     running = false
     schedule(startedMs)
   }

@@ -76,7 +76,11 @@ test('a transaction that was bumped is found under its first hash', async () => 
   )
   // Below the base fee: it stays in the pool until it is bumped.
   const hash = await lane.sendTransaction({ to: account.address, gas: 21_000n, maxFeePerGas: GWEI / 100n })
+  // viem would look for the replacement by itself, transaction by transaction; the lane knows it.
+  const looks = () => devnet.stats.byMethod.eth_getTransactionByHash ?? 0
+  const before = looks()
   const receipt = await lane.waitForTransactionReceipt({ hash })
+  expect(looks()).toBe(before)
   expect(receipt.status).toBe('success')
   expect(receipt.transactionHash).not.toBe(hash)
   await own.close()

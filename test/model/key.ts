@@ -7,25 +7,52 @@ import { ADVERSITIES, nonceOf, type Scope, type Use, type World } from './world.
  * exact bytes of what is too deep to be lost.
  */
 function keyOf(world: World, slotKeyOf: (slot: Slot | undefined) => string): string {
-  const fates = Object.values(world.fates).map((fate) => FATES[fate] ?? fate)
-  const signing = world.signing.map((task) => `${task.nonce}${task.claim ?? 'N'}${task.token}`).sort()
-  const commits = world.commits.map((commit) => commit.attempt.hash.slice(2)).sort()
-  const bytes = Object.keys(world.bytes)
-    .sort()
-    .map((hash) => `${hash.slice(2)}${world.bytes[hash as `0x${string}`]}`)
-  return [
-    world.slots.map(slotKeyOf).join('/'),
-    world.queue.join(''),
-    fates.join(''),
-    `${world.cancelled.join('')}${world.replaced ? '!' : ''}`,
-    signing.join(),
-    commits.join(),
-    world.outbox.map((hash) => hash.slice(2)).join(),
-    bytes.join(),
-    world.chain.map(useKey).join(),
-    ADVERSITIES.map((kind) => world.left[kind]).join(''),
-  ].join('|')
+  const slots = world.slots.map(slotKeyOf).join('/')
+  const lane = `${namesKey(world.queue)}|${fatesKey(world.fates)}|${namesKey(world.cancelled)}${world.replaced ? '!' : ''}`
+  const shell = `${signingKey(world.signing)}|${commitsKey(world.commits)}|${namesKey(world.outbox)}`
+  return `${slots}|${lane}|${shell}|${bytesKey(world.bytes)}|${chainKey(world.chain)}|${leftKey(world.left)}`
 }
+
+/** States share most of their parts: each part is spelt once. */
+function once<T extends object>(spell: (part: T) => string): (part: T) => string {
+  const spelt = new WeakMap<T, string>()
+  return (part) => {
+    const known = spelt.get(part)
+    if (known !== undefined) return known
+    const key = spell(part)
+    spelt.set(part, key)
+    return key
+  }
+}
+
+const namesKey = once((names: readonly string[]) => names.join(''))
+const fatesKey = once((fates: World['fates']) =>
+  Object.values(fates)
+    .map((fate) => FATES[fate] ?? fate)
+    .join(''),
+)
+const leftKey = once((left: World['left']) => ADVERSITIES.map((kind) => left[kind]).join(''))
+const chainKey = once((chain: World['chain']) =>
+  chain.map((use) => `${use.block.slice(2)}${use.depth}`).join(),
+)
+const commitsKey = once((commits: World['commits']) =>
+  commits
+    .map((commit) => commit.attempt.hash)
+    .sort()
+    .join(),
+)
+const signingKey = once((signing: World['signing']) =>
+  signing
+    .map((task) => `${task.nonce}${task.claim ?? 'N'}${task.token}`)
+    .sort()
+    .join(),
+)
+const bytesKey = once((bytes: World['bytes']) =>
+  Object.entries(bytes)
+    .map(([hash, bits]) => `${hash.slice(2)}${bits}`)
+    .sort()
+    .join(),
+)
 
 const FATES: Readonly<Record<string, string>> = {
   open: '-',
@@ -38,8 +65,6 @@ const FATES: Readonly<Record<string, string>> = {
   superseded: 's',
   tooLate: 't',
 }
-
-const useKey = (use: Use): string => `${use.block.slice(2)}${use.depth}`
 
 const attemptsKey = (attempts: readonly Attempt[]): string =>
   attempts.map((a) => `${a.hash.slice(2)}${a.sends}${a.epoch}${a.accepted ? 'y' : ''}`).join('.')
@@ -108,7 +133,7 @@ export function createNormalizer(scope: Scope): Normalizer {
         world.outbox.length === 0
           ? world.outbox
           : world.outbox.filter((hash) => world.slots[nonceOf(hash)]?.state === 'live')
-      const next = { ...world, slots, signing, outbox }
+      const next = { ...world, slots, signing, outbox, left: wantedLeft(world) }
       return slots.some(isClosed) ? withoutDeep(scope, next) : next
     },
     keyOf: (world) => keyOf(world, (slot) => (slot === undefined ? '' : (keys.get(slot) ?? slotKey(slot)))),
@@ -116,6 +141,19 @@ export function createNormalizer(scope: Scope): Normalizer {
 }
 
 const NONE = Symbol('new')
+
+/** Nobody cancels or replaces what has ended. */
+function wantedLeft(world: World): World['left'] {
+  const { left, fates } = world
+  const open = fates.A === 'open' || fates.R === 'open'
+  if (open || left.cancel + left.replace === 0) return left
+  const key = leftKey(left)
+  const known = spentWishes.get(key) ?? { ...left, cancel: 0, replace: 0 }
+  spentWishes.set(key, known)
+  return known
+}
+
+const spentWishes = new Map<string, World['left']>()
 
 function tokensOf(world: World): World['signing'] {
   return world.signing
@@ -128,13 +166,19 @@ function withoutDeep(scope: Scope, world: World): World {
   const deep = world.slots.map(
     (slot, nonce) => isClosed(slot) && (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth,
   )
-  const short = (use: Use, nonce: number) => (deep[nonce] ? shortened(use) : use)
-  const bytes: Record<Hash, number> = {}
-  for (const hash of Object.keys(world.bytes) as Hash[]) {
-    if (!deep[nonceOf(hash)]) bytes[hash] = world.bytes[hash] ?? 0
-  }
-  return { ...world, bytes, chain: world.chain.map(short) }
+  const hashes = Object.keys(world.bytes) as Hash[]
+  const kept = hashes.filter((hash) => !deep[nonceOf(hash)])
+  const bytes =
+    kept.length === hashes.length
+      ? world.bytes
+      : Object.fromEntries(kept.map((hash) => [hash, world.bytes[hash] ?? 0]))
+  const long = world.chain.some((use, nonce) => deep[nonce] && use.block.length > DEEP_LENGTH)
+  const chain = long ? world.chain.map((use, nonce) => (deep[nonce] ? shortened(use) : use)) : world.chain
+  return { ...world, bytes, chain }
 }
+
+/** `0x`, whose, and the nonce. */
+const DEEP_LENGTH = 4
 
 const shortened = (use: Use): Use =>
   use.block.length === 4 ? use : { ...use, block: `0x${use.hash.slice(2, 4)}` }
