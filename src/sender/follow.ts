@@ -6,6 +6,7 @@ import type { Funds } from './funds.js'
 import type { LandedIndex } from './landed.js'
 import type { EvidenceSeeker } from './seek.js'
 import type { Transaction } from './transaction.js'
+import { tagError } from './waiting.js'
 
 export type FollowOptions = {
   readonly context: LaneContext
@@ -95,6 +96,9 @@ export function createFollower(options: FollowOptions): Follower {
     ticked(newHead) {
       const head = tracker.head?.number
       if (newHead && head !== undefined) judge(head)
+      for (const tag of ['safe', 'finalized'] as const) {
+        if (tracker.tag(tag) === 'absent') landed.refuse(tag, (transaction) => tagError(transaction, tag))
+      }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.window.progress(book.coveredTo, book.cursor)
       options.ticked(newHead)

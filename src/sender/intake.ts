@@ -7,7 +7,7 @@ import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
-import { end, fromStored, hasFailed, type Transaction, tellEnd, toStored } from './transaction.js'
+import { end, fromStored, hasFailed, type Transaction, tellEnd, toStored, untouched } from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -94,6 +94,7 @@ export function createIntake(parts: {
     const { after, afterStage, afterStatus, deploys, effect } = options
     const needy = after !== undefined || deploys !== undefined || effect !== undefined
     return {
+      ...untouched,
       id: options.id ?? randomId(random),
       lane: lane.key,
       request,
@@ -107,26 +108,6 @@ export function createIntake(parts: {
       outside: false,
       needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
       replaces,
-      gas: undefined,
-      stage: 'queued',
-      nonce: undefined,
-      hash: undefined,
-      blockNumber: undefined,
-      blockHash: undefined,
-      status: undefined,
-      failure: undefined,
-      refusal: undefined,
-      landed: undefined,
-      unresolved: false,
-      waiters: undefined,
-      cancelTimers: undefined,
-      ready: false,
-      withdrawn: undefined,
-      rebound: false,
-      retryAtMs: 0,
-      signFailures: 0,
-      settled: false,
-      verdicts: undefined,
     }
   }
 

@@ -1,3 +1,4 @@
+import type { TxlaneError } from '../errors/base.js'
 import type { WaitStage } from '../types.js'
 import { moveTo, type Transaction } from './transaction.js'
 
@@ -11,6 +12,8 @@ export type LandedIndex = {
     finalized: number | 'absent' | undefined,
     horizon: number,
   ): void
+  /** Tells who waits for a tag that it will not come. */
+  refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
   /** Whether somebody waits for the tag, so that it is worth reading. */
   wants(tag: WaitStage): boolean
   readonly size: number
@@ -52,6 +55,16 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
         for (const transaction of transactions) {
           moveTo(transaction, 'finalized')
           done(transaction)
+        }
+      }
+    },
+    refuse(tag, error) {
+      for (const transactions of byBlock.values()) {
+        for (const transaction of transactions) {
+          const waiters = transaction.waiters?.filter((waiter) => waiter.stage === tag) ?? []
+          if (waiters.length === 0) continue
+          transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== tag)
+          for (const waiter of waiters) waiter.failed(error(transaction))
         }
       }
     },

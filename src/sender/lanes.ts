@@ -53,8 +53,8 @@ export function createLanes<const chains extends readonly LanesChain[]>(
   return createLanesIn(systemEnvironment(), parameters) as unknown as Lanes<chains>
 }
 
-/** `createLanes` in a given environment: for simulations. */
-export function createLanesIn(
+/** `createLanes` in a given environment. */
+function createLanesIn(
   environment: Environment,
   parameters: LanesParameters<readonly LanesChain[]>,
 ): Lanes {

@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import type { Stage, Tx, TxRecord } from '../types.js'
 import type { OpenLane } from './open.js'
-import { describe, fromStored } from './transaction.js'
+import { describe, fromStored, ORDER } from './transaction.js'
 
 /** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
 export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {
@@ -27,18 +27,7 @@ export async function findTransaction(lane: OpenLane, by: string | { hash: Hash 
   return txOf(known ?? { ...fromStored(stored), settled: stored.failure === undefined })
 }
 
-const STAGES: readonly unknown[] = [
-  'queued',
-  'signed',
-  'accepted',
-  'preconfirmed',
-  'sealed',
-  'safe',
-  'finalized',
-  'failed',
-  'cancelled',
-  'superseded',
-]
+const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 10_000
 

@@ -57,8 +57,8 @@ export function createSenderPool<chain extends Chain>(
   ) as unknown as SenderPool<chain>
 }
 
-/** `createSenderPool` in a given environment: for simulations. */
-export function createSenderPoolIn(
+/** `createSenderPool` in a given environment. */
+function createSenderPoolIn(
   environment: Environment,
   parameters: SenderPoolParameters<Chain>,
 ): SenderPool {

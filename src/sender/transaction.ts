@@ -5,7 +5,7 @@ import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
 
 /** Stages in the order in which a transaction that executes comes through them. */
-const ORDER: readonly Stage[] = [
+export const ORDER: readonly Stage[] = [
   'queued',
   'signed',
   'accepted',
@@ -167,28 +167,39 @@ export function toStored(transaction: Transaction): StoredTransaction {
   }
 }
 
+/** What is the same for every transaction before anything has happened to it. */
+export const untouched = {
+  gas: undefined,
+  stage: 'queued',
+  nonce: undefined,
+  hash: undefined,
+  blockNumber: undefined,
+  blockHash: undefined,
+  status: undefined,
+  failure: undefined,
+  refusal: undefined,
+  landed: undefined,
+  unresolved: false,
+  waiters: undefined,
+  cancelTimers: undefined,
+  ready: false,
+  withdrawn: undefined,
+  rebound: false,
+  retryAtMs: 0,
+  signFailures: 0,
+  settled: false,
+  verdicts: undefined,
+} satisfies Partial<Transaction>
+
 export function fromStored(stored: StoredTransaction): Transaction {
   const { failure, ...kept } = stored
   return {
+    ...untouched,
     ...kept,
     outside: stored.id.startsWith(OUTSIDE_PREFIX),
-    blockNumber: undefined,
-    blockHash: undefined,
     failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
-    refusal: undefined,
-    landed: undefined,
-    unresolved: false,
-    waiters: undefined,
-    cancelTimers: undefined,
     needs: undefined,
     replaces: undefined,
-    ready: false,
-    withdrawn: undefined,
-    rebound: false,
-    retryAtMs: 0,
-    signFailures: 0,
-    settled: false,
-    verdicts: undefined,
   }
 }
 

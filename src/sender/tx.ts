@@ -62,15 +62,7 @@ export function createTxFace(parts: {
   async function replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx> {
     checkRequest(request, context.hub.chain)
     checkSendOptions(options)
-    if (transaction.failure || hasReached(transaction, 'sealed')) {
-      const fate = transaction.failure ? 'notExecuted' : 'executed'
-      throw txError(
-        transaction,
-        'TOO_LATE',
-        fate,
-        `It is ${transaction.stage} already: there is nothing to replace.`,
-      )
-    }
+    checkOpen(transaction, 'replace')
     const replacement = await intake.add(request, options, transaction)
     const tx = face(replacement)
     if (options.until !== 'queued') await waiting.accepted(replacement)
@@ -80,15 +72,7 @@ export function createTxFace(parts: {
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
     if (wanted !== undefined) checkFees(wanted)
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
-    if (transaction.failure || hasReached(transaction, 'sealed')) {
-      const fate = transaction.failure ? 'notExecuted' : 'executed'
-      throw txError(
-        transaction,
-        'TOO_LATE',
-        fate,
-        `It is ${transaction.stage} already: there is nothing to bump.`,
-      )
-    }
+    checkOpen(transaction, 'bump')
     if (transaction.outside)
       throw unsupported(
         'speedUp() of bytes that were signed outside the lane',
@@ -150,6 +134,14 @@ export function createTxFace(parts: {
   }
 
   return face
+}
+
+/** What has landed or ended cannot be changed any more. */
+function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): void {
+  if (!transaction.failure && !hasReached(transaction, 'sealed')) return
+  const fate = transaction.failure ? 'notExecuted' : 'executed'
+  const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
+  throw txError(transaction, 'TOO_LATE', fate, message)
 }
 
 function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempts'] {

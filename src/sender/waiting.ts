@@ -1,10 +1,10 @@
 import type { TransactionReceipt } from 'viem'
-import { TxlaneError } from '../errors/base.js'
+import type { TxlaneError } from '../errors/base.js'
 import type { Landed, WaitOptions, WaitStage } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import { unresolvedError } from './perform.js'
 import type { Receipts } from './receipts.js'
-import { addWaiter, describe, hasReached, type Transaction } from './transaction.js'
+import { addWaiter, hasReached, type Transaction } from './transaction.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
@@ -26,6 +26,7 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     if (transaction.failure) throw transaction.failure
     if (transaction.unresolved) throw unresolvedError(transaction)
     if (hasReached(transaction, stage)) return
+    if (context.closed) throw closedError(transaction)
     let drop: (() => void) | undefined
     const reached = new Promise<void>((resolve, reject) => {
       drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
@@ -103,12 +104,8 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
   }
 
   function checkTag(transaction: Transaction, stage: WaitStage): void {
-    if ((stage !== 'safe' && stage !== 'finalized') || hub.tracker.tag(stage) !== 'absent') return
-    throw new TxlaneError(`The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`, {
-      code: 'UNSUPPORTED',
-      fate: hasReached(transaction, 'sealed') ? 'executed' : 'inFlight',
-      tx: describe(transaction),
-    })
+    const isTag = stage === 'safe' || stage === 'finalized'
+    if (isTag && hub.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
   }
 
   function interruptOf(transaction: Transaction, options: WaitOptions): Interrupt {
@@ -160,6 +157,12 @@ function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized
 
 function fateNow(transaction: Transaction): 'executed' | 'inFlight' {
   return hasReached(transaction, 'sealed') ? 'executed' : 'inFlight'
+}
+
+/** The endpoint said that it does not have the tag. */
+export function tagError(transaction: Transaction, stage: 'safe' | 'finalized'): TxlaneError {
+  const message = `The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`
+  return txError(transaction, 'UNSUPPORTED', fateNow(transaction), message)
 }
 
 export function closedError(transaction: Transaction): TxlaneError {

@@ -25,7 +25,7 @@ function once<T extends object>(spell: (part: T) => string): (part: T) => string
   }
 }
 
-const namesKey = once((names: readonly string[]) => names.join(''))
+const namesKey = (names: readonly string[]): string => (names.length === 0 ? '' : names.join(''))
 const fatesKey = once((fates: World['fates']) =>
   Object.values(fates)
     .map((fate) => FATES[fate] ?? fate)
@@ -35,18 +35,20 @@ const leftKey = once((left: World['left']) => ADVERSITIES.map((kind) => left[kin
 const chainKey = once((chain: World['chain']) =>
   chain.map((use) => `${use.block.slice(2)}${use.depth}`).join(),
 )
-const commitsKey = once((commits: World['commits']) =>
-  commits
-    .map((commit) => commit.attempt.hash)
-    .sort()
-    .join(),
-)
-const signingKey = once((signing: World['signing']) =>
-  signing
-    .map((task) => `${task.nonce}${task.claim ?? 'N'}${task.token}`)
-    .sort()
-    .join(),
-)
+const commitsKey = (commits: World['commits']): string =>
+  commits.length === 0
+    ? ''
+    : commits
+        .map((commit) => commit.attempt.hash)
+        .sort()
+        .join()
+const signingKey = (signing: World['signing']): string =>
+  signing.length === 0
+    ? ''
+    : signing
+        .map((task) => `${task.nonce}${task.claim ?? 'N'}${task.token}`)
+        .sort()
+        .join()
 const bytesKey = once((bytes: World['bytes']) =>
   Object.entries(bytes)
     .map(([hash, bits]) => `${hash.slice(2)}${bits}`)
@@ -192,7 +194,9 @@ function tokenOf(slot: Slot | undefined): number | undefined {
 
 function plainSlot(scope: Scope, slot: Slot): Slot | undefined {
   if (slot.state === 'hole' && slot.attempts.length === 0) return undefined
-  const attempts = slot.attempts.map((attempt) => ({ ...attempt, sends: Math.min(2, attempt.sends) }))
+  const attempts = slot.attempts.some((attempt) => attempt.sends > 2)
+    ? slot.attempts.map((attempt) => ({ ...attempt, sends: Math.min(2, attempt.sends) }))
+    : slot.attempts
   if (slot.state === 'reserved') return { ...slot, attempts, token: 1 }
   if (slot.state !== 'live') return { ...slot, attempts }
   const facts = { refusals: Math.min(3, slot.refusals), underbids: Math.min(3, slot.underbids) }

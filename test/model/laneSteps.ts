@@ -105,7 +105,7 @@ function* answers(scope: Scope, machine: Machine, world: World): Generator<Step>
     const nonce = nonceOf(hash)
     if (world.slots[nonce]?.state !== 'live') continue
     const bits = world.bytes[hash] ?? 0
-    const kinds = scope.facts ? ANSWERS : (['nonceTooLow', 'unknown', 'underpriced'] as const)
+    const kinds = scope.facts ? ANSWERS : (['nonceTooLow', 'unknown'] as const)
     for (const outcome of [...kinds, ...(bits & REFUSED ? (['intrinsic'] as const) : [])]) {
       const event: SlotEvent = { type: 'outcome', hash, outcome, epoch: 1 }
       yield { name: `${hash} is answered ${outcome}`, world: take(scope, machine, world, nonce, event).world }
@@ -162,8 +162,10 @@ function* repairs(scope: Scope, machine: Machine, world: World): Generator<Step>
         name: `${nonce} is stuck below the base fee`,
         world: take(scope, machine, spend(world, 'bump'), nonce, event).world,
       }
-      const spedUp = take(scope, machine, spend(world, 'bump'), nonce, { type: 'speedUp' })
-      yield { name: `${nonce} is sped up`, world: spedUp.world }
+      if (scope.facts) {
+        const spedUp = take(scope, machine, spend(world, 'bump'), nonce, { type: 'speedUp' })
+        yield { name: `${nonce} is sped up`, world: spedUp.world }
+      }
     }
     if (world.left.void > 0 && head) {
       const event = stuckEvent(true, { atCeiling: true })

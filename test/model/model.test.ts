@@ -27,10 +27,11 @@ function searched(scope: Scope): Found {
 }
 
 describe('the ledger that ships, in every world of a scope', () => {
-  test.each(Object.values(SCOPES))(
-    '$name: P1, P2, P4 and P5 hold in every state, and each state ends once the world heals',
-    (scope) => {
-      expect(searched(scope)).toMatchObject({ violation: undefined, cut: false })
+  test.each(Object.entries(SCOPES))(
+    '%s: P1, P2, P4 and P5 hold in every state, and each state ends once the world heals',
+    (_, scope: Scope) => {
+      const { violation, cut } = searched(scope)
+      expect({ violation, cut }).toEqual({ violation: undefined, cut: false })
     },
     TIMEOUT_MS,
   )
@@ -41,9 +42,9 @@ describe('the ledger that ships, in every world of a scope', () => {
 })
 
 describe.runIf(process.env.TXLANE_MODEL === 'big')('the same, searched for long', () => {
-  test.each(BIG_SCOPES)(
-    '$name: P1, P2, P4 and P5 hold as far as was searched',
-    (scope) => {
+  test.each(BIG_SCOPES.map((scope) => [scope.name, scope] as const))(
+    '%s: P1, P2, P4 and P5 hold as far as was searched',
+    (_, scope) => {
       expect(searched(scope).violation).toBeUndefined()
     },
     BIG_TIMEOUT_MS,

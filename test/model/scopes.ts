@@ -74,7 +74,7 @@ export const SCOPES = {
   /** Refusals for good, of bytes that may or may not be elsewhere already, and the gaps that they leave. */
   refusals: {
     name: 'refusals',
-    nonces: 3,
+    nonces: 2,
     transactions: both,
     lossDepth: 1,
     attemptsMax: 2,

@@ -152,6 +152,12 @@ export const add = <T>(list: readonly T[], item: T): readonly T[] =>
 export const without = <T>(list: readonly T[], item: T): readonly T[] =>
   list.filter((other) => other !== item)
 
+/** States share what is left, so that it is spelt and kept once. */
+const spent = new WeakMap<World['left'], Partial<Record<Adversity, World['left']>>>()
+
 export function spend(world: World, kind: Adversity): World {
-  return { ...world, left: { ...world.left, [kind]: world.left[kind] - 1 } }
+  const known = spent.get(world.left) ?? {}
+  spent.set(world.left, known)
+  known[kind] ??= { ...world.left, [kind]: world.left[kind] - 1 }
+  return { ...world, left: known[kind] }
 }
