@@ -47,6 +47,7 @@ export function createAccountAllocator(
     const { engine } = await unlessStopped(open(), stops)
     const { lane } = engine.context
     for (;;) {
+      if (lane.holds.any) await lifted(stops)
       const nonces = await lane.exclusive(() => (signal?.aborted || lane.holds.any ? [] : take(amount)))
       if (nonces.length === amount) return given(nonces, stops)
       if (signal?.aborted) throw abortedError()

@@ -54,10 +54,7 @@ export function createLanes<const chains extends readonly LanesChain[]>(
 }
 
 /** `createLanes` in a given environment. */
-function createLanesIn(
-  environment: Environment,
-  parameters: LanesParameters<readonly LanesChain[]>,
-): Lanes {
+function createLanesIn(environment: Environment, parameters: LanesParameters<readonly LanesChain[]>): Lanes {
   const chains = checkChains(parameters)
   const members = new Map<string, Member>()
   let closing: Promise<void> | undefined

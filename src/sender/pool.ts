@@ -58,10 +58,7 @@ export function createSenderPool<chain extends Chain>(
 }
 
 /** `createSenderPool` in a given environment. */
-function createSenderPoolIn(
-  environment: Environment,
-  parameters: SenderPoolParameters<Chain>,
-): SenderPool {
+function createSenderPoolIn(environment: Environment, parameters: SenderPoolParameters<Chain>): SenderPool {
   const { accounts, ...options } = parameters
   checkAccounts(accounts)
   return createPool(accounts.map((account) => createMemberIn(environment, { ...options, account })))

@@ -243,7 +243,7 @@ const freeing: readonly Mutation[] = [
   },
   {
     name: 'an intrinsic refusal frees bytes that another epoch journaled',
-    scope: 'refusals',
+    scope: 'inherited',
     breaks: 'P2',
     machine: lenient((slot) => ({
       ...slot,

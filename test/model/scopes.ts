@@ -74,12 +74,22 @@ export const SCOPES = {
   /** Refusals for good, of bytes that may or may not be elsewhere already, and the gaps that they leave. */
   refusals: {
     name: 'refusals',
-    nonces: 2,
+    nonces: 3,
     transactions: both,
     lossDepth: 1,
     attemptsMax: 2,
     slow: ['send'],
-    adversities: { intrinsic: 1, bump: 1, takeover: 1 },
+    adversities: { intrinsic: 2, bump: 1 },
+  },
+  /** The same, of bytes that another process may have sent. */
+  inherited: {
+    name: 'inherited',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 2,
+    slow: ['send'],
+    adversities: { intrinsic: 2, bump: 1, takeover: 1, foreign: 1 },
   },
   /** A freed nonce that something foreign uses, until its block leaves; and a commit that is under way meanwhile. */
   freed: {
@@ -115,9 +125,9 @@ export const BIG_SCOPES: readonly Scope[] = [
     name: 'outside, three nonces',
     nonces: 3,
     adversities: { ...SCOPES.outside.adversities, reorg: 1 },
-    statesMax: 1_500_000,
+    statesMax: 1_000_000,
   },
-  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 1_500_000 },
+  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 1_000_000 },
   {
     ...SCOPES.holders,
     name: 'everything',
@@ -137,6 +147,6 @@ export const BIG_SCOPES: readonly Scope[] = [
       handOut: 1,
       passed: 1,
     },
-    statesMax: 1_500_000,
+    statesMax: 1_000_000,
   },
 ]
