@@ -8,7 +8,7 @@ import { isBound, isUsed, type Slot } from './slot.js'
 import { transition } from './transition.js'
 
 const SEED_FLOOR = 5
-const NONCES = [3, 4, 5, 6, 7, 8, 9]
+const NONCES = [4, 5, 6, 7]
 
 /** The same lane, without any shortcut: every slot is kept, everything is looked up again each time. */
 class Naive {
@@ -66,7 +66,7 @@ const lowest = (found: number[]): number | undefined => found[0]
 type Step = { nonce: number; event: SlotEvent } | { raise: number } | { count: number }
 
 const nonceArbitrary = fc.constantFrom(...NONCES)
-const numberArbitrary = fc.integer({ min: 20, max: 23 })
+const numberArbitrary = fc.integer({ min: 20, max: 21 })
 
 /** Mostly the events that a lane lives on, so that sequences get far; the rest mixed in. */
 const stepArbitrary: fc.Arbitrary<Step> = fc
@@ -153,7 +153,7 @@ function compare(book: Book, naive: Naive, pending: ReadonlySet<number>): void {
 
 function compareIndexes(book: Book, naive: Naive): void {
   const settled = (slot: Slot) => slot.state === 'used' && slot.settled
-  for (const number of range(20, 24)) {
+  for (const number of range(20, 22)) {
     const usedBy = (slot: Slot) => slot.state === 'used' && slot.at?.hash === block(number).hash
     expect([...book.usedIn(block(number).hash)].sort()).toEqual(naive.where(usedBy))
     const due = (slot: Slot) => slot.state === 'used' && !slot.settled && (slot.at?.number ?? 99) <= number
@@ -174,7 +174,7 @@ function compareSlot(book: Book, naive: Naive, nonce: number): void {
 
 test('what the book derives is what a lane without shortcuts would look up, after every event', () => {
   fc.assert(
-    fc.property(fc.array(stepArbitrary, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(stepArbitrary, { minLength: 20, maxLength: 80 }), (steps) => {
       const book = createBook({ floor: SEED_FLOOR })
       const naive = new Naive()
       for (const step of steps) {
@@ -185,6 +185,6 @@ test('what the book derives is what a lane without shortcuts would look up, afte
         compare(book, naive, pending)
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 500 },
   )
 })

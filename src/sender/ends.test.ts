@@ -30,7 +30,11 @@ describe('expires', () => {
     lane.script = onSend(() => TIMES_OUT)
     const error = await lane.rejection(lane.sender.send(transfer(1), { id: 'a', expires: inMs(lane, 3_000) }))
     const [sent] = lane.sent
-    expect(error).toMatchObject({ code: 'EXPIRED', fate: 'inFlight', tx: { id: 'a', nonce: 0, hash: sent?.hash } })
+    expect(error).toMatchObject({
+      code: 'EXPIRED',
+      fate: 'inFlight',
+      tx: { id: 'a', nonce: 0, hash: sent?.hash },
+    })
     lane.script = undefined
     const tx = await lane.settle(lane.sender.get('a'))
     expect(await lane.settle(tx?.wait() ?? Promise.reject())).toMatchObject({ status: 'success' })
@@ -47,7 +51,9 @@ describe('expires', () => {
 
   test('what has landed does not expire', async () => {
     await using lane = await openLane()
-    const tx = await lane.settle(lane.sender.send(transfer(1), { expires: inMs(lane, 60_000), onExpiry: 'cancel' }))
+    const tx = await lane.settle(
+      lane.sender.send(transfer(1), { expires: inMs(lane, 60_000), onExpiry: 'cancel' }),
+    )
     await lane.settle(tx.wait())
     await lane.clock.advance(90_000)
     expect(lane.sent).toHaveLength(1)
@@ -61,7 +67,12 @@ describe('abort', () => {
     const before = lane.requests.length
     const error = await lane.rejection(lane.sender.send(transfer(1), { signal: AbortSignal.abort() }))
     expect(error).toMatchObject({ code: 'ABORTED', fate: 'notExecuted' })
-    expect(lane.requests.slice(before).flat().filter(({ method }) => method.includes('Gas'))).toEqual([])
+    expect(
+      lane.requests
+        .slice(before)
+        .flat()
+        .filter(({ method }) => method.includes('Gas')),
+    ).toEqual([])
   })
 
   test('queued: removed, and its id is free for the same request', async () => {
@@ -94,7 +105,12 @@ describe('wait', () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const preconfirmed = await lane.settle(tx.wait('preconfirmed'), 500)
-    expect(preconfirmed).toMatchObject({ stage: 'preconfirmed', nonce: 0, hash: tx.hash, receipt: { blockHash: null } })
+    expect(preconfirmed).toMatchObject({
+      stage: 'preconfirmed',
+      nonce: 0,
+      hash: tx.hash,
+      receipt: { blockHash: null },
+    })
     expect(await lane.settle(tx.wait())).toMatchObject({ stage: 'sealed', status: 'success' })
     expect(await lane.settle(tx.wait('safe'))).toMatchObject({ stage: 'safe' })
     expect(await lane.settle(tx.wait('finalized'))).toMatchObject({ stage: 'finalized' })

@@ -55,6 +55,9 @@ export type EngineOptions = {
 // One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
 const DELEGATED_IN_FLIGHT = 1
 
+const STALE_MS = 5_000
+const STALE_BLOCKS = 3
+
 /** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
 export type Engine = {
   readonly context: LaneContext
@@ -156,6 +159,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     funds,
     broken: reportError,
+    fresh,
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const conditions = createConditions(context)
@@ -227,6 +231,15 @@ export function createEngine(options: EngineOptions): Engine {
     events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
     broadcaster.kick()
   })
+
+  /** A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. */
+  async function fresh(): Promise<void> {
+    const { tickedAtMs, blockMs } = hub.tracker
+    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
+    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return
+    await hub.tracker.nextTick()
+    await seeker.idle()
+  }
 
   function enqueue(transaction: Transaction): void {
     line.add(transaction)

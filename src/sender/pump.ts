@@ -18,6 +18,8 @@ export function createPump(options: {
   line: Line<Transaction>
   signing: Signing
   funds: Funds
+  /** Resolves when what is known of the chain is not older than a few blocks. */
+  fresh: () => Promise<void>
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
@@ -30,6 +32,7 @@ export function createPump(options: {
 
   async function turn(): Promise<void> {
     if (!mayReserve()) return
+    await options.fresh()
     try {
       // Once a block, for the lane: what is signed in between goes by the same answer.
       await fees.market()

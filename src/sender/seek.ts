@@ -17,6 +17,8 @@ export type EvidenceSeeker = {
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
   readonly wanted: boolean
+  /** Resolves when nothing is being looked for. */
+  idle(): Promise<void>
   /** The newest `latest` count: nonces below it wait for evidence, not for inclusion. */
   readonly latest: number
 }
@@ -36,6 +38,7 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
   let first: { count: number; head: number } | undefined
   let jumpTo: number | undefined
   let newest = 0
+  let idlers: (() => void)[] = []
 
   function count(latest: number, head: number): void {
     newest = latest
@@ -47,7 +50,9 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     asked = false
     if (latest <= book.floor) return
     const bound = book.get(book.floor)
-    if (bound === undefined || bound.state === 'hole') {
+    // An idle lane has been asleep: the evidence itself is the second reading.
+    const asleep = book.unfinished === 0 && first === undefined
+    if (!asleep && (bound === undefined || bound.state === 'hole')) {
       if (first === undefined || first.head === head || latest < first.count) {
         if (first === undefined || latest < first.count) first = { count: latest, head }
         return
@@ -64,6 +69,9 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
       context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     } finally {
       seeking = false
+      const all = idlers
+      idlers = []
+      for (const done of all) done()
     }
   }
 
@@ -140,6 +148,10 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     acceptJump() {
       if (jumpTo !== undefined) book.raise(jumpTo)
       jumpTo = undefined
+    },
+    idle() {
+      if (!seeking) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
     },
     get latest() {
       return newest

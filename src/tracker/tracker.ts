@@ -23,6 +23,8 @@ export type Tracker = {
   /** Hashes that somebody else's feed saw pre-confirmed. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
   readonly head: SealedBlock | undefined
+  /** When a tick last brought a head, in clock milliseconds. */
+  readonly tickedAtMs: number | undefined
   /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   hashAt(number: number): Hash | undefined
@@ -63,6 +65,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   let again = false
   let stopped = false
   let failures = 0
+  let tickedAtMs: number | undefined
   let turn = 0
   let tagsAt = -1
   let headAtMs: number | undefined
@@ -179,6 +182,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   ): Promise<void> {
     if (latest === undefined) return failed(replies)
     failures = 0
+    tickedAtMs = clock.now()
     const moved = await walk.advance(latest, fetchBlocks)
     if (stopped) return
     if (moved !== undefined) {
@@ -326,6 +330,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     get head() {
       return walk.tip
+    },
+    get tickedAtMs() {
+      return tickedAtMs
     },
     tag: (tag) => tags[tag],
     hashAt: walk.hashAt,
