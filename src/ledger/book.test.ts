@@ -72,9 +72,18 @@ describe('floor and cursor', () => {
     seal(book, 5, 20)
     book.apply(5, { type: 'lossDepth' })
     book.apply(5, { type: 'horizon' })
-    expect(() => reserve(book, 5)).toThrow('reserve on a used nonce 5')
-    expect(() => book.apply(4, { type: 'handOut' })).toThrow('handOut on a used nonce 4')
+    expect(() => reserve(book, 5)).toThrow('reserve on a final nonce 5')
+    expect(() => book.apply(4, { type: 'handOut' })).toThrow('handOut on a final nonce 4')
   })
+})
+
+test('an observation of a nonce that was pruned, or used before our time, brings nothing back', () => {
+  const book = started(5)
+  seal(book, 5, 20)
+  book.apply(5, { type: 'lossDepth' })
+  book.apply(5, { type: 'horizon' })
+  for (const nonce of [4, 5]) book.apply(nonce, { type: 'evidence', block: block(20), hash: undefined })
+  expect([book.slots.size, book.unfinished]).toEqual([0, 0])
 })
 
 describe('raise', () => {

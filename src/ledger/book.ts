@@ -14,7 +14,7 @@ export type Book = {
   /**
    * Takes one event through the table and keeps what comes of it.
    *
-   * @throws Error when a nonce is reserved or handed out that is used already: our own bug.
+   * @throws Error when a nonce is reserved, handed out or replaced that cannot be: our own bug.
    */
   apply(nonce: number, event: SlotEvent): Transition
   get(nonce: number): Slot | undefined
@@ -58,8 +58,6 @@ export type Book = {
   /** Slots that are not final: what the lane still answers for. */
   readonly unfinished: number
 }
-
-const COMMANDS: ReadonlySet<SlotEvent['type']> = new Set(['reserve', 'handOut'])
 
 // An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
 const NOWHERE: BlockRef = { number: -1, hash: '0x' }
@@ -171,9 +169,8 @@ export function createBook(seed: { floor: number }): Book {
 
   return {
     apply(nonce, event) {
-      if (COMMANDS.has(event.type) && usedAt(nonce))
-        throw new Error(`ledger: ${event.type} on a used nonce ${nonce}`)
-      const before = slots.get(nonce)
+      // What was pruned, or was used before our time, stays so: an observation that comes late brings nothing back.
+      const before = slots.get(nonce) ?? (nonce < base ? gone(nonce) : undefined)
       const result = transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)

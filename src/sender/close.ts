@@ -11,8 +11,12 @@ export function closeLane(open: OpenLane, limits: Limits): Promise<void> {
   return open.release(async () => {
     const { engine } = open
     const { context } = engine
-    engine.intake.clear('CLOSED', 'The sender was closed before it was sent.')
-    await finish(open, limits.closeTimeoutMs)
+    // Again for what came in, or lost its nonce, meanwhile.
+    for (let rounds = 0; rounds < 2; rounds++) {
+      engine.intake.clear('CLOSED', 'The sender was closed before it was sent.')
+      await finish(open, limits.closeTimeoutMs)
+      if (engine.waiting === 0) break
+    }
     engine.stop()
     for (const transaction of context.transactions.values()) {
       rejectWaiters(transaction, closedError(transaction))

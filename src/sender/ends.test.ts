@@ -218,6 +218,19 @@ describe('close', () => {
     sender.observe({ hashes: [], blockNumber: 0n })
   })
 
+  test('P8: what is asked of a transaction after it is CLOSED with its fate, and nothing is sent', async () => {
+    await using lane = await openLane()
+    lane.script = swallow(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(lane.sender.close())
+    const before = lane.sent.length
+    for (const call of [() => tx.wait(), () => tx.cancel(), () => tx.speedUp(), () => tx.replace(transfer(2))]) {
+      expect(await lane.rejection(call())).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
+    }
+    await lane.blocks(1)
+    expect(lane.sent).toHaveLength(before)
+  })
+
   test('a sender that was never opened closes without asking the node anything', async () => {
     await using lane = await openLane({ closed: true })
     await lane.settle(lane.sender.close())

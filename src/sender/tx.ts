@@ -8,7 +8,7 @@ import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
 import { describe, hasReached, type Transaction } from './transaction.js'
 import { checkFees, checkRequest, checkSendOptions, checkWait, unsupported } from './validate.js'
-import type { Waiting } from './waiting.js'
+import { closedError, type Waiting } from './waiting.js'
 
 /** The public face of transactions: one object for each, whose fields show what is known now. */
 export function createTxFace(parts: {
@@ -26,6 +26,7 @@ export function createTxFace(parts: {
       if (transaction.failure) return ended(transaction)
       if (transaction.settled) return tooLate(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
+      checkWatched(transaction)
       if (intake.remove(transaction, error)) return { result: 'removed' }
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
       if (slot?.state !== 'reserved') break
@@ -34,7 +35,14 @@ export function createTxFace(parts: {
     }
     intake.askEnd(transaction)
     await verdict(transaction)
-    return transaction.failure ? ended(transaction) : tooLate(transaction)
+    if (transaction.failure) return ended(transaction)
+    if (!transaction.settled) checkWatched(transaction)
+    return tooLate(transaction)
+  }
+
+  /** After close nobody signs, sends or follows the chain any more. */
+  function checkWatched(transaction: Transaction): void {
+    if (context.closed) throw closedError(transaction)
   }
 
   function verdict(transaction: Transaction): Promise<void> {
@@ -63,6 +71,7 @@ export function createTxFace(parts: {
     checkRequest(request, context.hub.chain)
     checkSendOptions(options)
     checkOpen(transaction, 'replace')
+    checkWatched(transaction)
     const replacement = await intake.add(request, options, transaction)
     const tx = face(replacement)
     if (options.until !== 'queued') await waiting.accepted(replacement)
@@ -73,6 +82,7 @@ export function createTxFace(parts: {
     if (wanted !== undefined) checkFees(wanted)
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     checkOpen(transaction, 'bump')
+    checkWatched(transaction)
     if (transaction.outside)
       throw unsupported(
         'speedUp() of bytes that were signed outside the lane',

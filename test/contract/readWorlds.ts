@@ -5,7 +5,7 @@ import { startAnvil } from '../support/anvil.js'
 import { answering, type CallAnswer, type ScriptedCall, startScriptedServer } from './scriptedServer.js'
 
 /** Stores 42 in slot 0 and leaves one byte of code. */
-export const initCode: Hex = '0x602a600055600160005360016000f3'
+const initCode: Hex = '0x602a600055600160005360016000f3'
 
 /** A chain with an account that is about to deploy `initCode` as its first transaction. */
 export type ReadWorld = AsyncDisposable & {

@@ -83,6 +83,6 @@ export async function sent(
 }
 
 /** Stores 42 at slot 0, logs once without data, and leaves one byte of code, a STOP. */
-export const CREATION: Hex = '0x602a5f555f5fa060015ff3'
+const CREATION: Hex = '0x602a5f555f5fa060015ff3'
 
 export const DEPLOY = { to: null, data: CREATION, value: 0n, gas: 200_000n } as const

@@ -7,7 +7,6 @@ import {
   blockRef,
   claimOf,
   DEAD,
-  isFree,
   LANDABLE,
   nonceOf,
   type Scope,

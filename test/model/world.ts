@@ -94,7 +94,7 @@ export function begin(scope: Scope): World {
 }
 
 /** Hashes spell what they stand for: `0xA1b` is the second attempt of A at nonce 1; N a no-op, F foreign, O outside. */
-export const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
+const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
   `0x${claim ?? 'N'}${nonce}${'abcdefgh'[index]}`
 export const nonceOf = (hash: Hash): number => Number(hash[3])
 

@@ -17,7 +17,7 @@ export type Program =
   | { readonly kind: 'create'; readonly marker: number }
 
 /** The contract that `call`, `revert` and `dependent` address. */
-export const CONTRACT: Address = `0x${'c0de'.repeat(10)}`
+const CONTRACT: Address = `0x${'c0de'.repeat(10)}`
 
 // 16 bytes, with room for a marker of 4 behind them.
 const MARKED_RECIPIENT = `0x7a${'0'.repeat(30)}`

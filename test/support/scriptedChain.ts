@@ -98,3 +98,9 @@ export function scriptedPort(
 function hex(value: number): Hex {
   return `0x${value.toString(16)}`
 }
+
+/** What a call of the evidence reader asks for. */
+export const isCount = (call: RpcCall) => call.method === 'eth_getTransactionCount'
+export const isByHash = (call: RpcCall) => blockHashOf(call.params[1]) !== undefined
+export const isBody = (call: RpcCall) => call.method === 'eth_getBlockByNumber' && call.params[1] === true
+export const numberIn = (call: RpcCall) => Number(call.params[isCount(call) ? 1 : 0])

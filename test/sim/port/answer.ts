@@ -148,7 +148,7 @@ function withState(
 }
 
 /** The block that a selector means on this view: a tag, a number in hex, or a hash (EIP-1898). */
-export function select(chain: SimChain, view: View, selector: unknown): SimBlock | undefined {
+function select(chain: SimChain, view: View, selector: unknown): SimBlock | undefined {
   const { head } = view
   switch (selector) {
     case undefined:
