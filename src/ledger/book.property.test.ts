@@ -191,4 +191,4 @@ test('what the book derives is what a lane without shortcuts would look up, afte
     }),
     { numRuns: 300 },
   )
-})
+}, 60_000)

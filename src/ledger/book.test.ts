@@ -59,6 +59,18 @@ describe('floor and cursor', () => {
     expect(book.get(6)).toMatchObject({ state: 'reserved', attempts: [{ hash: hash('h6') }] })
   })
 
+  test('a nonce that a reorg gave back, and that is released then, is new again and not used', () => {
+    const book = createBook({ floor: 5 })
+    book.apply(5, { type: 'handOut' })
+    book.apply(5, { type: 'evidence', block: block(20), hash: undefined })
+    expect(book.floor).toBe(6)
+    leave(book, 5, 20)
+    book.apply(5, { type: 'released' })
+    expect([book.floor, book.cursor]).toEqual([5, 5])
+    reserve(book, 5)
+    expect(book.cursor).toBe(6)
+  })
+
   test('nonces that were skipped are holes', () => {
     const book = createBook({ floor: 5 })
     book.apply(8, { type: 'handOut' })

@@ -1,7 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
-import type { Reserved } from './slot.js'
+import type { Reserved, Slot } from './slot.js'
 import { used, whose } from './used.js'
 
 /** Rows that leave `reserved`: bound to a transaction, with nothing journaled for it. */
@@ -32,6 +32,15 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
     case 'withdraw':
       if (event.claim !== claim || slot.committing > 0) return ignored(slot, event)
       return { row: 6, slot: { state: 'hole', nonce, attempts }, actions: [gaveUp(claim, event.why)] }
+    case 'cancel': {
+      // With nothing handed to the store yet, the claim is withdrawn instead (row 6).
+      if (slot.committing === 0) return ignored(slot, event)
+      // Its bytes may be in the store already: the nonce is used up by a no-op, whichever way the commit turns out.
+      const { token } = event
+      const { committing } = slot
+      const next: Slot = { ...live(nonce, token), claims: [claim], attempts, end: 'cancel', committing }
+      return { row: 21, slot: next, actions: [{ do: 'noop', token }] }
+    }
     case 'evidence':
     case 'sealed': {
       // A commit under way may yet journal bytes of the claim: were it queued again now, it could land twice (P4).

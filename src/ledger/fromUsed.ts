@@ -68,7 +68,7 @@ function lateOutside(slot: Used, attempt: Attempt): Used {
 /** Row 28: nothing was concluded yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
   const { nonce, attempts, claims, end, committing } = slot
-  if (attempts.length === 0 && committing === 0) {
+  if (attempts.length === 0 && claims.length === 0 && committing === 0) {
     const next: Slot = { state: 'outside', nonce, attempts, origin: 'seeded' }
     return { row: 28, slot: next, actions: [{ do: 'tell', event: 'reorged' }] }
   }

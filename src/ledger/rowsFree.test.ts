@@ -123,6 +123,16 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(slot, evidence)).toEqual({ row: 0, slot, actions: [] })
   })
 
+  test('row 21, reserved: a cancel while bytes are being committed is honoured, whichever way that turns out', () => {
+    const taken = on(reserved({ committing: 1 }), { type: 'cancel', token: 5 })
+    expect(taken.row).toBe(21)
+    expect(taken.slot).toEqual(liveSlot({ attempts: [], end: 'cancel', token: 5, committing: 1 }))
+    expect(taken.actions).toEqual([{ do: 'noop', token: 5 }])
+    const late = on(taken.slot, { type: 'journaled', token: 1, attempt: a1 })
+    expect(late).toMatchObject({ slot: { attempts: [a1], committing: 0, end: 'cancel' }, actions: [] })
+    expect(on(reserved(), { type: 'cancel', token: 5 }).row).toBe(0)
+  })
+
   test('row 8: a nonce that is handed out, or counted by pending, is outside', () => {
     expect(on(undefined, { type: 'handOut' })).toEqual({ row: 8, slot: handedOut, actions: [] })
     expect(on(hole, { type: 'seeded' })).toEqual({ row: 8, slot: seeded, actions: [] })

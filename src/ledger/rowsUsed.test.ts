@@ -90,9 +90,11 @@ describe('rows of used nonces', () => {
     expect(on(replaced, left).actions[1]).toEqual({ do: 'sign', claim: 'b', token: 6 })
   })
 
-  test('row 28: without attempts it is outside, unless a commit is under way', () => {
+  test('row 28: without attempts it is outside, unless it is claimed or a commit is under way', () => {
     const bare = usedSlot(byOther, { claims: [], attempts: [] })
     expect(on(bare, left)).toMatchObject({ row: 28, slot: { state: 'outside', origin: 'seeded' } })
+    const cancelled = { ...bare, claims: ['a'], end: 'cancel' } as const
+    expect(on(cancelled, left)).toMatchObject({ slot: { state: 'live', claims: ['a'] }, actions: [{}, { do: 'noop' }] })
     expect(on({ ...bare, committing: 1 }, left).slot).toMatchObject({
       state: 'live',
       end: 'void',

@@ -155,7 +155,7 @@ export const TABLE: readonly Row[] = [
   },
   {
     row: 21,
-    from: ['live', 'used'],
+    from: ['reserved', 'live', 'used'],
     on: ['cancel'],
     to: ['live', 'used'],
     says: 'no-op; the claim is never bumped again. Used and not settled: it is not queued again',

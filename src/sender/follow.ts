@@ -20,6 +20,9 @@ export type FollowOptions = {
   readonly broken: (error: unknown) => void
 }
 
+// Blocks that a feed may be ahead of the endpoint.
+const FEED_AHEAD_MAX = 16
+
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
   const { context, funds, seeker, landed } = options
@@ -78,6 +81,14 @@ export function createFollower(options: FollowOptions): Follower {
         // A node that builds a pending block from its pool shows it there too: that is no pre-confirmation.
         if (hub.reader.profile.current().pending !== 'preconfirmed') continue
         lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber })
+      }
+    },
+    observed(blockNumber, own) {
+      // A number that is never reached could never be held against its sealed block.
+      const number = Math.min(blockNumber, (tracker.head?.number ?? 0) + FEED_AHEAD_MAX)
+      for (const hash of own) {
+        const nonce = book.nonceOf(hash)
+        if (nonce !== undefined) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
       }
     },
     counts({ latest, pending }, head) {

@@ -76,7 +76,6 @@ test('P9: an endless source is read as it is sent, and no further', async () => 
   async function* endless(): AsyncGenerator<Item> {
     for (;;) yield { request: transfer(++taken) }
   }
-  lane.script = () => undefined
   const iterator = lane.sender.sendMany(endless(), { until: 'sealed' })[Symbol.asyncIterator]()
   for (let n = 0; n < 20; n++) await lane.settle(iterator.next())
   expect(taken).toBeLessThanOrEqual(8_192 + 4_096)
@@ -90,34 +89,41 @@ test('P9: a queue that is full holds the source back, it does not fail items', a
   expect(lane.executed()).toHaveLength(60)
 })
 
-test('an early return closes the source; what was taken goes on by itself', async () => {
+test('an early return closes the source, even one that waits; what was taken goes on by itself', async () => {
   await using lane = await openLane()
   let closed = false
-  function* source() {
-    try {
-      yield* items(5)
-      for (;;) yield* [] as Item[]
-    } finally {
+  const five = items(5)
+  const source: AsyncIterableIterator<Item> = {
+    [Symbol.asyncIterator]: () => source,
+    next: async () => {
+      const value = five.shift()
+      return value ? { value, done: false } : new Promise<never>(() => {})
+    },
+    return: async () => {
       closed = true
-    }
+      return { value: undefined, done: true }
+    },
   }
   const run = async () => {
-    for await (const result of lane.sender.sendMany(source2(source()))) if (result.ok) break
+    for await (const result of lane.sender.sendMany(source)) if (result.ok) break
   }
   await lane.settle(run())
   expect(closed).toBe(true)
   await lane.settle(lane.sender.drain())
   expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
+})
 
-  /** Five items and then nothing more, without an end. */
-  async function* source2(inner: Generator<Item>) {
-    try {
-      for (let n = 0; n < 5; n++) yield inner.next().value as Item
-      await new Promise(() => {})
-    } finally {
-      inner.return(undefined)
-    }
+test('abort ends it although the source waits for an item that never comes', async () => {
+  await using lane = await openLane()
+  async function* idle() {
+    yield* items(1)
+    await new Promise(() => {})
   }
+  const controller = new AbortController()
+  const run = all(lane, idle(), { signal: controller.signal })
+  await lane.clock.advance(1_000)
+  controller.abort()
+  expect(await run).toMatchObject([{ ok: true }])
 })
 
 test('abort: queued items end ABORTED, notExecuted; journaled ones go on; nothing more is taken', async () => {

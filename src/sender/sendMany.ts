@@ -1,4 +1,5 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
 import type {
   Item,
   ItemResult,
@@ -9,7 +10,7 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
-import { object, oneOf } from './validate.js'
+import { checkSignal, object, oneOf } from './validate.js'
 
 /** Items under way at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
 const UNDER_WAY_MAX = 8_192
@@ -23,14 +24,29 @@ export type Start = (
 /**
  * Sends items as the lane takes them and gives each one's result when it is known, not in the order of the items.
  * Ends early, with what is under way left to itself, when the caller stops iterating or the signal aborts.
+ * `underWayMax`: items taken from the source and not told of yet.
+ * @throws TxlaneError `INVALID` at once, before an item is taken
  */
-export async function* sendMany(
+export function sendMany(
   start: Start,
   items: Iterable<Item> | AsyncIterable<Item>,
   options: SendManyOptions = {},
+  underWayMax = UNDER_WAY_MAX,
 ): AsyncGenerator<ItemResult, void, undefined> {
-  oneOf('options.until', options.until, ['accepted', 'preconfirmed', 'sealed', 'safe', 'finalized'])
-  const source = iteratorOf(items)
+  const { until, signal, onProgress } = object('options', options) as SendManyOptions
+  oneOf('options.until', until, ['accepted', 'preconfirmed', 'sealed', 'safe', 'finalized'])
+  checkSignal('options.signal', signal)
+  if (onProgress !== undefined && typeof onProgress !== 'function')
+    throw invalid('options.onProgress', onProgress, 'a function')
+  return run(start, iteratorOf(items), options, Math.min(underWayMax, UNDER_WAY_MAX))
+}
+
+async function* run(
+  start: Start,
+  source: AsyncIterator<Item> | Iterator<Item>,
+  options: SendManyOptions,
+  underWayMax: number,
+): AsyncGenerator<ItemResult, void, undefined> {
   const progress: Progress = { taken: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: ItemResult[] = []
   let wake: (() => void) | undefined
@@ -39,12 +55,22 @@ export async function* sendMany(
   let pulling = false
   let failure: unknown
 
-  const tell = () => options.onProgress?.({ ...progress })
+  /** Who listens may throw: neither the items nor their results are to suffer. */
+  const tell = () => {
+    try {
+      options.onProgress?.({ ...progress })
+    } catch {}
+  }
   const done = (result: ItemResult) => {
     underWay--
     results.push(result)
     if (!result.ok) progress.failed++
     tell()
+    wake?.()
+  }
+  /** The source may be waiting for something that never comes. */
+  const abort = () => {
+    exhausted = true
     wake?.()
   }
 
@@ -76,8 +102,10 @@ export async function* sendMany(
     if (pulling) return
     pulling = true
     try {
-      while (!exhausted && underWay < UNDER_WAY_MAX && !options.signal?.aborted) {
+      while (!exhausted && underWay < underWayMax && !options.signal?.aborted) {
         const next = await source.next()
+        // Came after the end was asked for: never taken, so never sent.
+        if (exhausted) break
         if (next.done) {
           exhausted = true
           break
@@ -95,12 +123,13 @@ export async function* sendMany(
   }
 
   try {
+    options.signal?.addEventListener('abort', abort, { once: true })
     void pull()
     for (;;) {
       const result = results.shift()
       if (result) {
         yield result
-        if (!exhausted && underWay < UNDER_WAY_MAX / 2) void pull()
+        if (!exhausted && underWay <= underWayMax / 2) void pull()
         continue
       }
       if (exhausted && underWay === 0) break
@@ -112,7 +141,11 @@ export async function* sendMany(
     if (failure !== undefined) throw failure
   } finally {
     exhausted = true
-    await source.return?.()
+    options.signal?.removeEventListener('abort', abort)
+    const returned = Promise.resolve(source.return?.())
+    // A generator that is waiting for its next item takes no return before it has it.
+    if (pulling) void returned.catch(() => {})
+    else await returned
   }
 }
 
@@ -121,10 +154,7 @@ function iteratorOf(items: Iterable<Item> | AsyncIterable<Item>): AsyncIterator<
     if (Symbol.asyncIterator in items) return items[Symbol.asyncIterator]()
     if (Symbol.iterator in items) return items[Symbol.iterator]()
   }
-  throw new TxlaneError('Invalid items: expected an iterable of items.', {
-    code: 'INVALID',
-    fate: 'notExecuted',
-  })
+  throw invalid('items', items, 'an iterable of items')
 }
 
 function typed(error: unknown): TxlaneError {

@@ -144,7 +144,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     writeContract: async (call, sendOptions) => sendCall(contractCall(call, account.address), sendOptions),
     deployContract: async (call, sendOptions) => sendCall(deployCall(call, account.address), sendOptions),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
-      sendMany(start, items, manyOptions),
+      sendMany(start, items, manyOptions, limits.queueMax),
     async get(by) {
       checkKey(by)
       const lane = await open()

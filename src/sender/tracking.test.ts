@@ -195,7 +195,7 @@ describe('get, list, inFlight, snapshot', () => {
       inFlight: 2,
       holds: ['paused'],
       account: { kind: 'plain' },
-      endpoints: [{ name: 'sim', role: 'both', profile: { pending: 'preconfirmed' } }],
+      endpoints: [{ name: 'sim', role: 'both' }],
     })
   })
 

@@ -32,6 +32,8 @@ export type Follower = {
   left(block: BlockRef): void
   /** Watched hashes seen in the pending block of that number, each told once a number. */
   preconfirmed(blockNumber: number, own: readonly Hash[]): void
+  /** The same from somebody else's feed, whatever the endpoint shows as pending. */
+  observed(blockNumber: number, own: readonly Hash[]): void
   /** A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which it was read. */
   counts(counts: { latest: number | undefined; pending: number | undefined }, head: number): void
   balance(wei: bigint): void

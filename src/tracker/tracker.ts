@@ -326,7 +326,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       seen = { number: -1, count: 0, last: undefined }
     },
     observe(blockNumber, hashes) {
-      for (const [follower, own] of ownOf(hashes, 0)) follower.preconfirmed(blockNumber, own)
+      for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },
     get head() {
       return walk.tip

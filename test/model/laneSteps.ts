@@ -207,9 +207,8 @@ function* cancels(scope: Scope, machine: Machine, world: World, nonce: number): 
   if (claim === undefined || claim === 'B') return
   const spent = spend(world, 'cancel')
   if (slot?.state === 'reserved') {
-    const { world: next } = take(scope, machine, spent, nonce, { type: 'withdraw', claim, why: 'failed' })
-    yield { name: `cancel ${claim}, reserved at ${nonce}`, world: next }
-    return
+    const withdrawn = take(scope, machine, spent, nonce, { type: 'withdraw', claim, why: 'failed' })
+    if (withdrawn.row !== 0) yield { name: `cancel ${claim}, reserved at ${nonce}`, world: withdrawn.world }
   }
   const { world: next, row } = take(scope, machine, spent, nonce, { type: 'cancel', token: 2 })
   if (row === 0) return
