@@ -94,7 +94,10 @@ describe('rows of used nonces', () => {
     const bare = usedSlot(byOther, { claims: [], attempts: [] })
     expect(on(bare, left)).toMatchObject({ row: 28, slot: { state: 'outside', origin: 'seeded' } })
     const cancelled = { ...bare, claims: ['a'], end: 'cancel' } as const
-    expect(on(cancelled, left)).toMatchObject({ slot: { state: 'live', claims: ['a'] }, actions: [{}, { do: 'noop' }] })
+    expect(on(cancelled, left)).toMatchObject({
+      slot: { state: 'live', claims: ['a'] },
+      actions: [{}, { do: 'noop' }],
+    })
     expect(on({ ...bare, committing: 1 }, left).slot).toMatchObject({
       state: 'live',
       end: 'void',

@@ -224,7 +224,12 @@ describe('close', () => {
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(lane.sender.close())
     const before = lane.sent.length
-    for (const call of [() => tx.wait(), () => tx.cancel(), () => tx.speedUp(), () => tx.replace(transfer(2))]) {
+    for (const call of [
+      () => tx.wait(),
+      () => tx.cancel(),
+      () => tx.speedUp(),
+      () => tx.replace(transfer(2)),
+    ]) {
       expect(await lane.rejection(call())).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
     }
     await lane.blocks(1)

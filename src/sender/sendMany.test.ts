@@ -21,17 +21,24 @@ async function all(
 test('each item has one result, with its index and id, and nonces go by the order of the items', async () => {
   await using lane = await openLane()
   const results = await all(lane, items(300), { until: 'sealed' })
-  expect(results.map(({ index }) => index).sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n))
-  expect(results.every((result) => result.ok && result.id === `tx-${result.index + 1}` && result.landed)).toBe(true)
+  expect(results.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 300 }, (_, n) => n),
+  )
+  expect(
+    results.every((result) => result.ok && result.id === `tx-${result.index + 1}` && result.landed),
+  ).toBe(true)
   expect(lane.executed()).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
 })
 
-test.each(['accepted', 'preconfirmed', 'sealed', 'safe'] as const)('until %s: that far and no further', async (until) => {
-  await using lane = await openLane()
-  const [result] = await all(lane, items(1), { until })
-  expect(result).toMatchObject({ ok: true, tx: { stage: until } })
-  expect(result !== undefined && 'landed' in result).toBe(until !== 'accepted')
-})
+test.each(['accepted', 'preconfirmed', 'sealed', 'safe'] as const)(
+  'until %s: that far and no further',
+  async (until) => {
+    await using lane = await openLane()
+    const [result] = await all(lane, items(1), { until })
+    expect(result).toMatchObject({ ok: true, tx: { stage: until } })
+    expect(result !== undefined && 'landed' in result).toBe(until !== 'accepted')
+  },
+)
 
 test('an item that fails has its error, with the fate, and the others go on', async () => {
   await using lane = await openLane()

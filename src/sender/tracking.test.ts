@@ -151,7 +151,8 @@ describe('get, list, inFlight, snapshot', () => {
 
   test('list pages through all, newest first, each once, and by stage', async () => {
     await using lane = await openLane()
-    for (const marker of markers(7)) await lane.settle(lane.sender.send(transfer(marker), { id: `t${marker}` }))
+    for (const marker of markers(7))
+      await lane.settle(lane.sender.send(transfer(marker), { id: `t${marker}` }))
     await lane.settle(lane.sender.drain())
     lane.sender.pause()
     await lane.settle(lane.sender.send(transfer(8), { id: 't8', until: 'queued' }))
