@@ -15,6 +15,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Generous, since the machines are shared: what hangs still ends.
+          testTimeout: 60_000,
           setupFiles,
           include: ['src/**/*.test.ts', 'test/{model,race,house,types}/**/*.test.ts'],
           sequence: { groupOrder: 0 },

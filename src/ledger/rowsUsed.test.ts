@@ -61,6 +61,15 @@ describe('rows of used nonces', () => {
     expect(on(first.slot, { type: 'resolve', claim: 'a', fate: 'notExecuted' }).actions).toEqual([
       { do: 'end', claim: 'a', as: 'voided' },
     ])
+    const ended = on(unresolved({ claims: ['a', 'b'], end: 'cancel' }), {
+      type: 'resolve',
+      claim: 'b',
+      fate: 'notExecuted',
+    })
+    expect(ended).toMatchObject({
+      slot: { claims: ['a'], end: 'void' },
+      actions: [{ claim: 'b', as: 'cancelled' }],
+    })
     const other = on(unresolved({ claims: ['a', 'b'] }), { type: 'resolve', claim: 'a', fate: 'notExecuted' })
     expect(other).toMatchObject({
       slot: { settled: false, claims: ['b'] },

@@ -47,9 +47,9 @@ export function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' 
   if (index < slot.claims.length - 1) {
     return { row: 27, slot: { ...slot, claims }, actions: [{ do: 'end', claim, as: 'superseded' }] }
   }
-  // What it replaced is not wanted either: should that not have executed, it ends.
+  // What it replaced is not wanted either, though nobody cancelled it: should it not have executed, it is voided.
   const as = slot.end === undefined ? 'tooLate' : endAs[slot.end]
-  return { row: 27, slot: { ...slot, claims, end: slot.end ?? 'void' }, actions: [{ do: 'end', claim, as }] }
+  return { row: 27, slot: { ...slot, claims, end: 'void' }, actions: [{ do: 'end', claim, as }] }
 }
 
 /** Row 29. A claim that had been asked to end and landed all the same has executed: told as it is. */

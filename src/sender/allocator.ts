@@ -10,7 +10,8 @@ import { type Environment, systemEnvironment } from './environment.js'
 import { defaultLimits } from './limits.js'
 import type { OpenOptions } from './open.js'
 import type { Reservation } from './reservation.js'
-import { address as checkAddress, checkLaneOptions, checkLimits, checkSignal, object } from './validate.js'
+import { address as checkAddress, checkSignal, object } from './validate.js'
+import { checkLaneOptions, checkLimits } from './validateLane.js'
 
 export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
   LaneOptions<Chain>,

@@ -34,6 +34,7 @@ const NOT_FIELDS = new Set(['abi', 'address', 'args', 'functionName', 'bytecode'
 export function contractCall(parameters: unknown, sender: Address): ContractCall {
   const loose = object('parameters', parameters) as unknown as Loose
   const { abi, address, functionName = '', args = [], dataSuffix } = loose
+  if (!Array.isArray(abi)) throw invalid('parameters.abi', abi, 'the ABI of the contract')
   checkSender(loose, sender)
   if (address === undefined) throw invalid('parameters.address', address, 'the address of a contract')
   const data = encoded('parameters.args', () => encodeFunctionData({ abi, functionName, args }))
@@ -47,8 +48,10 @@ export function contractCall(parameters: unknown, sender: Address): ContractCall
 export function deployCall(parameters: unknown, sender: Address): ContractCall {
   const loose = object('parameters', parameters) as unknown as Loose
   const { abi, args = [], bytecode } = loose
+  if (!Array.isArray(abi)) throw invalid('parameters.abi', abi, 'the ABI of the contract')
   checkSender(loose, sender)
-  if (bytecode === undefined) throw invalid('parameters.bytecode', bytecode, 'the bytecode to deploy')
+  if (typeof bytecode !== 'string' || !/^0x([0-9a-f]{2})+$/i.test(bytecode))
+    throw invalid('parameters.bytecode', bytecode, 'the bytecode to deploy, in hex')
   const data = encoded('parameters.args', () => encodeDeployData({ abi, bytecode, args }))
   const decode = (error: unknown) => decoded(error, { abi, functionName: 'constructor', args, sender })
   return { request: requestOf(loose, { data }), decode }

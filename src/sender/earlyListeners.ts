@@ -1,5 +1,6 @@
 import { invalid } from '../errors/invalid.js'
 import type { SenderEvents } from '../types.js'
+import { eventNames } from './emitter.js'
 import type { OpenLane } from './open.js'
 
 type Listener = (payload: never) => void
@@ -20,6 +21,7 @@ export function createEarlyListeners() {
 
   return {
     on(event: keyof SenderEvents, listener: Listener): () => void {
+      if (!eventNames.includes(event)) throw invalid('event', event, `one of ${eventNames.join(', ')}`)
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
       const entry: Entry = { event, listener, off: undefined }
       entries.add(entry)

@@ -1,5 +1,36 @@
 import type { SenderEvents } from '../types.js'
 
+const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
+  queued: true,
+  signed: true,
+  accepted: true,
+  preconfirmed: true,
+  sealed: true,
+  reverted: true,
+  failed: true,
+  cancelled: true,
+  superseded: true,
+  replaced: true,
+  rebroadcast: true,
+  stuck: true,
+  feeCeiling: true,
+  foreign: true,
+  displaced: true,
+  unresolved: true,
+  gap: true,
+  gapFilled: true,
+  reorged: true,
+  deepReorg: true,
+  held: true,
+  released: true,
+  endpoint: true,
+  leaseLost: true,
+  error: true,
+}
+
+/** The names of all events. */
+export const eventNames = Object.keys(NAMES) as readonly (keyof SenderEvents)[]
+
 /** Typed events. A listener that throws harms neither the lane nor the other listeners. */
 export type Emitter = {
   on<event extends keyof SenderEvents>(

@@ -5,7 +5,8 @@ import type { LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { checkAccounts, createPool, type SenderPool } from './pool.js'
 import { createMemberIn, type Member } from './sender.js'
-import { checkAccount, checkLaneOptions, object } from './validate.js'
+import { object } from './validate.js'
+import { checkAccount, checkLaneOptions } from './validateLane.js'
 
 /** A chain of `createLanes`: its client and what goes for every lane on it. */
 export type LanesChain = LaneOptions<Chain> & { client: Client<Transport, Chain> }

@@ -3,6 +3,7 @@ import { invalid } from '../errors/invalid.js'
 import type { Stage, Tx, TxRecord } from '../types.js'
 import type { OpenLane } from './open.js'
 import { describe, fromStored, ORDER } from './transaction.js'
+import { object, oneOf, whole } from './validate.js'
 
 /** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
 export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {
@@ -31,19 +32,22 @@ const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 10_000
 
+type ListOptions = { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined }
+
+export function checkList(options: ListOptions): void {
+  const { stage, limit, cursor } = object('options', options)
+  oneOf('stage', stage, STAGES)
+  whole('limit', limit, 1, LIMIT_MAX)
+  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+$/.test(cursor)))
+    throw invalid('cursor', cursor, 'what an earlier page gave back')
+}
+
 /** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
 export async function listTransactions(
   lane: OpenLane,
-  options: { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined },
+  options: ListOptions,
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
   const { stage, limit = LIMIT_DEFAULT, cursor } = options
-  if (stage !== undefined && !STAGES.includes(stage))
-    throw invalid('stage', stage, `one of ${STAGES.join(', ')}`)
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw invalid('limit', limit, `a whole number from 1 to ${LIMIT_MAX}`)
-  }
-  if (cursor !== undefined && !/^\d+$/.test(cursor))
-    throw invalid('cursor', cursor, 'what an earlier page gave back')
   const { transactions, lane: core } = lane.engine.context
   core.journal.touch()
   await core.journal.flushed()

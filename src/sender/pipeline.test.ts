@@ -199,6 +199,16 @@ describe('fees', () => {
     ])
   })
 
+  test.each(['legacy', 'eip2930'] as const)(
+    'a request of type %s pays the market as its gas price',
+    async (type) => {
+      await using lane = await openLane()
+      const tx = await lane.settle(lane.sender.send({ ...transfer(1), type } as TxRequest))
+      expect(lane.sent).toMatchObject([{ type, maxFeeWei: 2_100_000n }])
+      await lane.settle(tx.wait())
+    },
+  )
+
   test('fees.estimate replaces the estimate, and the ceiling is ten times the first one', async () => {
     let asks = 0
     const estimate = async () => ({ maxFeePerGas: 2_500_000n + BigInt(asks++), maxPriorityFeePerGas: 3n })

@@ -1,4 +1,4 @@
-import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
@@ -17,21 +17,13 @@ import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { defaultLimits } from './limits.js'
-import { findTransaction, listTransactions } from './lookup.js'
+import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { resyncLane } from './resync.js'
 import { type Start, sendMany } from './sendMany.js'
 import { snapshotOf } from './snapshot.js'
-import {
-  checkAccount,
-  checkLaneOptions,
-  checkLimits,
-  checkRequest,
-  checkSendOptions,
-  checkSignal,
-  object,
-  oneOf,
-} from './validate.js'
+import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
+import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
 /**
  * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.
@@ -151,6 +143,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       return findTransaction(lane, by)
     },
     async list(listOptions = {}) {
+      checkList(listOptions)
       const lane = await open()
       return listTransactions(lane, listOptions)
     },
@@ -159,8 +152,10 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       const { transactions, txOf } = opened.engine.context
       return [...transactions.values()].filter((t) => t.nonce !== undefined && !t.settled).map(txOf)
     },
-    observe({ hashes, blockNumber }) {
+    observe(seen) {
+      const { hashes, blockNumber } = object('seen', seen) as unknown as typeof seen
       if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
+      for (const [index, hash] of hashes.entries()) checkHash(`hashes[${index}]`, hash)
       if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
         throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
       opened?.engine.observe(
@@ -170,6 +165,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     on: (event, listener) => early.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
+      if (typeof id !== 'string') throw invalid('id', id, 'the id of an unresolved transaction')
       oneOf('fate', fate, ['executed', 'notExecuted'])
       if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
       const { engine } = await open()
@@ -198,7 +194,8 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       opened.engine.resume()
       for (const reason of liftedByResume) opened.engine.context.lane.holds.lift(reason)
     },
-    async drain({ signal } = {}) {
+    async drain(drainOptions = {}) {
+      const { signal } = object('options', drainOptions) as typeof drainOptions
       checkSignal('signal', signal)
       const { engine } = await open()
       await abortable(engine.drained(), signal)
@@ -229,20 +226,14 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 }
 
-function checkAccountOf(request: TxRequest, address: Address): void {
-  const given =
-    (request as { account?: unknown; from?: unknown }).account ?? (request as { from?: unknown }).from
-  const own = typeof given === 'string' ? given : (given as { address?: string } | undefined)?.address
-  if (own !== undefined && own.toLowerCase() !== address.toLowerCase()) {
-    throw invalid('request.account', own, `the lane's own account ${address}`)
-  }
-}
-
 function checkKey(by: unknown): void {
   if (typeof by === 'string') return
-  const { hash } = object('id', by)
+  checkHash('hash', object('id', by).hash)
+}
+
+function checkHash(argument: string, hash: unknown): void {
   if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
-    throw invalid('hash', hash, 'a transaction hash')
+    throw invalid(argument, hash, 'a transaction hash')
 }
 
 function closedError(): TxlaneError {

@@ -1,12 +1,13 @@
 import { type Hex, numberToHex } from 'viem'
 import { isTxlaneError, type TxlaneError } from '../errors/base.js'
-import { type FeeCeiling, type Fees, outbid, replacementFees } from '../ledger/fees.js'
+import { type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../ledger/fees.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
 import { firstFees } from './feeOracle.js'
+import { createSignerCheck } from './signerCheck.js'
 import type { Transaction } from './transaction.js'
 
 /** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
@@ -41,6 +42,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   const idlers: (() => void)[] = []
   let fillsOpen = 0
   let noopGas: Promise<bigint> | undefined
+  const checkSigner = createSignerCheck()
 
   function start(job: Job, work: () => Promise<void>): void {
     const name = `${job.kind}:${job.nonce}:${job.token}`
@@ -61,6 +63,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const { signer } = context
     if (signer === undefined) return
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
+    await checkSigner(signer, raw)
     const epoch = lane.lease.epoch
     const attempt: Attempt = {
       hash,
@@ -114,7 +117,9 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     if (gas === undefined) throw new Error('gas is not known')
     const earlier = lane.book.get(job.nonce)?.attempts ?? []
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
-    const market = explicitFees(transaction.request) ?? firstFees(await fees.market(), ceiling)
+    const market =
+      explicitFees(transaction.request) ??
+      inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
     const offer =
       earlier.length === 0
         ? market
@@ -252,6 +257,12 @@ export function explicitFees(request: TxRequest): Fees | undefined {
   if (maxFeePerGas === undefined) return undefined
   const tip = maxPriorityFeePerGas ?? maxFeePerGas
   return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
+}
+
+/** A type that was asked for and knows no fee cap pays the cap as its gas price. */
+function inTypeOf(request: TxRequest, market: Fees): Fees {
+  const { type } = request as { type?: string | undefined }
+  return type === 'legacy' || type === 'eip2930' ? { gasPrice: feeCap(market) } : market
 }
 
 /** Fees that the caller named for a first attempt may stand above the ceiling of automatic bumps. */

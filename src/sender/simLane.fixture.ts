@@ -15,6 +15,7 @@ import type { TxlaneError } from '../errors/base.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import { memoryStore } from '../store/memory.js'
 import type { Sender, SenderEvents, TxRequest } from '../types.js'
+import { eventNames } from './emitter.js'
 import { createShared, type Environment } from './environment.js'
 import { createSenderIn, type LooseParameters } from './sender.js'
 
@@ -121,7 +122,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
   const parameters = { client: client as never, store: memoryStore(), lossDepth: 'child' as const, ...own }
   const sender = createSenderIn(environment, parameters)
-  for (const event of EVENTS) {
+  for (const event of eventNames) {
     sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
   }
 
@@ -235,31 +236,3 @@ export const swallow = (...names: readonly (number | 'noop')[]): Script =>
 export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {
   return (_, tx) => tx && script(tx)
 }
-
-const EVENTS: readonly (keyof SenderEvents)[] = [
-  'queued',
-  'signed',
-  'accepted',
-  'preconfirmed',
-  'sealed',
-  'reverted',
-  'failed',
-  'cancelled',
-  'superseded',
-  'replaced',
-  'rebroadcast',
-  'stuck',
-  'feeCeiling',
-  'foreign',
-  'displaced',
-  'unresolved',
-  'gap',
-  'gapFilled',
-  'reorged',
-  'deepReorg',
-  'held',
-  'released',
-  'endpoint',
-  'leaseLost',
-  'error',
-]

@@ -7,7 +7,14 @@ import { type LaneContext, txError } from './context.js'
 import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
 import { describe, hasReached, type Transaction } from './transaction.js'
-import { checkFees, checkRequest, checkSendOptions, checkWait, unsupported } from './validate.js'
+import {
+  checkAccountOf,
+  checkFees,
+  checkRequest,
+  checkSendOptions,
+  checkWait,
+  unsupported,
+} from './validate.js'
 import { closedError, type Waiting } from './waiting.js'
 
 /** The public face of transactions: one object for each, whose fields show what is known now. */
@@ -69,6 +76,7 @@ export function createTxFace(parts: {
 
   async function replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx> {
     checkRequest(request, context.hub.chain)
+    checkAccountOf(request, lane.key.address)
     checkSendOptions(options)
     checkOpen(transaction, 'replace')
     checkWatched(transaction)

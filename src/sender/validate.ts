@@ -1,7 +1,7 @@
-import { type Chain, type Client, type FeeValues, isAddress, type LocalAccount } from 'viem'
+import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { LaneOptions, Limits, SendOptions, TxRequest, WaitOptions, WaitStage } from '../types.js'
+import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../types.js'
 import { OUTSIDE_PREFIX } from './transaction.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -9,11 +9,12 @@ const UINT64_MAX = 2n ** 64n - 1n
 const HEX_DATA = /^0x([0-9a-f]{2})*$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 const WAIT_STAGES: readonly unknown[] = ['preconfirmed', 'sealed', 'safe', 'finalized']
+const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
 // The largest delay a JavaScript timer takes, and far beyond every block time.
-const MS_MAX = 2 ** 31 - 1
+export const MS_MAX = 2 ** 31 - 1
 
-type Fields = Readonly<Record<string, unknown>>
+export type Fields = Readonly<Record<string, unknown>>
 
 /** The request as the caller gave it: every field that would go into an envelope. */
 export function checkRequest(request: TxRequest, chain: Chain): void {
@@ -24,7 +25,10 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   data('request.data', fields.data)
   amount('request.value', fields.value, UINT256_MAX)
   amount('request.gas', fields.gas, UINT64_MAX, 1n)
-  checkFees(fields as Partial<FeeValues>, 'request')
+  checkFees(fields, 'request')
+  // A chain's own serializer may know more of them.
+  if (chain.serializers?.transaction === undefined) oneOf('request.type', fields.type, TYPES)
+  checkAccessList(fields.accessList)
   if (
     (fields.to === undefined || fields.to === null) &&
     (fields.data === undefined || fields.data === '0x')
@@ -32,6 +36,30 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
     throw invalid('request.to', fields.to, 'an address, or data to deploy')
   }
   checkChain(fields, chain)
+}
+
+function checkAccessList(list: unknown): void {
+  if (list === undefined) return
+  if (!Array.isArray(list))
+    throw invalid('request.accessList', list, 'an array of addresses with their storage keys')
+  for (const [index, entry] of list.entries()) {
+    const argument = `request.accessList[${index}]`
+    const { address: at, storageKeys } = object(argument, entry)
+    address(`${argument}.address`, at)
+    const sound =
+      Array.isArray(storageKeys) && storageKeys.every((key) => typeof key === 'string' && HASH.test(key))
+    if (!sound) throw invalid(`${argument}.storageKeys`, storageKeys, 'an array of 32-byte hex')
+  }
+}
+
+/** viem's requests may name who sends: for a lane it can only be its own account. */
+export function checkAccountOf(request: TxRequest, address: Address): void {
+  const { account, from } = request as { account?: unknown; from?: unknown }
+  const given = account ?? from
+  const own = typeof given === 'object' && given !== null ? (given as { address?: unknown }).address : given
+  if (own === undefined || own === null) return
+  if (typeof own === 'string' && own.toLowerCase() === address.toLowerCase()) return
+  throw invalid('request.account', own, `the lane's own account ${address}`)
 }
 
 function checkChain(fields: Fields, chain: Chain): void {
@@ -77,10 +105,8 @@ export function unsupported(what: string, instead: string): TxlaneError {
   })
 }
 
-export function checkFees(fees: Partial<FeeValues>, prefix = 'fees'): void {
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = object(prefix, fees) as Partial<
-    Record<string, unknown>
-  >
+export function checkFees(fees: unknown, prefix = 'fees'): void {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = object(prefix, fees)
   amount(`${prefix}.gasPrice`, gasPrice, UINT256_MAX)
   amount(`${prefix}.maxFeePerGas`, maxFeePerGas, UINT256_MAX)
   amount(`${prefix}.maxPriorityFeePerGas`, maxPriorityFeePerGas, UINT256_MAX)
@@ -113,9 +139,18 @@ export function checkSendOptions(options: SendOptions): void {
   }
   amount('options.feeCeiling', feeCeiling, UINT256_MAX, 1n)
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
-  if (options.after !== undefined && !Array.isArray(options.after))
-    throw invalid('options.after', options.after, 'an array of ids or transactions')
+  checkAfter(options.after)
   checkEffect(options.effect)
+}
+
+function checkAfter(after: unknown): void {
+  if (after === undefined) return
+  if (!Array.isArray(after)) throw invalid('options.after', after, 'an array of ids or transactions')
+  for (const [index, one] of after.entries()) {
+    const isTx = typeof (one as { wait?: unknown } | null)?.wait === 'function'
+    if (typeof one !== 'string' && !isTx)
+      throw invalid(`options.after[${index}]`, one, 'an id or a transaction')
+  }
 }
 
 function checkEffect(effect: unknown): void {
@@ -139,7 +174,8 @@ function checkId(id: unknown): void {
 
 export function checkWait(stage: WaitStage, options: WaitOptions): void {
   oneOf('stage', stage, WAIT_STAGES)
-  const { timeoutMs, signal } = object('options', options)
+  const { timeoutMs, signal, throwOnRevert } = object('options', options)
+  boolean('options.throwOnRevert', throwOnRevert)
   if (
     timeoutMs !== undefined &&
     (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))
@@ -154,82 +190,6 @@ export function checkSignal(argument: string, signal: unknown): void {
   const usable =
     typeof signal === 'object' && signal !== null && 'aborted' in signal && 'addEventListener' in signal
   if (!usable) throw invalid(argument, signal, 'an AbortSignal')
-}
-
-/** What createSender was given, before anything is asked of a node. */
-export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client }): void {
-  object('options', options)
-  checkClient(options.client)
-  for (const [index, endpoint] of (options.endpoints ?? []).entries()) {
-    checkTransport(object(`endpoints[${index}]`, endpoint).client, `endpoints[${index}].client`)
-    oneOf(`endpoints[${index}].role`, endpoint.role, ['both', 'read', 'send'])
-  }
-  oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
-  oneOf('starved', options.starved, ['wait', 'fail'])
-  checkLossDepth(options.lossDepth)
-  if (options.fees?.ceiling) checkFees(options.fees.ceiling, 'fees.ceiling')
-  const percent = options.fees?.bump?.percent
-  if (percent !== undefined && !(percent >= 1 && percent <= 1_000 && Number.isInteger(percent))) {
-    throw invalid('fees.bump.percent', percent, 'a whole number from 1 to 1000')
-  }
-  const multiplier = options.gasMultiplier
-  if (multiplier !== undefined && !(multiplier >= 1 && multiplier <= 100))
-    throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
-  checkStore(options.store)
-}
-
-function checkLossDepth(depth: unknown): void {
-  if (depth === undefined || depth === 'child' || depth === 'safe') return
-  if (typeof depth === 'number' && Number.isInteger(depth) && depth >= 1 && depth <= 10_000) return
-  throw invalid('lossDepth', depth, "'child', 'safe' or a number of blocks from 1 to 10000")
-}
-
-function checkStore(store: unknown): void {
-  if (store === undefined) return
-  const verbs = object('store', store)
-  for (const verb of ['acquire', 'load', 'enqueue', 'write', 'find', 'list', 'release', 'close']) {
-    if (typeof verbs[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
-  }
-}
-
-function checkClient(client: unknown): void {
-  checkTransport(client, 'client')
-  const chain = (client as Fields).chain as Fields | undefined
-  if (typeof chain?.id !== 'number' || !Number.isSafeInteger(chain.id))
-    throw invalid('client.chain', chain, 'a viem chain')
-}
-
-function checkTransport(client: unknown, argument: string): void {
-  const { transport, request } = object(argument, client)
-  if (typeof transport !== 'object' || typeof request !== 'function')
-    throw invalid(argument, client, 'a viem client')
-}
-
-/** A local account: one that can sign without the node. */
-export function checkAccount(account: unknown): asserts account is LocalAccount {
-  const { type, address: own, signTransaction } = object('account', account)
-  if (type === 'smart')
-    throw unsupported('smart accounts', 'send user operations with a nonce from createNonceAllocator')
-  if (type === 'json-rpc')
-    throw unsupported('json-rpc accounts, which sign by sending', 'use a local account')
-  address('account.address', own)
-  if (type !== 'local' || typeof signTransaction !== 'function')
-    throw invalid('account', account, 'a local account that signs transactions')
-}
-
-/** `limits` over the defaults; every one a positive whole number. */
-export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limits): Limits {
-  const merged = { ...defaults }
-  for (const [name, value] of Object.entries(limits ?? {})) {
-    if (value === undefined) continue
-    if (!(name in defaults))
-      throw invalid(`limits.${name}`, value, `one of ${Object.keys(defaults).join(', ')}`)
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > MS_MAX) {
-      throw invalid(`limits.${name}`, value, `a whole number from 1 to ${MS_MAX}`)
-    }
-    merged[name as keyof Limits] = value
-  }
-  return merged
 }
 
 export function object(argument: string, value: unknown): Fields {
@@ -249,7 +209,7 @@ function data(argument: string, value: unknown): void {
   if (typeof value !== 'string' || !HEX_DATA.test(value)) throw invalid(argument, value, 'hex data')
 }
 
-function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
+export function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
   if (value === undefined) return
   if (typeof value !== 'bigint' || value < min || value > max)
     throw invalid(argument, value, `a bigint from ${min} to ${max}`)
@@ -258,4 +218,18 @@ function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
 export function oneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
   if (value !== undefined && !allowed.includes(value))
     throw invalid(argument, value, `one of ${allowed.map(String).join(', ')}`)
+}
+
+export function boolean(argument: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'boolean') throw invalid(argument, value, 'true or false')
+}
+
+export function whole(argument: string, value: unknown, min: number, max: number): void {
+  if (value === undefined) return
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max)
+    throw invalid(argument, value, `a whole number from ${min} to ${max}`)
+}
+
+export function callable(argument: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw invalid(argument, value, 'a function')
 }

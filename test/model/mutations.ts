@@ -213,6 +213,20 @@ const forgetting: readonly Mutation[] = [
     ),
   },
   {
+    name: 'a claim without attempts is lost when the block that used its nonce leaves',
+    scope: 'lost',
+    breaks: 'P1',
+    machine: after('left', (slot, _, taken) =>
+      slot.attempts.length === 0 && slot.state === 'used' && slot.committing === 0
+        ? {
+            ...taken,
+            slot: { state: 'outside', nonce: slot.nonce, attempts: [], origin: 'seeded' },
+            actions: [],
+          }
+        : taken,
+    ),
+  },
+  {
     name: 'a gap is left alone',
     scope: 'refusals',
     breaks: 'end',

@@ -41,6 +41,15 @@ export const SCOPES = {
     attemptsMax: 1,
     adversities: { foreign: 1, handOut: 1, passed: 1, replace: 1 },
   },
+  /** What the operator says of a transaction that was replaced and cancelled. */
+  words: {
+    name: 'words',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { foreign: 1, passed: 1, replace: 1, cancel: 1 },
+  },
   /** Signing, committing and sending take their time, while the chain and the holder change. */
   holders: {
     name: 'holders',
@@ -70,6 +79,16 @@ export const SCOPES = {
     attemptsMax: 1,
     slow,
     adversities: { cancel: 1, replace: 1, takeover: 1, signFails: 1, commitLost: 1 },
+  },
+  /** Commits that are lost, under a cancel, of a nonce that something foreign uses until its block leaves. */
+  lost: {
+    name: 'lost',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow: ['sign', 'commit'],
+    adversities: { cancel: 1, commitLost: 1, foreign: 1, reorg: 1 },
   },
   /** Refusals for good, of bytes that may or may not be elsewhere already, and the gaps that they leave. */
   refusals: {
@@ -125,9 +144,9 @@ export const BIG_SCOPES: readonly Scope[] = [
     name: 'outside, three nonces',
     nonces: 3,
     adversities: { ...SCOPES.outside.adversities, reorg: 1 },
-    statesMax: 1_000_000,
+    statesMax: 2_000_000,
   },
-  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 1_000_000 },
+  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 2_000_000 },
   {
     ...SCOPES.holders,
     name: 'everything',
@@ -147,6 +166,6 @@ export const BIG_SCOPES: readonly Scope[] = [
       handOut: 1,
       passed: 1,
     },
-    statesMax: 1_000_000,
+    statesMax: 2_000_000,
   },
 ]
