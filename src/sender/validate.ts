@@ -209,7 +209,7 @@ function data(argument: string, value: unknown): void {
   if (typeof value !== 'string' || !HEX_DATA.test(value)) throw invalid(argument, value, 'hex data')
 }
 
-export function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
+function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
   if (value === undefined) return
   if (typeof value !== 'bigint' || value < min || value > max)
     throw invalid(argument, value, `a bigint from ${min} to ${max}`)
