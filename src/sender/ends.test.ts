@@ -218,6 +218,15 @@ describe('close', () => {
     sender.observe({ hashes: [], blockNumber: 0n })
   })
 
+  test('P5: sealed is no verdict: a cancel that waits for lossDepth is told CLOSED, executed so far', async () => {
+    await using lane = await openLane({ lossDepth: 30 })
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(tx.wait())
+    const answer = lane.rejection(tx.cancel())
+    await lane.settle(lane.sender.close())
+    expect(await answer).toMatchObject({ code: 'CLOSED', fate: 'executed' })
+  })
+
   test('P8: what is asked of a transaction after it is CLOSED with its fate, and nothing is sent', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)

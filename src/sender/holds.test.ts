@@ -73,6 +73,21 @@ describe('starved and the budget of funds', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
+  test('what waits for more than there is holds the lane only once nothing is in flight', async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI * 2n })
+    lane.script = swallow(1)
+    await lane.settle(lane.sender.send(transfer(1)))
+    const dear = { ...transfer(2), value: COST_WEI * 5n }
+    const tx = await lane.settle(lane.sender.send(dear, { until: 'queued' }))
+    await lane.blocks(3)
+    expect(await holds(lane)).toEqual([])
+    lane.script = undefined
+    await lane.until(() => lane.events('held').length === 1)
+    expect(lane.executed()).toEqual([1])
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: COST_WEI * 10n })
+    await lane.settle(tx.wait())
+  })
+
   test("starved: 'wait' holds until the balance can pay", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI / 2n })
     const tx = await queue(lane, 1)

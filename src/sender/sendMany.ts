@@ -50,6 +50,7 @@ async function* run(
   const progress: Progress = { taken: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
   const results: ItemResult[] = []
   let wake: (() => void) | undefined
+  /** Taken and not told of: a result that nobody has asked for yet counts, or a slow reader had them pile up. */
   let underWay = 0
   let exhausted = false
   let pulling = false
@@ -62,7 +63,6 @@ async function* run(
     } catch {}
   }
   const done = (result: ItemResult) => {
-    underWay--
     results.push(result)
     if (!result.ok) progress.failed++
     tell()
@@ -128,6 +128,7 @@ async function* run(
     for (;;) {
       const result = results.shift()
       if (result) {
+        underWay--
         yield result
         if (!exhausted && underWay <= underWayMax / 2) void pull()
         continue
