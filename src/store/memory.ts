@@ -22,6 +22,8 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
   // Insertion order is age: the first ended one is the first to be forgotten.
   const transactions = new Map<string, StoredTransaction>()
   const byHash = new Map<string, string>()
+  // Bumps and rebindings give a transaction many hashes; all of them go when it goes.
+  const hashesOf = new Map<string, Set<string>>()
   const ended = new Set<string>()
 
   const chainName = (chain: { chainId: number; genesisHash: Hash }) => `${chain.chainId}:${chain.genesisHash}`
@@ -45,17 +47,27 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
   function keepTransaction(transaction: StoredTransaction): void {
     const name = txName(transaction.lane, transaction.id)
     transactions.set(name, transaction)
-    if (transaction.hash) byHash.set(`${chainName(transaction.lane)}/${transaction.hash}`, name)
+    if (transaction.hash) keepHash(transaction.lane, transaction.hash, name)
     if (ENDED.has(transaction.stage)) ended.add(name)
+    else ended.delete(name)
     for (const oldest of ended) {
       if (ended.size <= historyMax) break
       forget(oldest)
     }
   }
 
+  function keepHash(lane: LaneKey, hash: Hash, name: string): void {
+    // The slot of a transaction that is forgotten already may be written once more.
+    if (!transactions.has(name)) return
+    const hashName = `${chainName(lane)}/${hash}`
+    byHash.set(hashName, name)
+    const hashes = hashesOf.get(name) ?? new Set()
+    hashesOf.set(name, hashes.add(hashName))
+  }
+
   function forget(name: string): void {
-    const transaction = transactions.get(name)
-    if (transaction?.hash) byHash.delete(`${chainName(transaction.lane)}/${transaction.hash}`)
+    for (const hashName of hashesOf.get(name) ?? []) byHash.delete(hashName)
+    hashesOf.delete(name)
     transactions.delete(name)
     ended.delete(name)
   }
@@ -66,7 +78,7 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
     else lane.slots.set(slot.nonce, slot)
     for (const attempt of slot.attempts) {
       if (attempt.claim === undefined) continue
-      byHash.set(`${chainName(transactionLane)}/${attempt.hash}`, txName(transactionLane, attempt.claim))
+      keepHash(transactionLane, attempt.hash, txName(transactionLane, attempt.claim))
     }
   }
 
@@ -99,8 +111,8 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
     },
     async write(lease, change) {
       const lane = checked(lease)
-      for (const slot of change.slots) keepSlot(lane, lease.lane, slot)
       for (const transaction of change.transactions) keepTransaction(transaction)
+      for (const slot of change.slots) keepSlot(lane, lease.lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
     },
     async find(chain, by) {
