@@ -1,13 +1,23 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
 import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
+import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
-import { end, fromStored, hasFailed, type Transaction, tellEnd, toStored, untouched } from './transaction.js'
+import {
+  end,
+  fromStored,
+  hasFailed,
+  moveTo,
+  type Transaction,
+  tellEnd,
+  toStored,
+  untouched,
+} from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -65,29 +75,43 @@ export function createIntake(parts: {
     if (known) return same(known, transaction)
     transactions.set(transaction.id, transaction)
     queued.add(transaction)
-    const existing = await keep(transaction)
-    if (existing) {
-      forget(transaction)
-      return same(existing, transaction)
-    }
+    const stored = await keep(transaction)
+    // What was kept and never taken up (its answer was lost) is taken up now.
+    if (stored && (stored.stage !== 'queued' || stored.fingerprint !== transaction.fingerprint))
+      return become(transaction, stored)
     events.emit('queued', { tx: context.txOf(transaction) })
-    arm(transaction, options)
+    if (!hasFailed(transaction)) arm(transaction, options)
     if (!hasFailed(transaction)) preparer.add(transaction)
     return transaction
   }
 
-  async function keep(transaction: Transaction): Promise<Transaction | undefined> {
+  async function keep(transaction: Transaction): Promise<StoredTransaction | undefined> {
     try {
-      const stored = await store.enqueue(toStored(transaction))
-      return stored && fromStored(stored)
+      return await store.enqueue(toStored(transaction))
     } catch (error) {
-      forget(transaction)
-      throw new TxlaneError('The store did not take the transaction.', {
-        code: 'STORE',
-        fate: 'notExecuted',
-        cause: error,
-      })
+      throw refused(transaction, storeError(transaction, error))
     }
+  }
+
+  /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
+  function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
+    end(transaction, 'failed', error)
+    forget(transaction)
+    tellEnd(transaction)
+    return error
+  }
+
+  /** The id is known from an earlier time: whoever waits for this one is told what became of that. */
+  function become(transaction: Transaction, stored: StoredTransaction): Transaction {
+    if (stored.fingerprint !== transaction.fingerprint)
+      throw refused(transaction, conflict(fromStored(stored)))
+    const { waiters, verdicts } = transaction
+    Object.assign(transaction, fromStored(stored), { waiters, verdicts })
+    transaction.settled = !hasFailed(transaction)
+    forget(transaction)
+    moveTo(transaction, stored.stage)
+    tellEnd(transaction)
+    return transaction
   }
 
   function create(request: TxRequest, options: SendOptions, replaces: Transaction | undefined): Transaction {
@@ -113,17 +137,13 @@ export function createIntake(parts: {
 
   function same(known: Transaction, asked: Transaction): Transaction {
     if (known.fingerprint === asked.fingerprint) return known
-    throw txError(
-      known,
-      'ID_CONFLICT',
-      'notExecuted',
-      `The id ${JSON.stringify(known.id)} stands for another request.`,
-    )
+    throw conflict(known)
   }
 
   /** What ends the caller's interest: a deadline, a signal. */
   function arm(transaction: Transaction, options: SendOptions): void {
     const { expires, signal, onExpiry } = options
+    if (signal?.aborted) return giveUp(transaction, 'ABORTED', 'It was aborted.', false)
     const cancels: (() => void)[] = []
     if (expires) {
       const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
@@ -131,7 +151,6 @@ export function createIntake(parts: {
     }
     if (signal) {
       const abort = () => giveUp(transaction, 'ABORTED', 'It was aborted.', false)
-      if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
       cancels.push(() => signal.removeEventListener('abort', abort))
     }
@@ -273,6 +292,18 @@ export function createIntake(parts: {
         failed(transaction, txError(transaction, code, 'notExecuted', message))
     },
   }
+}
+
+/** Where nobody can tell whether the store took it, a later life may find it there and send it. */
+function storeError(transaction: Transaction, cause: unknown): TxlaneError {
+  const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
+  const message = 'The store did not take the transaction.'
+  return txError(transaction, 'STORE', unknown ? 'inFlight' : 'notExecuted', message, cause)
+}
+
+function conflict(known: Transaction): TxlaneError {
+  const message = `The id ${JSON.stringify(known.id)} stands for another request.`
+  return txError(known, 'ID_CONFLICT', 'notExecuted', message)
 }
 
 /** 128 bits of chance as hex. */

@@ -119,8 +119,10 @@ export function tellEnd(transaction: Transaction): void {
   tellVerdict(transaction)
 }
 
-/** The chain's last word on it is known: who asked for a cancel is answered. */
+/** The chain's last word on it is known: who asked for a cancel is answered, and nothing ends it any more. */
 export function tellVerdict(transaction: Transaction): void {
+  transaction.cancelTimers?.()
+  transaction.cancelTimers = undefined
   const verdicts = transaction.verdicts ?? []
   transaction.verdicts = undefined
   for (const tell of verdicts) tell()

@@ -1,0 +1,139 @@
+import type { Sender, Tx, TxRequest } from '../../src/types.js'
+import type { Telling } from '../sim/oracle.js'
+import { programRequest } from '../sim/program.js'
+import type { VirtualClock } from '../sim/virtualClock.js'
+
+/** Plays whoever uses a sender: asks, waits, and writes down what it is told. */
+export type Caller = {
+  readonly tellings: readonly Telling[]
+  readonly markers: readonly number[]
+  /** Promises that have not settled, by what they are. */
+  readonly open: ReadonlySet<string>
+  /** What no caller can make sense of. */
+  readonly faults: readonly string[]
+  /** Sends the transaction of this marker, and waits for it to be sealed. */
+  send(marker: number, options?: SendPlan): Promise<void>
+  abort(marker: number): void
+  cancel(marker: number): Promise<void>
+  replace(marker: number, next: number): Promise<void>
+  speedUp(marker: number): Promise<void>
+  /** Asks for something that is about no transaction. */
+  ask(what: string, work: (sender: Sender) => Promise<unknown>): Promise<void>
+  /** Asks about everything whose last word was not a verdict. */
+  lastLook(sender: Sender): Promise<void>
+}
+
+export type SendPlan = {
+  readonly until?: 'queued' | 'accepted'
+  readonly expiresInMs?: number | undefined
+  readonly onExpiry?: 'cancel' | 'leave'
+}
+
+const GAS = 120_000n
+const idOf = (marker: number) => `transaction-${marker}`
+const markerOf = (id: string) => Number(id.slice('transaction-'.length))
+
+export function requestOf(marker: number): TxRequest {
+  return { ...programRequest({ kind: 'transfer', marker }), gas: GAS } as TxRequest
+}
+
+export function createCaller(sender: Sender, clock: VirtualClock): Caller {
+  const tellings: Telling[] = []
+  const markers = new Set<number>()
+  const open = new Set<string>()
+  const faults: string[] = []
+  const controllers = new Map<number, AbortController>()
+  let asked = 0
+
+  const tell = (telling: Omit<Telling, 'atMs'>) => void tellings.push({ ...telling, atMs: clock.now() })
+
+  /** The answer, or undefined where it was refused: what was said of which transaction is written down. */
+  async function answer<T>(
+    how: string,
+    marker: number | undefined,
+    promise: Promise<T>,
+  ): Promise<T | undefined> {
+    const name = `${++asked}: ${how}${marker === undefined ? '' : ` of ${marker}`}`
+    open.add(name)
+    try {
+      return await promise
+    } catch (error) {
+      refused(how, marker, name, error)
+      return undefined
+    } finally {
+      open.delete(name)
+    }
+  }
+
+  function refused(how: string, marker: number | undefined, name: string, error: unknown): void {
+    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
+    if (fate === undefined || code === undefined) {
+      faults.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      return
+    }
+    // Not speeding up, or not looking, says nothing of the transaction itself.
+    if (marker === undefined || how === 'speedUp' || how === 'get') return
+    const named = tx === undefined ? marker : markerOf(tx.id)
+    tell({ marker: named, says: fate, how: `${how} ${code}`, final: fate === 'notExecuted' })
+    // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
+    if (named !== marker) tell({ marker, says: 'notExecuted', how: `${how} ${code}`, final: true })
+  }
+
+  async function follow(marker: number, tx: Tx): Promise<void> {
+    const landed = await answer('wait', marker, tx.wait('sealed'))
+    if (landed) tell({ marker, says: 'executed', how: 'wait', final: false, hash: landed.hash })
+  }
+
+  async function found(marker: number, by = sender): Promise<Tx | undefined> {
+    return markers.has(marker) ? await answer('get', marker, by.get(idOf(marker))) : undefined
+  }
+
+  return {
+    tellings,
+    get markers() {
+      return [...markers]
+    },
+    open,
+    faults,
+    async send(marker, { until = 'accepted', expiresInMs, onExpiry = 'leave' } = {}) {
+      markers.add(marker)
+      const controller = controllers.get(marker) ?? new AbortController()
+      controllers.set(marker, controller)
+      const expires =
+        expiresInMs === undefined ? {} : { expires: { atMs: clock.now() + expiresInMs }, onExpiry }
+      const options = { id: idOf(marker), until, signal: controller.signal, ...expires }
+      const tx = await answer('send', marker, sender.send(requestOf(marker), options))
+      if (tx) await follow(marker, tx)
+    },
+    abort: (marker) => controllers.get(marker)?.abort(),
+    async cancel(marker) {
+      const tx = await found(marker)
+      const cancelled = tx && (await answer('cancel', marker, tx.cancel()))
+      if (cancelled === undefined) return
+      const says = cancelled.result === 'tooLate' ? 'executed' : 'notExecuted'
+      tell({ marker, says, how: `cancel ${cancelled.result}`, final: true })
+    },
+    async replace(marker, next) {
+      const tx = await found(marker)
+      if (tx === undefined) return
+      markers.add(next)
+      const replaced = await answer('replace', next, tx.replace(requestOf(next), { id: idOf(next) }))
+      if (replaced) await follow(next, replaced)
+    },
+    async speedUp(marker) {
+      const tx = await found(marker)
+      if (tx) await answer('speedUp', marker, tx.speedUp())
+    },
+    async ask(what, work) {
+      await answer(what, undefined, work(sender))
+    },
+    async lastLook(by) {
+      const sure = new Set(tellings.filter(({ final }) => final).map(({ marker }) => marker))
+      for (const marker of markers) {
+        if (sure.has(marker)) continue
+        const tx = await found(marker, by)
+        if (tx) await follow(marker, tx)
+      }
+    },
+  }
+}

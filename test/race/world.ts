@@ -1,0 +1,192 @@
+import type { Scheduler } from 'fast-check'
+import type { Client, Hex } from 'viem'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocator.js'
+import { createShared, type Environment } from '../../src/sender/environment.js'
+import { createSenderIn, type LooseParameters } from '../../src/sender/sender.js'
+import type { Limits, Sender } from '../../src/types.js'
+import { createChain } from '../sim/chain/chain.js'
+import type { SimChain } from '../sim/chain/simChain.js'
+import { foreignTransaction } from '../sim/foreign.js'
+import { createRandom } from '../sim/random.js'
+import { createSimClient } from '../sim/simClient.js'
+import { decodeTransaction } from '../sim/transaction.js'
+import { createVirtualClock, type VirtualClock } from '../sim/virtualClock.js'
+import { createGatedAccount, type GatedAccount } from './gatedAccount.js'
+import { type Carries, createGatedPort, type GatedPort, type Says } from './gatedPort.js'
+import { createGatedStore, type GatedStore, type Takes } from './gatedStore.js'
+import { createGates, draws, type Gates } from './gates.js'
+
+export const LANE = '0x00000000000000000000000000000000000000aa'
+const ONE_ETHER = 10n ** 18n
+
+/** What goes wrong, in order; afterwards nothing does. */
+export type Luck = {
+  readonly says: readonly Says[]
+  readonly carries: readonly Carries[]
+  readonly writes: readonly Takes[]
+  readonly ids: readonly Takes[]
+  readonly signs: readonly boolean[]
+}
+
+export const NO_LUCK: Luck = { says: [], carries: [], writes: [], ids: [], signs: [] }
+
+export type WorldOptions = {
+  readonly rules?: 'base' | 'geth'
+  readonly limits?: Partial<Limits>
+  readonly luck?: Partial<Luck>
+}
+
+/** Real senders and allocators on a simulated chain; every answer, and the passing of time, waits for the schedule. */
+export type World = {
+  readonly clock: VirtualClock
+  readonly chain: SimChain
+  readonly gates: Gates
+  readonly port: GatedPort
+  readonly store: GatedStore
+  readonly account: GatedAccount
+  /** A sender of this process: they all share one lane. `process` makes another. */
+  sender(): Sender
+  allocator(): NonceAllocator
+  /** Another process on the same store and chain. */
+  process(): { sender(): Sender; allocator(): NonceAllocator }
+  /** Somebody else's transaction of the same key stands in the next block. */
+  foreign(salt: number): void
+  /** What the wire saw at each nonce, in order. */
+  /** From now on the schedule picks what happens next, time included. */
+  shut(): void
+  /** Lets the schedule pick until `done`, or until it has picked so often. */
+  play(picks: number, done: () => boolean): Promise<void>
+  /** Nothing waits for the schedule, nothing goes wrong any more. */
+  heal(): Promise<void>
+  /** After `heal`: runs the clock until the promise settles. @throws where it does not */
+  settle<T>(promise: Promise<T>, what: string, maxMs?: number): Promise<T>
+  /**
+   * After `heal`: what is journaled may be sent by anyone, for ever (P2), and somebody does. To be called when all is
+   * closed; says what is left of timers.
+   */
+  aftermath(): Promise<void>
+}
+
+export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): World {
+  const { rules = 'base', limits = {} } = options
+  const luck = { ...NO_LUCK, ...options.luck }
+  const clock = createVirtualClock()
+  const gates = createGates(scheduler)
+  const chain = createChain({
+    clock,
+    random: createRandom(1),
+    accounts: [{ address: LANE, balanceWei: ONE_ETHER }],
+    rules,
+    // A step of time is one pick of the schedule: few of them make a block.
+    flashblockMs: 1_000,
+  })
+  const drawn = {
+    says: draws(luck.says, 'takes it'),
+    carries: draws(luck.carries, 'both ways'),
+    writes: draws(luck.writes, 'takes'),
+    ids: draws(luck.ids, 'takes'),
+    signs: draws(luck.signs, true),
+  }
+  const port = createGatedPort({ chain, clock, gates, ...drawn })
+  const store = createGatedStore(gates, drawn)
+  const account = createGatedAccount(LANE, gates, drawn.signs)
+  const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
+  const parameters = {
+    client: client as never,
+    store,
+    limits,
+    lossDepth: 'child',
+    coldStart: 'immediate',
+  } as const satisfies LooseParameters
+  let processes = 0
+  let timeIsDue = false
+
+  function process() {
+    const environment: Environment = {
+      clock,
+      random: createRandom(100 + processes++),
+      portsOf: () => [{ port, role: 'both' }],
+      shared: createShared(),
+    }
+    return {
+      sender: () => createSenderIn(environment, parameters),
+      allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
+    }
+  }
+
+  /** Time is one of those who wait to be picked: a pick fires the next timer. */
+  function keepTime(): void {
+    if (!gates.shut) return
+    void gates.pass('time').then(() => {
+      timeIsDue = true
+    })
+  }
+
+  async function fireNext(): Promise<void> {
+    timeIsDue = false
+    const before = clock.firedTimers
+    await clock.runUntil(() => clock.firedTimers > before, 60_000)
+    keepTime()
+  }
+
+  const first = process()
+  chain.start()
+  return {
+    clock,
+    chain,
+    gates,
+    port,
+    store,
+    account,
+    ...first,
+    process,
+    foreign: (salt) =>
+      chain.force({
+        from: LANE,
+        make: (nonce) =>
+          foreignTransaction({
+            chainId: chain.settings.chainId,
+            from: LANE,
+            nonce,
+            maxFeeWei: 10n ** 9n,
+            tipWei: 10n ** 6n,
+            salt,
+          }),
+      }),
+    shut() {
+      gates.shutNow()
+      keepTime()
+    },
+    async play(picks, done) {
+      for (let pick = 0; pick < picks && !done(); pick++) {
+        if (!(await gates.one())) break
+        await clock.settle()
+        if (timeIsDue) await fireNext()
+      }
+    },
+    async heal() {
+      for (const each of Object.values(drawn)) each.stop()
+      await gates.open()
+      await clock.settle()
+      timeIsDue = false
+    },
+    async settle(promise, what, maxMs = 600_000) {
+      let open = true
+      const watched = promise.finally(() => {
+        open = false
+      })
+      watched.catch(() => {})
+      await clock.runUntil(() => !open, maxMs)
+      if (open) throw new Error(`P8: ${what} is still open after ${maxMs} ms`)
+      return watched
+    },
+    async aftermath() {
+      await clock.advance(5_000)
+      for (const raw of new Set<Hex>([...store.journaled, ...port.wire])) {
+        if (!port.barred.has(raw) && decodeTransaction(raw)) chain.submit(raw)
+      }
+      await clock.advance(10_000)
+      chain.stop()
+    },
+  }
+}
