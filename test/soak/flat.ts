@@ -1,0 +1,49 @@
+import { percentile } from '../../src/cli/demo/statistics.js'
+import type { Sample } from './sampler.js'
+
+type Measured = 'heapBytes' | 'timers' | 'sockets' | 'handles'
+
+/** How much the end may lie above the beginning: a share of it, and an amount for what is small. */
+type Tolerance = { readonly share: number; readonly plus: number }
+
+/**
+ * Of what is steady: the transactions in flight vary with the faults, and their timers and memory with them. A leak of
+ * one small object for each transaction is above these within ten minutes.
+ */
+export const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
+  heapBytes: { share: 0.1, plus: 2 * 1_024 * 1_024 },
+  timers: { share: 0.25, plus: 8 },
+  sockets: { share: 0.25, plus: 4 },
+  handles: { share: 0, plus: 2 },
+}
+
+export type Flatness = {
+  readonly measured: Measured
+  /** Medians of the second and of the last sixth of the samples. */
+  readonly early: number
+  readonly late: number
+  readonly most: number
+  readonly flat: boolean
+}
+
+const SIXTHS = 6
+
+/** Compares the last sixth with the second: in the first the caches fill, and nothing has ended yet. */
+export function flatness(samples: readonly Sample[]): readonly Flatness[] {
+  const sixth = (index: number) =>
+    samples.slice(
+      Math.floor((samples.length * index) / SIXTHS),
+      Math.floor((samples.length * (index + 1)) / SIXTHS),
+    )
+  return (Object.keys(TOLERANCES) as Measured[]).map((measured) => {
+    const median = (part: readonly Sample[]) =>
+      percentile(
+        part.map((sample) => sample[measured]),
+        0.5,
+      ) ?? 0
+    const [early, late] = [median(sixth(1)), median(sixth(SIXTHS - 1))]
+    const { share, plus } = TOLERANCES[measured]
+    const most = early * (1 + share) + plus
+    return { measured, early, late, most, flat: late <= most }
+  })
+}

@@ -1,0 +1,109 @@
+import { collectReports, runBurst } from '../../src/cli/demo/burst.js'
+import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { createRecord } from '../../src/cli/demo/records.js'
+import { deployLedger, type Ledger, readGasLimits } from '../../src/cli/demo/setup.js'
+import { readStart, type StartPoint } from '../../src/cli/demo/walk.js'
+import { watchSender } from '../../src/cli/demo/watch.js'
+import { type AskedItem, createWorkload, type GasLimits } from '../../src/cli/demo/workload.js'
+import { systemClock } from '../../src/clock.js'
+import type { Sender } from '../../src/index.js'
+import type { LaneRun, Order } from './protocol.js'
+
+type Report = Order & { type: 'report' }
+
+/** One key that sends at a steady pace. */
+export type Load = {
+  /** Asks for the next item, unless so many are open that one more would only make the queue longer. */
+  send(): void
+  readonly sent: number
+  readonly open: number
+  readonly skipped: number
+  /** How often each event was heard. */
+  readonly events: ReadonlyMap<string, number>
+  readonly errors: string | undefined
+  /** Resolves when every item that was asked for has ended and is reported. */
+  settled(): Promise<void>
+  run(): LaneRun
+}
+
+export type LoadOptions = {
+  readonly lane: number
+  readonly sender: Sender
+  readonly rpc: PlainRpc
+  readonly count: number
+  readonly seed: number
+  readonly openMax: number
+  readonly report: (report: Report) => void
+}
+
+/** Deploys the key's contract, and is then ready to send. */
+export async function createLoad(options: LoadOptions): Promise<Load> {
+  const { sender, rpc, count, seed } = options
+  const start = await readStart(rpc, sender.address)
+  const ledger = await deployLedger(sender)
+  const gas = await readGasLimits(rpc, sender.address, ledger.address)
+  return startLoad(options, {
+    start,
+    ledger,
+    gas,
+    asked: createWorkload({ count, seed, ledger: ledger.address, gas }),
+  })
+}
+
+type Setting = {
+  readonly start: StartPoint
+  readonly ledger: Ledger
+  readonly gas: GasLimits
+  readonly asked: readonly AskedItem[]
+}
+
+function startLoad(options: LoadOptions, setting: Setting): Load {
+  const { lane, sender, count, seed, openMax, report } = options
+  const { start, ledger, gas, asked } = setting
+  const { told } = watchSender(sender, new Map(), systemClock)
+  const following = new Set<Promise<void>>()
+  let [sent, skipped] = [0, 0]
+
+  async function follow(item: AskedItem): Promise<void> {
+    const record = createRecord(item)
+    await runBurst(sender, [record], systemClock)
+    // A block that was seen sealed may be replaced; beyond that the report stands.
+    await record.tx?.wait('finalized').catch(() => undefined)
+    const [reported] = await collectReports(sender, [record])
+    if (reported) report({ type: 'report', lane, reported })
+  }
+
+  return {
+    send() {
+      const item = asked[sent]
+      if (item === undefined) return
+      if (following.size >= openMax) {
+        skipped += 1
+        return
+      }
+      sent += 1
+      const one = follow(item).finally(() => following.delete(one))
+      following.add(one)
+    },
+    get sent() {
+      return sent
+    },
+    get open() {
+      return following.size
+    },
+    get skipped() {
+      return skipped
+    },
+    events: told.counts,
+    get errors() {
+      return told.firstError
+    },
+    async settled() {
+      while (following.size > 0) await Promise.all(following)
+    },
+    run() {
+      const noops = [...told.noops].filter((nonce) => !told.foreign.has(nonce))
+      return { account: sender.address, start, ledger, gas, seed, count, sent, noops }
+    },
+  }
+}
