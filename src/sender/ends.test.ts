@@ -1,4 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../store/memory.js'
+import type { Store } from '../store/store.js'
 import { onSend, openLane, type SimLane, swallow, TIMES_OUT, transfer } from './simLane.fixture.js'
 
 const queue = (lane: SimLane, marker: number, options: object = {}) =>
@@ -284,5 +287,79 @@ describe('drain', () => {
     lane.script = undefined
     await lane.settle(lane.sender.drain())
     expect(lane.executed()).toEqual([1])
+  })
+})
+
+describe('one id, at once', () => {
+  test('P8: who asked with an id that the store then does not take is told STORE as well', async () => {
+    const store = memoryStore()
+    let answers = () => {}
+    const refusing: Store = {
+      ...store,
+      enqueue: () => new Promise((_, reject) => (answers = () => reject(new Error('disk full')))),
+    }
+    await using lane = await openLane({ store: refusing })
+    const both = [1, 2].map(() => lane.rejection(lane.sender.send(transfer(1), { id: 'a' })))
+    await lane.clock.advance(10)
+    const found = await lane.settle(lane.sender.get('a'))
+    const waiting = lane.rejection(found?.wait() ?? Promise.reject())
+    await lane.clock.advance(10)
+    answers()
+    const told = { code: 'STORE', fate: 'notExecuted' }
+    expect(await Promise.all([...both, waiting])).toMatchObject([told, told, told])
+  })
+
+  test('P5: where nobody can tell whether the store took it, its fate is inFlight, and asking again sends it', async () => {
+    const store = memoryStore()
+    let lost = 1
+    const losing: Store = {
+      ...store,
+      async enqueue(transaction) {
+        const known = await store.enqueue(transaction)
+        if (lost-- > 0) throw Object.assign(new Error('connection lost'), { details: 'unknown' })
+        return known
+      },
+    }
+    await using lane = await openLane({ store: losing })
+    const error = await lane.rejection(lane.sender.send(transfer(1), { id: 'a' }))
+    expect(error).toMatchObject({ code: 'STORE', fate: 'inFlight' })
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+    await lane.settle(tx.wait())
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('P5: aborted before, with an id that is under way: the fate is that of the transaction', async () => {
+    await using lane = await openLane()
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+    const again = () =>
+      lane.rejection(lane.sender.send(transfer(1), { id: 'a', signal: AbortSignal.abort() }))
+    expect(await again()).toMatchObject({ code: 'ABORTED', fate: 'inFlight', tx: { id: 'a', nonce: 0 } })
+    await lane.settle(tx.wait())
+    expect(await again()).toMatchObject({ code: 'ABORTED', fate: 'executed' })
+  })
+
+  test('an id that has long landed: what is asked of it is answered, cancel as well', async () => {
+    await using lane = await openLane()
+    const first = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+    await lane.settle(first.wait('finalized'))
+    await lane.blocks(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+    expect(await lane.settle(tx.wait())).toMatchObject({ hash: first.hash })
+    expect(await lane.settle(tx.cancel())).toMatchObject({ result: 'tooLate', landed: { hash: first.hash } })
+    expect(lane.sent).toHaveLength(1)
+  })
+})
+
+describe('what is settled', () => {
+  test('P9: lets go of its deadline and of the signal that came with it', async () => {
+    await using lane = await openLane()
+    const { signal } = new AbortController()
+    const listening = () => getEventListeners(signal, 'abort').length
+    const options = { signal, expires: inMs(lane, 3_600_000) }
+    const tx = await lane.settle(lane.sender.send(transfer(1), options))
+    expect(listening()).toBe(1)
+    await lane.settle(tx.wait('finalized'))
+    await lane.blocks(1)
+    expect(listening()).toBe(0)
   })
 })

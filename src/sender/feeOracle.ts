@@ -33,7 +33,6 @@ export type FeeOracle = {
 const CEILING_FACTOR = 10n
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
-const TIP_DEFAULT = 1_000_000_000n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
 
 // GasPriceOracle.getL1FeeUpperBound(uint256 unsignedTxSize): ethereum-optimism/optimism
@@ -76,12 +75,24 @@ export function createFeeOracle(options: {
   async function estimate(): Promise<Fees> {
     const baseFee = hub.tracker.head?.baseFeePerGas
     if (baseFee === undefined) {
-      const gasPrice = quantity((await request({ method: 'eth_gasPrice', params: [] })) ?? undefined)
+      const gasPrice = quantity(await request({ method: 'eth_gasPrice', params: [] }))
       if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
       return { gasPrice: (gasPrice * 12n) / 10n }
     }
-    const tip = quantity(await request({ method: 'eth_maxPriorityFeePerGas', params: [] })) ?? TIP_DEFAULT
+    const tip = await askTip(baseFee)
     return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
+  }
+
+  /** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
+  async function askTip(baseFee: bigint): Promise<bigint> {
+    const reply = await request({ method: 'eth_maxPriorityFeePerGas', params: [] })
+    const tip = quantity(reply)
+    if (tip !== undefined) return tip
+    if (!refused(reply)) throw new Error('eth_maxPriorityFeePerGas brought no answer')
+    // Not every node has it; what it asks for a legacy transaction holds the tip as well.
+    const gasPrice = quantity(await request({ method: 'eth_gasPrice', params: [] }))
+    if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
+    return gasPrice > baseFee ? gasPrice - baseFee : 0n
   }
 
   async function sampleDataFee(): Promise<void> {
@@ -150,6 +161,11 @@ function feesOf(values: FeeValues): Fees {
 
 function cap(fees: Fees): bigint {
   return 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+}
+
+/** The node's own word, and not a number. */
+function refused(reply: RpcReply | undefined): boolean {
+  return reply !== undefined && !reply.ok && reply.failure.kind === 'rpc'
 }
 
 function quantity(reply: RpcReply | undefined): bigint | undefined {

@@ -1,6 +1,6 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
-import { TxlaneError } from '../errors/base.js'
+import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
   Item,
@@ -9,6 +9,7 @@ import type {
   SenderParameters,
   SendManyOptions,
   SendOptions,
+  Stage,
   Tx,
   TxRequest,
 } from '../types.js'
@@ -103,13 +104,19 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   const start: Start = async (request, sendOptions) => {
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
-    if (sendOptions.signal?.aborted)
-      throw new TxlaneError('It was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
+    if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
     const { engine } = await open()
     const transaction = await engine.intake.add(request, sendOptions)
     const tx = engine.context.txOf(transaction)
     return { tx, accepted: () => engine.accepted(transaction) }
+  }
+
+  /** This call sends nothing; an earlier one with the same id may have. */
+  async function abortedBefore(id: string | undefined): Promise<TxlaneError> {
+    const known = id === undefined ? undefined : await findTransaction(await open(), id)
+    const fate = known === undefined ? 'notExecuted' : fateOf(known.stage)
+    return new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: known?.toJSON() })
   }
 
   async function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
@@ -234,6 +241,11 @@ function checkKey(by: unknown): void {
 function checkHash(argument: string, hash: unknown): void {
   if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
     throw invalid(argument, hash, 'a transaction hash')
+}
+
+function fateOf(stage: Stage): Fate {
+  if (stage === 'failed' || stage === 'cancelled' || stage === 'superseded') return 'notExecuted'
+  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
 }
 
 function closedError(): TxlaneError {

@@ -88,8 +88,17 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     return markers.has(marker) ? await answer('get', marker, by.get(idOf(marker))) : undefined
   }
 
+  /** What the store did not take was asked for anew under the same id: only the last word counts. */
+  function withoutRetried(): Telling[] {
+    const retried = ({ marker, how }: Telling, index: number) =>
+      how === 'send STORE' && tellings.some((other, at) => at > index && other.marker === marker)
+    return tellings.filter((telling, index) => !retried(telling, index))
+  }
+
   return {
-    tellings,
+    get tellings() {
+      return withoutRetried()
+    },
     get markers() {
       return [...markers]
     },
@@ -128,7 +137,11 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
       await answer(what, undefined, work(sender))
     },
     async lastLook(by) {
-      const sure = new Set(tellings.filter(({ final }) => final).map(({ marker }) => marker))
+      const sure = new Set(
+        withoutRetried()
+          .filter(({ final }) => final)
+          .map(({ marker }) => marker),
+      )
       for (const marker of markers) {
         if (sure.has(marker)) continue
         const tx = await found(marker, by)

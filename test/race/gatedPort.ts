@@ -2,7 +2,9 @@ import { type Hex, keccak256 } from 'viem'
 import type { Clock } from '../../src/clock.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../src/rpc/port.js'
 import type { SimChain } from '../sim/chain/simChain.js'
+import { isNoop } from '../sim/foreign.js'
 import { answer, error, ok } from '../sim/port/answer.js'
+import { decodeTransaction } from '../sim/transaction.js'
 import type { Draws, Gates } from './gates.js'
 
 /** What the node says to one transaction. */
@@ -61,8 +63,7 @@ export function createGatedPort(options: {
       case 'swallows it':
         return ok(keccak256(raw))
       case 'intrinsic':
-        // What it took before it cannot call impossible.
-        if (chain.pool.has(keccak256(raw)) || wire.filter((sent) => sent === raw).length > 1) return take()
+        if (!mayBar(raw)) return take()
         barred.add(raw)
         return error(-32000, 'intrinsic gas too low')
       case 'pool is full':
@@ -73,6 +74,13 @@ export function createGatedPort(options: {
         take()
         return error(-32099, 'the moon is in the wrong house')
     }
+  }
+
+  /** What it took before it cannot call impossible; nor a no-op, whose gas it has estimated itself. */
+  function mayBar(raw: Hex): boolean {
+    const tx = decodeTransaction(raw)
+    const again = wire.filter((sent) => sent === raw).length > 1
+    return tx !== undefined && !isNoop(tx) && !again && !chain.pool.has(tx.hash)
   }
 
   async function carry(calls: readonly RpcCall[], name: string): Promise<readonly RpcReply[]> {
