@@ -117,9 +117,9 @@ function byCode(statements: readonly Statement[]): SendOutcome | undefined {
   return byEthersCode(statements)
 }
 
-// -32005: EIP-1474, Infura, Ankr. -32016: Base's public endpoint. 429: Alchemy, inside of HTTP 200. Besu gives -32005
-// to a gas limit, hence the words.
-const RATE_LIMIT_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
+// -32005: EIP-1474, Infura, Chainstack, Tenderly. -32007, -32012: QuickNode. -32016: Base's public endpoint. -32090:
+// Ankr. 429: Alchemy, inside of HTTP 200. Besu gives -32005 to a gas limit and -32007 to a sender, hence the words.
+const RATE_LIMIT_CODES: ReadonlySet<unknown> = new Set([-32005, -32007, -32012, -32016, -32090, 429])
 
 function tellsRateLimit({ code, status, texts }: Statement): boolean {
   if (status === 429) return true

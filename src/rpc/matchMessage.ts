@@ -32,7 +32,7 @@ export function matchMessage(normalised: string): MessageGroup | undefined {
     // A wrong "intrinsic" would free a nonce that may be live: what stands before must be known to be a wrapper's.
     const readable =
       group.outcome === 'intrinsic' ? clauses.filter(({ wrapped }) => wrapped === 'known') : clauses
-    return group.rows.some(([says]) => readable.some(({ text }) => stands(text, says)))
+    return group.rows.some((says) => readable.some(({ text }) => stands(text, says)))
   })
 }
 

@@ -13,6 +13,7 @@ export type Statement = {
 // Wide enough for viem's and ethers' longest chains; a hostile object could go on for ever.
 const LAYERS_MAX = 32
 const JSON_CHARS_MAX = 20_000
+const WORDS_CHARS_MAX = 500
 
 // Where the libraries keep what they wrap. Lists (`errors` of an AggregateError or a fallback) are left out: each
 // entry is the word of another endpoint.
@@ -104,7 +105,7 @@ function readObject(value: object, next: unknown[]): Statement {
     data: property(value, 'data'),
     kind: typeof kind === 'string' ? kind : undefined,
     status: readStatus(value),
-    retryAfterMs: readRetryAfter(value),
+    retryAfterMs: readRetryAfter(value) ?? readRetryIn(texts),
   }
 }
 
@@ -140,8 +141,26 @@ function readStatus(value: object): number | undefined {
 function readRetryAfter(value: object): number | undefined {
   const given = property(value, 'retryAfterMs')
   if (typeof given === 'number' && Number.isFinite(given) && given >= 0) return given
-  const seconds = Number(readHeader(property(value, 'headers'), 'retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
+  const header = readHeader(property(value, 'headers'), 'retry-after')
+  const seconds = header === undefined ? readBackoff(property(value, 'data')) : Number(header)
+  return seconds !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
+}
+
+// Infura: `data.backoff_seconds`, and in a `rate` of its own when the day's share is used up.
+function readBackoff(data: unknown): number | undefined {
+  const seconds = property(data, 'backoff_seconds') ?? property(property(data, 'rate'), 'backoff_seconds')
+  return typeof seconds === 'number' ? seconds : undefined
+}
+
+// Ankr: "retry in 10s", "retry in 10m0s".
+const RETRY_IN = /\bretry in (?:(\d{1,4})m)?(\d{1,5})s\b/i
+
+function readRetryIn(texts: readonly string[]): number | undefined {
+  for (const text of texts) {
+    const [, minutes = 0, seconds] = RETRY_IN.exec(text.slice(0, WORDS_CHARS_MAX)) ?? []
+    if (seconds !== undefined) return (Number(minutes) * 60 + Number(seconds)) * 1_000
+  }
+  return undefined
 }
 
 function readHeader(headers: unknown, name: string): string | undefined {

@@ -9,7 +9,7 @@ import type { Answer, LaneRun, Order } from './protocol.js'
 // Run as a process of its own: the chain and the books of the check must not be part of the memory that is measured.
 
 // The sender looks back a few blocks only; a long history of states is gigabytes after thousands of new accounts.
-const HISTORY_BLOCKS = 16
+const HISTORY_BLOCKS = 8
 
 const devnet = await startDevnet({ seed: Number(process.argv[2]), historyBlocks: HISTORY_BLOCKS })
 const reported: ReportedItem[][] = []

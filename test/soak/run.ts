@@ -40,8 +40,11 @@ const JUDGED_FROM_MS = 180_000
 const SAMPLES = 120
 const SAMPLE_MS_MIN = 500
 const SETTLE_MS = 180_000
-/** Seconds of the load that may be open at once. */
-const OPEN_MAX_SECONDS = 60
+/**
+ * Seconds of the load that may be open at once, twice what finality takes: where the node falls behind, what is open
+ * would grow with its delay, and the heap with it.
+ */
+const OPEN_MAX_SECONDS = 20
 
 /** `say` is told where the run stands; `stop` ends the load before its time. */
 export async function runSoak(
