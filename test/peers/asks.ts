@@ -1,0 +1,89 @@
+import { type Address, padHex, toHex } from 'viem'
+import { systemClock } from '../../src/clock.js'
+import type { Asked, Driver, Payment, PaymentFields, Sent, Told } from './types.js'
+
+/** Keeps what was asked of a sender, and what it said to each. */
+export type Asks = {
+  readonly all: readonly Asked[]
+  pay(driver: Driver, fields: PaymentFields): Asked
+  payAgain(driver: Driver, asked: Asked): void
+  /** Payments that were made before the sender was there. */
+  made(payments: readonly Payment[]): void
+}
+
+export function createAsks(): Asks {
+  const all: Asked[] = []
+
+  function ask(driver: Driver, payment: Payment, item: number): Asked {
+    let told: Told = { kind: 'nothing' }
+    const sent = driver.send(payment, `item ${item}`).then(
+      (handle) => {
+        told = { kind: 'accepted', hash: handle.hash }
+        return handle
+      },
+      (error: unknown) => {
+        told = { kind: 'refused', why: firstLine(error), open: mayStillRun(error) }
+        return undefined
+      },
+    )
+    const ended = sent.then(async (handle) => {
+      if (handle !== undefined) told = await end(handle)
+    })
+    return { item, payment, sent, ended, told: () => told }
+  }
+
+  return {
+    all,
+    pay(driver, { by: _by, ...fields }) {
+      const item = all.length + 1
+      const base = fields.data === undefined ? { to: payee(item) } : {}
+      const asked = ask(driver, { ...base, value: 1n, ...fields }, item)
+      all.push(asked)
+      return asked
+    },
+    payAgain(driver, { payment, item }) {
+      const again = ask(driver, payment, item)
+      const index = all.findIndex((one) => one.item === item)
+      all[index] = again
+    },
+    made(payments) {
+      for (const payment of payments) all.push(alreadyMade(payment, all.length + 1))
+    },
+  }
+}
+
+/** Nobody has the key of such an address. */
+function payee(item: number): Address {
+  return padHex(toHex(0xca_0000 + item), { size: 20 })
+}
+
+async function end(handle: Sent): Promise<Told> {
+  try {
+    return { kind: 'landed', hash: (await handle.wait('sealed')).hash }
+  } catch (error) {
+    return { kind: 'gaveUp', why: firstLine(error) }
+  }
+}
+
+function alreadyMade(payment: Payment, item: number): Asked {
+  const told: Told = { kind: 'refused', why: 'asked for by another process', open: true }
+  return { item, payment, sent: Promise.resolve(undefined), ended: Promise.resolve(), told: () => told }
+}
+
+/** Only a sender that says so is believed: most errors are silent on what became of the payment. */
+function mayStillRun(error: unknown): boolean {
+  const { fate } = error as { fate?: unknown }
+  return fate === 'inFlight' || fate === 'executed'
+}
+
+function firstLine(error: unknown): string {
+  const { shortMessage, message } = error as { shortMessage?: string; message?: string }
+  return (shortMessage ?? message ?? String(error)).split('\n')[0]!.slice(0, 160)
+}
+
+/** Whether a promise has settled by the time that everything that is due has run. */
+export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const late = Symbol('late')
+  const soon = new Promise((resolve) => systemClock.setTimer(() => resolve(late), 0))
+  return (await Promise.race([promise.catch(() => undefined), soon])) !== late
+}

@@ -1,0 +1,141 @@
+import { carriedBy, type Evidence, type Executed } from './evidence.js'
+import type { Asked } from './types.js'
+
+/** What can be wrong with one payment, or (the last ones) with a run. */
+export type Fault =
+  | 'paid twice'
+  | 'told falsely'
+  | 'failed, yet paid'
+  | 'replaced'
+  | 'stuck'
+  | 'lost'
+  | 'refused'
+  | 'reverted'
+  | 'never told'
+
+export type Verdict = {
+  readonly ok: boolean
+  /** Short enough for a cell. */
+  readonly words: string
+  /** One line for each payment that went wrong. */
+  readonly details: readonly string[]
+}
+
+type Finding = { readonly fault: Fault; readonly item: number; readonly detail: string }
+
+const ORDER: readonly Fault[] = [
+  'paid twice',
+  'failed, yet paid',
+  'told falsely',
+  'replaced',
+  'lost',
+  'stuck',
+  'refused',
+  'reverted',
+  'never told',
+]
+
+/**
+ * Compares what was asked with what the chain holds. The chain comes first: what the sender says only decides
+ * whether it told its caller the truth.
+ */
+export function judge(run: {
+  readonly asked: readonly Asked[]
+  readonly evidence: Evidence
+  readonly refusalsMax: number
+  /** What else the scenario or the runner found. */
+  readonly found: readonly string[]
+}): Verdict {
+  const { asked, evidence, refusalsMax } = run
+  const findings = asked.flatMap((one) => findingOf(one, evidence) ?? [])
+  const refused = findings.filter(({ fault }) => fault === 'refused')
+  const excused = refused.length <= refusalsMax ? refused.length : 0
+  const counted = findings.filter(({ fault }) => excused === 0 || fault !== 'refused')
+  const stuck = counted.some(({ fault }) => fault === 'stuck')
+  const gap = stuck ? undefined : firstGap(evidence)
+  const words = [
+    ...run.found,
+    ...ORDER.flatMap((fault) => {
+      const times = counted.filter((finding) => finding.fault === fault).length
+      return times === 0 ? [] : [`${times} ${fault}`]
+    }),
+    ...(gap === undefined ? [] : [`gap at ${gap}`]),
+  ]
+  const details = findings.map(({ item, detail }) => `payment ${item} ${detail}`)
+  if (words.length > 0) return { ok: false, words: words.join(', '), details }
+  const once = asked.length - excused
+  return { ok: true, words: excused === 0 ? 'all once' : `${once} once, ${excused} refused`, details }
+}
+
+function findingOf(asked: Asked, evidence: Evidence): Finding | undefined {
+  const carried = carriedBy(asked.payment)
+  const runs = evidence.executed.filter((one) => one.carried === carried)
+  const { item } = asked
+  const made = (fault: Fault, detail: string): Finding => ({ fault, item, detail })
+  const [first, second] = runs
+  if (first === undefined) return notExecuted(asked, carried, evidence, made)
+  if (second !== undefined)
+    return made('paid twice', `ran ${runs.length} times: ${runs.map(shown).join(', ')}`)
+  if (first.reverted) return made('reverted', `reverted: ${shown(first)}`)
+  return executedOnce(asked, first, made)
+}
+
+type Make = (fault: Fault, detail: string) => Finding
+
+function executedOnce(asked: Asked, run: Executed, made: Make): Finding | undefined {
+  const told = asked.told()
+  switch (told.kind) {
+    case 'landed':
+      return told.hash === run.hash ? undefined : made('told falsely', `ran as ${run.hash}, not ${told.hash}`)
+    case 'refused':
+      return told.open ? undefined : made('failed, yet paid', `ran, and its caller got "${told.why}"`)
+    case 'gaveUp':
+      return made('failed, yet paid', `ran, and its caller got "${told.why}"`)
+    case 'accepted':
+    case 'nothing':
+      return made('never told', 'ran, and its caller still waits')
+    default:
+      return told satisfies never
+  }
+}
+
+function notExecuted(asked: Asked, carried: string, evidence: Evidence, made: Make): Finding {
+  const told = asked.told()
+  if (told.kind === 'landed')
+    return made('told falsely', `never ran, and its caller got a receipt of ${told.hash}`)
+  const waits = evidence.waiting.find(({ hash }) => evidence.seen.get(hash)?.carried === carried)
+  if (waits !== undefined) return made('stuck', `waits in the pool with nonce ${waits.nonce}`)
+  const by = replacementOf(carried, evidence)
+  if (by !== undefined) return made('replaced', `was in the pool, and ${shown(by)} took its place`)
+  switch (told.kind) {
+    case 'refused':
+      return made(told.open ? 'lost' : 'refused', `never ran, and its caller got "${told.why}"`)
+    case 'gaveUp':
+      return made('lost', `never ran, and its caller got "${told.why}"`)
+    case 'accepted':
+      return made('lost', 'was accepted, and is nowhere')
+    case 'nothing':
+      return made('never told', 'never ran, and its caller still waits')
+    default:
+      return told satisfies never
+  }
+}
+
+function replacementOf(carried: string, evidence: Evidence): Executed | undefined {
+  const nonces = [...evidence.seen.values()]
+    .filter((one) => one.carried === carried)
+    .map(({ nonce }) => nonce)
+  return evidence.executed.find((one) => one.carried !== carried && nonces.includes(one.nonce))
+}
+
+/** The first nonce below the account's count, or below something that waits, that nothing of the account has. */
+function firstGap({ firstNonce, count, executed, waiting }: Evidence): number | undefined {
+  const taken = new Set([...executed, ...waiting].map(({ nonce }) => nonce))
+  const end = Math.max(count, ...waiting.map(({ nonce }) => nonce + 1))
+  for (let nonce = firstNonce; nonce < end; nonce += 1) if (!taken.has(nonce)) return nonce
+  return undefined
+}
+
+function shown({ hash, nonce }: Executed): string {
+  return `${hash} with nonce ${nonce}`
+}
