@@ -134,7 +134,10 @@ export type LaneOptions<chain extends Chain> = {
    * @default 'settle'
    */
   coldStart?: 'settle' | 'immediate' | undefined
-  /** When the head cannot be paid: wait for money, or fail what waits with STARVED. @default 'wait' */
+  /**
+   * When the first in line cannot be paid: wait for money, or fail with STARVED what the account cannot pay (all
+   * that waits, where what is in flight cannot be paid). @default 'wait'
+   */
   starved?: 'wait' | 'fail' | undefined
   limits?: Partial<Limits> | undefined
   /** Calls the node before a nonce is taken, even where gas is given. @default false */

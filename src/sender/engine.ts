@@ -139,7 +139,7 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(context, (error) => intake.starved(error))
+  const funds = createFunds(context, (error, overWei) => intake.starved(error, overWei))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed)
   const signing = createSigning(context, () => pump.run())
@@ -169,6 +169,7 @@ export function createEngine(options: EngineOptions): Engine {
     simulate: options.simulate,
     gasMultiplier: options.gasMultiplier,
     earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
+    nextInLine: () => line.peek(),
     conditions,
     ready(transaction) {
       transaction.ready = true

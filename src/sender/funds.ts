@@ -21,8 +21,14 @@ export type Funds = {
   readonly balanceWei: bigint | undefined
 }
 
-/** `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. */
-export function createFunds(context: LaneContext, starved: (error: TxlaneError) => void): Funds {
+/**
+ * `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. With
+ * `overWei` it is about what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
+ */
+export function createFunds(
+  context: LaneContext,
+  starved: (error: TxlaneError, overWei: bigint | undefined) => void,
+): Funds {
   const costs = new Map<number, bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
@@ -46,7 +52,7 @@ export function createFunds(context: LaneContext, starved: (error: TxlaneError) 
     const head = headCost()
     const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
     const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
-    if (short && context.starved === 'fail') starved(shortage(needed))
+    if (short && context.starved === 'fail') starved(shortage(needed), head > 0n ? undefined : balanceWei)
     // With nothing in flight, and what waited failed, there is nothing left to be held for.
     const held = short && (context.starved === 'wait' || head > 0n)
     if (held) context.lane.holds.add('starved')

@@ -112,6 +112,15 @@ describe('starved and the budget of funds', () => {
     await lane.settle((await lane.settle(lane.sender.send(transfer(3)))).wait())
   })
 
+  test("starved: 'fail' ends what the account cannot pay, and not what stands behind it", async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI * 3n, starved: 'fail' })
+    const dear = lane.rejection(lane.sender.send({ ...transfer(1), value: COST_WEI * 5n }))
+    const rest = await lane.settle(Promise.all([2, 3].map((marker) => lane.sender.send(transfer(marker)))))
+    expect(await dear).toMatchObject({ code: 'STARVED', fate: 'notExecuted' })
+    await lane.settle(Promise.all(rest.map((tx) => tx.wait())))
+    expect(lane.executed()).toEqual([2, 3])
+  })
+
   test("starved: 'fail' does not end what only waits for its turn: with some in flight the balance decides later", async () => {
     await using lane = await openLane({ balanceWei: (COST_WEI * 5n) / 2n, starved: 'fail' })
     const all = await lane.settle(Promise.all([1, 2, 3].map((marker) => lane.sender.send(transfer(marker)))))

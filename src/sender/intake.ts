@@ -4,6 +4,7 @@ import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
+import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
@@ -41,8 +42,8 @@ export type Intake = {
   remove(transaction: Transaction, error: TxlaneError): boolean
   /** Asks for a cancel of one that is journaled; the answer comes with the chain's verdict. */
   askEnd(transaction: Transaction): void
-  /** The first in line cannot be paid, and the lane is not to wait for money. */
-  starved(error: TxlaneError): void
+  /** The lane is not to wait for money: ends what waits in line, all of it or what may cost more than `overWei`. */
+  starved(error: TxlaneError, overWei: bigint | undefined): void
   forget(transaction: Transaction): void
   /** Takes up again what was read from the store. */
   restore(transaction: Transaction): void
@@ -274,8 +275,9 @@ export function createIntake(parts: {
     failed,
     remove,
     askEnd,
-    starved(error) {
+    starved(error, overWei) {
       for (const transaction of [...line]) {
+        if (overWei !== undefined && attemptCostBound(context, transaction) <= overWei) continue
         failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))
       }
     },

@@ -78,6 +78,17 @@ describe('prepare: what can fail runs before a nonce is taken', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
+  test('an estimate that depends on what was asked for in the same turn is tried again once that is in a block', async () => {
+    await using lane = await openLane()
+    const [first, second] = [
+      program({ kind: 'call', marker: 1 }),
+      program({ kind: 'dependent', marker: 2, needs: 1 }),
+    ]
+    const all = await lane.settle(Promise.all([first, second].map((request) => lane.sender.send(request))))
+    await lane.settle(Promise.all(all.map((tx) => tx.wait())))
+    expect(lane.executed()).toEqual([1, 2])
+  })
+
   test('while it waits for a head, what comes after it goes on', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)

@@ -23,6 +23,8 @@ export type PrepareOptions = {
   readonly gasMultiplier: number
   /** Whether transactions sent before this one are not covered on chain yet. */
   readonly earlierInFlight: (transaction: Transaction) => boolean
+  /** The first of those that are prepared and wait for a nonce. */
+  readonly nextInLine: () => Transaction | undefined
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
   readonly ready: (transaction: Transaction) => void
   /** Out of the line while it waits for a head, so that what comes after it goes on. */
@@ -39,6 +41,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
   // Made on first use: an idle lane costs nothing.
   let queue: PQueue | undefined
   const parked = new Set<Transaction>()
+  // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
+  const asking = new Set<Transaction>()
 
   async function run(transaction: Transaction): Promise<void> {
     if (hasFailed(transaction)) return
@@ -62,10 +66,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
       return options.ready(transaction)
     }
     const from = context.lane.key.address
+    asking.add(transaction)
     const estimate =
       given === undefined
         ? await estimator.estimate(transaction.request, from)
         : await estimator.simulate(transaction.request, from)
+    asking.delete(transaction)
     if (hasFailed(transaction)) return
     take(transaction, estimate, tries)
   }
@@ -78,7 +84,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       case 'reverted':
       case 'funds':
         // It may depend on what is on its way: what it would do is known for certain only after that.
-        if (options.earlierInFlight(transaction) || waitsForMoney(estimate)) return park(transaction)
+        if (mayDepend(transaction) || waitsForMoney(estimate)) return park(transaction)
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
         if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
@@ -86,6 +92,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
       default:
         return estimate satisfies never
     }
+  }
+
+  /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
+  function mayDepend(transaction: Transaction): boolean {
+    const first = options.nextInLine()
+    if (first !== undefined && goesBefore(first, transaction)) return true
+    return options.earlierInFlight(transaction) || [...asking].some((one) => goesBefore(one, transaction))
   }
 
   function waitsForMoney(estimate: Estimate): boolean {
@@ -130,6 +143,10 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const message = 'The transaction reverts when it is run before it is sent.'
     return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, estimate.cause)
   }
+}
+
+function goesBefore(one: Transaction, other: Transaction): boolean {
+  return one.priority === other.priority ? one.sequence < other.sequence : one.priority > other.priority
 }
 
 function scaled(gas: bigint, given: bigint | undefined, multiplier: number): bigint {
