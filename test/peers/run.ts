@@ -12,16 +12,19 @@ export type Outcome =
   /** The sender has nothing that the scenario is about. */
   | { readonly kind: 'notOffered' }
 
-/** One scenario with one sender, on a chain of their own. `crashes` fills up with what would have ended the process. */
-export async function runOne(
-  scenario: Scenario,
-  subject: Subject,
-  crashes: readonly string[],
-): Promise<Outcome> {
+/** One scenario with one sender, on a chain of their own. */
+export async function runOne(options: {
+  readonly scenario: Scenario
+  readonly subject: Subject
+  /** Fills up with what would have ended the process. */
+  readonly crashes: readonly string[]
+  readonly forkUrl?: string | undefined
+}): Promise<Outcome> {
+  const { scenario, subject } = options
   if (scenario.needs !== undefined && !subject.offers.includes(scenario.needs)) return { kind: 'notOffered' }
   const opened = await openWorld({
     ...(scenario.nonce === undefined ? {} : { nonce: scenario.nonce }),
-    ...(scenario.chain && { chain: scenario.chain }),
+    chain: { ...scenario.chain, forkUrl: options.forkUrl },
   })
   try {
     const { world } = opened
@@ -35,6 +38,7 @@ export async function runOne(
     if (!ended) found.push('no end')
     world.release()
     // Before the senders are closed: what they do to their own promises then is no crash.
+    const crashes = [...options.crashes]
     if (crashes.length > 0) found.push('process would crash')
     const faultsOfClose = await Promise.allSettled(drivers.map((driver) => driver.close()))
     for (const close of faultsOfClose) if (close.status === 'rejected') found.push('close failed')

@@ -28,6 +28,9 @@ const sendsAfterFailure: Scenario = {
   },
 }
 
+// More than the 7 s for which MUD asks again.
+const RETRIES_TICKS = 380
+
 const slowBlocks: Scenario = {
   name: 'slow-blocks',
   about: 'An estimate fails where blocks take longer than a sender goes on trying.',
@@ -42,7 +45,7 @@ const slowBlocks: Scenario = {
       skip: 3,
       count: 1,
     })
-    await answered(burst(stage, 5))
+    await Promise.race([answered(burst(stage, 5)), stage.world.ticks(RETRIES_TICKS)])
   },
 }
 

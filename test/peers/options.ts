@@ -1,0 +1,57 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+
+export type PeersOptions = {
+  /** Names of scenarios; none means all. */
+  readonly only: readonly string[]
+  readonly json: boolean
+  readonly forkUrl: string | undefined
+}
+
+export type ParsedOptions =
+  | { readonly kind: 'run'; readonly options: PeersOptions }
+  /** `--help` was asked for. */
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'bad'; readonly message: string }
+
+/** Reads the command line; never throws and never ends the process. */
+export function parseOptions(argv: readonly string[], known: readonly string[]): ParsedOptions {
+  let help = ''
+  const command = new Command('npm run peers --')
+    .description(
+      'Runs what has failed other senders against txlane and against those of them that are npm packages, each time ' +
+        'on a chain of its own, and reads from its blocks what became of every payment. Exit code 0 when txlane ' +
+        'fails none, 1 when it does, 2 for bad options.',
+    )
+    .option('--only <name>', 'run this scenario alone; may be given more than once', named(known), [])
+    .option('--json', 'one JSON object on standard output in place of the table', false)
+    .option('--rpc <url>', 'start each chain from the state of this one (HTTP); nothing is sent there', url)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        help += text
+      },
+      writeErr: () => undefined,
+    })
+  try {
+    command.parse(argv as string[], { from: 'user' })
+    const { only, json, rpc } = command.opts<{ only: string[]; json: boolean; rpc?: string }>()
+    return { kind: 'run', options: { only, json, forkUrl: rpc } }
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
+    return { kind: 'bad', message: error.message.replace(/^error: /, '') }
+  }
+}
+
+function named(known: readonly string[]) {
+  return (name: string, before: readonly string[]): readonly string[] => {
+    if (!known.includes(name)) throw new InvalidArgumentError(`The scenarios are ${known.join(', ')}.`)
+    return [...before, name]
+  }
+}
+
+function url(text: string): string {
+  if (!/^https?:\/\//.test(text)) throw new InvalidArgumentError('Expected http:// or https://.')
+  return text
+}
