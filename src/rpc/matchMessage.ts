@@ -55,23 +55,31 @@ const LINES_MAX = 32
 const CLAUSES_MAX = 16
 
 // What a wrapper puts between its own words and those that it hands on: "err: ", "[rpc] ", "(code 1) ",
-// "error - ", gRPC's "desc = ", op-geth's "error message: '", and Nethermind's "transaction invalid, ".
-const SEPARATOR = /: '?|(?<=^|: )(?:transaction )?invalid, |\] |\) | - |; | = /g
-// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low".
-const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s+)?/
+// "error - ", and gRPC's "desc = ".
+const SEPARATOR = /: |\] |\) | - |; | = /g
+// A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low". op-geth
+// quotes what it was told: "error message: 'nonce too low'".
+const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s+["'`[({\s]*)?/
+// Nethermind's name of the result, before what is wrong.
+const RESULT = /^(?:transaction )?invalid, /
 
 function clausesOf(line: string): Clause[] {
-  const first = LEADING.exec(line)?.[0].length ?? 0
-  const clauses: Clause[] = [{ text: line.slice(first), wrapped: 'known' }]
+  const clauses: Clause[] = []
   let wrapped: Clause['wrapped'] = 'known'
-  let from = first
+  const add = (rest: string) => {
+    const text = rest.replace(LEADING, '')
+    clauses.push({ text, wrapped })
+    if (RESULT.test(text)) clauses.push({ text: text.replace(RESULT, ''), wrapped })
+  }
+  add(line)
+  let from = LEADING.exec(line)?.[0].length ?? 0
   for (const match of line.matchAll(SEPARATOR)) {
     const end = match.index + match[0].length
     if (end <= from || clauses.length >= CLAUSES_MAX) continue
     const before = wrapperOf(line.slice(from, end))
     if (before === 'no') break
     if (before === 'maybe') wrapped = 'maybe'
-    clauses.push({ text: line.slice(end), wrapped })
+    add(line.slice(end))
     from = end
   }
   return clauses
