@@ -363,3 +363,29 @@ describe('what is settled', () => {
     expect(listening()).toBe(0)
   })
 })
+
+describe('an end', () => {
+  test('P5: is told once it is in the store, whoever asks: until then a crash would undo it', async () => {
+    const inner = memoryStore()
+    let gate = Promise.resolve()
+    let open = () => {}
+    const store: Store = { ...inner, write: (...given) => gate.then(() => inner.write(...given)) }
+    await using lane = await openLane({ store })
+    lane.sender.pause()
+    const tx = await queue(lane, 1)
+    gate = new Promise((resolve) => {
+      open = resolve
+    })
+    const told: string[] = []
+    const cancelled = tx.cancel().then(() => told.push('cancel'))
+    const waited = lane.rejection(tx.wait()).then(() => told.push('wait'))
+    await lane.clock.advance(1_000)
+    expect(told).toEqual([])
+    open()
+    await lane.settle(Promise.all([cancelled, waited]))
+    expect(told).toHaveLength(2)
+    lane.sender.resume()
+    await lane.blocks(1)
+    expect(lane.sent).toEqual([])
+  })
+})

@@ -25,7 +25,12 @@ export async function findTransaction(lane: OpenLane, by: string | { hash: Hash 
   // Ids are one per chain. Another account's transaction is followed by its own lane, and by no other.
   if (stored === undefined || stored.lane.address !== lane.key.address) return undefined
   const known = transactions.get(stored.id)
-  return txOf(known ?? { ...fromStored(stored), settled: stored.failure === undefined })
+  if (known) return txOf(known)
+  const transaction = fromStored(stored)
+  // Kept, and never taken up: its answer was lost.
+  if (stored.stage === 'queued') lane.engine.intake.restore(transaction)
+  else transaction.settled = stored.failure === undefined
+  return txOf(transaction)
 }
 
 const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']

@@ -114,9 +114,15 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
 
   /** This call sends nothing; an earlier one with the same id may have. */
   async function abortedBefore(id: string | undefined): Promise<TxlaneError> {
-    const known = id === undefined ? undefined : await findTransaction(await open(), id)
-    const fate = known === undefined ? 'notExecuted' : fateOf(known.stage)
-    return new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: known?.toJSON() })
+    const told = (fate: Fate, tx?: Tx) =>
+      new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx?.toJSON() })
+    if (id === undefined) return told('notExecuted')
+    const lane = await open()
+    const known = await findTransaction(lane, id)
+    if (known === undefined) return told('notExecuted')
+    // One that has ended is forgotten as soon as its end is in the store: before that it may come back.
+    const ending = hasEnded(known.stage) && lane.engine.context.transactions.has(id)
+    return told(ending ? 'inFlight' : fateOf(known.stage), known)
   }
 
   async function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
@@ -243,8 +249,12 @@ function checkHash(argument: string, hash: unknown): void {
     throw invalid(argument, hash, 'a transaction hash')
 }
 
+function hasEnded(stage: Stage): boolean {
+  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
+}
+
 function fateOf(stage: Stage): Fate {
-  if (stage === 'failed' || stage === 'cancelled' || stage === 'superseded') return 'notExecuted'
+  if (hasEnded(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
 }
 

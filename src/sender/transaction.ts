@@ -48,6 +48,8 @@ export type Transaction = {
   blockHash: Hash | undefined
   status: 'success' | 'reverted' | undefined
   failure: TxlaneError | undefined
+  /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
+  endKept: boolean
   /** What an endpoint last said instead of taking it. */
   refusal: string | undefined
   /** The landed receipt, once somebody asked for it. */
@@ -115,6 +117,7 @@ export function end(
 
 /** Every promise about it rejects with the error that it ended with; `cancel()` has its answer. */
 export function tellEnd(transaction: Transaction): void {
+  transaction.endKept = hasFailed(transaction)
   if (transaction.failure) rejectWaiters(transaction, transaction.failure)
   tellVerdict(transaction)
 }
@@ -179,6 +182,7 @@ export const untouched = {
   blockHash: undefined,
   status: undefined,
   failure: undefined,
+  endKept: false,
   refusal: undefined,
   landed: undefined,
   unresolved: false,
@@ -199,6 +203,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     ...untouched,
     ...kept,
     outside: stored.id.startsWith(OUTSIDE_PREFIX),
+    endKept: failure !== undefined,
     failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
     needs: undefined,
     replaces: undefined,

@@ -32,9 +32,12 @@ export function createTxFace(parts: {
     for (;;) {
       if (transaction.failure) return ended(transaction)
       if (transaction.settled) return tooLate(transaction)
-      const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
       checkWatched(transaction)
-      if (intake.remove(transaction, error)) return { result: 'removed' }
+      const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
+      if (intake.remove(transaction, error)) {
+        await kept(transaction)
+        return { result: 'removed' }
+      }
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
       if (slot?.state !== 'reserved') break
       // A commit in flight counts as journaled: its answer says which of the two it is.
@@ -53,7 +56,7 @@ export function createTxFace(parts: {
   }
 
   function verdict(transaction: Transaction): Promise<void> {
-    if (transaction.failure || transaction.settled || context.closed) return Promise.resolve()
+    if (transaction.endKept || transaction.settled || context.closed) return Promise.resolve()
     context.waits++
     context.hub.tracker.wake()
     return new Promise<void>((resolve) => {
@@ -63,7 +66,14 @@ export function createTxFace(parts: {
     })
   }
 
-  function ended(transaction: Transaction): CancelResult {
+  /** That it ended is told once it is in the store: a crash would undo it (P5). */
+  async function kept(transaction: Transaction): Promise<void> {
+    await verdict(transaction)
+    if (!transaction.endKept) checkWatched(transaction)
+  }
+
+  async function ended(transaction: Transaction): Promise<CancelResult> {
+    await kept(transaction)
     const code = transaction.failure?.code
     return {
       result: code === 'CANCELLED' || code === 'REJECTED' || code === 'SUPERSEDED' ? 'cancelled' : 'removed',
@@ -157,7 +167,11 @@ export function createTxFace(parts: {
 /** What has landed or ended cannot be changed any more. */
 function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): void {
   if (!transaction.failure && !hasReached(transaction, 'sealed')) return
-  const fate = transaction.failure ? 'notExecuted' : 'executed'
+  const fate = hasReached(transaction, 'sealed')
+    ? 'executed'
+    : transaction.endKept
+      ? 'notExecuted'
+      : 'inFlight'
   const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
   throw txError(transaction, 'TOO_LATE', fate, message)
 }

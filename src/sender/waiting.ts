@@ -23,7 +23,7 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     stage: WaitStage | 'accepted',
     interrupt?: Interrupt,
   ): Promise<void> {
-    if (transaction.failure) throw transaction.failure
+    if (transaction.failure && transaction.endKept) throw transaction.failure
     if (transaction.unresolved) throw unresolvedError(transaction)
     if (hasReached(transaction, stage)) return
     if (context.closed) throw closedError(transaction)

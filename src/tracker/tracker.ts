@@ -105,6 +105,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       parts.map((part) => part.call),
       { timeoutMs: options.timeoutMs },
     )
+    if (stopped) return
     parts.forEach((part, index) => {
       const reply = replies[index]
       if (reply) part.take(reply)

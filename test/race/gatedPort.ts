@@ -26,20 +26,23 @@ export type Carries =
   /** Given up on, and it arrives later. */
   | 'request late'
 
-export type GatedPort = Port & {
+export type GatedPort = Omit<Port, 'close'> & {
   /** Bytes that no node can ever include: it was said so. */
   readonly barred: ReadonlySet<Hex>
   /** Everything that was handed to the endpoint, in order. */
   readonly wire: readonly Hex[]
   /** Told of each request before anything else. */
   onRequest: ((calls: readonly RpcCall[]) => void) | undefined
+  /** The same node through a connection of its own, which is closed by itself. */
+  connect(): Port
 }
 
 const LOST: RpcFailure = { kind: 'network', message: 'socket hang up' }
 const TIMEOUT: RpcFailure = { kind: 'timeout', message: 'no answer in time' }
+const ABORTED: RpcReply = { ok: false, failure: { kind: 'aborted', message: 'the connection is closed' } }
 const TIMEOUT_MS = 10_000
 
-/** A node whose every request and every answer waits for the schedule. `close` does not stop it: what comes later is seen. */
+/** A node whose every request and every answer waits for the schedule. */
 export function createGatedPort(options: {
   readonly chain: SimChain
   readonly clock: Clock
@@ -97,7 +100,7 @@ export function createGatedPort(options: {
     return how === 'answer lost' ? lost : replies
   }
 
-  return {
+  const node: GatedPort = {
     name: 'gated',
     kind: 'http',
     stats,
@@ -105,7 +108,7 @@ export function createGatedPort(options: {
     wire,
     onRequest: undefined,
     batch(calls, batchOptions) {
-      this.onRequest?.(calls)
+      node.onRequest?.(calls)
       stats.requests++
       stats.calls += calls.length
       for (const { method, params } of calls) {
@@ -120,8 +123,21 @@ export function createGatedPort(options: {
         })
       })
     },
-    close() {},
+    connect() {
+      let closed = false
+      return {
+        name: node.name,
+        kind: node.kind,
+        stats,
+        batch: (calls, given) =>
+          closed ? Promise.resolve(calls.map(() => ABORTED)) : node.batch(calls, given),
+        close() {
+          closed = true
+        },
+      }
+    },
   }
+  return node
 }
 
 function isSend(calls: readonly RpcCall[]): boolean {

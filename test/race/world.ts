@@ -9,6 +9,7 @@ import type { SimChain } from '../sim/chain/simChain.js'
 import { foreignTransaction } from '../sim/foreign.js'
 import { createRandom } from '../sim/random.js'
 import { createSimClient } from '../sim/simClient.js'
+import { createStubAccount } from '../sim/stubAccount.js'
 import { decodeTransaction } from '../sim/transaction.js'
 import { createVirtualClock, type VirtualClock } from '../sim/virtualClock.js'
 import { createGatedAccount, type GatedAccount } from './gatedAccount.js'
@@ -17,6 +18,7 @@ import { createGatedStore, type GatedStore, type Takes } from './gatedStore.js'
 import { createGates, draws, type Gates } from './gates.js'
 
 export const LANE = '0x00000000000000000000000000000000000000aa'
+const NEIGHBOUR = '0x00000000000000000000000000000000000000bb'
 const ONE_ETHER = 10n ** 18n
 
 /** What goes wrong, in order; afterwards nothing does. */
@@ -36,22 +38,25 @@ export type WorldOptions = {
   readonly luck?: Partial<Luck>
 }
 
+type Process = {
+  sender(): Sender
+  allocator(): NonceAllocator
+  /** A sender of another account, through the same connection. */
+  neighbour(): Sender
+}
+
 /** Real senders and allocators on a simulated chain; every answer, and the passing of time, waits for the schedule. */
-export type World = {
+export type World = Process & {
   readonly clock: VirtualClock
   readonly chain: SimChain
   readonly gates: Gates
   readonly port: GatedPort
   readonly store: GatedStore
   readonly account: GatedAccount
-  /** A sender of this process: they all share one lane. `process` makes another. */
-  sender(): Sender
-  allocator(): NonceAllocator
   /** Another process on the same store and chain. */
-  process(): { sender(): Sender; allocator(): NonceAllocator }
+  process(): Omit<Process, 'neighbour'>
   /** Somebody else's transaction of the same key stands in the next block. */
   foreign(salt: number): void
-  /** What the wire saw at each nonce, in order. */
   /** From now on the schedule picks what happens next, time included. */
   shut(): void
   /** Lets the schedule pick until `done`, or until it has picked so often. */
@@ -90,7 +95,11 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
   const port = createGatedPort({ chain, clock, gates, ...drawn })
   const store = createGatedStore(gates, drawn)
   const account = createGatedAccount(LANE, gates, drawn.signs)
-  const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
+  const client = createSimClient({
+    port: port.connect(),
+    chainId: chain.settings.chainId,
+    account,
+  }) as unknown as Client
   const parameters = {
     client: client as never,
     store,
@@ -105,11 +114,12 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
     const environment: Environment = {
       clock,
       random: createRandom(100 + processes++),
-      portsOf: () => [{ port, role: 'both' }],
+      portsOf: () => [{ port: port.connect(), role: 'both' }],
       shared: createShared(),
     }
     return {
       sender: () => createSenderIn(environment, parameters),
+      neighbour: () => createSenderIn(environment, { ...parameters, account: createStubAccount(NEIGHBOUR) }),
       allocator: () => createNonceAllocatorIn(environment, { ...parameters, address: LANE }),
     }
   }
