@@ -133,7 +133,21 @@ function readStatus(value: object): number | undefined {
   for (const key of ['status', 'statusCode', 'responseStatus'] as const) {
     const status = property(value, key)
     const code = typeof status === 'string' && /^\d{3}\b/.test(status) ? Number(status.slice(0, 3)) : status
-    if (typeof code === 'number' && code >= 100 && code < 600) return code
+    if (typeof code !== 'number' || code < 100 || code >= 600) continue
+    return code === ESCALATED ? (readEscalated(value) ?? code) : code
+  }
+  return undefined
+}
+
+// ethers makes a 429 that it is tired of "599 CLIENT ESCALATED SERVER ERROR (429 Too Many Requests; …)".
+const ESCALATED = 599
+
+function readEscalated(value: object): number | undefined {
+  for (const key of ['statusMessage', 'responseStatus'] as const) {
+    const text = property(value, key)
+    const status =
+      typeof text === 'string' ? /CLIENT ESCALATED SERVER ERROR \((\d{3})\b/.exec(text)?.[1] : undefined
+    if (status !== undefined) return Number(status)
   }
   return undefined
 }

@@ -1,0 +1,167 @@
+import { FetchRequest, JsonRpcProvider, Network } from 'ethers'
+import { createClient, type Hex, http, parseGwei } from 'viem'
+import { sendRawTransaction } from 'viem/actions'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { classifySendError } from '../../src/index.js'
+import type { ClientCorpus, Said } from '../../src/rpc/corpus/corpus.fixture.js'
+import { CLIENTS } from '../../src/rpc/corpus/index.fixture.js'
+import { PROVIDERS } from '../../src/rpc/corpus/providers.fixture.js'
+import { sign } from '../integration/devnetSupport.js'
+import { answering, type Script, type ScriptedServer, startScriptedServer } from './scriptedServer.js'
+
+type Send = (url: string, raw: Hex) => Promise<unknown>
+
+const viem: Send = (url, serializedTransaction) =>
+  sendRawTransaction(createClient({ transport: http(url, { retryCount: 0 }) }), { serializedTransaction })
+
+/** One attempt: its own backoff would ask a throttled endpoint twelve times. */
+async function withEthers<t>(url: string, work: (provider: JsonRpcProvider) => Promise<t>): Promise<t> {
+  const request = new FetchRequest(url)
+  request.setThrottleParams({ maxAttempts: 1 })
+  const network = Network.from(31_337)
+  const provider = new JsonRpcProvider(request, network, { staticNetwork: network, batchMaxCount: 1 })
+  try {
+    return await work(provider)
+  } finally {
+    provider.destroy()
+  }
+}
+
+const ethers: Send = (url, raw) =>
+  withEthers(url, (provider) => provider.send('eth_sendRawTransaction', [raw]))
+
+/** Its own way: asks for the block number beside, and parses what it sends. */
+const ethersBroadcast: Send = (url, raw) => withEthers(url, (provider) => provider.broadcastTransaction(raw))
+
+const LIBRARIES = { viem, 'ethers, send': ethers, 'ethers, broadcastTransaction': ethersBroadcast }
+
+async function thrownBy(send: Send, url: string, raw: Hex): Promise<unknown> {
+  try {
+    return { nothing: await send(url, raw) }
+  } catch (error) {
+    return error
+  }
+}
+
+const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs }: Said) => ({
+  outcome,
+  reason,
+  counted,
+  ...(expectedNonce === undefined ? {} : { expectedNonce }),
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+})
+
+let devnet: Devnet
+let server: ScriptedServer
+let raw: Hex
+beforeAll(async () => {
+  devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
+  server = await startScriptedServer(() => 'reset')
+  raw = await sign(devnet, devnet.accounts[0]!, 0)
+})
+afterAll(async () => {
+  await server.close()
+  await devnet.stop()
+})
+
+const UNKNOWN: readonly (readonly [string, Script])[] = [
+  ['HTTP 503', () => ({ status: 503, body: 'nonce too low' })],
+  ["HTTP 500 with a node's error", () => ({ status: 500, body: { error: { message: 'nonce too low' } } })],
+  ['a reset connection', () => 'reset'],
+  ['HTML', () => ({ body: '<html>nonce too low</html>' })],
+  ['an empty body', () => ({ body: '' })],
+]
+
+/** Every send is answered with the error, as the node words it. */
+function saysTo(said: Said, code: number): void {
+  const error = {
+    code: said.code ?? code,
+    message: said.message,
+    ...(said.data === undefined ? {} : { data: said.data }),
+  }
+  server.script(answering(({ method }) => (method.startsWith('eth_send') ? { error } : { result: '0x1' })))
+}
+
+describe.each(Object.entries(LIBRARIES))('what %s throws', (_, send) => {
+  test.each(CLIENTS.map((corpus) => [corpus.client, corpus] as const))(
+    'for the words of %s means what they do',
+    async (_client, corpus: ClientCorpus) => {
+      for (const said of Object.values(corpus.said).flat()) {
+        const { message } = said
+        saysTo(said, corpus.code)
+        const told = classifySendError(await thrownBy(send, server.url, raw))
+        expect({ message, ...told }).toEqual({ message, ...answerOf(said) })
+      }
+    },
+  )
+
+  test('for the words of hosted providers means what they do', async () => {
+    for (const said of PROVIDERS.flatMap((provider) => provider.said)) {
+      const { message } = said
+      saysTo(said, -32_000)
+      const told = classifySendError(await thrownBy(send, server.url, raw))
+      expect({ message, ...told }).toEqual({ message, ...answerOf(said) })
+    }
+  })
+
+  test('for HTTP 429 is a rate limit, with what Retry-After asks for', async () => {
+    server.script(() => ({
+      status: 429,
+      headers: { 'content-type': 'text/plain', 'retry-after': '2' },
+      body: 'slow down',
+    }))
+    const told = classifySendError(await thrownBy(send, server.url, raw))
+    expect(told).toEqual({ outcome: 'refused', reason: 'rateLimited', counted: false, retryAfterMs: 2_000 })
+  })
+
+  test("for HTTP 400 with a node's error in it is that error's meaning", async () => {
+    const body = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'already known' } }
+    server.script(() => ({ status: 400, body }))
+    const told = classifySendError(await thrownBy(send, server.url, raw))
+    expect(told).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+  })
+
+  test.each(UNKNOWN)('for %s is unknown', async (_name, script) => {
+    server.script(script)
+    expect(classifySendError(await thrownBy(send, server.url, raw)).outcome).toBe('unknown')
+  })
+
+  test('for a revert is unknown', async () => {
+    saysTo(
+      { outcome: 'unknown', reason: 'unknown', counted: false, message: 'execution reverted: nonce too low' },
+      3,
+    )
+    expect(classifySendError(await thrownBy(send, server.url, raw)).outcome).toBe('unknown')
+  })
+})
+
+describe.each(Object.entries(LIBRARIES))('against a node, what %s throws', (_, send) => {
+  test('for its refusals means what they are', async () => {
+    // Accounts of its own for each library: what one has sent stands in the pool of the next.
+    const index: number = Object.values(LIBRARIES).indexOf(send)
+    const account = devnet.accounts[index + 1]!
+    const poor = 10n ** 30n
+    const told = async (bytes: Hex) => classifySendError(await thrownBy(send, devnet.url, bytes))
+
+    const first = await sign(devnet, account, 0)
+    await send(devnet.url, first)
+    expect(await told(first)).toMatchObject({ outcome: 'accepted', reason: 'alreadyKnown' })
+
+    const bumped = await sign(devnet, account, 0, { maxFeePerGas: parseGwei('10') + 1n })
+    expect(await told(bumped)).toMatchObject({ outcome: 'refused', reason: 'replacementUnderpriced' })
+
+    const rich = await sign(devnet, account, 1, { value: poor })
+    expect(await told(rich)).toMatchObject({ outcome: 'refused', reason: 'insufficientFunds' })
+
+    const starved = await sign(devnet, account, 1, { gas: 20_000n })
+    expect(await told(starved)).toMatchObject({ outcome: 'intrinsic', reason: 'gasLimit' })
+
+    const elsewhere = await sign(devnet, account, 1, { chainId: 1 })
+    expect(await told(elsewhere)).toMatchObject({ outcome: 'intrinsic', reason: 'invalid' })
+
+    await devnet.seal()
+    const again = await sign(devnet, account, 0, { value: 2n })
+    expect(await told(again)).toMatchObject({ outcome: 'refused', reason: 'nonceTooLow', expectedNonce: 1 })
+  })
+})
