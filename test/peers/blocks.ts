@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/clock.js'
 
-// Two flashblocks make a block: 40 ms, fast enough that a run takes a second, slow enough for a poll in between.
-const TICK_MS = 20
-const LOOKS_MAX = 200
+// Two flashblocks make a block: 70 ms, fast enough that a run takes a second, slow enough for a poll in between.
+const TICK_MS = 35
+const LOOKS_MAX = 150
 
 export type Blocks = {
   hold(): Promise<void>

@@ -12,10 +12,10 @@ const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
 const LIMIT_MS = 300_000
 
 async function main(): Promise<number> {
-  const parsed = parseOptions(
-    process.argv.slice(2),
-    scenarios.map(({ name }) => name),
-  )
+  const parsed = parseOptions(process.argv.slice(2), {
+    scenarios: scenarios.map(({ name }) => name),
+    senders: subjects.map(({ name }) => name),
+  })
   switch (parsed.kind) {
     case 'help':
       process.stdout.write(parsed.text)
@@ -30,12 +30,23 @@ async function main(): Promise<number> {
   }
 }
 
-async function run({ only, json, forkUrl }: PeersOptions): Promise<number> {
-  const wanted = scenarios.filter(({ name }) => only.length === 0 || only.includes(name))
-  const report = await runAll({ scenarios: wanted, subjects, forkUrl, onOutcome: showProgress })
-  const result = resultOf(report, subjects)
+async function run({ only, senders, json, forkUrl }: PeersOptions): Promise<number> {
+  const report = await runAll({
+    scenarios: chosen(scenarios, only),
+    subjects: chosen(subjects, senders),
+    forkUrl,
+    onOutcome: showProgress,
+  })
+  const result = resultOf(report, chosen(subjects, senders))
   await write(json ? `${JSON.stringify(result)}\n` : renderTable(result, createColors(wantsColors())))
   return result.ok ? EXIT.held : EXIT.failed
+}
+
+function chosen<t extends { readonly name: string }>(
+  all: readonly t[],
+  names: readonly string[],
+): readonly t[] {
+  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
 }
 
 function showProgress(done: number, all: number): void {

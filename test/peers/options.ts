@@ -3,6 +3,8 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 export type PeersOptions = {
   /** Names of scenarios; none means all. */
   readonly only: readonly string[]
+  /** Names of senders; none means all. */
+  readonly senders: readonly string[]
   readonly json: boolean
   readonly forkUrl: string | undefined
 }
@@ -13,8 +15,18 @@ export type ParsedOptions =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'bad'; readonly message: string }
 
+type Raw = {
+  readonly only: readonly string[]
+  readonly sender: readonly string[]
+  readonly json: boolean
+  readonly rpc?: string
+}
+
 /** Reads the command line; never throws and never ends the process. */
-export function parseOptions(argv: readonly string[], known: readonly string[]): ParsedOptions {
+export function parseOptions(
+  argv: readonly string[],
+  known: { readonly scenarios: readonly string[]; readonly senders: readonly string[] },
+): ParsedOptions {
   let help = ''
   const command = new Command('npm run peers --')
     .description(
@@ -22,7 +34,13 @@ export function parseOptions(argv: readonly string[], known: readonly string[]):
         'on a chain of its own, and reads from its blocks what became of every payment. Exit code 0 when txlane ' +
         'fails none, 1 when it does, 2 for bad options.',
     )
-    .option('--only <name>', 'run this scenario alone; may be given more than once', named(known), [])
+    .option(
+      '--only <name>',
+      'run this scenario alone; may be given more than once',
+      named(known.scenarios),
+      [],
+    )
+    .option('--sender <name>', 'run this sender alone; may be given more than once', named(known.senders), [])
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .option('--rpc <url>', 'start each chain from the state of this one (HTTP); nothing is sent there', url)
     .allowExcessArguments(false)
@@ -35,8 +53,8 @@ export function parseOptions(argv: readonly string[], known: readonly string[]):
     })
   try {
     command.parse(argv as string[], { from: 'user' })
-    const { only, json, rpc } = command.opts<{ only: string[]; json: boolean; rpc?: string }>()
-    return { kind: 'run', options: { only, json, forkUrl: rpc } }
+    const { only, sender, json, rpc } = command.opts<Raw>()
+    return { kind: 'run', options: { only, senders: sender, json, forkUrl: rpc } }
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
@@ -46,7 +64,7 @@ export function parseOptions(argv: readonly string[], known: readonly string[]):
 
 function named(known: readonly string[]) {
   return (name: string, before: readonly string[]): readonly string[] => {
-    if (!known.includes(name)) throw new InvalidArgumentError(`The scenarios are ${known.join(', ')}.`)
+    if (!known.includes(name)) throw new InvalidArgumentError(`Expected one of ${known.join(', ')}.`)
     return [...before, name]
   }
 }

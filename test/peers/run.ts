@@ -4,8 +4,8 @@ import type { Asked, Driver, Scenario, Stage, Subject, World } from './types.js'
 import { openWorld } from './world.js'
 
 /** In ticks: how long nothing may happen until what is open counts as open for good, and the longest run. */
-const QUIET_TICKS = 50
-const RUN_TICKS = 1_000
+const QUIET_TICKS = 30
+const RUN_TICKS = 600
 
 export type Outcome =
   | { readonly kind: 'verdict'; readonly verdict: Verdict }

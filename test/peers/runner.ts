@@ -12,7 +12,7 @@ export type Report = {
 }
 
 // A run mostly waits for blocks; its senders and its node share this process and one thread.
-const RUNS_AT_ONCE = 4
+const RUNS_AT_ONCE = 6
 
 /** Every scenario with every subject, some at once, each on a chain of its own. */
 export async function runAll(options: {
@@ -58,13 +58,19 @@ function catchCrashes() {
     const text = (error instanceof Error ? error.message : String(error)).slice(0, 160)
     ;(runs.getStore() ?? strays).push(text)
   }
+  // Handled too late is not handled: without a listener of its own Node would print a warning for each.
+  const late = () => undefined
   process.on('unhandledRejection', take)
+  process.on('rejectionHandled', late)
   return {
     strays: strays as readonly string[],
     during<t>(run: (seen: readonly string[]) => Promise<t>): Promise<t> {
       const seen: string[] = []
       return runs.run(seen, () => run(seen))
     },
-    stop: () => void process.off('unhandledRejection', take),
+    stop() {
+      process.off('unhandledRejection', take)
+      process.off('rejectionHandled', late)
+    },
   }
 }

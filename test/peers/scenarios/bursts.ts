@@ -3,6 +3,9 @@ import { childContract, ledgerContract } from '../../../src/cli/demo/contracts/a
 import type { Scenario } from '../types.js'
 import { answered, burst, REVERTED, SEND, strictNonces, TRANSFER } from './parts.js'
 
+// geth: core/txpool/legacypool, AccountQueue.
+const GAPPED_MAX = 64
+
 const failedEstimate: Scenario = {
   name: 'failed-estimate',
   about: 'Ten payments at once; the gas estimate of the fourth fails.',
@@ -45,9 +48,14 @@ const beyondTheQueue: Scenario = {
   seenIn: [{ where: 'ethereum/go-ethereum#14405' }],
   async run(stage) {
     const { faults, firstNonce } = stage.world
-    // Held until the last one has been answered, where that comes at all before the first.
-    const match = ({ nonce }: { nonce?: number }) => nonce === firstNonce || nonce === firstNonce + 79
-    faults.inject({ fault: 'reorder', delayMs: 2_000, method: SEND, count: 1, match })
+    // Held until so many others have been there that some of them were dropped, where they come before it at all.
+    const others = new Set<number>()
+    const match = ({ nonce }: { nonce?: number }) => {
+      if (nonce === undefined || nonce === firstNonce) return nonce === firstNonce
+      others.add(nonce)
+      return others.size > GAPPED_MAX + 4
+    }
+    faults.inject({ fault: 'reorder', delayMs: 3_000, method: SEND, count: 1, match })
     await answered(
       burst(stage, 80, { ...TRANSFER, maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }),
     )

@@ -29,7 +29,7 @@ const sendsAfterFailure: Scenario = {
 }
 
 // More than the 7 s for which MUD asks again.
-const RETRIES_TICKS = 380
+const RETRIES_TICKS = 220
 
 const slowBlocks: Scenario = {
   name: 'slow-blocks',

@@ -1,7 +1,7 @@
 import { JsonRpcProvider, NonceManager, Wallet } from 'ethers'
 import type { Driver, Payment, Subject } from '../types.js'
 
-const POLLING_MS = 20
+const POLLING_MS = 50
 // A twelfth of its default, as the blocks are here.
 const CACHE_MS = 20
 

@@ -2,7 +2,7 @@ import { transactionQueue } from '@latticexyz/common/actions'
 import { createWalletClient, http, publicActions } from 'viem'
 import type { Driver, Subject } from '../types.js'
 
-const POLLING_MS = 20
+const POLLING_MS = 50
 
 /** MUD's `transactionQueue`, which stands on its `createNonceManager`. It has no way to replace a transaction. */
 export const mud: Subject = {

@@ -2,9 +2,9 @@ import { createWalletClient, http } from 'viem'
 import { createSender, memoryStore } from '../../../src/index.js'
 import type { Driver, Subject } from '../types.js'
 
-// Blocks come every 40 ms here, so the times that are meant for blocks of 2 s are a twentieth as well.
+// Blocks come every 70 ms here, so the times that are meant for blocks of 2 s are a fraction as well.
 const limits = {
-  pollIntervalMs: 20,
+  pollIntervalMs: 50,
   stuckAfterMs: 100,
   gapFillAfterMs: 50,
   closeTimeoutMs: 1_000,

@@ -2,7 +2,7 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { nonceManager } from 'viem/accounts'
 import type { Driver, Subject } from '../types.js'
 
-const POLLING_MS = 20
+const POLLING_MS = 50
 
 /** `sendTransaction` with the nonce manager that viem exports, as its documentation shows it. */
 export const viem: Subject = {

@@ -1,0 +1,180 @@
+import type { Hex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { carriedBy, type Evidence } from './evidence.js'
+import { judge } from './judge.js'
+import { resultOf } from './result.js'
+import { renderTable } from './table.js'
+import type { Asked, Told } from './types.js'
+
+const plain = new Proxy({}, { get: () => (text: string) => text }) as Parameters<typeof renderTable>[1]
+
+const hashOf = (number: number): Hex => `0x${number.toString(16).padStart(64, '0')}`
+const paymentOf = (item: number) => ({ to: `0x${String(item).padStart(40, '0')}` as Hex, value: 1n })
+const carried = (item: number) => carriedBy(paymentOf(item))
+
+function asked(item: number, told: Told): Asked {
+  return {
+    item,
+    payment: paymentOf(item),
+    sent: Promise.resolve(undefined),
+    ended: Promise.resolve(),
+    told: () => told,
+  }
+}
+
+/** Payment `item` at `nonce`, for each pair. */
+function chain(
+  pairs: readonly (readonly [item: number, nonce: number])[],
+  more: Partial<Evidence> = {},
+): Evidence {
+  const executed = pairs.map(([item, nonce]) => ({
+    nonce,
+    hash: hashOf(nonce),
+    carried: carried(item),
+    reverted: false,
+  }))
+  const count = Math.max(5, ...pairs.map(([, nonce]) => nonce + 1))
+  return { firstNonce: 5, count, executed, waiting: [], seen: new Map(), ...more }
+}
+
+const landed = (nonce: number): Told => ({ kind: 'landed', hash: hashOf(nonce) })
+const refused: Told = { kind: 'refused', why: 'no', open: false }
+const accepted: Told = { kind: 'accepted', hash: hashOf(9) }
+
+function words(
+  all: readonly Asked[],
+  evidence: Evidence,
+  refusalsMax = 0,
+  found: readonly string[] = [],
+): string {
+  return judge({ asked: all, evidence, refusalsMax, found }).words
+}
+
+describe('the judge goes by the chain', () => {
+  test('each payment once, and told so: all once', () => {
+    const all = [asked(1, landed(5)), asked(2, landed(6))]
+    const verdict = judge({
+      asked: all,
+      evidence: chain([
+        [1, 5],
+        [2, 6],
+      ]),
+      refusalsMax: 0,
+      found: [],
+    })
+    expect(verdict).toEqual({ ok: true, words: 'all once', details: [] })
+  })
+
+  test('a refusal that the scenario allows is no fault; one more is', () => {
+    const all = [asked(1, landed(5)), asked(2, refused)]
+    expect(words(all, chain([[1, 5]]), 1)).toBe('1 once, 1 refused')
+    expect(words(all, chain([[1, 5]]), 0)).toBe('1 refused')
+  })
+
+  test('what ran twice was paid twice, whatever was said', () => {
+    expect(
+      words(
+        [asked(1, landed(5))],
+        chain([
+          [1, 5],
+          [1, 6],
+        ]),
+      ),
+    ).toBe('1 paid twice')
+    expect(
+      words(
+        [asked(1, refused)],
+        chain([
+          [1, 5],
+          [1, 6],
+        ]),
+        1,
+      ),
+    ).toBe('1 paid twice')
+  })
+
+  test('what ran though its caller was told that it failed, and said nothing of a doubt', () => {
+    expect(words([asked(1, refused)], chain([[1, 5]]), 1)).toBe('1 failed, yet paid')
+    expect(words([asked(1, { ...refused, open: true } as Told)], chain([[1, 5]]))).toBe('all once')
+  })
+
+  test('a receipt of something else, or of what is not on the chain', () => {
+    expect(words([asked(1, landed(7))], chain([[1, 5]]))).toBe('1 told falsely')
+    expect(words([asked(1, landed(5))], chain([[2, 5]]))).toBe('1 told falsely')
+  })
+
+  test('what was in the pool and lost its nonce to another was replaced', () => {
+    const seen = new Map([[hashOf(9), { nonce: 5, carried: carried(1) }]])
+    expect(words([asked(1, refused)], chain([[2, 5]], { seen }), 1)).toBe('1 replaced')
+  })
+
+  test('what waits is stuck, what is nowhere is lost, and who still waits was never told', () => {
+    const waiting = [{ hash: hashOf(9), nonce: 7 }]
+    const seen = new Map([[hashOf(9), { nonce: 7, carried: carried(1) }]])
+    expect(words([asked(1, accepted)], chain([], { waiting, seen }))).toBe('1 stuck')
+    expect(words([asked(1, accepted)], chain([]))).toBe('1 lost')
+    expect(words([asked(1, accepted)], chain([[1, 5]]))).toBe('1 never told')
+    expect(words([asked(1, { kind: 'nothing' })], chain([]))).toBe('1 never told')
+  })
+
+  test('a nonce that nothing has is a gap', () => {
+    expect(
+      words(
+        [asked(1, landed(5)), asked(2, landed(7))],
+        chain([
+          [1, 5],
+          [2, 7],
+        ]),
+      ),
+    ).toBe('gap at 6')
+  })
+
+  test('what ran and reverted did not do what was asked', () => {
+    const evidence = chain([[1, 5]])
+    const reverted = evidence.executed.map((one) => ({ ...one, reverted: true }))
+    expect(words([asked(1, landed(5))], { ...evidence, executed: reverted })).toBe('1 reverted')
+  })
+
+  test('what the runner found fails the run by itself', () => {
+    expect(words([asked(1, landed(5))], chain([[1, 5]]), 0, ['process would crash'])).toBe(
+      'process would crash',
+    )
+  })
+})
+
+describe('the result', () => {
+  const txlane = { name: 'txlane', package: 'txlane', offers: [], open: () => Promise.reject as never }
+  const ethers = { ...txlane, name: 'ethers', package: 'ethers' }
+  const scenario = {
+    name: 'a',
+    about: 'What goes wrong.',
+    seenIn: [{ where: 'owner/name#1', notAPackage: true as const }],
+    run: async () => undefined,
+  }
+  const verdict = (ok: boolean) =>
+    ({ kind: 'verdict', verdict: { ok, words: ok ? 'all once' : '1 lost', details: [] } }) as const
+  const report = (ours: boolean, theirs: boolean) => ({
+    rows: [
+      {
+        scenario,
+        outcomes: new Map([
+          ['txlane', verdict(ours)],
+          ['ethers', verdict(theirs)],
+        ]),
+      },
+    ],
+    strays: [],
+  })
+
+  test('is ok as long as txlane fails none', () => {
+    expect(resultOf(report(true, false), [txlane, ethers]).ok).toBe(true)
+    expect(resultOf(report(false, true), [txlane, ethers]).ok).toBe(false)
+    expect(resultOf({ ...report(true, true), strays: ['lost'] }, [txlane, ethers]).ok).toBe(false)
+  })
+
+  test('is shown as a table with what each scenario is about and where it was reported', () => {
+    const text = renderTable(resultOf(report(true, false), [txlane, ethers]), plain)
+    for (const part of ['1 lost', 'all once', 'name#1', 'not a package', 'What goes wrong.', 'ethers 0 of 1'])
+      expect(text).toContain(part)
+  })
+})
