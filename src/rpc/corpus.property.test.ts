@@ -154,6 +154,15 @@ describe('near misses', () => {
     }
   })
 
+  it("stay unknown behind a contract's name, whatever comes between", () => {
+    for (const between of ['', 'err: ', 'error - ', 'failed: ']) {
+      for (const prefix of PREFIXES) {
+        const message = `${prefix}Vault: ${between}nonce too low`
+        expect({ message, ...classifySendError(message) }).toMatchObject({ message, outcome: 'unknown' })
+      }
+    }
+  })
+
   it('stay unknown in any noise of letters, digits and punctuation', () => {
     const noise = fc.stringMatching(/^[a-z0-9 .,;:()[\]{}'"=-]{0,40}$/)
     fc.assert(

@@ -11,7 +11,7 @@ type Tolerance = { readonly share: number; readonly plus: number }
  * the connections with how slowly the node answers. Narrow enough for a leak: one small object a transaction, one
  * timer or connection in a hundred requests is far above these within ten minutes.
  */
-export const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
+const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
   heapBytes: { share: 0.1, plus: 2 * 1_024 * 1_024 },
   timers: { share: 0.25, plus: 8 },
   sockets: { share: 1, plus: 8 },
