@@ -5,7 +5,9 @@ import type { Source } from './types.js'
 
 type Colors = ReturnType<typeof createColors>
 
-const WIDTHS = { name: 22, cell: 21, seenIn: 33 }
+const WIDTHS = { name: 22, cell: 20, seenIn: 29 }
+
+const NOT_A_PACKAGE = '* not a package of npm: what it failed is run, and not itself'
 
 /** One row for each scenario and one column for each sender; below it what each scenario is about. */
 export function renderTable(result: Result, colors: Colors): string {
@@ -20,7 +22,7 @@ export function renderTable(result: Result, colors: Colors): string {
     table.push([name, ...subjects.map((subject) => cellText(cells[subject.name], colors)), reported(seenIn)])
   }
   const abouts = scenarios.map(({ name, about }) => `${colors.bold(name.padEnd(WIDTHS.name))}${about}`)
-  return [table.toString(), '', ...abouts, '', ...verdict(result, colors), ''].join('\n')
+  return [table.toString(), NOT_A_PACKAGE, '', ...abouts, '', ...verdict(result, colors), ''].join('\n')
 }
 
 function cellText(cell: Cell | undefined, colors: Colors): string {
@@ -30,9 +32,7 @@ function cellText(cell: Cell | undefined, colors: Colors): string {
 }
 
 function reported(seenIn: readonly Source[]): string {
-  return seenIn
-    .map(({ where, notAPackage }) => short(where) + (notAPackage ? ', not a package' : ''))
-    .join('; ')
+  return seenIn.map(({ where, notAPackage }) => short(where) + (notAPackage ? '*' : '')).join(', ')
 }
 
 /** `viem#3142` for `wevm/viem#3142`; a path is cut to its file. */

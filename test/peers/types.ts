@@ -98,7 +98,7 @@ export type Asked = {
 export type Source = {
   /** `owner/name#number` of an issue or pull request, or `owner/name path`. */
   readonly where: string
-  /** Absent where the sender it is about is among the subjects: its own column shows it. */
+  /** A sender that npm has no package of, so that it cannot be run beside the others. */
   readonly notAPackage?: true
 }
 

@@ -4,7 +4,7 @@ import { answered, behindGateway, DEARER, SEND, TRANSFER } from './parts.js'
 const lostAnswer: Scenario = {
   name: 'lost-answer',
   about: 'The node takes a payment and its answer is lost; a dearer payment follows before the next block.',
-  seenIn: [{ where: 'okx/xlayer-reth#256', notAPackage: true }],
+  seenIn: [{ where: 'okx/xlayer-reth#256' }],
   async run({ world, pay }) {
     await world.hold()
     world.faults.inject({ fault: 'lostResponse', method: SEND, count: 1 })

@@ -27,10 +27,7 @@ const outOfOrder: Scenario = {
   name: 'out-of-order',
   about:
     'Ten payments at once, estimates that take unlike long, and a node that takes only the very next nonce.',
-  seenIn: [
-    { where: 'OffchainLabs/arbitrum-docs#3291' },
-    { where: 'NomicFoundation/hardhat#7638', notAPackage: true },
-  ],
+  seenIn: [{ where: 'OffchainLabs/arbitrum-docs#3291' }, { where: 'NomicFoundation/hardhat#7638' }],
   async run(stage) {
     const { faults, firstNonce } = stage.world
     for (const [skip, delayMs] of [120, 60, 90, 30].entries()) {

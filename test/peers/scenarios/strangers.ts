@@ -5,10 +5,7 @@ import { answered, burst, DEARER, SEND } from './parts.js'
 const foreignNonce: Scenario = {
   name: 'foreign-nonce',
   about: 'In the middle of ten payments another wallet with the same key takes a nonce.',
-  seenIn: [
-    { where: 'NomicFoundation/hardhat#8092', notAPackage: true },
-    { where: 'ethers-io/ethers.js#2386' },
-  ],
+  seenIn: [{ where: 'NomicFoundation/hardhat#8092' }, { where: 'ethers-io/ethers.js#2386' }],
   async run(stage) {
     const { world } = stage
     await answered(burst(stage, 5))
