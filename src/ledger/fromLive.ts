@@ -87,7 +87,7 @@ function withdraw(slot: Live, event: Extract<SlotEvent, { type: 'withdraw' }>): 
 }
 
 /** Row 9, late: the nonce was voided meanwhile, or the outside code sent another version of its bytes. */
-function outsideCommitted(slot: Live, attempt: Attempt): Transition {
+export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
   if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
   const next: Live = { ...slot, claims }

@@ -1,5 +1,6 @@
 import type { SlotEvent } from './event.js'
 import { live } from './fromFree.js'
+import { outsideCommitted } from './fromLive.js'
 import { withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
@@ -43,7 +44,7 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'notCommitted':
       return noted({ ...slot, committing: Math.max(0, slot.committing - 1) })
     case 'outsideCommitted':
-      return noted(lateOutside(slot, event.attempt))
+      return lateOutside(slot, event.attempt)
     default:
       return ignored(slot, event)
   }
@@ -56,13 +57,21 @@ function late(slot: Used, attempt: Attempt): Used {
 }
 
 /** Row 9 after the fact: what looked foreign may have been what the nonce was handed out for. */
-function lateOutside(slot: Used, attempt: Attempt): Used {
+function lateOutside(slot: Used, attempt: Attempt): Transition {
   const kept = late(slot, attempt)
-  if (kept === slot || slot.settled) return kept
+  if (kept === slot || slot.settled) return noted(kept)
+  if (slot.by.kind === 'other' && slot.by.hash === undefined) return lookedForAgain(slot, attempt)
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
   const next = { ...kept, claims }
   const landed = slot.by.kind === 'other' && slot.by.hash === attempt.hash
-  return landed ? { ...next, by: whose(next, attempt.hash) } : next
+  return noted(landed ? { ...next, by: whose(next, attempt.hash) } : next)
+}
+
+/** The pair of blocks proved that none of the attempts known then used the nonce, which says nothing of this one. */
+function lookedForAgain(slot: Used, attempt: Attempt): Transition {
+  const { nonce, attempts, claims, end, committing, wasSealed } = slot
+  const open: Live = { ...live(nonce, 0), attempts, claims, end, committing, wasSealed }
+  return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'look' }] }
 }
 
 /** Row 28: nothing was concluded yet, so nothing has to be taken back. */

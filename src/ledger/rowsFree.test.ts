@@ -159,6 +159,24 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     })
   })
 
+  test('row 9: bytes told after their nonce was used by what nobody read are looked for again', () => {
+    const outside = attempt('o', 'o1')
+    const foreign = on(handedOut, { type: 'evidence', block: block(12), hash: undefined }).slot
+    const taken = on(foreign, { type: 'outsideCommitted', attempt: outside })
+    expect(taken).toMatchObject({
+      row: 9,
+      slot: { state: 'live', claims: ['o'], attempts: [outside], end: undefined },
+      actions: [{ do: 'look' }],
+    })
+    const found = on(taken.slot, { type: 'sealed', hash: outside.hash, block: block(12) })
+    expect(found.slot).toMatchObject({ by: { kind: 'claim', claim: 'o' }, at: block(12) })
+    const settled = on(foreign, { type: 'lossDepth' }).slot
+    expect(on(settled, { type: 'outsideCommitted', attempt: outside })).toMatchObject({
+      row: 0,
+      slot: { state: 'used', settled: true, attempts: [outside] },
+    })
+  })
+
   test('row 10: released, an outside nonce is a hole', () => {
     expect(on(handedOut, { type: 'released' })).toEqual({ row: 10, slot: hole, actions: [] })
   })

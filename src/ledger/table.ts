@@ -77,10 +77,10 @@ export const TABLE: readonly Row[] = [
   },
   {
     row: 9,
-    from: ['outside', 'live'],
+    from: ['outside', 'live', 'used'],
     on: ['outsideCommitted'],
     to: ['live'],
-    says: 'its bytes are known, at any time: watch',
+    says: 'its bytes are known, at any time: watch; used by what nobody read and not settled: look again',
   },
   {
     row: 10,

@@ -1,26 +1,30 @@
 import type { Hash } from 'viem'
 import type { SlotEvent } from '../../src/ledger/event.js'
-import type { Step } from './laneSteps.js'
-import { committed } from './laneSteps.js'
-import { type Machine, take } from './shell.js'
+import type { BlockRef } from '../../src/ledger/slot.js'
+import { committed, type Emit } from './laneSteps.js'
+import { type Machine, struck, take } from './shell.js'
 import {
   blockRef,
   claimOf,
   DEAD,
+  hashOf,
   LANDABLE,
   nonceOf,
+  outsideClaim,
   type Scope,
   spend,
+  UNTOLD,
   type Use,
   type World,
 } from './world.js'
 
 /** What the chain may do next, what the lane may learn of it, and the change of holder. */
-export function* chainSteps(scope: Scope, machine: Machine, world: World): Generator<Step> {
-  yield* blocks(scope, machine, world)
-  yield* reorgs(scope, machine, world)
-  for (let nonce = 0; nonce < world.slots.length; nonce++) yield* findings(scope, machine, world, nonce)
-  if (world.left.takeover > 0) yield* takeovers(scope, machine, world)
+export function chainSteps(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  blocks(scope, machine, world, emit)
+  reorgs(scope, machine, world, emit)
+  deepReorgs(scope, machine, world, emit)
+  for (let nonce = 0; nonce < world.slots.length; nonce++) findings(scope, machine, world, nonce, emit)
+  if (world.left.takeover > 0) takeovers(scope, machine, world, emit)
 }
 
 function* candidates(world: World, nonce: number): Generator<{ hash: Hash; world: World }> {
@@ -31,20 +35,20 @@ function* candidates(world: World, nonce: number): Generator<{ hash: Hash; world
   if (world.left.foreign > 0) yield { hash: `0xF${nonce}a`, world: spend(world, 'foreign') }
 }
 
-function* blocks(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function blocks(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   const nonce = world.chain.length
   if (nonce < scope.nonces) {
     for (const found of candidates(world, nonce)) {
-      yield { name: `a block with ${found.hash}`, world: mined(scope, machine, found.world, found.hash) }
+      emit(`a block with ${found.hash}`, mined(scope, machine, found.world, found.hash))
       // Where evidence may be missing, the body of a block may as well go unread until later, or for ever.
       if (world.left.passed > 0) {
         const chain = chainWith(scope, found.world, found.hash)
-        yield { name: `a block with ${found.hash}, not read`, world: { ...found.world, chain } }
+        emit(`a block with ${found.hash}, not read`, { ...found.world, chain })
       }
     }
   }
   const waits = world.chain.some((use) => use.depth < scope.lossDepth)
-  if (waits) yield { name: 'an empty block', world: mined(scope, machine, world, undefined) }
+  if (waits) emit('an empty block', mined(scope, machine, world, undefined))
 }
 
 export function mined(scope: Scope, machine: Machine, world: World, hash: Hash | undefined): World {
@@ -56,31 +60,56 @@ function chainWith(scope: Scope, world: World, hash: Hash | undefined): readonly
   return hash === undefined ? deeper : [...deeper, { hash, block: blockName(world, hash), depth: 0 }]
 }
 
-/** Blocks with the same content before and after a reorg are two blocks. */
-const blockName = (world: World, hash: Hash): Hash => `${hash}${world.left.reorg}`
+/** Blocks with the same content before and after a reorg are two blocks: it takes a name that nobody remembers. */
+function blockName(world: World, hash: Hash): Hash {
+  const nonce = nonceOf(hash)
+  const slot = world.slots[nonce]
+  const known = [slot?.state === 'used' ? slot.at?.hash : undefined, world.chain[nonce]?.block]
+  const names = [...known, ...world.stale.map((use) => use.block)]
+  for (let fork = 0; ; fork++) {
+    const name: Hash = `${hash}${fork}`
+    if (!names.includes(name)) return name
+  }
+}
 
 /** The newest blocks, fewer than `lossDepth` deep, are replaced by as many that hold something else, or nothing. */
-function* reorgs(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function reorgs(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.reorg === 0) return
   for (let depth = 1; depth <= scope.lossDepth; depth++) {
     const kept = world.chain.filter((use) => use.depth >= depth)
     if (kept.length === world.chain.length) continue
     const forked = spend(world, 'reorg')
-    yield { name: `a reorg of ${depth}, empty`, world: walked(scope, machine, forked, kept) }
+    emit(`a reorg of ${depth}, empty`, walked(scope, machine, forked, kept))
     if (kept.length === scope.nonces) continue
     for (const { hash, world: next } of candidates(forked, kept.length)) {
       const chain = [...kept, { hash, block: blockName(next, hash), depth: depth - 1 }]
-      yield { name: `a reorg of ${depth} with ${hash}`, world: walked(scope, machine, next, chain) }
+      emit(`a reorg of ${depth} with ${hash}`, walked(scope, machine, next, chain))
     }
+  }
+}
+
+/** A reorg that takes what had its verdict; not beyond the horizon, where nothing is kept that could be repaired. */
+function deepReorgs(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  if (world.left.deepReorg === 0) return
+  const settled = world.chain.findIndex((use) => use.depth >= scope.lossDepth)
+  if (settled < 0) return
+  const forked = spend(world, 'deepReorg')
+  for (let length = 0; length < world.chain.length; length++) {
+    if ((world.chain[length]?.depth ?? 0) < scope.lossDepth) break
+    if (world.slots.some((slot, nonce) => nonce >= length && slot?.state === 'final')) continue
+    const kept = world.chain.slice(0, length)
+    emit(`a deep reorg down to ${length}`, walked(scope, machine, forked, kept))
   }
 }
 
 /** The walk: blocks that left are told before those that took their place. Evidence is found later, if ever. */
 function walked(scope: Scope, machine: Machine, world: World, chain: readonly Use[]): World {
-  let next: World = { ...world, chain }
-  for (const [nonce, use] of [...world.chain.entries()].reverse()) {
-    if (chain[nonce]?.block === use.block) continue
-    next = take(scope, machine, next, nonce, { type: 'left', block: blockRef(use), token: 2 }).world
+  const gone = world.chain.filter((use, nonce) => chain[nonce]?.block !== use.block)
+  const stale = world.left.staleFork > 0 ? [...world.stale, ...gone] : NONE
+  let next: World = { ...world, chain, stale }
+  for (const use of [...gone].reverse()) {
+    const event: SlotEvent = { type: 'left', block: blockRef(use), token: 2 }
+    next = take(scope, machine, next, nonceOf(use.hash), event).world
   }
   for (const [nonce, use] of chain.entries()) {
     if (world.chain[nonce]?.block === use.block || !knows(next, nonce, use.hash)) continue
@@ -89,68 +118,108 @@ function walked(scope: Scope, machine: Machine, world: World, chain: readonly Us
   return next
 }
 
+const NONE: readonly Use[] = []
+
 const knows = (world: World, nonce: number, hash: Hash): boolean =>
   world.slots[nonce]?.attempts.some((attempt) => attempt.hash === hash) ?? false
 
-function* findings(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
+/** What may be learnt of a nonce. What is still true is told again and again, whatever the slot knows already. */
+function findings(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const slot = world.slots[nonce]
-  const use = world.chain[nonce]
   if (world.left.foreign > 0 && slot?.state === 'live') {
-    const event: SlotEvent = { type: 'preconfirmed', hash: `0xF${nonce}a`, blockNumber: 1 }
-    yield {
-      name: `something foreign is preconfirmed at ${nonce}`,
-      world: take(scope, machine, world, nonce, event).world,
-    }
+    const event: SlotEvent = { type: 'preconfirmed', hash: hashOf('F', nonce, 0), blockNumber: 1 }
+    emit(`something foreign is preconfirmed at ${nonce}`, take(scope, machine, world, nonce, event).world)
   }
-  if (scope.facts && slot?.state === 'live') yield* preconfirmations(scope, machine, world, nonce)
+  if (scope.facts && slot?.state === 'live') preconfirmations(scope, machine, world, nonce, emit)
+  staleFindings(scope, machine, world, nonce, emit)
+  const use = world.chain[nonce]
   if (use === undefined) return
-  const found = evidence(scope, machine, world, nonce)
-  if (found !== undefined) yield { name: `evidence at ${nonce}`, world: found }
-  const deep = use.depth >= scope.lossDepth
-  if (deep && world.left.passed > 0 && slot?.state !== 'used' && slot?.state !== 'final') {
-    const passed = take(scope, machine, spend(world, 'passed'), nonce, { type: 'passed' })
-    yield { name: `no evidence to be had at ${nonce}`, world: passed.world }
+  emit(`evidence at ${nonce}`, evidence(scope, machine, world, nonce))
+  // Whose hash it was matters only where bytes of it may still be told.
+  if (world.bytes[hashOf(outsideClaim(nonce), nonce, 0)] === (UNTOLD | LANDABLE)) {
+    const { world: found } = take(scope, machine, world, nonce, usedIn(world, nonce, use, use.hash))
+    emit(`evidence at ${nonce}, in a body`, found)
   }
-  if (slot?.state !== 'used') return
-  if (slot.by.kind === 'unproven') yield* words(scope, machine, world, nonce)
-  if (deep && slot.at !== undefined) {
-    const verdict = take(scope, machine, world, nonce, { type: 'lossDepth' })
-    yield { name: `verdict at ${nonce}`, world: verdict.world }
-  }
-  // Pruned as soon as the machine allows: what it gives away too early is missed later.
-  yield { name: `horizon at ${nonce}`, world: take(scope, machine, world, nonce, { type: 'horizon' }).world }
+  if (use.depth >= scope.lossDepth) deepFindings(scope, machine, world, nonce, use, emit)
 }
 
-function* preconfirmations(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
+function deepFindings(
+  scope: Scope,
+  machine: Machine,
+  world: World,
+  nonce: number,
+  use: Use,
+  emit: Emit,
+): void {
+  const slot = world.slots[nonce]
+  if (world.left.passed > 0) {
+    const passed = struck(scope, machine, world, 'passed', nonce, { type: 'passed' })
+    emit(`no evidence to be had at ${nonce}`, passed)
+  }
+  words(scope, machine, world, nonce, emit)
+  if (slot?.state !== 'used' || slot.at?.hash === use.block) {
+    const verdict = take(scope, machine, world, nonce, { type: 'lossDepth' })
+    emit(`verdict at ${nonce}`, verdict.world)
+  }
+}
+
+/** What an endpoint tells that walked a fork which lost; and that its blocks are gone, once and again. */
+function staleFindings(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
+  for (const use of world.left.staleFork > 0 ? world.stale : NONE) {
+    if (nonceOf(use.hash) !== nonce) continue
+    const event = usedIn(world, nonce, use, undefined)
+    const found = struck(scope, machine, world, 'staleFork', nonce, event)
+    emit(`${use.hash} is seen at ${nonce} on a fork that lost`, found)
+  }
+  const gone = goneBlock(world, nonce)
+  if (gone !== undefined) {
+    const event: SlotEvent = { type: 'left', block: gone, token: 2 }
+    emit(`the block that used ${nonce} is gone`, take(scope, machine, world, nonce, event).world)
+  }
+}
+
+/** The block that is believed to have used a nonce, where it is not on the chain. */
+export function goneBlock(world: World, nonce: number): BlockRef | undefined {
+  const slot = world.slots[nonce]
+  const at = slot?.state === 'used' ? slot.at : undefined
+  // The names of blocks too deep to be lost are not kept.
+  if (at === undefined || (slot?.state === 'used' && slot.settled)) return undefined
+  return at.hash === world.chain[nonce]?.block ? undefined : at
+}
+
+function preconfirmations(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   for (const { hash } of candidates(world, nonce)) {
     const event: SlotEvent = { type: 'preconfirmed', hash, blockNumber: 1 }
-    yield { name: `${hash} is preconfirmed`, world: take(scope, machine, world, nonce, event).world }
+    emit(`${hash} is preconfirmed`, take(scope, machine, world, nonce, event).world)
   }
   const off = take(scope, machine, world, nonce, { type: 'notPreconfirmed', blockNumber: 1 })
-  yield { name: `the preconfirmation of ${nonce} is taken back`, world: off.world }
+  emit(`the preconfirmation of ${nonce} is taken back`, off.world)
 }
 
-/** Undefined where the slot knows already, or nobody used the nonce on the walked chain. */
-export function evidence(scope: Scope, machine: Machine, world: World, nonce: number): World | undefined {
-  const slot = world.slots[nonce]
+/** How the use of a nonce is told: a body with an attempt of ours in it, or a proof that it is none of them. */
+function usedIn(world: World, nonce: number, use: Use, hash: Hash | undefined): SlotEvent {
+  const block = blockRef(use)
+  return knows(world, nonce, use.hash)
+    ? { type: 'sealed', hash: use.hash, block }
+    : { type: 'evidence', hash, block }
+}
+
+/** What used a nonce on the walked chain, told; the same world where that says nothing new. */
+export function evidence(scope: Scope, machine: Machine, world: World, nonce: number): World {
   const use = world.chain[nonce]
-  const open = slot?.state !== 'final' && (slot?.state !== 'used' || slot.by.kind === 'unproven')
-  if (use === undefined || !open) return undefined
-  const event: SlotEvent = knows(world, nonce, use.hash)
-    ? { type: 'sealed', hash: use.hash, block: blockRef(use) }
-    : { type: 'evidence', hash: use.hash, block: blockRef(use) }
-  return take(scope, machine, world, nonce, event).world
+  if (use === undefined) return world
+  return take(scope, machine, world, nonce, usedIn(world, nonce, use, undefined)).world
 }
 
 /** The operator says the truth. */
-export function* words(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
+export function words(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const slot = world.slots[nonce]
   const use = world.chain[nonce]
-  if (slot?.state !== 'used' || use === undefined || use.depth < scope.lossDepth) return
-  for (const claim of slot.claims) {
+  if (use === undefined || use.depth < scope.lossDepth) return
+  for (const claim of slot?.state === 'used' || slot?.state === 'live' ? slot.claims : []) {
     const fate = claimOf(use.hash) === claim ? 'executed' : 'notExecuted'
     const { world: next } = take(scope, machine, world, nonce, { type: 'resolve', claim, fate })
-    yield { name: `the operator says that ${claim} was ${fate}`, world: next }
+    emit(`the operator says that ${claim} was ${fate}`, next)
   }
 }
 
@@ -158,7 +227,7 @@ export function* words(scope: Scope, machine: Machine, world: World, nonce: numb
  * Another process takes the lane. Commits under way took, or did not; whatever is journaled may have been sent by
  * the one before, and how often is not known any more.
  */
-function* takeovers(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function takeovers(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   const spent = spend({ ...world, signing: [], outbox: [] }, 'takeover')
   for (let taken = 0; taken < 2 ** world.commits.length; taken++) {
     let next: World = spent
@@ -171,7 +240,7 @@ function* takeovers(scope: Scope, machine: Machine, world: World): Generator<Ste
       if (slot?.state !== 'reserved') continue
       next = take(scope, machine, next, nonce, { type: 'withdraw', claim: slot.claim, why: 'again' }).world
     }
-    yield { name: `takeover, ${taken} of the commits took`, world: next }
+    emit(`takeover, ${taken} of the commits took`, next)
   }
 }
 
@@ -182,7 +251,7 @@ function inherited(world: World): World {
     return 'committing' in slot ? { ...slot, attempts, committing: 0 } : { ...slot, attempts }
   })
   const bytes = Object.fromEntries(
-    Object.entries(world.bytes).map(([hash, bits]) => [hash, bits & DEAD ? bits : LANDABLE]),
+    Object.entries(world.bytes).map(([hash, bits]) => [hash, bits & (DEAD | UNTOLD) ? bits : LANDABLE]),
   )
   return { ...world, slots, bytes }
 }

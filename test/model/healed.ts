@@ -1,7 +1,8 @@
 import { newestAttempt, wantedClaim } from '../../src/ledger/slot.js'
-import { evidence, mined, words } from './chainSteps.js'
+import { evidence, goneBlock, mined, words } from './chainSteps.js'
 import { committed, stuckEvent } from './laneSteps.js'
 import { type Machine, take } from './shell.js'
+import { Violation } from './violation.js'
 import {
   attemptOf,
   cursorOf,
@@ -30,34 +31,55 @@ export function healedStep(scope: Scope, machine: Machine, world: World): World 
   )
 }
 
-/** Whether every transaction has come to its end, and nothing is left open nor empty in between. */
-export function isDone(world: World): boolean {
-  const ended = Object.values(world.fates).every((fate) => fate !== 'open')
-  const starved = world.queue.length > 0 && nextNonce(world) === undefined && bound(world).length === 0
-  const settled = bound(world).length === 0 && floorOf(world) >= cursorOf(world)
-  return settled && (ended || starved)
+/** Why nothing is left to do although not everything has come to its end: P3 and P8. */
+export function unfinished(world: World): Violation | undefined {
+  const cursor = cursorOf(world)
+  for (let nonce = 0; nonce < cursor; nonce++) {
+    const slot = world.slots[nonce]
+    if (isFree(world, nonce)) return new Violation('P3', `${nonce} stays empty below what is bound`)
+    if (slot?.state === 'used' && !slot.settled)
+      return new Violation('P8', `${nonce} stays without a verdict`)
+    if (slot?.state !== 'used' && slot?.state !== 'final') {
+      return new Violation('P3', `${nonce} stays ${slot?.state}`)
+    }
+  }
+  const open = Object.keys(world.fates).filter((claim) => world.fates[claim] === 'open')
+  // The scope may have no nonce left for what waits.
+  const waiting = nextNonce(world) === undefined ? world.queue : []
+  const endless = open.find((claim) => !waiting.includes(claim))
+  return endless === undefined ? undefined : new Violation('P8', `${endless} comes to no end`)
 }
 
-const bound = (world: World) =>
-  world.slots.filter((slot) => {
-    if (slot === undefined || slot.state === 'hole' || slot.state === 'final') return false
-    return slot.state !== 'used' || !slot.settled
-  })
-
 function learn(scope: Scope, machine: Machine, world: World): World | undefined {
-  for (let nonce = 0; nonce < world.chain.length; nonce++) {
-    const slot = world.slots[nonce]
-    if (slot?.state !== 'reserved' || slot.committing === 0) {
-      const found = evidence(scope, machine, world, nonce)
-      if (found !== undefined && found !== world) return found
-    }
-    if (slot?.state !== 'used' || slot.settled) continue
-    for (const word of words(scope, machine, world, nonce)) if (word.world !== world) return word.world
-    const deep = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth
-    const verdict = deep ? take(scope, machine, world, nonce, { type: 'lossDepth' }).world : world
-    if (verdict !== world) return verdict
+  if (world.held) return { ...world, held: false }
+  for (let nonce = 0; nonce < world.slots.length; nonce++) {
+    const next = learnOf(scope, machine, world, nonce)
+    if (next !== world) return next
   }
   return undefined
+}
+
+function learnOf(scope: Scope, machine: Machine, world: World, nonce: number): World {
+  const gone = goneBlock(world, nonce)
+  if (gone !== undefined) {
+    return take(scope, machine, world, nonce, { type: 'left', block: gone, token: 2 }).world
+  }
+  const found = evidence(scope, machine, world, nonce)
+  if (found !== world) return found
+  const slot = world.slots[nonce]
+  if (slot?.state !== 'used' || slot.settled) return world
+  const said = operatorSays(scope, machine, world, nonce)
+  if (said !== world) return said
+  const deep = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth
+  return deep ? take(scope, machine, world, nonce, { type: 'lossDepth' }).world : world
+}
+
+function operatorSays(scope: Scope, machine: Machine, world: World, nonce: number): World {
+  let said = world
+  words(scope, machine, world, nonce, (_, next) => {
+    if (said === world) said = next
+  })
+  return said
 }
 
 /** Completes at once what takes no time in the scope. */

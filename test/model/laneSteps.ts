@@ -1,65 +1,72 @@
+import type { Hash } from 'viem'
 import type { SlotEvent } from '../../src/ledger/event.js'
-import { lastClaim } from '../../src/ledger/slot.js'
-import { type Machine, take } from './shell.js'
+import { lastClaim, type Slot } from '../../src/ledger/slot.js'
+import { type Machine, struck, take } from './shell.js'
 import {
   attemptOf,
   type Commit,
+  claimOf,
   cursorOf,
   floorOf,
+  hashOf,
   isFree,
   LANDABLE,
   nextNonce,
   nonceOf,
+  outsideClaim,
   REFUSED,
   type Scope,
   type Signing,
   spend,
+  UNTOLD,
   type World,
   without,
 } from './world.js'
 
-export type Step = { readonly name: string; readonly world: World }
+/** Takes a step that may come next. One that leads to the very same world is no step. */
+export type Emit = (name: string, world: World) => void
 
 /** What the lane's own shell, its signer, its store, its callers and its nodes may do next. */
-export function* laneSteps(scope: Scope, machine: Machine, world: World): Generator<Step> {
-  yield* reservations(scope, machine, world)
-  for (const task of world.signing) yield* signatures(scope, machine, world, task)
-  for (const commit of world.commits) yield* commitments(scope, machine, world, commit)
-  yield* sends(scope, machine, world)
-  yield* answers(scope, machine, world)
-  yield* repairs(scope, machine, world)
-  yield* wishes(scope, machine, world)
-  yield* outsiders(scope, machine, world)
+export function laneSteps(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  reservations(scope, machine, world, emit)
+  for (const task of world.signing) signatures(scope, machine, world, task, emit)
+  for (const commit of world.commits) commitments(scope, machine, world, commit, emit)
+  sends(scope, machine, world, emit)
+  answers(scope, machine, world, emit)
+  repairs(scope, machine, world, emit)
+  wishes(scope, machine, world, emit)
+  outsiders(scope, machine, world, emit)
+  if (world.held) emit('the operator resumes', { ...world, held: false })
 }
 
-function* reservations(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function reservations(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   const nonce = nextNonce(world)
-  if (nonce === undefined) return
+  if (nonce === undefined || world.held) return
   for (const claim of world.queue) {
     const queue = without(world.queue, claim)
     const taken = take(scope, machine, { ...world, queue }, nonce, { type: 'reserve', claim, token: 2 })
-    yield { name: `reserve ${nonce} for ${claim}`, world: taken.world }
+    emit(`reserve ${nonce} for ${claim}`, taken.world)
   }
 }
 
-function* signatures(scope: Scope, machine: Machine, world: World, task: Signing): Generator<Step> {
+function signatures(scope: Scope, machine: Machine, world: World, task: Signing, emit: Emit): void {
   const { nonce, claim, token } = task
   const name = `${nonce} for ${claim ?? 'a no-op'}${token === 1 ? '' : ', stale,'}`
   const done = { ...world, signing: without(world.signing, task) }
   const { world: asked, row } = take(scope, machine, done, nonce, { type: 'committing', token, claim })
   const commits = [...asked.commits, { nonce, attempt: attemptOf(world, nonce, claim) }]
-  yield { name: `bytes of ${name} come back`, world: row === 4 ? { ...asked, commits } : asked }
+  emit(`bytes of ${name} come back`, row === 4 ? { ...asked, commits } : asked)
   if (world.left.signFails === 0) return
   const failing = spend(done, 'signFails')
-  if (claim === undefined) return yield { name: `signing ${name} fails`, world: failing }
+  if (claim === undefined) return emit(`signing ${name} fails`, failing)
   for (const why of ['failed', 'again'] as const) {
     const { world: failed } = take(scope, machine, failing, nonce, { type: 'withdraw', claim, why })
-    yield { name: `signing ${name} fails, ${why}`, world: failed }
+    emit(`signing ${name} fails, ${why}`, failed)
   }
 }
 
-function* commitments(scope: Scope, machine: Machine, world: World, commit: Commit): Generator<Step> {
-  yield { name: `${commit.attempt.hash} is committed`, world: committed(scope, machine, world, commit) }
+function commitments(scope: Scope, machine: Machine, world: World, commit: Commit, emit: Emit): void {
+  emit(`${commit.attempt.hash} is committed`, committed(scope, machine, world, commit))
   if (world.left.commitLost === 0) return
   const { nonce, attempt } = commit
   const unknown = take(scope, machine, world, nonce, { type: 'commitUnknown', token: 1 })
@@ -71,7 +78,7 @@ function* commitments(scope: Scope, machine: Machine, world: World, commit: Comm
   const slot = lost.world.slots[nonce]
   const token = slot?.state === 'reserved' || slot?.state === 'live' ? slot.token : 0
   const signing = [...lost.world.signing, { nonce, claim: attempt.claim, token }]
-  yield { name: `commit of ${attempt.hash} is unknown, then lost`, world: { ...lost.world, signing } }
+  emit(`commit of ${attempt.hash} is unknown, then lost`, { ...lost.world, signing })
 }
 
 export function committed(scope: Scope, machine: Machine, world: World, commit: Commit): World {
@@ -86,29 +93,32 @@ export function committed(scope: Scope, machine: Machine, world: World, commit: 
   return take(scope, machine, kept, nonce, { type: 'journaled', token, attempt }).world
 }
 
-function* sends(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function sends(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   for (const hash of world.outbox) {
     const bits = world.bytes[hash] ?? 0
     const out = { ...world, outbox: without(world.outbox, hash) }
     const { world: sent } = take(scope, machine, out, nonceOf(hash), { type: 'sent', hash })
     const landable = { ...sent, bytes: { ...sent.bytes, [hash]: bits | LANDABLE } }
-    yield { name: `${hash} arrives`, world: landable }
+    emit(`${hash} arrives`, landable)
     if (world.left.intrinsic === 0) continue
     const refused = { ...sent, bytes: { ...sent.bytes, [hash]: bits | REFUSED } }
-    yield { name: `${hash} is refused for good`, world: spend(refused, 'intrinsic') }
+    emit(`${hash} is refused for good`, spend(refused, 'intrinsic'))
   }
 }
 
-/** Answers may come at any time after the send, and twice; only `intrinsic` says something that is true. */
-function* answers(scope: Scope, machine: Machine, world: World): Generator<Step> {
-  for (const hash of Object.keys(world.bytes) as `0x${string}`[]) {
+/**
+ * Answers come at any time after the send, more than once, and whatever has become of the nonce since; only
+ * `intrinsic` says something that is true.
+ */
+function answers(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  for (const hash of Object.keys(world.bytes) as Hash[]) {
     const nonce = nonceOf(hash)
-    if (world.slots[nonce]?.state !== 'live') continue
     const bits = world.bytes[hash] ?? 0
+    if (bits & UNTOLD) continue
     const kinds = scope.facts ? ANSWERS : (['nonceTooLow', 'unknown'] as const)
     for (const outcome of [...kinds, ...(bits & REFUSED ? (['intrinsic'] as const) : [])]) {
       const event: SlotEvent = { type: 'outcome', hash, outcome, epoch: 1 }
-      yield { name: `${hash} is answered ${outcome}`, world: take(scope, machine, world, nonce, event).world }
+      emit(`${hash} is answered ${outcome}`, take(scope, machine, world, nonce, event).world)
     }
   }
 }
@@ -137,7 +147,7 @@ export const stuckEvent = (
   ...over,
 })
 
-function* repairs(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function repairs(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   const cursor = cursorOf(world)
   const floor = floorOf(world)
   for (let nonce = 0; nonce < cursor; nonce++) {
@@ -149,43 +159,37 @@ function* repairs(scope: Scope, machine: Machine, world: World): Generator<Step>
         waiting: world.queue.length > 0,
         token: 2,
       }
-      yield { name: `gap timer at ${nonce}`, world: take(scope, machine, world, nonce, event).world }
+      emit(`gap timer at ${nonce}`, take(scope, machine, world, nonce, event).world)
     }
     if (slot?.state !== 'live' && slot?.state !== 'outside') continue
     const head = nonce === floor
     const resent = take(scope, machine, world, nonce, stuckEvent(head, { atCeiling: true, fillable: false }))
-    yield { name: `${nonce} is stuck`, world: resent.world }
+    emit(`${nonce} is stuck`, resent.world)
     if (slot.state !== 'live') continue
     if (world.left.bump > 0) {
       const event = stuckEvent(head, { priced: false })
-      yield {
-        name: `${nonce} is stuck below the base fee`,
-        world: take(scope, machine, spend(world, 'bump'), nonce, event).world,
-      }
+      emit(`${nonce} is stuck below the base fee`, struck(scope, machine, world, 'bump', nonce, event))
       if (scope.facts) {
-        const spedUp = take(scope, machine, spend(world, 'bump'), nonce, { type: 'speedUp' })
-        yield { name: `${nonce} is sped up`, world: spedUp.world }
+        const spedUp = struck(scope, machine, world, 'bump', nonce, { type: 'speedUp' })
+        emit(`${nonce} is sped up`, spedUp)
       }
     }
     if (world.left.void > 0 && head) {
       const event = stuckEvent(true, { atCeiling: true })
-      yield {
-        name: `${nonce} is stuck at its ceiling`,
-        world: take(scope, machine, spend(world, 'void'), nonce, event).world,
-      }
+      emit(`${nonce} is stuck at its ceiling`, struck(scope, machine, world, 'void', nonce, event))
     }
   }
 }
 
 /** What callers ask for: cancel the last claim of a nonce, or replace A by R. */
-function* wishes(scope: Scope, machine: Machine, world: World): Generator<Step> {
+function wishes(scope: Scope, machine: Machine, world: World, emit: Emit): void {
   if (world.left.cancel > 0) {
     if (world.queue.includes('A')) {
       const queue = without(world.queue, 'A')
       const fates = { ...world.fates, A: 'withdrawn' }
-      yield { name: 'cancel A in the queue', world: spend({ ...world, queue, fates }, 'cancel') }
+      emit('cancel A in the queue', spend({ ...world, queue, fates }, 'cancel'))
     }
-    for (let nonce = 0; nonce < world.slots.length; nonce++) yield* cancels(scope, machine, world, nonce)
+    for (let nonce = 0; nonce < world.slots.length; nonce++) cancels(scope, machine, world, nonce, emit)
   }
   if (world.left.replace === 0) return
   for (const [nonce, slot] of world.slots.entries()) {
@@ -194,51 +198,96 @@ function* wishes(scope: Scope, machine: Machine, world: World): Generator<Step> 
       const event: SlotEvent = { type: 'replace', claim: 'R', token: 2 }
       const taken = take(scope, machine, spend(world, 'replace'), nonce, event)
       const replaced = { ...taken.world, replaced: true, fates: { ...taken.world.fates, R: 'open' } }
-      yield { name: `replace A by R at ${nonce}`, world: replaced }
+      emit(`replace A by R at ${nonce}`, replaced)
     } catch (error) {
       if (!String(error).includes('ledger: replace')) throw error
     }
   }
 }
 
-function* cancels(scope: Scope, machine: Machine, world: World, nonce: number): Generator<Step> {
+function cancels(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
   const slot = world.slots[nonce]
   const claim = slot && lastClaim(slot)
-  if (claim === undefined || claim === 'B') return
+  if (claim !== 'A' && claim !== 'R') return
   const spent = spend(world, 'cancel')
   if (slot?.state === 'reserved') {
     const withdrawn = take(scope, machine, spent, nonce, { type: 'withdraw', claim, why: 'failed' })
-    if (withdrawn.row !== 0) yield { name: `cancel ${claim}, reserved at ${nonce}`, world: withdrawn.world }
+    if (withdrawn.row !== 0) emit(`cancel ${claim}, reserved at ${nonce}`, withdrawn.world)
   }
   const { world: next, row } = take(scope, machine, spent, nonce, { type: 'cancel', token: 2 })
   if (row === 0) return
-  yield { name: `cancel ${claim} at ${nonce}`, world: { ...next, cancelled: [...next.cancelled, claim] } }
+  emit(`cancel ${claim} at ${nonce}`, { ...next, cancelled: [...next.cancelled, claim] })
 }
 
-/** Outside code that is handed a nonce: it commits its bytes, releases it, or is never heard of again. */
-function* outsiders(scope: Scope, machine: Machine, world: World): Generator<Step> {
-  const next = nextNonce(world)
-  if (world.left.handOut > 0 && next !== undefined) {
-    const out = take(scope, machine, spend(world, 'handOut'), next, { type: 'handOut' })
-    yield { name: `hand out ${next}`, world: out.world }
+/** Outside code that is handed a nonce: it commits its bytes, early or late, releases it, or is never heard of again. */
+function outsiders(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  handingOut(scope, machine, world, emit)
+  for (const hash of Object.keys(world.bytes) as Hash[]) {
+    const bits = world.bytes[hash] ?? 0
+    const claim = claimOf(hash)
+    if (!(bits & UNTOLD) || claim === undefined) continue
+    outsideBytes(scope, machine, world, hash, claim, emit)
   }
   for (const [nonce, slot] of world.slots.entries()) {
-    if (slot === undefined) continue
-    const hash = `0xO${nonce}a` as const
-    const late =
-      slot.state === 'live' &&
-      slot.claims.length === 0 &&
-      world.left.handOut < (scope.adversities.handOut ?? 0)
-    if (world.bytes[hash] !== undefined) continue
-    if ((slot.state === 'outside' && slot.origin === 'handedOut') || late) {
-      const attempt = { ...attemptOf(world, nonce, undefined), hash }
-      const known = { ...world, bytes: { ...world.bytes, [hash]: LANDABLE } }
-      const event: SlotEvent = { type: 'outsideCommitted', attempt }
-      yield { name: `outside bytes of ${nonce}`, world: take(scope, machine, known, nonce, event).world }
-    }
-    if (slot.state !== 'outside' || slot.origin !== 'handedOut') continue
-    yield { name: `release ${nonce}`, world: take(scope, machine, world, nonce, { type: 'released' }).world }
+    if (slot?.state !== 'outside' || slot.origin !== 'handedOut') continue
     const event: SlotEvent = { type: 'ttl', signer: true, token: 2 }
-    yield { name: `${nonce} is not heard of`, world: take(scope, machine, world, nonce, event).world }
+    emit(`${nonce} is not heard of`, take(scope, machine, world, nonce, event).world)
   }
+}
+
+function handingOut(scope: Scope, machine: Machine, world: World, emit: Emit): void {
+  const next = nextNonce(world)
+  if (next === undefined || world.held) return
+  if (world.left.handOut > 0) {
+    const { world: out } = take(scope, machine, spend(world, 'handOut'), next, { type: 'handOut' })
+    const bytes = { ...out.bytes, [hashOf(outsideClaim(next), next, 0)]: UNTOLD }
+    emit(`hand out ${next}`, { ...out, bytes })
+  }
+  // Counted by `pending` when the lane began: something unknown that may land.
+  if (world.left.seeded > 0 && next === 0 && cursorOf(world) === 0 && world.chain.length === 0) {
+    const { world: out } = take(scope, machine, spend(world, 'seeded'), next, { type: 'seeded' })
+    const bytes = { ...out.bytes, [hashOf('P', next, 0)]: UNTOLD | LANDABLE }
+    emit('nonce 0 is pending when the lane begins', { ...out, bytes })
+  }
+}
+
+/** Bytes of outside code that the lane was not told of yet. */
+function outsideBytes(
+  scope: Scope,
+  machine: Machine,
+  world: World,
+  hash: Hash,
+  claim: string,
+  emit: Emit,
+): void {
+  const nonce = nonceOf(hash)
+  const slot = world.slots[nonce]
+  const sent = ((world.bytes[hash] ?? 0) & LANDABLE) > 0
+  const withBits = (bits: number): World['bytes'] => ({ ...world.bytes, [hash]: bits })
+  if (!sent) {
+    emit(`${hash} is sent and not told`, { ...world, bytes: withBits(UNTOLD | LANDABLE) })
+  }
+  if (!sent && slot?.state === 'outside') {
+    const { [hash]: _, ...bytes } = world.bytes
+    const released = take(scope, machine, { ...world, bytes }, nonce, { type: 'released' })
+    emit(`release ${nonce}`, released.world)
+  }
+  if (!mayStillCommit(slot)) return
+  const fates = { ...world.fates, [claim]: 'open' }
+  const attempt = { ...attemptOf(world, nonce, claim), hash, sends: 1 }
+  const event: SlotEvent = { type: 'outsideCommitted', attempt }
+  const told = { ...world, fates, bytes: withBits(LANDABLE) }
+  emit(`${hash} is committed from outside`, take(scope, machine, told, nonce, event).world)
+  if (sent || world.left.intrinsic === 0) return
+  const refused = spend({ ...told, bytes: withBits(REFUSED) }, 'intrinsic')
+  emit(
+    `${hash} is committed from outside, and refused for good`,
+    take(scope, machine, refused, nonce, event).world,
+  )
+}
+
+/** The sender takes no bytes for a nonce that is its own, or settled. */
+function mayStillCommit(slot: Slot | undefined): boolean {
+  if (slot?.state === 'used') return !slot.settled && slot.claims.length === 0
+  return slot?.state === 'outside' || (slot?.state === 'live' && slot.claims.length === 0)
 }

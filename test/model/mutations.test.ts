@@ -2,13 +2,20 @@ import { expect, test } from 'vitest'
 import { MUTATIONS } from './mutations.js'
 import { SCOPES } from './scopes.js'
 import { search } from './search.js'
+import { createSystem } from './system.js'
 
 // The search is worth what it finds: a machine broken on purpose has to be found out, by the promise that it breaks.
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation.breaks, mutation] as const))(
   'it is found out when %s (%s)',
   (_, breaks, { scope, machine }) => {
-    const { violation } = search(SCOPES[scope], machine)
+    const { violation } = search(createSystem(SCOPES[scope], machine))
     expect(violation?.promise, violation?.text ?? 'not found out').toBe(breaks)
   },
   120_000,
 )
+
+test('no two mutations are called the same', () => {
+  const names = new Set(MUTATIONS.map(({ name }) => name))
+  console.log(`${names.size} mutations`)
+  expect(names.size).toBe(MUTATIONS.length)
+})

@@ -81,33 +81,33 @@ const keepingAttempts =
 
 const verdicts: readonly Mutation[] = [
   {
-    name: 'the verdict is given on the first evidence',
+    name: 'the verdict is given before lossDepth, on the first evidence',
     scope: 'wishes',
-    breaks: 'P2',
+    breaks: 'P4',
     machine: after('evidence', settled),
   },
   {
-    name: 'the verdict is given on the first sealed block',
+    name: 'the verdict is given before lossDepth, on the first sealed block',
     scope: 'wishes',
     breaks: 'P4',
     machine: after('sealed', settled),
   },
   {
-    name: 'a nonce that has passed sets its transaction free (bare counts, null receipts)',
+    name: 'a transaction is rebound on a null receipt or a bare count',
     scope: 'outside',
-    breaks: 'P1',
+    breaks: 'P4',
     machine: after('passed', (slot, _, taken) => rebound(slot, taken)),
   },
   {
-    name: 'a foreign transaction in the pending block sets ours free',
+    name: 'a transaction is rebound on a pre-confirmed foreign transaction',
     scope: 'wishes',
-    breaks: 'P2',
+    breaks: 'P4',
     machine: after('preconfirmed', (slot, _, taken) => rebound(slot, taken)),
   },
   {
-    name: 'nonce too low, for a resend, sets its transaction free',
+    name: 'a transaction is rebound on "nonce too low" for a resend',
     scope: 'wishes',
-    breaks: 'P2',
+    breaks: 'P4',
     machine: after('outcome', (slot, event, taken) =>
       event.type === 'outcome' && event.outcome === 'nonceTooLow' ? rebound(slot, taken) : taken,
     ),
@@ -116,15 +116,13 @@ const verdicts: readonly Mutation[] = [
     name: 'a timeout releases the nonce',
     scope: 'wishes',
     breaks: 'P2',
-    machine: after('outcome', (slot, event, taken) => {
-      const claim = lastClaim(slot)
-      if (event.type !== 'outcome' || event.outcome !== 'unknown' || claim === undefined) return taken
-      const hole: Slot = { state: 'hole', nonce: slot.nonce, attempts: slot.attempts }
-      return { row: 13, slot: hole, actions: [{ do: 'queueAgain', claim }] }
-    }),
+    machine: (nonce, slot, event) =>
+      event.type === 'outcome' && event.outcome === 'unknown'
+        ? transition(nonce, slot, { ...event, outcome: 'intrinsic' })
+        : transition(nonce, slot, event),
   },
   {
-    name: 'after a no-op of ours the transaction is queued again',
+    name: 'a transaction is rebound after a no-op of ours',
     scope: 'facts',
     breaks: 'P4',
     machine: after('lossDepth', (_, __, taken) =>
@@ -158,7 +156,7 @@ const verdicts: readonly Mutation[] = [
   {
     name: 'the word of an operator on one claim settles the others',
     scope: 'outside',
-    breaks: 'P5',
+    breaks: 'P4',
     machine: after('resolve', (slot, event, taken) => {
       if (slot.state !== 'used' || event.type !== 'resolve' || event.fate === 'executed') return taken
       const by: Used['by'] = { kind: 'other', hash: undefined }
@@ -187,7 +185,7 @@ const forgetting: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a slot is pruned before its verdict',
+    name: 'a slot is pruned before it is final',
     scope: 'wishes',
     breaks: 'P1',
     machine: after('horizon', (slot) => ({
@@ -198,8 +196,8 @@ const forgetting: readonly Mutation[] = [
   },
   {
     name: 'a block that left is not noticed',
-    scope: 'wishes',
-    breaks: 'P4',
+    scope: 'deeper',
+    breaks: 'end',
     machine: after('left', (slot) => ({ row: 0, slot, actions: [] })),
   },
   {
@@ -229,7 +227,7 @@ const forgetting: readonly Mutation[] = [
   {
     name: 'a gap is left alone',
     scope: 'refusals',
-    breaks: 'end',
+    breaks: 'P3',
     machine: after('gapTimer', (slot) => ({ row: 0, slot, actions: [] })),
   },
 ]
@@ -290,6 +288,84 @@ const freeing: readonly Mutation[] = [
     scope: 'holders',
     breaks: 'P2',
     machine: believing('evidence', (slot) => (slot.state === 'reserved' ? { ...slot, committing: 0 } : slot)),
+  },
+]
+
+const contradictory: readonly Mutation[] = [
+  {
+    name: 'evidence that is told again opens a verdict again',
+    scope: 'beyond',
+    breaks: 'P1',
+    machine: after('evidence', (slot, event, taken) =>
+      slot.state === 'used' && slot.settled && event.type === 'evidence'
+        ? { row: 27, slot: { ...slot, settled: false }, actions: [] }
+        : taken,
+    ),
+  },
+  {
+    name: 'a block that was never seen takes a verdict back',
+    scope: 'beyond',
+    breaks: 'P4',
+    machine: (nonce, slot, event) => {
+      const at = slot?.state === 'used' && slot.settled ? slot.at : undefined
+      return event.type === 'left' && at !== undefined
+        ? transition(nonce, slot, { ...event, block: at })
+        : transition(nonce, slot, event)
+    },
+  },
+  {
+    name: 'a verdict that is told twice is given twice',
+    scope: 'deeper',
+    breaks: 'P8',
+    machine: believing('lossDepth', (slot) => (slot.state === 'used' ? { ...slot, settled: false } : slot)),
+  },
+  {
+    name: 'outside bytes that are told late are taken not to be what was seen',
+    scope: 'handed',
+    breaks: 'P5',
+    machine: after('outsideCommitted', (slot, event, taken) =>
+      slot.state === 'used' && event.type === 'outsideCommitted' && taken.row === 9
+        ? {
+            row: 0,
+            slot: {
+              ...slot,
+              attempts: [event.attempt, ...slot.attempts],
+              claims: [event.attempt.claim ?? ''],
+            },
+            actions: [],
+          }
+        : taken,
+    ),
+  },
+]
+
+const beyond: readonly Mutation[] = [
+  {
+    name: 'a deep reorg is not noticed',
+    scope: 'beyond',
+    breaks: 'P4',
+    machine: after('left', (slot, _, taken) => (taken.row === 32 ? { row: 0, slot, actions: [] } : taken)),
+  },
+  {
+    name: 'a deep reorg forgets the attempts of its nonces',
+    scope: 'beyond',
+    breaks: 'P2',
+    machine: after('left', (_, __, taken) =>
+      taken.row === 32 ? { ...taken, slot: { ...taken.slot, attempts: [] } } : taken,
+    ),
+  },
+  {
+    name: 'after a deep reorg the newest bytes are resent, whosever they are',
+    scope: 'beyond',
+    breaks: 'P1',
+    machine: after('left', (slot, _, taken) =>
+      taken.row === 32
+        ? replacing(taken, (action) => {
+            const newest = slot.attempts[slot.attempts.length - 1]
+            return action.do === 'noop' && newest ? { do: 'resend', hash: newest.hash } : action
+          })
+        : taken,
+    ),
   },
 ]
 
@@ -356,4 +432,11 @@ const ending: readonly Mutation[] = [
   },
 ]
 
-export const MUTATIONS: readonly Mutation[] = [...verdicts, ...forgetting, ...freeing, ...ending]
+export const MUTATIONS: readonly Mutation[] = [
+  ...verdicts,
+  ...forgetting,
+  ...freeing,
+  ...contradictory,
+  ...ending,
+  ...beyond,
+]

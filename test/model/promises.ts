@@ -1,18 +1,34 @@
 import type { Hash } from 'viem'
+import type { SlotEvent } from '../../src/ledger/event.js'
 import type { Slot } from '../../src/ledger/slot.js'
-import { must } from './shell.js'
-import { claimOf, DEAD, LANDABLE, nonceOf, type Scope, type World } from './world.js'
+import type { Machine } from './shell.js'
+import { must } from './violation.js'
+import {
+  claimOf,
+  cursorOf,
+  DEAD,
+  isFree,
+  LANDABLE,
+  nonceOf,
+  type Scope,
+  UNTOLD,
+  type World,
+} from './world.js'
 
-/** What has to hold in every state. Throws a `Violation` that names the promise. */
-export function checkPromises(scope: Scope, world: World): void {
+/**
+ * What has to hold in every state; throws a `Violation` that names the promise. What has to hold of a step is
+ * checked where the step is taken: who is queued again (P4), what is sent (P5, P6), what is told twice (P8).
+ */
+export function checkPromises(scope: Scope, machine: Machine, world: World): void {
   const executed = executions(world)
   for (const claim of Object.keys(world.fates)) {
     checkOwner(world, claim)
+    if (world.doubtful.includes(claim)) continue
     checkExecution(scope, world, claim, executed.filter((other) => other === claim).length)
   }
-  const both = world.replaced && executed.includes('A') && executed.includes('R')
-  must(!both, 'P1', 'A executed, and R, which had replaced it')
+  checkReplaced(world, executed)
   for (const hash of Object.keys(world.bytes) as Hash[]) checkBytes(scope, world, hash)
+  checkHoles(machine, world)
 }
 
 /** What the chain as it is has executed. */
@@ -35,6 +51,17 @@ function boundTo(slot: Slot | undefined, claim: string): boolean {
   return slot?.state === 'live' && slot.claims.includes(claim)
 }
 
+/** P1: a nonce is bound to one transaction, with those that it replaced on request; of these only one executes. */
+function checkReplaced(world: World, executed: readonly string[]): void {
+  for (const slot of world.slots) {
+    if (slot?.state !== 'live') continue
+    const names = slot.claims.join('')
+    must(slot.claims.length < 2 || (names === 'AR' && world.replaced), 'P1', `a nonce is bound to ${names}`)
+  }
+  const both = world.replaced && executed.includes('A') && executed.includes('R')
+  must(!both || world.doubtful.includes('A'), 'P1', 'A executed, and R, which had replaced it')
+}
+
 /** P4 and P5. */
 function checkExecution(scope: Scope, world: World, claim: string, times: number): void {
   const fate = world.fates[claim] ?? 'none'
@@ -54,14 +81,38 @@ function checkBytes(scope: Scope, world: World, hash: Hash): void {
   const slot = world.slots[nonce]
   const claim = claimOf(hash)
   const bits = world.bytes[hash] ?? 0
+  if (bits & UNTOLD) return
   const kept = slot?.state === 'final' || slot?.attempts.some((attempt) => attempt.hash === hash)
   must(kept === true, 'P2', `the journaled attempt ${hash} is forgotten`)
   const gone = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth
   if (!(bits & LANDABLE) || bits & DEAD || gone) return
-  if (claim === undefined) {
+  if (claim === undefined || world.doubtful.includes(claim)) {
     const held = slot?.state === 'live' || slot?.state === 'used' || slot?.state === 'final'
     must(held, 'P2', `${nonce} was freed while ${hash} may land`)
   } else {
     must(boundTo(slot, claim), 'P2', `${claim} was taken from ${nonce} while ${hash} may land`)
   }
 }
+
+/**
+ * P3: what is empty below a bound nonce can be filled at once, by whoever waits and by a no-op. That it is filled
+ * in the end is looked for by following each state through a healed world.
+ */
+function checkHoles(machine: Machine, world: World): void {
+  const cursor = cursorOf(world)
+  for (let nonce = 0; nonce < cursor; nonce++) {
+    if (!isFree(world, nonce)) continue
+    const slot = world.slots[nonce]
+    const voided = machine(nonce, slot, GAP_TIMER)
+    must(
+      voided.actions.some((action) => action.do === 'noop'),
+      'P3',
+      `the gap at ${nonce} is left alone`,
+    )
+    const filled = machine(nonce, slot, RESERVE)
+    must(filled.slot.state === 'reserved', 'P3', `${nonce} is empty and nobody can have it`)
+  }
+}
+
+const GAP_TIMER: SlotEvent = { type: 'gapTimer', boundAbove: true, waiting: false, token: 2 }
+const RESERVE: SlotEvent = { type: 'reserve', claim: '?', token: 2 }

@@ -1,10 +1,24 @@
-import type { Scope } from './world.js'
+import { ADVERSITIES, type Scope } from './world.js'
 
 const both = ['A', 'B'] as const
 const slow = ['sign', 'commit', 'send'] as const
 
+/** A deep reorg has a scope of its own, since other promises hold after it. */
+const SHALLOW = ADVERSITIES.filter((kind) => kind !== 'deepReorg')
+
 /** Searched to the fixed point by each run of the tests. R stands by to replace A. */
 export const SCOPES = {
+  /** Every adversity there is, at any moment of everything that takes its time; one in a history. */
+  everything: {
+    name: 'everything',
+    nonces: 3,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 2,
+    slow,
+    adversities: Object.fromEntries(SHALLOW.map((kind) => [kind, 9])),
+    atMost: 1,
+  },
   /** What callers ask for, against what the chain does. */
   wishes: {
     name: 'wishes',
@@ -13,6 +27,7 @@ export const SCOPES = {
     lossDepth: 1,
     attemptsMax: 2,
     adversities: { foreign: 1, reorg: 1, cancel: 1, replace: 1 },
+    atMost: 3,
   },
   /** Blocks believed only with two children: longer forks, two of them. */
   deeper: {
@@ -40,6 +55,7 @@ export const SCOPES = {
     lossDepth: 1,
     attemptsMax: 1,
     adversities: { foreign: 1, handOut: 1, passed: 1, replace: 1 },
+    atMost: 3,
   },
   /** What the operator says of a transaction that was replaced and cancelled. */
   words: {
@@ -120,6 +136,19 @@ export const SCOPES = {
     slow: ['commit', 'send'],
     adversities: { intrinsic: 1, foreign: 1, reorg: 1, bump: 1 },
   },
+  /**
+   * A reorg deeper than `lossDepth`, which takes verdicts back. Promised beyond it: nothing more is reserved, what had
+   * landed is sent again, every other nonce is voided, attempts are kept, and there is an end.
+   */
+  beyond: {
+    name: 'beyond',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { foreign: 1, deepReorg: 1, cancel: 1, replace: 1 },
+    atMost: 2,
+  },
   /** One nonce with all that nodes say of it: displaced, refused, underbid, preconfirmed. */
   facts: {
     name: 'facts',
@@ -132,40 +161,8 @@ export const SCOPES = {
   },
 } satisfies Record<string, Scope>
 
-/** For a long run: set `TXLANE_MODEL=big`. Bounded by states where the fixed point is out of reach. */
-export const BIG_SCOPES: readonly Scope[] = [
-  {
-    ...SCOPES.wishes,
-    name: 'wishes, bumped and voided',
-    adversities: { ...SCOPES.wishes.adversities, bump: 1, void: 1 },
-  },
-  {
-    ...SCOPES.outside,
-    name: 'outside, three nonces',
-    nonces: 3,
-    adversities: { ...SCOPES.outside.adversities, reorg: 1 },
-    statesMax: 2_000_000,
-  },
-  { ...SCOPES.holders, name: 'holders, three nonces', nonces: 3, statesMax: 2_000_000 },
-  {
-    ...SCOPES.holders,
-    name: 'everything',
-    nonces: 3,
-    attemptsMax: 2,
-    adversities: {
-      foreign: 1,
-      reorg: 1,
-      takeover: 1,
-      cancel: 1,
-      replace: 1,
-      intrinsic: 1,
-      bump: 1,
-      void: 1,
-      signFails: 1,
-      commitLost: 1,
-      handOut: 1,
-      passed: 1,
-    },
-    statesMax: 2_000_000,
-  },
-]
+/** For a long run: `npm run model -- --scope NAME`. */
+export const LONG_SCOPES = {
+  /** A hundred times the states of `everything`. */
+  twice: { ...SCOPES.everything, name: 'twice', atMost: 2 },
+} satisfies Record<string, Scope>

@@ -1,114 +1,186 @@
-import { chainSteps } from './chainSteps.js'
-import { eager, healedStep, isDone } from './healed.js'
-import { createNormalizer } from './key.js'
-import { laneSteps } from './laneSteps.js'
-import { checkPromises } from './promises.js'
-import { type Machine, Violation } from './shell.js'
-import { begin, type Scope, type World } from './world.js'
+import { type Column, createColumn, createStateSet, type StateSet } from './stateSet.js'
+import { Violation } from './violation.js'
+
+/** Something to search: where it begins, what may happen, and what has to hold. */
+export type System<S> = {
+  readonly begin: S
+  /** Tells all that may happen next. */
+  steps(state: S, tell: (name: string, next: S) => void): void
+  /** Throws a `Violation` where a promise is broken; so may `steps`. */
+  check(state: S): void
+  /** The one step of a world in which nothing goes wrong any more; undefined where nothing is left to do. */
+  heal(state: S): S | undefined
+  /** Why a world with nothing left to do has not come to its end; undefined where it has. */
+  unfinished(state: S): Violation | undefined
+  /** States that are to be told apart differ in their words; what is unpacked may be any of those that agree. */
+  readonly width: number
+  pack(state: S, into: Uint32Array): void
+  unpack(words: Uint32Array): S
+}
+
+export type Broken = { readonly promise: string; readonly text: string; readonly trace: readonly string[] }
 
 export type Found = {
   readonly states: number
   readonly steps: number
-  /** How many steps from the start the furthest state is. */
+  /** All that is fewer steps than this from the start was looked at; without a cut, the depth of the furthest state. */
   readonly depth: number
-  /** The scope's bound was reached before the fixed point; whether all of it comes to an end was not looked at. */
+  /** The bound was reached before the fixed point. Each state found comes to an end all the same, or is reported. */
   readonly cut: boolean
-  readonly violation?: { readonly promise: string; readonly text: string; readonly trace: readonly string[] }
+  readonly violation?: Broken
+}
+
+export type SearchOptions = {
+  /** No more states are expanded once there are so many. */
+  readonly statesMax?: number | undefined
+  readonly onDepth?: (depth: number, states: number) => void
 }
 
 /**
- * Breadth first over everything that may happen in a scope: the first violation found is one of the shortest. When
- * none is found, each state is followed through a healed world, which has to come to an end.
+ * Breadth first over everything that may happen: the first violation found is one of the nearest. Then each state is
+ * followed through a healed world, which has to come to its end.
  */
-export function search(scope: Scope, machine: Machine): Found {
-  const { normal, keyOf } = createNormalizer(scope)
-  const known = new Map<string, number>()
-  const parents: number[] = []
-  const names: string[] = []
-  const healed: number[] = []
-  let next: { id: number; world: World }[] = []
-  let steps = 0
+export function search<S>(system: System<S>, options: SearchOptions = {}): Found {
+  const { statesMax = Number.POSITIVE_INFINITY, onDepth } = options
+  const walk = createWalk(system)
   let depth = 0
-  // The state that a violation is found in, or on the way from.
-  let at = 0
-
-  function reach(from: number, name: string, world: World): number {
-    const reached = normal(eager(scope, machine, world))
-    const key = keyOf(reached)
-    const old = known.get(key)
-    if (old !== undefined) return old
-    const id = parents.length
-    known.set(key, id)
-    parents.push(from)
-    names.push(name)
-    at = id
-    checkPromises(scope, reached)
-    at = from
-    next.push({ id, world: reached })
-    return id
-  }
-
-  function expand(id: number, world: World): void {
-    for (const successors of [laneSteps, chainSteps]) {
-      for (const step of successors(scope, machine, world)) {
-        if (step.world === world) continue
-        steps++
-        reach(id, step.name, step.world)
-      }
-    }
-    const heals = healedStep(scope, machine, world)
-    healed[id] = heals === undefined ? (isDone(world) ? DONE : STUCK) : reach(id, 'heal', heals)
-  }
-
-  function trace(id: number): string[] {
-    const told: string[] = []
-    for (let at = id; at > 0; at = parents[at] ?? 0) told.unshift(names[at] ?? '')
-    return told
-  }
-
-  const told = (cut: boolean, violation?: Found['violation']): Found => {
-    const found = { states: known.size, steps, depth, cut }
-    return violation === undefined ? found : { ...found, violation }
-  }
-
+  let id = 0
+  let cut = false
+  const found = (): Found => ({ states: walk.states.size, steps: walk.steps, depth, cut })
   try {
-    reach(0, 'begin', begin(scope))
-    for (; next.length > 0; depth++) {
-      const frontier = next
-      next = []
-      for (const { id, world } of frontier) {
-        if (known.size >= (scope.statesMax ?? Number.POSITIVE_INFINITY)) return told(true)
-        at = id
-        expand(id, world)
+    walk.reach(-1, system.begin)
+    // States are numbered as they are found, so the numbers are the queue, and each depth is a range of them.
+    for (let level = 1; id < walk.states.size && !cut; id++) {
+      if (id === level) {
+        depth++
+        level = walk.states.size
+        onDepth?.(depth, level)
       }
+      cut = walk.states.size >= statesMax
+      if (!cut) walk.expand(id)
     }
+    for (; id < walk.states.size; id++) walk.heal(id)
   } catch (error) {
     if (!(error instanceof Violation)) throw error
-    return told(true, { promise: error.promise, text: error.message, trace: trace(at) })
+    return { ...found(), violation: brokenBy(error, walk.trace()) }
   }
-  const endless = firstEndless(healed)
-  if (endless === undefined) return told(false)
-  return told(false, { promise: 'end', text: 'a healed world comes to no end', trace: trace(endless) })
+  const endless = firstEndless(walk.healed, walk.states.size)
+  if (endless === undefined) return found()
+  const why = walk.endOf(endless) ?? new Violation('end', 'a healed world goes round in circles')
+  return { ...found(), violation: brokenBy(why, walk.trace(endless)) }
 }
+
+const brokenBy = (error: Violation, trace: readonly string[]): Broken => ({
+  promise: error.promise,
+  text: error.message,
+  trace,
+})
 
 const DONE = -1
 const STUCK = -2
 
-/** The first state from which the healed steps go in a circle, or stop short of the end. */
-function firstEndless(healed: readonly number[]): number | undefined {
-  const ends = new Uint8Array(healed.length)
-  for (let start = 0; start < healed.length; start++) {
-    const path: number[] = []
-    const onPath = new Set<number>()
-    let at = start
-    while (at >= 0 && ends[at] === 0) {
-      if (onPath.has(at)) return start
-      onPath.add(at)
-      path.push(at)
-      at = healed[at] ?? STUCK
+function createWalk<S>(system: System<S>) {
+  const states: StateSet = createStateSet(system.width)
+  const parents = createColumn()
+  const healed = createColumn()
+  const words = new Uint32Array(system.width)
+  let steps = 0
+  // The state that a violation is found in, or on the way from.
+  let at = 0
+
+  function reach(from: number, state: S): number {
+    system.pack(state, words)
+    const known = states.size
+    const id = states.add(words)
+    if (id < known) return id
+    parents.set(id, from)
+    at = id
+    system.check(state)
+    at = from
+    return id
+  }
+
+  function load(id: number): S {
+    states.read(id, words)
+    at = id
+    return system.unpack(words)
+  }
+
+  function healFrom(id: number, state: S): void {
+    const next = system.heal(state)
+    if (next !== undefined) healed.set(id, reach(id, next))
+    else healed.set(id, system.unfinished(state) === undefined ? DONE : STUCK)
+  }
+
+  function expand(id: number): void {
+    const state = load(id)
+    system.steps(state, (_, next) => {
+      steps++
+      reach(id, next)
+    })
+    healFrom(id, state)
+  }
+
+  /** Names are not kept: the step is found again among those of the state before. */
+  function nameOf(from: number, to: number): string {
+    const wanted = new Uint32Array(system.width)
+    states.read(to, wanted)
+    let found: string | undefined
+    system.steps(load(from), (name, next) => {
+      system.pack(next, words)
+      if (words.every((word, index) => word === wanted[index])) found ??= name
+    })
+    return found ?? 'the world heals'
+  }
+
+  function trace(end = at): string[] {
+    const told: string[] = []
+    for (let id = end; id > 0; id = parents.get(id)) told.unshift(nameOf(parents.get(id), id))
+    return told
+  }
+
+  /** Where the healed world stops that began in a state, if it does not do so at its end. */
+  function endOf(start: number): Violation | undefined {
+    let id = start
+    for (let passed = 0; passed <= states.size; passed++) {
+      const next = healed.get(id)
+      if (next < 0) return system.unfinished(load(id))
+      id = next
     }
-    if (at === STUCK) return start
-    for (const passed of path) ends[passed] = 1
+    return undefined
+  }
+
+  return {
+    states,
+    healed,
+    reach,
+    expand,
+    heal: (id: number) => healFrom(id, load(id)),
+    trace,
+    endOf,
+    get steps() {
+      return steps
+    },
+  }
+}
+
+const UNKNOWN = 0
+const ON_PATH = 1
+const ENDS = 2
+
+/** The first state from which the healed steps go in a circle, or stop short of the end. */
+function firstEndless(healed: Column, size: number): number | undefined {
+  const marks = new Uint8Array(size)
+  for (let start = 0; start < size; start++) {
+    const path: number[] = []
+    let at = start
+    while (at >= 0 && marks[at] === UNKNOWN) {
+      marks[at] = ON_PATH
+      path.push(at)
+      at = healed.get(at)
+    }
+    if (at === STUCK || marks[at] === ON_PATH) return start
+    for (const passed of path) marks[passed] = ENDS
   }
   return undefined
 }

@@ -1,61 +1,78 @@
 import type { Hash } from 'viem'
 import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
-import { newestAttempt } from '../../src/ledger/slot.js'
+import { newestAttempt, type Slot } from '../../src/ledger/slot.js'
 import type { transition } from '../../src/ledger/transition.js'
-import { add, claimOf, type Scope, type World } from './world.js'
+import { must, Violation } from './violation.js'
+import {
+  type Adversity,
+  add,
+  claimOf,
+  DEAD,
+  isOutsideClaim,
+  LANDABLE,
+  nonceOf,
+  type Scope,
+  spend,
+  UNTOLD,
+  type World,
+  without,
+} from './world.js'
 
 export type Machine = typeof transition
 
-/** A promise that was broken: which, and how. */
-export class Violation extends Error {
-  constructor(
-    readonly promise: string,
-    text: string,
-  ) {
-    super(`${promise}: ${text}`)
-  }
-}
-
-export function must(holds: boolean, promise: string, text: string): void {
-  if (!holds) throw new Violation(promise, text)
-}
-
 export type Taken = { readonly world: World; readonly row: number }
 
-/** Observations that may be made twice, and must not make anything happen twice. */
-const REPEATED: ReadonlySet<SlotEvent['type']> = new Set([
-  'sealed',
-  'evidence',
-  'left',
-  'lossDepth',
-  'cancel',
-  'withdraw',
+/** What our own code asks for. Everything else is an observation, and may be made twice. */
+const ASKED: ReadonlySet<SlotEvent['type']> = new Set([
+  'reserve',
+  'handOut',
+  'replace',
+  'committing',
+  'sent',
+  'stuck',
+  'speedUp',
 ])
+
+/** What must not happen a second time when the same thing is seen a second time. */
+const FINAL: ReadonlySet<SlotAction['do']> = new Set(['end', 'landed', 'queueAgain', 'hold'])
 
 /** The shell: takes an event through the table and carries out what comes of it. */
 export function take(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
   const before = world.slots[nonce]
   const { slot, actions, row } = machine(nonce, before, event)
   if (row === 0 && (slot === before || before === undefined)) return { world, row }
-  if (REPEATED.has(event.type)) {
-    const again = machine(nonce, slot, event).actions.filter((action) => FINAL.has(action.do))
-    must(
-      again.length === 0,
-      'P8',
-      `${event.type} seen twice makes ${again.map((action) => action.do).join()}`,
-    )
+  if (slot !== before && !ASKED.has(event.type)) {
+    const again = machine(nonce, slot, event).actions.find((action) => FINAL.has(action.do))
+    must(again === undefined, 'P8', `${event.type} seen twice makes ${again?.do} twice`)
   }
   if (before?.state === 'live' && before.displaced && before.end === undefined && event.type === 'stuck') {
     const waits = actions.every((action) => action.do !== 'bump' && action.do !== 'noop')
     must(waits, 'row 17', 'a displaced nonce is bumped or voided unasked')
   }
-  let next: World = { ...world, slots: world.slots.map((other, index) => (index === nonce ? slot : other)) }
+  let next = slot === before ? world : { ...world, slots: withSlot(world, nonce, slot) }
   if (row === 14) next = { ...next, bytes: withDead(next, nonce) }
   for (const action of actions) next = perform(scope, next, nonce, action, event)
   return { world: next, row }
 }
 
-const FINAL: ReadonlySet<SlotAction['do']> = new Set(['end', 'landed', 'queueAgain', 'hold'])
+/** An adversity: it has struck where something came of it. */
+export function struck(
+  scope: Scope,
+  machine: Machine,
+  world: World,
+  kind: Adversity,
+  nonce: number,
+  event: SlotEvent,
+): World {
+  const { world: next } = take(scope, machine, world, nonce, event)
+  return next === world ? world : spend(next, kind)
+}
+
+function withSlot(world: World, nonce: number, slot: Slot): World['slots'] {
+  const slots = world.slots.slice()
+  slots[nonce] = slot
+  return slots
+}
 
 /** What row 14 freed is known to be nowhere, if the machine kept to it. */
 function withDead(world: World, nonce: number): World['bytes'] {
@@ -63,7 +80,7 @@ function withDead(world: World, nonce: number): World['bytes'] {
   return Object.fromEntries(
     Object.entries(world.bytes).map(([hash, bits]) => [
       hash,
-      known.some((attempt) => attempt.hash === hash) && (bits & 1) === 0 ? bits | 4 : bits,
+      known.some((attempt) => attempt.hash === hash) && (bits & LANDABLE) === 0 ? bits | DEAD : bits,
     ]),
   )
 }
@@ -81,20 +98,21 @@ function perform(scope: Scope, world: World, nonce: number, action: SlotAction, 
     case 'backOff':
       return post(world, action.hash)
     case 'queueAgain':
-      return queueAgain(world, nonce, action.claim)
+      return queueAgain(scope, world, nonce, action.claim)
     case 'end':
       return end(world, nonce, action.claim, action.as)
     case 'landed':
       return landed(scope, world, nonce, action.claim)
     case 'hold':
-      must(false, 'P4', 'a reorg shallower than lossDepth took back a verdict')
-      return world
+      return hold(scope, world, nonce)
     default:
       return world
   }
 }
 
 function signing(world: World, nonce: number, claim: string | undefined, token: number): World {
+  // Bytes of outside code are signed by it alone.
+  if (claim !== undefined && isOutsideClaim(claim)) return world
   const same = world.signing.some(
     (task) => task.nonce === nonce && task.claim === claim && task.token === token,
   )
@@ -119,24 +137,39 @@ function post(world: World, hash: Hash): World {
   const claim = claimOf(hash)
   const fate = claim === undefined ? 'open' : world.fates[claim]
   must(fate === 'open' || fate === 'landed', 'P5', `bytes of ${claim} are sent after it ended as ${fate}`)
-  return { ...world, outbox: add(world.outbox, hash) }
+  const slot = world.slots[nonceOf(hash)]
+  const its = claim === undefined || (slot?.state === 'live' && slot.claims.includes(claim))
+  must(its, 'P1', `bytes of ${claim} are sent at ${nonceOf(hash)}, which is not its nonce`)
+  must(world.bytes[hash] !== undefined, 'P6', `${hash} is sent and not journaled`)
+  return world.outbox.includes(hash) ? world : { ...world, outbox: add(world.outbox, hash) }
 }
 
-function queueAgain(world: World, nonce: number, claim: string): World {
-  const use = world.chain[nonce]?.hash
-  const byNoop = world.slots[nonce]?.attempts.some(
-    (attempt) => attempt.hash === use && attempt.claim === undefined,
-  )
-  must(byNoop !== true, 'P4', `${claim} is queued again after a no-op of its own nonce`)
-  must(
-    world.fates[claim] === 'open',
-    'P5',
-    `${claim} is queued again after it ended as ${world.fates[claim]}`,
-  )
+/** P4: only what used the nonce for good, and was neither of the slot nor asked for, sets its transaction free. */
+function queueAgain(scope: Scope, world: World, nonce: number, claim: string): World {
+  const fate = world.fates[claim]
+  must(fate === 'open', 'P5', `${claim} is queued again after it ended as ${fate}`)
+  // Nobody but outside code signs its bytes: it is told that something else took the nonce.
+  if (isOutsideClaim(claim)) return { ...world, fates: { ...world.fates, [claim]: 'displaced' } }
   must(!world.cancelled.includes(claim), 'P4', `${claim} is queued again after its cancel was taken`)
   must(claim !== 'A' || !world.replaced, 'P4', 'a replaced transaction is queued again')
   must(!world.queue.includes(claim), 'P1', `${claim} is queued twice`)
+  const use = world.chain[nonce]
+  const attempt = world.slots[nonce]?.attempts.find(({ hash }) => hash === use?.hash)
+  const byNoop = attempt !== undefined && attempt.claim === undefined
+  if (mayLand(world, nonce, claim)) {
+    must(use !== undefined && use.depth >= scope.lossDepth, 'P4', `${claim} is queued again without proof`)
+    must(claimOf(use?.hash ?? '0x') !== claim, 'P4', `${claim} is queued again, and it has executed`)
+    must(!byNoop, 'P4', `${claim} is queued again after a no-op of its own nonce`)
+  }
   return { ...world, queue: add(world.queue, claim) }
+}
+
+/** Bytes of it are journaled at the nonce, and nobody can know that they are nowhere. */
+function mayLand(world: World, nonce: number, claim: string): boolean {
+  return Object.entries(world.bytes).some(
+    ([hash, bits]) =>
+      nonceOf(hash as Hash) === nonce && claimOf(hash as Hash) === claim && (bits & (DEAD | UNTOLD)) === 0,
+  )
 }
 
 function end(world: World, nonce: number, claim: string, as: string): World {
@@ -163,4 +196,23 @@ function landed(scope: Scope, world: World, nonce: number, claim: string): World
   const there = use !== undefined && claimOf(use.hash) === claim && use.depth >= scope.lossDepth
   must(there, 'P4', `${claim} is told to have landed, and it has not for good`)
   return { ...world, fates: { ...world.fates, [claim]: 'landed' } }
+}
+
+/**
+ * Row 32, beyond what was promised: nothing is reserved any more. What had landed is open again; whoever else has
+ * bytes at the nonce may now execute though it had ended, or for a second time.
+ */
+function hold(scope: Scope, world: World, nonce: number): World {
+  const deep = world.left.deepReorg < (scope.adversities.deepReorg ?? 0)
+  must(deep, 'P4', 'a reorg shallower than lossDepth took back a verdict')
+  const slot = world.slots[nonce]
+  if (slot?.state !== 'live') throw new Violation('P2', `${nonce} is free after a deep reorg`)
+  const [reopened] = slot.claims
+  must(reopened !== undefined || slot.end === 'void', 'P5', `${nonce} is not voided after a deep reorg`)
+  const others = slot.attempts.flatMap(({ claim }) => (claim === reopened ? [] : (claim ?? [])))
+  const doubtful = others.reduce(add<string>, world.doubtful)
+  if (reopened === undefined) return { ...world, held: true, doubtful }
+  const fates = { ...world.fates, [reopened]: 'open' }
+  const cancelled = without(world.cancelled, reopened)
+  return { ...world, held: true, doubtful, fates, cancelled, replaced: world.replaced && reopened !== 'A' }
 }

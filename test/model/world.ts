@@ -27,19 +27,31 @@ export type World = {
    * it might as well have done before there was one, since more may land then. What it is told late is evidence.
    */
   readonly chain: readonly Use[]
-  /** How often each adversity may still strike. */
-  readonly left: Readonly<Record<Adversity, number>>
+  /** Uses in blocks that left the chain and can still be read somewhere. */
+  readonly stale: readonly Use[]
+  /** Hold `deepReorg`: nothing is reserved until an operator has looked. */
+  readonly held: boolean
+  /** Transactions with bytes at a nonce whose verdict a deep reorg took back: for them P4 and P5 are not promised. */
+  readonly doubtful: readonly string[]
+  readonly left: Left
 }
+
+/** How often each adversity may still strike, and how many `any` of them together. */
+export type Left = Readonly<Record<Adversity | 'any', number>>
 
 export type Signing = { readonly nonce: number; readonly claim: string | undefined; readonly token: number }
 export type Commit = { readonly nonce: number; readonly attempt: Attempt }
 /** `depth`: children of its block, counted up to `lossDepth`. */
 export type Use = { readonly hash: Hash; readonly block: Hash; readonly depth: number }
 
-/** A node may include it. / A node said that no node ever will, and it is nowhere. / Freed by row 14. */
+/** A node may include it. */
 export const LANDABLE = 1
+/** A node said that no node ever will. */
 export const REFUSED = 2
+/** Refused and nowhere else, so row 14 may free its nonce. */
 export const DEAD = 4
+/** Not ours to journal: sent from outside, and the lane was not told. */
+export const UNTOLD = 8
 
 export const ADVERSITIES = [
   'foreign',
@@ -53,7 +65,10 @@ export const ADVERSITIES = [
   'signFails',
   'commitLost',
   'handOut',
+  'seeded',
   'passed',
+  'staleFork',
+  'deepReorg',
 ] as const
 export type Adversity = (typeof ADVERSITIES)[number]
 
@@ -65,6 +80,8 @@ export type Scope = {
   /** Bumps stop at so many attempts of one transaction at one nonce. */
   readonly attemptsMax: number
   readonly adversities: Partial<Record<Adversity, number>>
+  /** No more than so many of the adversities in one history, whichever they are; without it, all of them. */
+  readonly atMost?: number
   /**
    * What takes time, so that other things may happen meanwhile. The rest is done at once. A send that is not slow
    * arrives at once: what may land may also never land, so that hides nothing but refusals.
@@ -72,16 +89,16 @@ export type Scope = {
   readonly slow?: readonly ('sign' | 'commit' | 'send')[]
   /** Keeps refusals, displacement and the like; else they are taken to be as bad as they can be. */
   readonly facts?: boolean
-  /** Where to stop; without it, at the fixed point. */
-  readonly statesMax?: number
 }
 
 export function begin(scope: Scope): World {
-  const left = Object.fromEntries(ADVERSITIES.map((kind) => [kind, scope.adversities[kind] ?? 0]))
+  const claims = [...scope.transactions, 'R', ...outsideClaims(scope)]
   return {
     slots: Array.from({ length: scope.nonces }, () => undefined),
     queue: [...scope.transactions],
-    fates: { ...Object.fromEntries(scope.transactions.map((name) => [name, 'open'])), R: 'none' },
+    fates: Object.fromEntries(
+      claims.map((name) => [name, scope.transactions.includes(name) ? 'open' : 'none']),
+    ),
     cancelled: [],
     replaced: false,
     signing: [],
@@ -89,19 +106,43 @@ export function begin(scope: Scope): World {
     outbox: [],
     bytes: {},
     chain: [],
-    left: left as Record<Adversity, number>,
+    stale: [],
+    held: false,
+    doubtful: [],
+    left: budgetOf(scope),
   }
 }
 
-/** Hashes spell what they stand for: `0xA1b` is the second attempt of A at nonce 1; N a no-op, F foreign, O outside. */
-const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
+function budgetOf(scope: Scope): Left {
+  const limits = ADVERSITIES.map((kind) => scope.adversities[kind] ?? 0)
+  const any = Math.min(
+    scope.atMost ?? Number.POSITIVE_INFINITY,
+    limits.reduce((sum, limit) => sum + limit, 0),
+  )
+  return capped(Object.fromEntries(ADVERSITIES.map((kind, index) => [kind, limits[index]])) as Left, any)
+}
+
+const capped = (left: Left, any: number): Left => {
+  const kinds = ADVERSITIES.map((kind) => [kind, Math.min(any, left[kind])])
+  return { ...Object.fromEntries(kinds), any } as Left
+}
+
+/** What outside code sends with a nonce that it was handed is a transaction of its own, one for each nonce. */
+const OUTSIDE = 'XYZ'
+export const outsideClaim = (nonce: number): string => OUTSIDE.charAt(nonce)
+export const isOutsideClaim = (claim: string): boolean => OUTSIDE.includes(claim)
+const outsideClaims = (scope: Scope): string[] =>
+  scope.adversities.handOut === undefined ? [] : [...OUTSIDE].slice(0, scope.nonces)
+
+/** Hashes spell what they stand for: `0xA1b` is the second attempt of A at nonce 1; N a no-op, F and P foreign. */
+export const hashOf = (claim: string | undefined, nonce: number, index: number): Hash =>
   `0x${claim ?? 'N'}${nonce}${'abcdefgh'[index]}`
 export const nonceOf = (hash: Hash): number => Number(hash[3])
 
 /** The transaction that a hash executes; undefined for no-ops and for what is not ours. */
 export function claimOf(hash: Hash): string | undefined {
   const letter = hash.charAt(2)
-  return 'NFO'.includes(letter) ? undefined : letter
+  return 'NFP'.includes(letter) ? undefined : letter
 }
 
 export const blockRef = (use: Use): BlockRef => ({ number: 0, hash: use.block })
@@ -153,11 +194,12 @@ export const without = <T>(list: readonly T[], item: T): readonly T[] =>
   list.filter((other) => other !== item)
 
 /** States share what is left, so that it is spelt and kept once. */
-const spent = new WeakMap<World['left'], Partial<Record<Adversity, World['left']>>>()
+const spent = new WeakMap<Left, Partial<Record<Adversity, Left>>>()
 
 export function spend(world: World, kind: Adversity): World {
+  if (world.left[kind] <= 0) throw new Error(`${kind} strikes too often`)
   const known = spent.get(world.left) ?? {}
   spent.set(world.left, known)
-  known[kind] ??= { ...world.left, [kind]: world.left[kind] - 1 }
+  known[kind] ??= capped({ ...world.left, [kind]: world.left[kind] - 1 }, world.left.any - 1)
   return { ...world, left: known[kind] }
 }
