@@ -26,5 +26,31 @@ export const systemClock: Clock = {
   },
 }
 
+/** A clock whose timers are all taken back at once, when what set them has stopped. */
+export function stoppableClock(clock: Clock): Clock & { stop(): void } {
+  const pending = new Set<CancelTimer>()
+  let stopped = false
+  return {
+    now: clock.now,
+    setTimer(fn, delayMs) {
+      if (stopped) return () => {}
+      const cancel = clock.setTimer(() => {
+        pending.delete(cancel)
+        fn()
+      }, delayMs)
+      pending.add(cancel)
+      return () => {
+        pending.delete(cancel)
+        cancel()
+      }
+    },
+    stop() {
+      stopped = true
+      for (const cancel of pending) cancel()
+      pending.clear()
+    },
+  }
+}
+
 /** The machine's own randomness: used for jitter and for generated ids, never for secrets. */
 export const systemRandom: Random = () => Math.random()

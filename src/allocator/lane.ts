@@ -19,6 +19,8 @@ export type LaneDuties = {
   held(reason: HoldReason, held: boolean): void
   changedTransactions(): readonly StoredTransaction[]
   failed(error: unknown): void
+  /** A row of the table was taken: for who counts them. */
+  readonly took?: ((row: number) => void) | undefined
 }
 
 /** The nonces of one account on one chain: the book, the mutex around it, the journal and the holds. */
@@ -81,6 +83,7 @@ export function createLane(options: {
   function apply(nonce: number, event: SlotEvent): Transition {
     const before = book.get(nonce)
     const result = book.apply(nonce, event)
+    duties.took?.(result.row)
     if (result.slot !== before) duties.moved(nonce, before, result.slot)
     if (result.row !== 0 && !PASSING.has(event.type)) journal.touch()
     if (result.actions.length > 0) duties.perform(nonce, result.actions, result.slot)

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { type Book, createBook } from '../ledger/book.js'
+import type { Slot } from '../ledger/slot.js'
 import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneState } from '../store/store.js'
 
@@ -27,13 +28,21 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
     // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
     if (slot.state === 'reserved') continue
     if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
-    book.restore(slot)
+    book.restore(withoutCommits(slot))
   }
   if (!known) book.raise(latest)
   else raiseBelowRecords(book, latest)
   for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++)
     book.apply(nonce, { type: 'seeded' })
-  return { book, tokenAbove, storeBehindChain: state.transactions.length > 0 && latest > (state.cursor ?? 0) }
+  // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
+  const storeBehindChain =
+    state.cursor !== undefined && state.transactions.length > 0 && latest > state.cursor
+  return { book, tokenAbove, storeBehindChain }
+}
+
+/** What an earlier life was about to commit it has committed, or it never will. */
+function withoutCommits(slot: Slot): Slot {
+  return slot.state === 'live' || slot.state === 'used' ? { ...slot, committing: 0 } : slot
 }
 
 /** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */

@@ -34,6 +34,10 @@ export function createEarlyListeners() {
     attach(opened: OpenLane): void {
       lane = opened
       for (const entry of entries) attachOne(entry)
+      // The lane may have begun held, when nobody could hear it yet.
+      const { lane: held, events } = opened.engine.context
+      const own = [...entries].filter(({ event }) => event === 'held').map(({ listener }) => listener)
+      for (const reason of held.holds.list()) events.tell(own, { reason })
     },
     /** Whoever listened has closed; the lane may go on for others. */
     detach(): void {

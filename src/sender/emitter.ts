@@ -38,12 +38,25 @@ export type Emitter = {
     listener: (payload: SenderEvents[event]) => void,
   ): () => void
   emit<event extends keyof SenderEvents>(event: event, payload: SenderEvents[event]): void
+  /** Tells these listeners alone, as `emit` does. */
+  tell(these: Iterable<(payload: never) => void>, payload: unknown): void
   /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
   heard(event: keyof SenderEvents): boolean
 }
 
 export function createEmitter(onThrow: (error: unknown) => void): Emitter {
   const listeners = new Map<keyof SenderEvents, Set<(payload: never) => void>>()
+
+  function tell(these: Iterable<(payload: never) => void>, payload: unknown): void {
+    for (const listener of these) {
+      try {
+        listener(payload as never)
+      } catch (error) {
+        onThrow(error)
+      }
+    }
+  }
+
   return {
     on(event, listener) {
       const set = listeners.get(event) ?? new Set()
@@ -53,15 +66,8 @@ export function createEmitter(onThrow: (error: unknown) => void): Emitter {
       set.add(own)
       return () => void set.delete(own)
     },
-    emit(event, payload) {
-      for (const listener of listeners.get(event) ?? []) {
-        try {
-          listener(payload as never)
-        } catch (error) {
-          onThrow(error)
-        }
-      }
-    },
+    emit: (event, payload) => tell(listeners.get(event) ?? [], payload),
+    tell,
     heard: (event) => (listeners.get(event)?.size ?? 0) > 0,
   }
 }

@@ -209,13 +209,15 @@ describe('close', () => {
       () => sender.ready(),
       () => sender.snapshot(),
       () => sender.drain(),
-      () => sender.get('a'),
       () => sender.list(),
       () => sender.resync(),
       () => sender.resolve('a', 'executed'),
     ]) {
       expect(await lane.rejection(call())).toMatchObject(closed)
     }
+    // P5: what an earlier call with this id has sent may still execute.
+    for (const call of [() => sender.get('a'), () => sender.send(transfer(1), { id: 'a' })])
+      expect(await lane.rejection(call())).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
     sender.pause()
     sender.resume()
     sender.observe({ hashes: [], blockNumber: 0n })

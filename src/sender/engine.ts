@@ -1,7 +1,9 @@
 import type { Hash, LocalAccount } from 'viem'
 import { createLane } from '../allocator/lane.js'
+import { stoppableClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
 import type { Book } from '../ledger/book.js'
+import type { Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
 import type { AccountKind } from '../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
@@ -27,6 +29,7 @@ import { createReceipts, type Receipts } from './receipts.js'
 import { createRepair } from './repair.js'
 import { createResender } from './resend.js'
 import { createReservations, type Reservations } from './reservations.js'
+import type { Restored } from './restore.js'
 import { createSeeker } from './seek.js'
 import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
@@ -65,6 +68,8 @@ export type Engine = {
   readonly receipts: Receipts
   readonly signing: Signing
   readonly reservations: Reservations
+  /** Takes up what an earlier life left in the store. */
+  restore(restored: Restored): void
   /** Begins to follow the chain; resends what was inherited. */
   start(): void
   /** Something outside the engine changed what it may do. */
@@ -91,7 +96,8 @@ export type Engine = {
 
 export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options
-  const { clock, random } = environment
+  const { random } = environment
+  const clock = stoppableClock(environment.clock)
   const line = createLine<Transaction>()
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs })
@@ -105,16 +111,11 @@ export function createEngine(options: EngineOptions): Engine {
     window: createWindow({ start: limits.window, max: limits.windowMax }),
     duties: {
       perform: (nonce, actions) => perform(nonce, actions),
-      moved(nonce, before, after) {
-        funds.moved(nonce, after)
-        stages.moved(nonce, before, after)
-        if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
-        if (after.state === 'reserved') intake.bound(after.claim)
-        if (before?.state === 'reserved') broadcaster.kick()
-      },
+      moved: (nonce, before, after) => moved(nonce, before, after),
       held,
       changedTransactions: () => stages.takeChanged(),
       failed: (error) => reportError(error),
+      took: environment.probe?.row,
     },
   })
 
@@ -150,7 +151,12 @@ export function createEngine(options: EngineOptions): Engine {
     usedBelow: () => seeker.latest,
   })
   const resender = createResender(context, (nonce) => resend(nonce))
-  const outcomes = createOutcomes(context, { resender, funds, transactionOf: stages.transactionOf })
+  const outcomes = createOutcomes(context, {
+    resender,
+    funds,
+    transactionOf: stages.transactionOf,
+    seen: environment.probe?.outcome,
+  })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   const seeker = createSeeker(context)
   const pump = createPump({
@@ -226,6 +232,14 @@ export function createEngine(options: EngineOptions): Engine {
       drains.check()
     },
   })
+  function moved(nonce: number, before: Slot | undefined, after: Slot): void {
+    funds.moved(nonce, after)
+    stages.moved(nonce, before, after)
+    if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
+    if (after.state === 'reserved') intake.bound(after.claim)
+    if (before?.state === 'reserved') broadcaster.kick()
+  }
+
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
   const offEndpoint = hub.onEndpoint((endpoint) => {
@@ -242,7 +256,9 @@ export function createEngine(options: EngineOptions): Engine {
     await seeker.idle()
   }
 
+  /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
+    if (!transaction.ready) return preparer.add(transaction)
     line.add(transaction)
     pump.run()
   }
@@ -280,16 +296,19 @@ export function createEngine(options: EngineOptions): Engine {
     receipts,
     signing,
     reservations,
+    restore({ open, final }) {
+      stages.follow(follower)
+      for (const transaction of [...open, ...final]) intake.restore(transaction)
+      for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
+      for (const transaction of open) intake.resume(transaction)
+      for (const transaction of final) stages.finalized(transaction)
+    },
     start() {
       unfollow = hub.tracker.follow(follower)
-      for (const slot of lane.book.slots.values()) {
-        for (const attempt of slot.attempts) hub.tracker.watch(attempt.hash, follower)
-      }
       // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
       for (const slot of lane.book.uncovered(Number.POSITIVE_INFINITY)) {
         if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
       }
-      stages.follow(follower)
       reservations.start()
       hub.tracker.wake()
       pump.run()
@@ -345,6 +364,7 @@ export function createEngine(options: EngineOptions): Engine {
       repair.stop()
       reservations.stop()
       lane.stop()
+      clock.stop()
       drains.settle()
     },
   }

@@ -1,5 +1,6 @@
 import type { Client } from 'viem'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import type { SendOutcome } from '../rpc/outcome.js'
 import type { Port } from '../rpc/port.js'
 import { clientPorts } from '../rpc/ports/fromClient.js'
 import { memoryStore } from '../store/memory.js'
@@ -18,6 +19,14 @@ export type Environment = {
   readonly portsOf: (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
   /** What lanes of one process share. Isolated where a store is given. */
   readonly shared: Shared
+  /** Counts what the lanes do: absent in a process that nobody measures. */
+  readonly probe?: Probe
+}
+
+/** Sees each row of the table that is taken, and each answer to a send as it was read. Must not throw. */
+export type Probe = {
+  row(row: number): void
+  outcome(outcome: SendOutcome): void
 }
 
 /** Lanes and hubs by key, and the store of who names none. Values are made and read by the same version only. */

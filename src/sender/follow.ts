@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { isUsed } from '../ledger/slot.js'
 import type { Follower, SealedBlock } from '../tracker/follower.js'
 import type { LaneContext } from './context.js'
 import { horizonLimit, verdictLimit } from './depth.js'
@@ -31,6 +32,8 @@ export function createFollower(options: FollowOptions): Follower {
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
+  // Used in an earlier life, by blocks that this one has not seen.
+  const inherited = new Set([...book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
 
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
@@ -39,11 +42,27 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   function judge(head: number): void {
+    for (const nonce of inherited) if (stands(nonce) !== undefined) inherited.delete(nonce)
     for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
-      lane.apply(nonce, { type: 'lossDepth' })
+      if (stands(nonce) === true) lane.apply(nonce, { type: 'lossDepth' })
     landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizonLimit(context, head))
     for (const nonce of book.dueForHorizon(horizonLimit(context, head)))
       lane.apply(nonce, { type: 'horizon' })
+  }
+
+  /**
+   * Whether the block that used a nonce is on the chain as it was walked; undefined while that is not known. One that
+   * was read from the store, or found by its evidence, may lie below where the walk began, and may have left the chain
+   * when nobody looked.
+   */
+  function stands(nonce: number): boolean | undefined {
+    const slot = book.get(nonce)
+    if (slot?.state !== 'used' || slot.at === undefined || slot.at.number < 0) return true
+    const walked = tracker.hashAt(slot.at.number)
+    if (walked === slot.at.hash) return true
+    if (walked === undefined) return tracker.reach(slot.at.number) ? undefined : true
+    lane.apply(nonce, { type: 'left', block: slot.at, token: lane.token() })
+    return false
   }
 
   function sealed(block: SealedBlock, own: readonly Hash[]): void {

@@ -45,8 +45,10 @@ export type Intake = {
   /** The lane is not to wait for money: ends what waits in line, all of it or what may cost more than `overWei`. */
   starved(error: TxlaneError, overWei: bigint | undefined): void
   forget(transaction: Transaction): void
-  /** Takes up again what was read from the store. */
+  /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
+  /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
+  resume(transaction: Transaction): void
   /** Ends everything that has no nonce. */
   clear(code: TxlaneErrorCode, message: string): void
 }
@@ -81,7 +83,7 @@ export function createIntake(parts: {
     if (stored && (stored.stage !== 'queued' || stored.fingerprint !== transaction.fingerprint))
       return become(transaction, stored)
     events.emit('queued', { tx: context.txOf(transaction) })
-    if (!hasFailed(transaction)) arm(transaction, options)
+    if (!hasFailed(transaction)) arm(transaction, options.signal)
     if (!hasFailed(transaction)) preparer.add(transaction)
     return transaction
   }
@@ -130,6 +132,7 @@ export function createIntake(parts: {
       feeCeiling: options.feeCeiling,
       createdAtMs: clock.now(),
       expiresAtMs: options.expires?.atMs,
+      onExpiry: options.onExpiry ?? 'leave',
       outside: false,
       needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
       replaces,
@@ -142,13 +145,13 @@ export function createIntake(parts: {
   }
 
   /** What ends the caller's interest: a deadline, a signal. */
-  function arm(transaction: Transaction, options: SendOptions): void {
-    const { expires, signal, onExpiry } = options
+  function arm(transaction: Transaction, signal?: AbortSignal): void {
+    const { expiresAtMs, onExpiry } = transaction
     if (signal?.aborted) return giveUp(transaction, 'ABORTED', 'It was aborted.', false)
     const cancels: (() => void)[] = []
-    if (expires) {
+    if (expiresAtMs !== undefined) {
       const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
-      cancels.push(clock.setTimer(expire, Math.max(0, expires.atMs - clock.now())))
+      cancels.push(clock.setTimer(expire, Math.max(0, expiresAtMs - clock.now())))
     }
     if (signal) {
       const abort = () => giveUp(transaction, 'ABORTED', 'It was aborted.', false)
@@ -285,9 +288,11 @@ export function createIntake(parts: {
     restore(transaction) {
       sequence = Math.max(sequence, transaction.sequence)
       transactions.set(transaction.id, transaction)
-      if (transaction.nonce !== undefined) return
-      queued.add(transaction)
-      preparer.add(transaction)
+    },
+    resume(transaction) {
+      if (transaction.nonce === undefined) queued.add(transaction)
+      arm(transaction)
+      if (queued.has(transaction)) preparer.add(transaction)
     },
     clear(code, message) {
       for (const transaction of [...queued])

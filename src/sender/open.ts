@@ -8,7 +8,7 @@ import { createEngine, type Engine } from './engine.js'
 import { defaultStore, type Environment, identityOf } from './environment.js'
 import { type Hub, openHub } from './hub.js'
 import { type Held, hold } from './registry.js'
-import { fromStored } from './transaction.js'
+import { restoreTransactions } from './restore.js'
 
 /** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
 export type OpenLane = {
@@ -148,7 +148,7 @@ async function beginLeased(
   })
   engine.accountIs(reading.account)
   if (storeBehindChain) engine.context.lane.holds.add('storeBehindChain')
-  for (const stored of state.transactions) engine.intake.restore(fromStored(stored))
+  engine.restore(await restoreTransactions(state.transactions, book, (id) => store.find(key, { id })))
   await readBalance(engine, hub, key.address, limits.readTimeoutMs)
   engine.start()
   await hub.tracker.nextTick()

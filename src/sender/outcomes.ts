@@ -9,7 +9,13 @@ import type { Transaction } from './transaction.js'
 /** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
 export function createOutcomes(
   context: LaneContext,
-  parts: { resender: Resender; funds: Funds; transactionOf: (nonce: number) => Transaction | undefined },
+  parts: {
+    resender: Resender
+    funds: Funds
+    transactionOf: (nonce: number) => Transaction | undefined
+    /** For who counts them. */
+    seen?: ((outcome: SendOutcome) => void) | undefined
+  },
 ) {
   const { lane } = context
   const { resender, funds } = parts
@@ -25,6 +31,7 @@ export function createOutcomes(
 
   return {
     take(nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined): void {
+      parts.seen?.(outcome)
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
       if (transaction) transaction.refusal = outcome.outcome === 'accepted' ? undefined : words

@@ -101,12 +101,19 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     return opening
   }
 
+  /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
+  function openFor(id: string | undefined): Promise<OpenLane> {
+    return open().catch((error: unknown) => {
+      throw id === undefined ? error : unknownFate(id, error)
+    })
+  }
+
   const start: Start = async (request, sendOptions) => {
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
-    const { engine } = await open()
+    const { engine } = await openFor(sendOptions.id)
     const transaction = await engine.intake.add(request, sendOptions)
     const tx = engine.context.txOf(transaction)
     return { tx, accepted: () => engine.accepted(transaction) }
@@ -152,7 +159,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       sendMany(start, items, manyOptions, limits.queueMax),
     async get(by) {
       checkKey(by)
-      const lane = await open()
+      const lane = await openFor(typeof by === 'string' ? by : by.hash)
       return findTransaction(lane, by)
     },
     async list(listOptions = {}) {
@@ -260,6 +267,17 @@ function fateOf(stage: Stage): Fate {
 
 function closedError(): TxlaneError {
   return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}
+
+function unknownFate(id: string, error: unknown): unknown {
+  if (!(error instanceof TxlaneError)) return error
+  const { code, shortMessage } = error
+  return new TxlaneError(shortMessage, {
+    code,
+    fate: 'inFlight',
+    cause: error,
+    metaMessages: [`Whether ${id} was sent before is not known: its records could not be read.`],
+  })
 }
 
 /** The promise, or ABORTED as soon as the signal says so. */

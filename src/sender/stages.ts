@@ -137,6 +137,8 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
     transaction.blockNumber = after.at.number
     transaction.blockHash = after.at.hash
     transaction.unresolved = false
+    // Read back from the store, its verdict may have been given in an earlier life.
+    transaction.settled ||= after.settled
     landed.add(transaction)
     changed.add(transaction)
     if (!hasReached(transaction, 'sealed')) {
@@ -174,6 +176,7 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
       return claim === undefined ? undefined : transactions.get(claim)
     },
     finalized(transaction) {
+      transaction.stage = 'finalized'
       transaction.settled = true
       changed.add(transaction)
       context.lane.journal.touch(() => {

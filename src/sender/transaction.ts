@@ -1,7 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import type { CancelTimer } from '../clock.js'
 import { type ErrorTx, TxlaneError } from '../errors/base.js'
-import type { LaneKey, StoredTransaction } from '../store/store.js'
+import type { LaneKey, StoredNeeds, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
 
 /** Stages in the order in which a transaction that executes comes through them. */
@@ -36,7 +36,8 @@ export type Transaction = {
   readonly priority: number
   readonly feeCeiling: bigint | undefined
   readonly createdAtMs: number
-  expiresAtMs: number | undefined
+  readonly expiresAtMs: number | undefined
+  readonly onExpiry: 'cancel' | 'leave'
   /** Bytes that outside code signed: they can be watched and resent, not bumped. */
   readonly outside: boolean
   gas: bigint | undefined
@@ -60,7 +61,7 @@ export type Transaction = {
   /** What has to be there before it is prepared. */
   readonly needs: Needs | undefined
   /** The transaction whose nonce it is to take over. */
-  readonly replaces: Transaction | undefined
+  replaces: Transaction | undefined
   /** Prepared: it may take a nonce as soon as it is the first in line. */
   ready: boolean
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
@@ -163,6 +164,9 @@ export function toStored(transaction: Transaction): StoredTransaction {
     gas: transaction.gas,
     feeCeiling: transaction.feeCeiling,
     expiresAtMs: transaction.expiresAtMs,
+    onExpiry: transaction.onExpiry,
+    replaces: transaction.replaces?.id,
+    needs: storedNeeds(transaction.needs),
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,
@@ -170,6 +174,10 @@ export function toStored(transaction: Transaction): StoredTransaction {
     failure: failure && { code: failure.code, message: failure.shortMessage },
     createdAtMs: transaction.createdAtMs,
   }
+}
+
+function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
+  return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
 }
 
 /** What is the same for every transaction before anything has happened to it. */
@@ -197,6 +205,7 @@ export const untouched = {
   verdicts: undefined,
 } satisfies Partial<Transaction>
 
+/** What it replaces is another record: who reads them all puts it in. */
 export function fromStored(stored: StoredTransaction): Transaction {
   const { failure, ...kept } = stored
   return {
@@ -205,7 +214,6 @@ export function fromStored(stored: StoredTransaction): Transaction {
     outside: stored.id.startsWith(OUTSIDE_PREFIX),
     endKept: failure !== undefined,
     failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
-    needs: undefined,
     replaces: undefined,
   }
 }

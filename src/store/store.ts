@@ -1,7 +1,7 @@
 import type { Address, Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
-import type { Stage, TxRequest } from '../types.js'
+import type { SendOptions, Stage, TxRequest } from '../types.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
@@ -12,6 +12,11 @@ export type Lease = {
   /** Rises with each change of holder. */
   readonly epoch: number
   readonly holder: string
+}
+
+/** As the options of `send`, with ids in the place of transactions. */
+export type StoredNeeds = Pick<SendOptions, 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> & {
+  readonly after?: readonly string[] | undefined
 }
 
 /** A transaction as it is kept. */
@@ -27,6 +32,11 @@ export type StoredTransaction = {
   readonly gas: bigint | undefined
   readonly feeCeiling: bigint | undefined
   readonly expiresAtMs: number | undefined
+  readonly onExpiry: 'cancel' | 'leave'
+  /** The id of what it was to take the place of. Alone, it must not be sent beside it. */
+  readonly replaces: string | undefined
+  /** What has to be on the chain before it is prepared. */
+  readonly needs: StoredNeeds | undefined
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined

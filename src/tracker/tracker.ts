@@ -28,6 +28,8 @@ export type Tracker = {
   /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   hashAt(number: number): Hash | undefined
+  /** Asks for `hashAt` of a block below where the walk began. False for one too far back to be of interest. */
+  reach(number: number): boolean
   /** Milliseconds between sealed blocks, as observed. */
   readonly blockMs: number | undefined
   stop(): void
@@ -337,6 +339,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     tag: (tag) => tags[tag],
     hashAt: walk.hashAt,
+    reach: walk.reach,
     get blockMs() {
       return blockMs
     },

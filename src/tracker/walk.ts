@@ -9,6 +9,11 @@ import type { SealedBlock } from './follower.js'
 export type Walk = {
   readonly tip: SealedBlock | undefined
   hashAt(number: number): Hash | undefined
+  /**
+   * Asks for the walk to know a block below where it began, linked to what is above it: `advance` fetches downwards.
+   * False for one that is further back than the walk remembers.
+   */
+  reach(number: number): boolean
   /** Joins `latest` to what is known. Resolves with what left and what came, in order; `undefined`: ask again later. */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
 }
@@ -32,6 +37,8 @@ const FETCH_AT_ONCE = 32
 export function createWalk(options: { length: number }): Walk {
   const blocks = new Map<number, SealedBlock>()
   let tip: SealedBlock | undefined
+  // How far down somebody wants to know the chain.
+  let reachTo = Number.POSITIVE_INFINITY
 
   function join(came: readonly SealedBlock[]): void {
     for (const block of came) {
@@ -103,28 +110,52 @@ export function createWalk(options: { length: number }): Walk {
     }
   }
 
+  /** A step down towards what is wanted. What does not link is asked for again with the next advance. */
+  async function extend(fetch: FetchBlocks): Promise<void> {
+    const above = blocks.get(oldest())
+    if (above === undefined || reachTo >= above.number) return
+    const first = Math.max(reachTo, above.number - FETCH_AT_ONCE)
+    const fetched = await fetch(Array.from({ length: above.number - first }, (_, index) => first + index))
+    if (fetched === undefined || !linked([...fetched, above])) return
+    const known = [...blocks]
+    blocks.clear()
+    for (const block of fetched) blocks.set(block.number, { ...block, hashes: [] })
+    for (const [number, block] of known) blocks.set(number, block)
+  }
+
   return {
     get tip() {
       return tip
     },
     hashAt: (number) => blocks.get(number)?.hash,
-    async advance(latest, fetch) {
-      if (tip === undefined) return restart(latest)
-      // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
-      if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
-      if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
-      const came = [latest]
-      const result = await link(came, fetch)
-      if (result === 'unknown') return undefined
-      if (result === 'lost') {
-        const left = leave(0)
-        return { ...restart(latest), left }
-      }
-      const fresh = came.slice(came.findLastIndex(standsOnWalked))
-      const left = leave(fresh[0]?.number ?? latest.number)
-      join(fresh)
-      return { left, came: fresh, jumped: false }
+    reach(number) {
+      if (tip !== undefined && number <= tip.number - options.length) return false
+      reachTo = Math.min(reachTo, Math.max(0, number))
+      return true
     },
+    async advance(latest, fetch) {
+      const moved = await step(latest, fetch)
+      await extend(fetch)
+      return moved
+    },
+  }
+
+  async function step(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    if (tip === undefined) return restart(latest)
+    // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
+    if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
+    if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
+    const came = [latest]
+    const result = await link(came, fetch)
+    if (result === 'unknown') return undefined
+    if (result === 'lost') {
+      const left = leave(0)
+      return { ...restart(latest), left }
+    }
+    const fresh = came.slice(came.findLastIndex(standsOnWalked))
+    const left = leave(fresh[0]?.number ?? latest.number)
+    join(fresh)
+    return { left, came: fresh, jumped: false }
   }
 }
 

@@ -21,12 +21,20 @@ export type Disturbance = { readonly atMs: number } & (
   | { readonly kind: 'halt'; readonly forMs: number }
   | { readonly kind: 'loseFlashblocks'; readonly count: number; readonly keepRate: number }
   | { readonly kind: 'pressure'; readonly forMs: number }
+  /** A second wallet with the same key, which takes its nonces from the pending count. */
+  | { readonly kind: 'wallet'; readonly count: number; readonly everyMs: number }
+  | { readonly kind: 'delegate'; readonly forMs: number }
+  /** A replica stops following the chain. */
+  | { readonly kind: 'freeze'; readonly port: number; readonly forMs: number }
+  /** The process is killed, and started again. */
+  | { readonly kind: 'crash'; readonly downMs: number }
 )
 
 export type DisturbanceLimits = {
   readonly durationMs: number
   readonly reorgDepthMax: number
   readonly flashblocks: boolean
+  readonly ports: number
 }
 
 const COUNT_MAX = 8
@@ -37,26 +45,31 @@ export function drawDisturbances(random: Random, limits: DisturbanceLimits): Dis
   return drawn.sort((a, b) => a.atMs - b.atMs)
 }
 
-function drawOne(random: Random, { durationMs, reorgDepthMax, flashblocks }: DisturbanceLimits): Disturbance {
+// Drawn with the weight of how often they are named.
+const KINDS = [
+  'reorg',
+  'reorg',
+  'evict',
+  'evict',
+  'foreign',
+  'foreign',
+  'bump',
+  'spike',
+  'starve',
+  'halt',
+  'pressure',
+  'wallet',
+  'delegate',
+  'freeze',
+  'crash',
+  'crash',
+] as const satisfies readonly Disturbance['kind'][]
+
+function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
+  const { durationMs, reorgDepthMax, flashblocks, ports } = limits
   const atMs = between(random, 100, durationMs - 1)
-  const forMs = between(random, 1_000, 15_000)
-  const kinds = [
-    'reorg',
-    'reorg',
-    'evict',
-    'evict',
-    'foreign',
-    'foreign',
-    'bump',
-    'spike',
-    'starve',
-    'halt',
-  ] as const
-  const kind = pick(random, [
-    ...kinds,
-    'pressure',
-    ...(flashblocks ? (['loseFlashblocks'] as const) : []),
-  ] as const)
+  const forMs = between(random, 1_000, Math.floor(durationMs / 4))
+  const kind = pick(random, [...KINDS, ...(flashblocks ? (['loseFlashblocks'] as const) : [])] as const)
   switch (kind) {
     case 'reorg':
       return {
@@ -77,6 +90,12 @@ function drawOne(random: Random, { durationMs, reorgDepthMax, flashblocks }: Dis
       return { kind, atMs, factor: between(random, 2, 12), blocks: between(random, 1, 8) }
     case 'loseFlashblocks':
       return { kind, atMs, count: between(random, 1, 5), keepRate: pick(random, [0, 0.5, 1]) }
+    case 'wallet':
+      return { kind, atMs, count: between(random, 1, 4), everyMs: pick(random, [50, 500, 3_000]) }
+    case 'freeze':
+      return { kind, atMs, port: between(random, 0, ports - 1), forMs }
+    case 'crash':
+      return { kind, atMs, downMs: pick(random, [1, 200, 3_000, forMs]) }
     default:
       return { kind, atMs, forMs }
   }
@@ -87,6 +106,8 @@ export type DisturbanceTarget = {
   readonly clock: Clock
   readonly random: Random
   readonly lane: Address
+  freeze(port: number, forMs: number): void
+  crash(downMs: number): void
 }
 
 const ONE_ETHER = 10n ** 18n
@@ -130,11 +151,42 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
     case 'loseFlashblocks':
       chain.loseFlashblocks(disturbance.count, () => chance(random, disturbance.keepRate))
       return
+    case 'wallet':
+      for (let index = 0; index < disturbance.count; index++)
+        clock.setTimer(() => void walletSends(target), index * disturbance.everyMs)
+      return
+    case 'delegate':
+      chain.adjust({ address: lane, code: DELEGATED })
+      clock.setTimer(() => chain.adjust({ address: lane, code: '0x' }), disturbance.forMs)
+      return
+    case 'freeze':
+      target.freeze(disturbance.port, disturbance.forMs)
+      return
+    case 'crash':
+      target.crash(disturbance.downMs)
+      return
     case 'pressure':
       chain.setPressure(true)
       clock.setTimer(() => chain.setPressure(false), disturbance.forMs)
       return
   }
+}
+
+const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
+
+/** A wallet asks for the pending count, pays the usual and does not wait. */
+function walletSends({ chain, random, lane }: DisturbanceTarget): void {
+  const { baseFeeWei, tipWei, chainId, pending } = chain.settings
+  const next = chain.nextNonce(lane)
+  const tx = foreignTransaction({
+    chainId,
+    from: lane,
+    nonce: pending === 'mempool' ? chain.pool.nextNonce(lane, next) : next,
+    maxFeeWei: baseFeeWei * 2n + tipWei,
+    tipWei,
+    salt: between(random, 1, 2 ** 31),
+  })
+  chain.submit(tx.raw)
 }
 
 /** Somebody with the same key who pays well: it takes the place of ours, in a block or in the pool. */
@@ -160,5 +212,5 @@ export function healChain({ chain, lane }: DisturbanceTarget): void {
   chain.setHalted(false)
   chain.setPressure(false)
   chain.spikeBaseFee(0n, 0)
-  chain.adjust({ address: lane, balanceWei: ONE_ETHER })
+  chain.adjust({ address: lane, balanceWei: ONE_ETHER, code: '0x' })
 }

@@ -1,6 +1,7 @@
 import { type Address, type Hash, type Hex, keccak256 } from 'viem'
 import { TxlaneError } from '../../src/errors/base.js'
 import { call, type RpcReply } from '../../src/rpc/port.js'
+import type { Machine } from './process.js'
 import type { Subject, SubjectEnvironment, SubjectRequest, SubjectTx } from './subjectTypes.js'
 
 /**
@@ -8,7 +9,8 @@ import type { Subject, SubjectEnvironment, SubjectRequest, SubjectTx } from './s
  * right as long as nothing goes wrong, and serves to show that the worlds are fair and that the check is awake.
  */
 export function createNaiveSubject(environment: SubjectEnvironment): Subject {
-  const { port, clock, account, chainId } = environment
+  const { ports, clock, account, chainId } = environment
+  const [{ port }] = ports as [Machine['ports'][number]]
   const known = new Map<string, SubjectTx>()
   let counter: number | undefined
   let turn: Promise<unknown> = Promise.resolve()
@@ -94,7 +96,13 @@ export function createNaiveSubject(environment: SubjectEnvironment): Subject {
       turn = next.catch(() => {})
       return next
     },
-    get: async (id) => known.get(id),
+    get: async (id) => (typeof id === 'string' ? known.get(id) : undefined),
+    async reserve() {
+      throw new TxlaneError('It has no reservations.', { code: 'UNSUPPORTED', fate: 'notExecuted' })
+    },
+    onAlarm() {},
+    resume() {},
+    async resolve() {},
     drain: async () => void (await turn),
     close: async () => void (await turn),
   }

@@ -18,7 +18,7 @@ export type Telling = {
 
 /** A promise that was broken, by its number in the design. */
 export type Violation = {
-  readonly promise: 'P3' | 'P4' | 'P5' | 'P8'
+  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8'
   readonly text: string
   readonly marker?: number
 }
@@ -58,14 +58,14 @@ export function takeCensus(chain: SimChain, lane: Address): Census {
  * Holds what the caller was told against what the chain says. Knows nothing of how a sender works: it sees the
  * workload's markers, the canonical chain and the pool.
  */
-export function judge(census: Census, markers: readonly number[], tellings: readonly Telling[]): Violation[] {
+export function judge(census: Census, markers: Iterable<number>, tellings: readonly Telling[]): Violation[] {
   const told = new Map<number, Telling[]>()
   for (const telling of tellings) {
     const list = told.get(telling.marker)
     if (list === undefined) told.set(telling.marker, [telling])
     else list.push(telling)
   }
-  return markers.flatMap((marker) =>
+  return [...markers].flatMap((marker) =>
     judgeMarker(marker, census.executions.get(marker) ?? [], told.get(marker) ?? []),
   )
 }

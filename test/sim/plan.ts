@@ -2,9 +2,10 @@ import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
 import { type Disturbance, drawDisturbances } from './disturbances.js'
+import { drawWorkload, type Item } from './items.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
-import { drawWorkload, type Item } from './workload.js'
+import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
 
 export type PortPlan = {
   readonly role: EndpointRole
@@ -12,6 +13,8 @@ export type PortPlan = {
   readonly lagMs: number
   readonly faults: Faults
   readonly forbidden: readonly string[]
+  /** How many blocks back it knows counts; undefined: all. */
+  readonly prunedBlocks: number | undefined
 }
 
 /** Everything that will happen in a world, drawn from its seed before it begins. */
@@ -28,6 +31,9 @@ export type Plan = {
   /** Faults are there before the sender is ready, not only after. */
   readonly faultyStart: boolean
   readonly signer: { readonly failures: number; readonly delayMsMax: number }
+  readonly store: StoreFaults
+  /** Transactions of somebody else with the same key that wait in the pool before the lane is opened. */
+  readonly earlier: number
   readonly items: readonly Item[]
   readonly disturbances: readonly Disturbance[]
   /** When the world heals: no fault and no disturbance after it. */
@@ -35,12 +41,23 @@ export type Plan = {
 }
 
 export type PlanOptions = {
-  /** How many transactions, at least and at most. @default 10 to 20 */
+  /** How many transactions, at least and at most. @default drawn: 2 to 6, 6 to 12 or 10 to 20 */
   readonly transactions?: { readonly min: number; readonly max: number }
-  /** @default 60_000 */
+  /** Until the world heals. @default drawn with the size: 20, 40 or 60 s */
   readonly durationMs?: number
   /** Without faults and disturbances. @default false */
   readonly calm?: boolean
+  /** Reorgs deeper than `lossDepth`, beyond what the promises hold for. @default false */
+  readonly deep?: boolean
+  /** Leaves out whatever is not named: how a failing world is made smaller. @default all is kept */
+  readonly keep?: Keep
+}
+
+/** What of a drawn plan is to happen; by marker, by index, by name. */
+export type Keep = {
+  readonly items?: readonly number[]
+  readonly disturbances?: readonly number[]
+  readonly faults?: readonly string[]
 }
 
 // The most of each fault that a world has, for as long as it is not healed.
@@ -60,16 +77,29 @@ const WORST: Faults = {
   malformed: 0.02,
   neverPooled: 0.15,
   swallowed: 0.6,
+  moody: 0.15,
 }
+
+const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lostCommit: 0.1 }
+
+// Most worlds are small: what goes wrong between two transactions goes wrong there, and can be read.
+const SIZES = [
+  { share: 0.6, transactions: { min: 2, max: 6 }, durationMs: 20_000 },
+  { share: 0.3, transactions: { min: 6, max: 12 }, durationMs: 40_000 },
+  { share: 0.1, transactions: { min: 10, max: 20 }, durationMs: 60_000 },
+] as const
 
 /** Draws a world. The same seed and options make the same plan. */
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { calm = false, durationMs = 60_000, transactions = { min: 10, max: 20 } } = options
+  const { calm = false, deep = false } = options
   const random = deriveRandom(seed, 'plan')
+  const size = drawSize(random)
+  const { durationMs = size.durationMs, transactions = size.transactions } = options
   const rules = pick<ChainRules>(random, ['base', 'base', 'base', 'geth', 'reth', 'latest'])
   const safeDepth = between(random, 3, 5)
   const lossDepth = drawLossDepth(random, rules)
-  return {
+  const ports = drawPorts(random, calm, safeDepth)
+  const plan: Plan = {
     seed,
     rules,
     blockTimeMs: rules === 'base' ? 2_000 : pick(random, [1_000, 2_000, 4_000]),
@@ -78,12 +108,11 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     lossDepth,
     safeDepth,
     initialNonce: pick(random, [0, 5, 1_000]),
-    ports: drawPorts(random, calm),
+    ports,
     faultyStart: !calm && chance(random, 0.2),
-    signer: {
-      failures: !calm && chance(random, 0.15) ? 0.1 : 0,
-      delayMsMax: chance(random, 0.3) ? between(random, 1, 300) : 0,
-    },
+    signer: drawSigner(random, calm),
+    store: drawStore(random, calm),
+    earlier: !calm && chance(random, 0.1) ? between(random, 1, 3) : 0,
     items: drawWorkload(deriveRandom(seed, 'workload'), between(random, transactions.min, transactions.max), {
       spanMs: Math.floor(durationMs * 0.7),
       // A calm world shows that what is asked for happens; what is asked for is the same.
@@ -93,17 +122,97 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
       ? []
       : drawDisturbances(deriveRandom(seed, 'disturbances'), {
           durationMs,
-          reorgDepthMax: reorgDepthMax(lossDepth, safeDepth),
+          reorgDepthMax: reorgDepthMax(lossDepth, safeDepth) + (deep ? DEEPER_MAX : 0),
           flashblocks: rules === 'base',
+          ports: ports.length,
         }),
     durationMs,
   }
+  return options.keep === undefined ? plan : keepOnly(plan, options.keep)
+}
+
+function drawSize(random: Random): (typeof SIZES)[number] {
+  let left = random()
+  for (const size of SIZES) {
+    left -= size.share
+    if (left < 0) return size
+  }
+  return SIZES[0]
+}
+
+/** Signatures may fail, take their time, or come when nobody expects them any more. */
+function drawSigner(random: Random, calm: boolean): Plan['signer'] {
+  return {
+    failures: !calm && chance(random, 0.15) ? 0.1 : 0,
+    delayMsMax: chance(random, 0.3)
+      ? pick(random, [between(random, 1, 300), between(random, 1, 300), 15_000])
+      : 0,
+  }
+}
+
+function drawStore(random: Random, calm: boolean): StoreFaults {
+  const delayMsMax = chance(random, 0.3) ? WORST_STORE.delayMsMax * random() : 0
+  if (calm || !chance(random, 0.2)) return { ...NO_STORE_FAULTS, delayMsMax }
+  return {
+    delayMsMax,
+    lostAnswer: WORST_STORE.lostAnswer * random(),
+    lostCommit: WORST_STORE.lostCommit * random(),
+  }
+}
+
+/** The same world with less in it. What is left happens as before, as far as it does not hang on what is gone. */
+function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
+  const kept = (fault: string) => faults === undefined || faults.includes(fault)
+  const only = <T extends object>(rates: T): T =>
+    Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, kept(name) ? rate : 0])) as T
+  return {
+    ...plan,
+    items: plan.items.filter(({ marker }) => items?.includes(marker) ?? true),
+    disturbances: plan.disturbances.filter((_, index) => disturbances?.includes(index) ?? true),
+    faultyStart: plan.faultyStart && kept('faultyStart'),
+    earlier: kept('earlier') ? plan.earlier : 0,
+    signer: {
+      failures: kept('signerFails') ? plan.signer.failures : 0,
+      delayMsMax: kept('signerSlow') ? plan.signer.delayMsMax : 0,
+    },
+    store: only(plan.store),
+    ports: plan.ports.map((port) => ({
+      ...port,
+      lagMs: kept('lag') ? port.lagMs : 0,
+      prunedBlocks: kept('pruned') ? port.prunedBlocks : undefined,
+      faults: only(port.faults),
+    })),
+  }
+}
+
+/** Every fault of a plan by name, as `keep` takes them. */
+export function faultsOf(plan: Plan): string[] {
+  const named = (rates: object) =>
+    Object.entries(rates)
+      .filter(([, rate]) => rate > 0)
+      .map(([name]) => name)
+  const all = [
+    ...plan.ports.flatMap((port) => [
+      ...named(port.faults),
+      ...(port.lagMs > 0 ? ['lag'] : []),
+      ...(port.prunedBlocks === undefined ? [] : ['pruned']),
+    ]),
+    ...named(plan.store),
+    ...(plan.faultyStart ? ['faultyStart'] : []),
+    ...(plan.earlier > 0 ? ['earlier'] : []),
+    ...(plan.signer.failures > 0 ? ['signerFails'] : []),
+    ...(plan.signer.delayMsMax > 0 ? ['signerSlow'] : []),
+  ]
+  return [...new Set(all)]
 }
 
 function drawLossDepth(random: Random, rules: ChainRules): Plan['lossDepth'] {
   if (rules === 'base') return pick(random, ['child', 'child', 'child', 3])
   return pick(random, [2, 3, 'safe'])
 }
+
+// How much deeper than the promises hold a deep world's reorgs go.
+const DEEPER_MAX = 3
 
 /**
  * The deepest reorg that the promises hold for. One child proves a block, so with `child` only the child may go;
@@ -114,13 +223,13 @@ function reorgDepthMax(lossDepth: Plan['lossDepth'], safeDepth: number): number 
   return (lossDepth === 'safe' ? safeDepth : lossDepth) - 1
 }
 
-function drawPorts(random: Random, calm: boolean): PortPlan[] {
-  const first = drawPort(random, calm, 'both')
+function drawPorts(random: Random, calm: boolean, safeDepth: number): PortPlan[] {
+  const first = drawPort(random, calm, safeDepth, 'both')
   if (!chance(random, 0.3)) return [first]
-  return [first, drawPort(random, calm, pick<EndpointRole>(random, ['both', 'send', 'read']))]
+  return [first, drawPort(random, calm, safeDepth, pick<EndpointRole>(random, ['both', 'send', 'read']))]
 }
 
-function drawPort(random: Random, calm: boolean, role: EndpointRole): PortPlan {
+function drawPort(random: Random, calm: boolean, safeDepth: number, role: EndpointRole): PortPlan {
   const min = between(random, 1, 60)
   return {
     role,
@@ -128,6 +237,8 @@ function drawPort(random: Random, calm: boolean, role: EndpointRole): PortPlan {
     lagMs: !calm && chance(random, 0.25) ? between(random, 100, 5_000) : 0,
     faults: calm ? NO_FAULTS : drawFaults(random),
     forbidden: chance(random, 0.2) ? ['eth_getBlockReceipts'] : [],
+    // What a verdict needs is there: a sender with less has to be told by its operator.
+    prunedBlocks: !calm && chance(random, 0.15) ? safeDepth + between(random, 1, 3) : undefined,
   }
 }
 

@@ -39,6 +39,14 @@ export function programRequest(program: Program): { to?: Address; data?: Hex; va
   }
 }
 
+// More than the simulated node takes (`bytesMax`), and quickly made.
+const PADDING = '00'.repeat(4_096)
+
+/** The same, with more data than a node takes. */
+export function oversized<request extends { data?: Hex }>(request: request): request {
+  return { ...request, data: `${request.data ?? '0x'}${PADDING}` }
+}
+
 /** The program in a transaction; `undefined` for what no workload made: no-ops and foreign ones. */
 export function programOf(tx: Pick<SimTransaction, 'to' | 'data'>): Program | undefined {
   if (tx.to?.startsWith(MARKED_RECIPIENT)) {

@@ -1,72 +1,126 @@
 import { parseArgs } from 'node:util'
+import { type Coverage, createCounter } from './coverage.js'
+import { unexercised } from './expected.js'
 import { createNaiveSubject } from './naiveSubject.js'
 import type { Violation } from './oracle.js'
+import type { Keep } from './plan.js'
+import { type Shrunk, shrink } from './shrink.js'
 import { createSubject } from './subject.js'
 import { createTrace } from './trace.js'
-import { runWorld, type WorldResult } from './world.js'
+import { runWorld, type WorldOptions } from './world.js'
 
-// tsx test/sim/run.ts --runs 1000 --seed 1 [--calm] [--naive] [--all] [--transactions N] [--trace [--reads]] [--json]
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
     /** Without faults. */
     calm: { type: 'boolean', default: false },
+    /** Reorgs deeper than the promises hold for. */
+    deep: { type: 'boolean', default: false },
     /** The naive sender instead of the one under test. */
     naive: { type: 'boolean', default: false },
     /** Goes on after the first failing seed. */
     all: { type: 'boolean', default: false },
     transactions: { type: 'string' },
+    /** Only a part of the world, as a shrunk failure prints it. */
+    keep: { type: 'string' },
     /** Prints what happened: everything that was sent, sealed and told; with --reads the reads too. */
     trace: { type: 'boolean', default: false },
     reads: { type: 'boolean', default: false },
+    /** Says how far it is now and then, on stderr. */
+    progress: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
 
 const FAILURES_SHOWN = 10
+const PROGRESS_MS = 30_000
 
-type Failure = { readonly seed: number; readonly violations: readonly Violation[] }
+const subject = values.naive ? createNaiveSubject : createSubject
+const counter = createCounter()
+const options: WorldOptions = {
+  counter,
+  calm: values.calm,
+  deep: values.deep,
+  ...(values.keep === undefined ? {} : { keep: JSON.parse(values.keep) as Keep }),
+  ...(values.transactions === undefined
+    ? {}
+    : { transactions: { min: Number(values.transactions), max: Number(values.transactions) } }),
+}
+
+type Failure = { readonly seed: number; readonly violations: readonly Violation[]; readonly shrunk?: Shrunk }
+
+type Report = {
+  readonly runs: number
+  /** Timers fired and requests answered: moments at which something could go otherwise. */
+  readonly steps: number
+  readonly transactions: number
+  readonly violations: number
+  readonly runsPerSecond: number
+  readonly slowestHealMs: number
+  readonly coverage: Coverage
+  /** What the coverage has none of. */
+  readonly unexercised: readonly string[]
+  readonly failures: readonly Failure[]
+}
 
 async function main(): Promise<void> {
-  const first = Number(values.seed)
-  const count = Number(values.runs)
+  const report = await runAll(Number(values.seed), Number(values.runs))
+  if (values.json) console.log(JSON.stringify(report))
+  else print(report)
+  process.exitCode = report.failures.length === 0 ? 0 : 1
+}
+
+async function runAll(first: number, count: number): Promise<Report> {
   const failures: Failure[] = []
   const stray = collectStrayRejections()
-  const began = performance.now()
-  let runs = 0
-  let transactions = 0
-  let slowestHealMs = 0
+  const beganMs = performance.now()
+  const totals = { runs: 0, steps: 0, transactions: 0, slowestHealMs: 0 }
+  const rate = () => Math.round((totals.runs / (performance.now() - beganMs)) * 10_000) / 10
+  let toldMs = beganMs
   for (let seed = first; seed < first + count; seed++) {
     const result = await runOne(seed)
     // One turn of the event loop: what nobody handled is reported between two worlds, so it belongs to this one.
     await new Promise((resolve) => setImmediate(resolve))
     const violations = [...result.violations, ...stray.take()]
-    runs++
-    transactions += result.transactions
-    slowestHealMs = Math.max(slowestHealMs, result.healedInMs)
+    totals.runs++
+    totals.steps += result.timers + result.requests
+    totals.transactions += result.transactions
+    totals.slowestHealMs = Math.max(totals.slowestHealMs, result.healedInMs)
     if (violations.length > 0) failures.push({ seed, violations })
     if (violations.length > 0 && !values.all) break
+    if (values.progress && performance.now() - toldMs > PROGRESS_MS) {
+      toldMs = performance.now()
+      console.error(`${totals.runs} runs, ${rate()} a second, ${failures.length} failed`)
+    }
   }
-  const seconds = (performance.now() - began) / 1_000
-  report({
-    runs,
-    transactions,
-    slowestHealMs,
-    runsPerSecond: Math.round((runs / seconds) * 10) / 10,
-    failures,
-  })
-  process.exitCode = failures.length === 0 ? 0 : 1
+  const coverage = counter.coverage()
+  return {
+    ...totals,
+    violations: failures.reduce((sum, failure) => sum + failure.violations.length, 0),
+    runsPerSecond: rate(),
+    coverage,
+    unexercised: unexercised(coverage, { deep: values.deep }),
+    failures: await withSmallest(failures),
+  }
 }
 
-function runOne(seed: number): Promise<Pick<WorldResult, 'violations' | 'transactions' | 'healedInMs'>> {
-  const size = values.transactions === undefined ? undefined : Number(values.transactions)
+/** Makes the first failing world smaller. */
+async function withSmallest(failures: readonly Failure[]): Promise<readonly Failure[]> {
+  const [first, ...rest] = failures
+  if (first === undefined || values.keep !== undefined) return failures
+  const shrunk = await shrink(first.seed, subject, options).catch(() => undefined)
+  return shrunk === undefined ? failures : [{ ...first, shrunk }, ...rest]
+}
+
+type Outcome = Pick<
+  Awaited<ReturnType<typeof runWorld>>,
+  'violations' | 'transactions' | 'healedInMs' | 'timers' | 'requests'
+>
+
+function runOne(seed: number): Promise<Outcome> {
   const trace = values.trace ? createTrace({ reads: values.reads }) : undefined
-  return runWorld(seed, values.naive ? createNaiveSubject : createSubject, {
-    calm: values.calm,
-    ...trace,
-    ...(size === undefined ? {} : { transactions: { min: size, max: size } }),
-  })
+  return runWorld(seed, subject, { ...options, ...trace })
     .finally(() => {
       for (const line of trace?.lines() ?? []) console.log(line)
     })
@@ -74,6 +128,8 @@ function runOne(seed: number): Promise<Pick<WorldResult, 'violations' | 'transac
       violations: [{ promise: 'P8', text: `the run threw: ${error instanceof Error ? error.stack : error}` }],
       transactions: 0,
       healedInMs: 0,
+      timers: 0,
+      requests: 0,
     }))
 }
 
@@ -92,41 +148,39 @@ function collectStrayRejections(): { take(): Violation[] } {
   }
 }
 
-type Report = {
-  readonly runs: number
-  readonly transactions: number
-  readonly slowestHealMs: number
-  readonly runsPerSecond: number
-  readonly failures: readonly Failure[]
+function print({ failures, coverage, ...totals }: Report): void {
+  const { runs, steps, transactions, violations } = totals
+  console.log(`runs ${runs}, steps ${steps}, transactions ${transactions}, violations ${violations}`)
+  console.log(`${totals.runsPerSecond} runs a second, slowest heal ${totals.slowestHealMs} virtual ms`)
+  for (const [name, counts] of Object.entries(coverage)) {
+    const all = Object.entries(counts).map(([what, count]) => `${what} ${count}`)
+    console.log(`${name}: ${all.join(', ')}`)
+  }
+  if (totals.unexercised.length > 0) console.log(`not exercised: ${totals.unexercised.join(', ')}`)
+  for (const failure of failures.slice(0, FAILURES_SHOWN)) printFailure(failure)
 }
 
-function report({ failures, ...totals }: Report): void {
-  const violations = failures.reduce((sum, failure) => sum + failure.violations.length, 0)
-  const flags = `${values.calm ? ' --calm' : ''}${values.naive ? ' --naive' : ''}${
-    values.transactions === undefined ? '' : ` --transactions ${values.transactions}`
-  }`
-  const replay = failures[0] && `npx tsx test/sim/run.ts --seed ${failures[0].seed} --runs 1${flags}`
-  if (values.json) {
-    console.log(
-      JSON.stringify({
-        ...totals,
-        violations,
-        failingSeeds: failures.map(({ seed }) => seed),
-        replay,
-        failures,
-      }),
-    )
-    return
+function printFailure({ seed, violations, shrunk }: Failure): void {
+  console.log(`seed ${seed}:`)
+  printViolations(violations)
+  const replay = `npm run sim -- --runs 1 --seed ${seed}${flags()}`
+  console.log(`  replay: ${replay}`)
+  if (shrunk === undefined) return
+  console.log('  the least of it that fails:')
+  printViolations(shrunk.violations)
+  console.log(`  replay: ${replay} --keep '${JSON.stringify(shrunk.keep)}'`)
+}
+
+function printViolations(violations: readonly Violation[]): void {
+  for (const { promise, marker, text } of violations) {
+    console.log(`  ${promise}${marker === undefined ? '' : ` transaction ${marker}`}: ${text}`)
   }
-  console.log(`runs ${totals.runs}, transactions ${totals.transactions}, violations ${violations}`)
-  console.log(`${totals.runsPerSecond} runs a second, slowest heal ${totals.slowestHealMs} virtual ms`)
-  for (const { seed, violations: found } of failures.slice(0, FAILURES_SHOWN)) {
-    console.log(`seed ${seed}:`)
-    for (const { promise, marker, text } of found) {
-      console.log(`  ${promise}${marker === undefined ? '' : ` transaction ${marker}`}: ${text}`)
-    }
-  }
-  if (replay) console.log(`replay: ${replay}`)
+}
+
+function flags(): string {
+  const set = (['calm', 'deep', 'naive'] as const).filter((flag) => values[flag]).map((flag) => ` --${flag}`)
+  const size = values.transactions === undefined ? '' : ` --transactions ${values.transactions}`
+  return `${set.join('')}${size}`
 }
 
 await main()

@@ -1,36 +1,41 @@
 import type { Client } from 'viem'
-import type { Port } from '../../src/rpc/port.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocator.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
 import { createSenderIn } from '../../src/sender/sender.js'
-import { memoryStore } from '../../src/store/memory.js'
 import { createSimClient } from './simClient.js'
 import type { CreateSubject } from './subjectTypes.js'
 
-/** The world's port, which outlives a sender that closes its own ports and opens others. */
-function keptOpen(port: Port): Port {
-  return {
-    name: port.name,
-    kind: port.kind,
-    batch: port.batch,
-    get stats() {
-      return port.stats
-    },
-    close() {},
-  }
-}
+// Worlds are short: what takes its time for the sake of people has to come within one.
+const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12 }
 
 /** The sender under test: the one place where it is wired to the simulated world. */
 export const createSubject: CreateSubject = (world) => {
-  const environment: Environment = {
-    clock: world.clock,
-    random: world.random,
-    portsOf: () => world.ports.map((entry) => ({ ...entry, port: keptOpen(entry.port) })),
-    shared: createShared(),
+  const { clock, random, probe, ports, account, store, chainId, lossDepth } = world
+  const environment: Environment = { clock, random, probe, portsOf: () => ports, shared: createShared() }
+  const [{ port }] = ports as [(typeof ports)[number]]
+  const client = createSimClient({ port, chainId, account }) as unknown as Client as never
+  const options = { client, store, lossDepth, limits: LIMITS }
+  const sender = createSenderIn(environment, options)
+  let allocator: NonceAllocator | undefined
+
+  return {
+    ready: sender.ready,
+    send: sender.send,
+    get: sender.get,
+    drain: sender.drain,
+    reserve() {
+      allocator ??= createNonceAllocatorIn(environment, { ...options, address: account.address })
+      return allocator.reserve()
+    },
+    onAlarm(listener) {
+      sender.on('held', ({ reason }) => listener({ kind: 'held', reason }))
+      sender.on('unresolved', ({ tx }) => tx && listener({ kind: 'unresolved', id: tx.id }))
+    },
+    resume: sender.resume,
+    resolve: sender.resolve,
+    async close() {
+      // Together: the lane stops with the last of the two.
+      await Promise.all([sender.close(), allocator?.close()])
+    },
   }
-  const client = createSimClient({ port: world.port, chainId: world.chainId, account: world.account })
-  return createSenderIn(environment, {
-    client: client as unknown as Client as never,
-    store: memoryStore(),
-    lossDepth: world.lossDepth,
-  })
 }

@@ -1,7 +1,8 @@
-import type { Address, Hash, Hex, LocalAccount } from 'viem'
-import type { Clock, Random } from '../../src/clock.js'
-import type { EndpointRole, Port } from '../../src/rpc/port.js'
+import type { Address, Hash, Hex } from 'viem'
+import type { Random } from '../../src/clock.js'
+import type { Probe } from '../../src/sender/environment.js'
 import type { ChainSettings } from './chain/options.js'
+import type { Machine } from './process.js'
 
 export type SubjectRequest = {
   readonly to?: Address
@@ -29,23 +30,37 @@ export type SubjectTx = {
   speedUp(): Promise<void>
 }
 
+/** As much of a reservation as the workload uses. */
+export type SubjectReservation = {
+  readonly nonce: number
+  commit(parameters: { serializedTransaction: Hex }): Promise<void>
+  settle(error?: unknown): Promise<void>
+  release(): Promise<void>
+}
+
+/** What an operator is woken for. */
+export type SubjectAlarm =
+  | { readonly kind: 'held'; readonly reason: string }
+  | { readonly kind: 'unresolved'; readonly id: string }
+
 /** As much of a sender as the workload uses. Errors must say the `fate`, as a `TxlaneError` does. */
 export type Subject = {
   ready(): Promise<void>
   send(request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx>
-  get(id: string): Promise<SubjectTx | undefined>
+  get(id: string | { readonly hash: Hash }): Promise<SubjectTx | undefined>
+  reserve(): Promise<SubjectReservation>
+  onAlarm(listener: (alarm: SubjectAlarm) => void): void
+  /** What the operator does about it. */
+  resume(): void
+  resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void>
   drain(): Promise<void>
   close(): Promise<void>
 }
 
 /** What a world gives to the sender under test. */
-export type SubjectEnvironment = {
-  /** The first of `ports`: takes reads and sends. */
-  readonly port: Port
-  readonly ports: readonly { readonly port: Port; readonly role: EndpointRole }[]
-  readonly clock: Clock
+export type SubjectEnvironment = Machine & {
   readonly random: Random
-  readonly account: LocalAccount
+  readonly probe: Probe
   readonly chainId: number
   readonly lossDepth: 'child' | 'safe' | number
   /** What kind of chain it is: a subject may be told what a user would declare, and finds out the rest. */

@@ -1,4 +1,5 @@
 import { type Address, type Hash, type Hex, keccak256 } from 'viem'
+import { decodeSigned } from './outside.js'
 
 /** A transaction as the simulated chain knows it. */
 export type SimTransaction = {
@@ -59,9 +60,25 @@ function hex(value: number | bigint, width: number): string {
   return digits.padStart(width, '0')
 }
 
+// The same bytes come again and again: resent, to another port, after everything.
+const decoded = new Map<string, SimTransaction>()
+const DECODED_MAX = 4_096
+// EIP-1559: what outside code signs, with a real key.
+const SIGNED_PREFIX = '0x02'
+
 /** The transaction in some bytes, or `undefined` for bytes that no stub account made. */
 export function decodeTransaction(raw: string): SimTransaction | undefined {
-  if (!raw.startsWith(PREFIX)) return undefined
+  const signed = raw.startsWith(SIGNED_PREFIX)
+  if (!signed && !raw.startsWith(PREFIX)) return undefined
+  const known = decoded.get(raw)
+  if (known !== undefined) return known
+  if (decoded.size >= DECODED_MAX) decoded.clear()
+  const tx = signed ? decodeSigned(raw as Hex) : decode(raw)
+  decoded.set(raw, tx)
+  return tx
+}
+
+function decode(raw: string): SimTransaction {
   let at = PREFIX.length
   const take = (width: number) => {
     at += width

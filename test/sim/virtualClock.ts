@@ -2,6 +2,11 @@ import type { CancelTimer, Clock } from '../../src/clock.js'
 
 /** A clock whose time passes only when it is told to, and then as fast as the work allows. */
 export type VirtualClock = Clock & {
+  /**
+   * A timer that settles no promise, now or by what it calls: nothing has to be run after it before time goes on. The
+   * chain's own beat is most of all timers.
+   */
+  setQuietTimer(fn: () => void, delayMs: number): CancelTimer
   /** Runs every promise reaction that is ready, and what those make ready, without moving time. */
   settle(): Promise<void>
   /** Moves time by `ms`, firing the timers on the way in order of time, then of setting. */
@@ -19,7 +24,12 @@ export type VirtualClock = Clock & {
   readonly firedTimers: number
 }
 
-type Timer = { readonly at: number; readonly order: number; fn: (() => void) | undefined }
+type Timer = {
+  readonly at: number
+  readonly order: number
+  readonly quiet: boolean
+  fn: (() => void) | undefined
+}
 
 // A recent instant, so that timestamps look like timestamps.
 const START_MS = 1_750_000_000_000
@@ -35,8 +45,8 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
   let fired = 0
   let atThisInstant = 0
 
-  function setTimer(fn: () => void, delayMs: number): CancelTimer {
-    const timer: Timer = { at: now + Math.max(0, Math.round(delayMs) || 0), order: order++, fn }
+  function set(fn: () => void, delayMs: number, quiet: boolean): CancelTimer {
+    const timer: Timer = { at: now + Math.max(0, Math.round(delayMs) || 0), order: order++, quiet, fn }
     push(heap, timer)
     pending++
     return () => {
@@ -46,8 +56,8 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
     }
   }
 
-  /** The next timer that is due by `untilMs`, taken off the heap. */
-  function take(untilMs: number): (() => void) | undefined {
+  /** Fires the next timer that is due by `untilMs`; undefined where there is none. */
+  function fire(untilMs: number): Timer | undefined {
     for (let top = heap[0]; top !== undefined && top.at <= untilMs; top = heap[0]) {
       pop(heap)
       const fn = top.fn
@@ -58,7 +68,8 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
       top.fn = undefined
       pending--
       fired++
-      return fn
+      fn()
+      return top
     }
     return undefined
   }
@@ -67,13 +78,12 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
     const untilMs = now + maxMs
     await settle()
     while (!predicate()) {
-      const fn = take(untilMs)
-      if (fn === undefined) {
+      const timer = fire(untilMs)
+      if (timer === undefined) {
         if (pending > 0) now = untilMs
         return false
       }
-      fn()
-      await settle()
+      if (!timer.quiet) await settle()
     }
     return true
   }
@@ -91,7 +101,8 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
 
   return {
     now: () => now,
-    setTimer,
+    setTimer: (fn, delayMs) => set(fn, delayMs, false),
+    setQuietTimer: (fn, delayMs) => set(fn, delayMs, true),
     settle,
     advance,
     runUntil,

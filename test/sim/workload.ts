@@ -1,93 +1,18 @@
-import type { Clock, Random } from '../../src/clock.js'
+import { type Hash, type Hex, keccak256 } from 'viem'
+import type { Clock } from '../../src/clock.js'
+import { type Change, GAS, type Item } from './items.js'
 import type { Telling } from './oracle.js'
-import { type Program, programRequest } from './program.js'
-import { between, chance, pick } from './random.js'
+import { signOutside } from './outside.js'
+import { oversized, programRequest } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
-/** What the caller does with a transaction after it was sent. */
-export type Change = {
-  readonly afterMs: number
-  readonly action: 'cancel' | 'speedUp' | 'replace'
-  /** Of the transaction that takes its place. */
-  readonly marker: number
-}
-
-/** One thing that the caller wants to happen once. */
-export type Item = {
-  readonly marker: number
-  readonly atMs: number
-  readonly program: Program
-  readonly gas: bigint | undefined
-  readonly until: 'queued' | 'accepted'
-  readonly expiresInMs: number | undefined
-  readonly onExpiry: 'cancel' | 'leave'
-  readonly abortAfterMs: number | undefined
-  readonly stage: SubjectStage
-  readonly changes: readonly Change[]
-}
-
-const GAS = 120_000n
 const ID_PREFIX = 'transaction-'
-
-export function drawWorkload(
-  random: Random,
-  count: number,
-  { spanMs, changes }: { spanMs: number; changes: boolean },
-): Item[] {
-  const burstMs = between(random, 0, Math.floor(spanMs / 2))
-  const burst = pick(random, [0, 0.5, 1])
-  let marker = 0
-  const items: Item[] = []
-  for (let index = 0; index < count; index++) {
-    const own = ++marker
-    const program = drawProgram(random, own, items)
-    items.push({
-      marker: own,
-      atMs: chance(random, burst) ? burstMs : between(random, 0, spanMs),
-      program,
-      gas:
-        program.kind === 'revert' || (program.kind !== 'dependent' && chance(random, 0.7)) ? GAS : undefined,
-      until: pick(random, ['queued', 'accepted']),
-      expiresInMs: changes && chance(random, 0.1) ? between(random, 50, 5_000) : undefined,
-      onExpiry: pick(random, ['cancel', 'leave']),
-      abortAfterMs: changes && chance(random, 0.05) ? between(random, 0, 2_000) : undefined,
-      stage: pick(random, ['preconfirmed', 'sealed', 'sealed']),
-      changes: changes && chance(random, 0.4) ? drawChanges(random, () => ++marker) : [],
-    })
-  }
-  return items
-}
-
-function drawProgram(random: Random, marker: number, earlier: readonly Item[]): Program {
-  const kind = pick(random, [
-    'transfer',
-    'transfer',
-    'call',
-    'call',
-    'revert',
-    'create',
-    'dependent',
-  ] as const)
-  const calls = earlier.filter(({ program }) => program.kind === 'call')
-  if (kind === 'dependent') {
-    return calls.length === 0 ? { kind: 'call', marker } : { kind, marker, needs: pick(random, calls).marker }
-  }
-  return { kind, marker }
-}
-
-function drawChanges(random: Random, nextMarker: () => number): Change[] {
-  return Array.from({ length: between(random, 1, 2) }, () => ({
-    afterMs: pick(random, [0, between(random, 1, 500), between(random, 500, 8_000)]),
-    action: pick(random, ['cancel', 'speedUp', 'replace'] as const),
-    marker: nextMarker(),
-  }))
-}
 
 /** Everything that the caller was told, and what it still waits for. */
 export type Journal = {
   readonly tellings: readonly Telling[]
   /** Of what was asked for in fact: a replacement that was never made has none. */
-  readonly markers: readonly number[]
+  readonly markers: ReadonlySet<number>
   /** Promises of the subject that have not settled, by what they are. */
   readonly open: ReadonlySet<string>
   /** Errors that are no typed errors: a caller cannot know what they mean. */
@@ -96,24 +21,40 @@ export type Journal = {
 
 export type Workload = Journal & {
   start(item: Item): void
+  /** The process is gone: nothing that it waited for comes, and what it meant to do next is forgotten. */
+  crashed(): void
+  /** Another process has begun: it asks for everything again, by the same ids. */
+  restarted(subject: Subject): void
   /** Asks once more, when all is done, about those of which the last word may have been taken back. */
   lastLook(): Promise<void>
 }
 
+export type WorkloadOptions = {
+  readonly clock: Clock
+  readonly chainId: number
+  /** The first process. */
+  readonly subject: Subject
+  /** Sends bytes past the subject, as outside code does; with the error where there was one. */
+  readonly post: (raw: Hex) => Promise<Error | undefined>
+}
+
+const ASK_AGAIN_MS = 1_000
+const NOT_KNOWN = Symbol('not known')
+const NEVER = new Promise<never>(() => {})
+
 /** Plays the caller: sends, waits, changes its mind, and writes down what it is told. */
-export function createWorkload(subject: Subject, clock: Clock): Workload {
+export function createWorkload({ clock, chainId, subject, post }: WorkloadOptions): Workload {
   const tellings: Telling[] = []
-  const markers: number[] = []
+  const markers = new Set<number>()
   const open = new Set<string>()
   const untyped: string[] = []
+  const expiry = new Map<number, number>()
+  // What the caller of the next process has to take up again.
+  const unfinished = new Map<number, () => Promise<void>>()
+  const waiting: Item[] = []
+  let life: { readonly subject: Subject } | undefined = { subject }
 
-  function tell(
-    marker: number,
-    says: Telling['says'],
-    how: string,
-    final: boolean,
-    hash?: Telling['hash'],
-  ): void {
+  function tell(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Hash): void {
     tellings.push({ marker, atMs: clock.now(), says, how, final, hash })
   }
 
@@ -121,27 +62,35 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
   async function asked<T>(
     marker: number,
     how: string,
-    promise: Promise<T>,
+    ask: (subject: Subject) => Promise<T>,
   ): Promise<T | { readonly fate: string }> {
+    const mine = life
+    if (mine === undefined) return NEVER
     const name = `${how} of ${marker}`
     open.add(name)
     try {
-      return await promise
+      const result = await ask(mine.subject)
+      return mine === life ? result : NEVER
     } catch (error) {
-      const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
-      if (fate === undefined || code === undefined) {
-        untyped.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-        return { fate: 'inFlight' }
-      }
-      const named = tx === undefined ? marker : markerOf(tx.id)
-      if (how !== 'speedUp') tell(named, fate, `${how} ${code}`, fate === 'notExecuted')
-      if (named === marker) return { fate }
-      // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
-      tell(marker, 'notExecuted', `${how} ${code}`, true)
-      return { fate: 'notExecuted' }
+      return mine === life ? rejected(marker, how, error) : NEVER
     } finally {
-      open.delete(name)
+      if (mine === life) open.delete(name)
     }
+  }
+
+  function rejected(marker: number, how: string, error: unknown): { readonly fate: string } {
+    const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
+    if (fate === undefined || code === undefined) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      untyped.push(`${how} of ${marker}: ${text}`)
+      return { fate: 'inFlight' }
+    }
+    const named = tx === undefined ? marker : (markerOf(tx.id) ?? marker)
+    if (how !== 'speedUp') tell(named, fate, `${how} ${code}`, fate === 'notExecuted')
+    if (named === marker) return { fate }
+    // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
+    tell(marker, 'notExecuted', `${how} ${code}`, true)
+    return { fate: 'notExecuted' }
   }
 
   /** Told as sealed and no deeper: a reorg may have taken that back, and then something else may have landed there. */
@@ -155,34 +104,65 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
   const failed = (result: unknown): result is { readonly fate: string } =>
     typeof result === 'object' && result !== null && 'fate' in result
 
+  /** As a careful caller does: what may be under way is looked for, and sent again by the same id where it is not. */
   async function send(
     marker: number,
     request: SubjectRequest,
     options: SubjectOptions,
   ): Promise<SubjectTx | undefined> {
-    markers.push(marker)
-    const sent = await asked(marker, 'send', subject.send(request, options))
-    return failed(sent) ? again(marker, sent.fate, options.id) : sent
+    markers.add(marker)
+    for (;;) {
+      const sent = await asked(marker, 'send', (to) => to.send(request, options))
+      if (!failed(sent)) return sent
+      if (sent.fate !== 'inFlight') return undefined
+      const found = await again(marker, options.id)
+      if (found !== NOT_KNOWN) return found
+      await pause(marker)
+    }
   }
 
   /** What was given up on while it was under way goes on by itself: it is found again by its id. */
-  async function again(marker: number, fate: string, id: string): Promise<SubjectTx | undefined> {
-    if (fate !== 'inFlight') return undefined
-    const found = await asked(marker, 'get', subject.get(id))
-    return found === undefined || failed(found) ? undefined : found
+  async function again(
+    marker: number,
+    id: string | { readonly hash: Hash },
+  ): Promise<SubjectTx | undefined | typeof NOT_KNOWN> {
+    for (;;) {
+      const found = await asked(marker, 'get', (from) => from.get(id))
+      if (found === undefined) return NOT_KNOWN
+      if (!failed(found)) return found
+      if (found.fate !== 'inFlight') return undefined
+      await pause(marker)
+    }
+  }
+
+  /** Part of what the caller waits for: it goes on. */
+  function pause(marker: number): Promise<void> {
+    const name = `the next try of ${marker}`
+    open.add(name)
+    return new Promise((resolve) =>
+      later(ASK_AGAIN_MS, async () => {
+        open.delete(name)
+        resolve()
+      }),
+    )
   }
 
   async function follow(marker: number, tx: SubjectTx, stage: SubjectStage): Promise<void> {
-    if (stage === 'preconfirmed') await asked(marker, 'wait preconfirmed', tx.wait('preconfirmed'))
-    const landed = await asked(marker, 'wait sealed', tx.wait('sealed'))
-    if (!failed(landed)) tell(marker, 'executed', 'wait sealed', false, landed.hash)
+    if (stage === 'preconfirmed') await asked(marker, 'wait preconfirmed', () => tx.wait('preconfirmed'))
+    const landed = await asked(marker, 'wait sealed', () => tx.wait('sealed'))
+    if (!failed(landed)) return tell(marker, 'executed', 'wait sealed', false, landed.hash)
+    if (landed.fate !== 'inFlight') return
+    // Nobody can tell, until an operator says so.
+    await pause(marker)
+    const found = await again(marker, tx.id)
+    if (found !== NOT_KNOWN && found !== undefined) await follow(marker, found, 'sealed')
   }
 
   async function change(marker: number, tx: SubjectTx, { action, marker: next }: Change): Promise<void> {
     if (action === 'speedUp') {
-      await asked(marker, 'speedUp', tx.speedUp())
+      await asked(marker, 'speedUp', () => tx.speedUp())
     } else if (action === 'cancel') {
-      const cancelled = await asked(marker, 'cancel', tx.cancel())
+      const cancelled = await asked(marker, 'cancel', () => tx.cancel())
       if (failed(cancelled)) return
       const late = cancelled.result === 'tooLate'
       tell(marker, late ? 'executed' : 'notExecuted', `cancel ${cancelled.result}`, true)
@@ -192,28 +172,92 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
   }
 
   async function replace(tx: SubjectTx, marker: number): Promise<void> {
-    markers.push(marker)
+    markers.add(marker)
+    unfinished.set(marker, () => resumeReplacement(marker))
     const id = idOf(marker)
     const request = { ...programRequest({ kind: 'call', marker }), gas: GAS }
-    const replaced = await asked(marker, 'replace', tx.replace(request, { id }))
-    const found = failed(replaced) ? await again(marker, replaced.fate, id) : replaced
-    if (found !== undefined) await follow(marker, found, 'sealed')
+    const replaced = await asked(marker, 'replace', () => tx.replace(request, { id }))
+    const found = !failed(replaced)
+      ? replaced
+      : replaced.fate === 'inFlight'
+        ? await again(marker, id)
+        : undefined
+    if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
+    else if (found !== undefined) await follow(marker, found, 'sealed')
+    unfinished.delete(marker)
   }
 
-  async function run(item: Item): Promise<void> {
+  /** Nobody knows any more what it was to replace. Unless it was taken on, it must never happen. */
+  async function resumeReplacement(marker: number): Promise<void> {
+    const found = await again(marker, idOf(marker))
+    if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
+    else if (found !== undefined) await follow(marker, found, 'sealed')
+    unfinished.delete(marker)
+  }
+
+  async function run(item: Item, first: boolean): Promise<void> {
     const { marker, program, gas, until, expiresInMs, onExpiry, abortAfterMs, stage, changes } = item
-    const controller = abortAfterMs === undefined ? undefined : new AbortController()
-    if (controller !== undefined) clock.setTimer(() => controller.abort(), abortAfterMs ?? 0)
-    const request = { ...programRequest(program), ...(gas === undefined ? {} : { gas }) }
+    unfinished.set(marker, () => run(item, false))
+    if (expiresInMs !== undefined && first) expiry.set(marker, clock.now() + expiresInMs)
+    const atMs = expiry.get(marker)
+    const data = programRequest(program)
+    const request = { ...(item.oversized ? oversized(data) : data), ...(gas === undefined ? {} : { gas }) }
     const tx = await send(marker, request, {
       id: idOf(marker),
       until,
-      ...(expiresInMs === undefined ? {} : { expires: { atMs: clock.now() + expiresInMs }, onExpiry }),
-      ...(controller === undefined ? {} : { signal: controller.signal }),
+      ...(atMs === undefined ? {} : { expires: { atMs }, onExpiry }),
+      ...(abortAfterMs === undefined || !first ? {} : { signal: abortAfter(abortAfterMs) }),
     })
-    if (tx === undefined) return
-    for (const each of changes) clock.setTimer(() => void change(marker, tx, each), each.afterMs)
-    await follow(marker, tx, stage)
+    if (tx !== undefined) {
+      if (first) for (const each of changes) later(each.afterMs, () => change(marker, tx, each))
+      await follow(marker, tx, stage)
+    }
+    unfinished.delete(marker)
+  }
+
+  function abortAfter(afterMs: number): AbortSignal {
+    const controller = new AbortController()
+    later(afterMs, async () => controller.abort())
+    return controller.signal
+  }
+
+  function later(afterMs: number, act: () => Promise<void>): void {
+    const mine = life
+    clock.setTimer(() => {
+      if (mine === life) void act()
+    }, afterMs)
+  }
+
+  /** What goes out past the lane, under a nonce of its own. */
+  async function runOutside({ marker, program, outside }: Item): Promise<void> {
+    const reservation = await asked(marker, 'reserve', (from) => from.reserve())
+    // What was reserved and not committed is nobody's when the process dies.
+    if (failed(reservation)) return
+    if (outside === 'forget') return
+    if (outside === 'release') return void (await asked(marker, 'release', () => reservation.release()))
+    const serializedTransaction = await signOutside({ chainId, nonce: reservation.nonce, program })
+    if (outside === 'silent') return void (await post(serializedTransaction))
+    markers.add(marker)
+    const hash = keccak256(serializedTransaction)
+    unfinished.set(marker, () => followOutside(marker, hash))
+    const committed = await asked(marker, 'commit', () => reservation.commit({ serializedTransaction }))
+    if (!failed(committed)) {
+      const error = await post(serializedTransaction)
+      await asked(marker, 'settle', () => reservation.settle(error))
+    }
+    await followOutside(marker, hash)
+  }
+
+  /** Bytes that the lane does not have were not sent either, so that they can never land. */
+  async function followOutside(marker: number, hash: Hash): Promise<void> {
+    const found = await again(marker, { hash })
+    if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
+    else if (found !== undefined) await follow(marker, found, 'sealed')
+    unfinished.delete(marker)
+  }
+
+  function begin(item: Item): void {
+    void (item.outside === undefined ? run(item, true) : runOutside(item))
   }
 
   return {
@@ -222,19 +266,32 @@ export function createWorkload(subject: Subject, clock: Clock): Workload {
     open,
     untyped,
     start(item) {
-      clock.setTimer(() => void run(item), item.atMs)
+      clock.setTimer(() => {
+        if (life === undefined) waiting.push(item)
+        else begin(item)
+      }, item.atMs)
+    },
+    crashed() {
+      life = undefined
+      open.clear()
+    },
+    restarted(next) {
+      life = { subject: next }
+      for (const resume of [...unfinished.values()]) void resume()
+      for (const item of waiting.splice(0)) begin(item)
     },
     async lastLook() {
       for (const marker of new Set(unsure())) {
-        const found = await asked(marker, 'get', subject.get(idOf(marker)))
+        const found = await asked(marker, 'get', (from) => from.get(idOf(marker)))
         if (found !== undefined && !failed(found)) await follow(marker, found, 'sealed')
       }
     },
   }
 }
 
-function markerOf(id: string): number {
-  return Number(id.slice(ID_PREFIX.length))
+/** The marker in an id that the caller gave; undefined for one that the lane made. */
+function markerOf(id: string): number | undefined {
+  return id.startsWith(ID_PREFIX) ? Number(id.slice(ID_PREFIX.length)) : undefined
 }
 
 function idOf(marker: number): string {

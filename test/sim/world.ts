@@ -1,15 +1,19 @@
-import type { Hex } from 'viem'
-import type { EndpointRole, Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
+import type { Hash, Hex } from 'viem'
 import { createChain } from './chain/chain.js'
 import type { SimChain } from './chain/simChain.js'
+import { type Counter, createCounter } from './coverage.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
+import { foreignTransaction } from './foreign.js'
+import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, takeCensus, type Violation } from './oracle.js'
+import { LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
-import { type Faults, NO_FAULTS } from './port/faults.js'
-import { createSimPort } from './port/simPort.js'
+import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
 import { chance, deriveRandom } from './random.js'
+import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
+import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { createWorkload, type Workload } from './workload.js'
 
@@ -30,20 +34,20 @@ export type WorldOptions = PlanOptions & {
   /** How long the sender has, in virtual time, to finish once nothing goes wrong any more. @default 900_000 */
   readonly healMs?: number
   /** Sees every request of the subject with its answers. */
-  readonly onAnswer?: (
-    port: string,
-    calls: readonly RpcCall[],
-    replies: readonly RpcReply[],
-    askedMs: number,
-  ) => void
+  readonly onAnswer?: OnAnswer
+  /** Counts what was exercised, over many worlds. */
+  readonly counter?: Counter
   /** Sees the chain as it is made, to look closer at a failing seed. */
   readonly onWorld?: (world: { plan: Plan; chain: SimChain; clock: VirtualClock; workload: Workload }) => void
 }
 
-const LANE = '0x00000000000000000000000000000000000000aa'
 const ONE_ETHER = 10n ** 18n
 // Longer than the longest request under way, and then a few blocks.
 const AFTERMATH_MS = 20_000
+const READY_MS = 60_000
+const NOTICED_BLOCKS = 3
+// The longest that a signature takes in a healed world.
+const SLOW_MS = 300
 
 /** Runs one world to its end: the plan of the seed, the heal, the drain, and a look at what is left. */
 export async function runWorld(
@@ -51,68 +55,160 @@ export async function runWorld(
   createSubject: CreateSubject,
   options: WorldOptions = {},
 ): Promise<WorldResult> {
-  const plan = drawPlan(seed, options)
-  const clock = createVirtualClock()
-  const chain = makeChain(plan, clock)
-  const wire = new Set<Hex>()
-  const ports = makePorts(plan, chain, clock, wire, options.onAnswer)
-  const subject = createSubject({
-    port: ports.list[0]?.port as Port,
-    ports: ports.list,
-    clock,
-    random: deriveRandom(seed, 'subject'),
-    account: makeAccount(plan, clock, () => ports.healed),
-    chainId: chain.settings.chainId,
-    lossDepth: plan.lossDepth,
-    settings: chain.settings,
-  })
-  const workload = createWorkload(subject, clock)
+  const world = openWorld(seed, createSubject, options)
+  const { plan, clock, chain, replicas, workload, host, target, wire } = world
+  const healMs = options.healMs ?? 900_000
   options.onWorld?.({ plan, chain, clock, workload })
-  const target: DisturbanceTarget = { chain, clock, random: deriveRandom(seed, 'disturb'), lane: LANE }
 
   chain.start()
   const late: Violation[] = []
-  if (!plan.faultyStart) late.push(...(await settled(clock, subject.ready(), 'ready', 60_000)))
-  ports.break()
+  if (!plan.faultyStart) late.push(...(await settled(clock, host.subject.ready(), 'ready', READY_MS)))
+  world.break()
   for (const item of plan.items) workload.start(item)
-  for (const each of plan.disturbances) clock.setTimer(() => disturb(target, each), each.atMs)
+  for (const each of plan.disturbances) {
+    clock.setTimer(() => {
+      world.counter.strike(each.kind)
+      disturb(target, each)
+    }, each.atMs)
+  }
   await clock.advance(plan.durationMs)
 
-  ports.heal()
+  world.heal()
   healChain(target)
+  await host.up()
   const healedAtMs = clock.now()
-  const healMs = options.healMs ?? 900_000
   await clock.runUntil(() => workload.open.size === 0, healMs)
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
-  if (workload.open.size === 0) late.push(...(await settled(clock, subject.drain(), 'drain', healMs)))
+  if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
+  // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet.
+  await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE))
-  late.push(...(await settled(clock, subject.close(), 'close', healMs)))
+  late.push(...(await settled(clock, host.subject.close(), 'close', healMs)))
+  late.push(...host.leftBehind())
   await aftermath(chain, clock, wire)
 
   const census = takeCensus(chain, LANE)
+  const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
+    ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
-    ...judge(census, workload.markers, workload.tellings),
+    // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
+    ...(host.beyond ? told.filter(({ promise }) => promise === 'P8') : told),
   ]
   return {
     seed,
     violations,
     census,
-    transactions: workload.markers.length,
+    transactions: workload.markers.size,
     healedInMs,
-    requests: ports.list.reduce((sum, { port }) => sum + port.stats.requests, 0),
+    requests: replicas.list.reduce((sum, { port }) => sum + port.stats.requests, 0),
     timers: clock.firedTimers,
     digest: `${chain.head.hash}/${clock.firedTimers}/${workload.tellings.map(({ how }) => how).join()}`,
   }
 }
 
-function makeChain(plan: Plan, clock: VirtualClock): SimChain {
-  const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, seed } = plan
-  return createChain({
+type OpenWorld = {
+  readonly plan: Plan
+  readonly clock: VirtualClock
+  readonly chain: SimChain
+  readonly replicas: Replicas
+  readonly workload: Workload
+  readonly host: Host
+  readonly target: DisturbanceTarget
+  readonly counter: Counter
+  /** Everything that was ever sent. */
+  readonly wire: ReadonlySet<Hex>
+  /** What the lane sent and had not journaled. */
+  unjournaled(): string[]
+  break(): void
+  heal(): void
+}
+
+function openWorld(seed: number, create: CreateSubject, options: WorldOptions): OpenWorld {
+  const plan = drawPlan(seed, options)
+  const counter = options.counter ?? createCounter()
+  const clock = createVirtualClock()
+  const chain = makeChain(plan, clock)
+  const wire = new Set<Hex>()
+  const early: string[] = []
+  const faults = { ...NO_STORE_FAULTS }
+  const random = (part: string) => deriveRandom(seed, part)
+  const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
+  const replicas = createReplicas({
+    seed,
+    plans: plan.ports,
+    faultyStart: plan.faultyStart,
+    chain,
     clock,
+    strike: counter.strike,
+    onAnswer: options.onAnswer,
+    onRaw(raw) {
+      const hash = decodeTransaction(raw)?.hash as Hash
+      if (!store.journaled.has(hash)) early.push(`${hash} was sent before it was journaled`)
+      wire.add(raw)
+    },
+  })
+  const host: Host = createHost({
+    create,
+    machine: {
+      clock,
+      ports: replicas.list,
+      account: makeAccount(plan, clock, () => replicas.healed, counter),
+      store: store.store,
+    },
+    world: {
+      chainId: chain.settings.chainId,
+      lossDepth: plan.lossDepth,
+      settings: chain.settings,
+      probe: counter,
+    },
+    random: (life) => random(`subject ${life}`),
+    chain,
+    expire: store.expire,
+    crashed: () => workload.crashed(),
+    restarted: (subject) => workload.restarted(subject),
+  })
+  const workload = createWorkload({
+    clock,
+    chainId: chain.settings.chainId,
+    subject: host.subject,
+    async post(raw) {
+      wire.add(raw)
+      const admission = chain.submit(raw)
+      return admission.ok ? undefined : new Error(admission.message)
+    },
+  })
+  const { freeze } = replicas
+  return {
+    plan,
+    clock,
+    chain,
+    replicas,
+    workload,
+    host,
+    target: { chain, clock, random: random('disturb'), lane: LANE, freeze, crash: host.crash },
+    counter,
+    wire,
+    unjournaled: () => early,
+    break() {
+      replicas.break()
+      Object.assign(faults, plan.store)
+    },
+    heal() {
+      replicas.heal()
+      Object.assign(faults, NO_STORE_FAULTS)
+    },
+  }
+}
+
+function makeChain(plan: Plan, clock: VirtualClock): SimChain {
+  const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
+  const chain = createChain({
+    clock,
+    setBeat: clock.setQuietTimer,
     random: deriveRandom(seed, 'chain'),
     accounts: [{ address: LANE, nonce: initialNonce, balanceWei: ONE_ETHER }],
     rules,
@@ -121,67 +217,39 @@ function makeChain(plan: Plan, clock: VirtualClock): SimChain {
     baseFeeNoise,
     safeDepth,
   })
+  for (let index = 0; index < earlier; index++)
+    chain.submit(earlierTransaction(chain, initialNonce + index).raw)
+  return chain
 }
 
-type Ports = {
-  readonly list: readonly { readonly port: Port; readonly role: EndpointRole }[]
-  readonly healed: boolean
-  break(): void
-  heal(): void
+/** What a wallet with the same key sent before the lane was opened. Some of it pays too little for now. */
+function earlierTransaction({ settings }: SimChain, nonce: number) {
+  const { chainId, baseFeeWei, tipWei } = settings
+  return foreignTransaction({
+    chainId,
+    from: LANE,
+    nonce,
+    maxFeeWei: baseFeeWei + tipWei,
+    tipWei,
+    salt: nonce,
+  })
 }
 
-function makePorts(
-  plan: Plan,
-  chain: SimChain,
-  clock: VirtualClock,
-  wire: Set<Hex>,
-  onAnswer: WorldOptions['onAnswer'],
-): Ports {
-  let healed = !plan.faultyStart
-  const states = plan.ports.map((port) => ({ port, faults: { ...(healed ? NO_FAULTS : port.faults) } }))
-  const set = (faultsOf: (port: (typeof states)[number]['port']) => Readonly<Faults>) => {
-    for (const { port, faults } of states) Object.assign(faults, faultsOf(port))
-  }
-  // A count that lies before anything is known cannot be told from the truth: it begins once the lane has.
-  if (!healed) for (const { faults } of states) faults.poisonedCount = 0
-  return {
-    list: states.map(({ port, faults }, index) => ({
-      role: port.role,
-      port: createSimPort(chain, {
-        clock,
-        random: deriveRandom(plan.seed, `port ${index}`),
-        faults,
-        name: `sim-${index}`,
-        latencyMs: port.latencyMs,
-        lagMs: () => (healed ? 0 : port.lagMs),
-        forbidden: new Set(port.forbidden),
-        onRaw: (raw) => void wire.add(raw),
-        ...(onAnswer === undefined
-          ? {}
-          : { onAnswer: (calls, replies, askedMs) => onAnswer(`sim-${index}`, calls, replies, askedMs) }),
-      }),
-    })),
-    get healed() {
-      return healed
-    },
-    break() {
-      healed = false
-      set((port) => (plan.faultyStart ? { ...port.faults, poisonedCount: 0 } : port.faults))
-    },
-    heal() {
-      healed = true
-      set(() => NO_FAULTS)
-    },
-  }
-}
-
-function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean) {
+function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {
   const random = deriveRandom(plan.seed, 'signer')
   const { failures, delayMsMax } = plan.signer
   return createStubAccount(LANE, {
     clock,
-    delayMs: () => (delayMsMax === 0 ? 0 : random() * delayMsMax),
-    fails: () => !healed() && chance(random, failures),
+    delayMs() {
+      if (delayMsMax === 0) return 0
+      strike('signerSlow')
+      return random() * (healed() ? Math.min(delayMsMax, SLOW_MS) : delayMsMax)
+    },
+    fails() {
+      const fails = !healed() && chance(random, failures)
+      if (fails) strike('signerFails')
+      return fails
+    },
   })
 }
 

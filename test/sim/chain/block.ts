@@ -1,4 +1,4 @@
-import type { Address, Hash } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import type { SimTransaction } from '../transaction.js'
 import type { State } from './state.js'
 
@@ -18,6 +18,8 @@ export type Adjustment = {
   readonly balanceWei?: bigint
   /** Added to the nonce. */
   readonly nonces?: number
+  /** Takes the place of its code: a delegation (EIP-7702), or its end. */
+  readonly code?: Hex
 }
 
 /** A block, sealed or in progress. Never changed: the block in progress is a new one with each flashblock. */
@@ -33,6 +35,20 @@ export type SimBlock = {
   readonly gasUsed: number
   /** After its transactions. */
   readonly state: State
+  /** Blocks never change and are asked for again and again: each is put into words once. */
+  readonly words: BlockWords
+}
+
+/** An answer of JSON-RPC. */
+export type Wire = Readonly<Record<string, unknown>>
+
+/** Kept at the block: a table beside it, weakly held, costs the collector more than all the blocks. */
+export type BlockWords = {
+  header?: Wire
+  whole?: Wire
+  receipts?: readonly Wire[]
+  /** What a node built on it from its own pool. */
+  local?: { readonly version: number; readonly block: SimBlock }
 }
 
 /** What one replica shows at one time. */

@@ -3,7 +3,6 @@ import { chance } from '../random.js'
 import { decodeTransaction, type SimTransaction } from '../transaction.js'
 import { refusal } from './admission.js'
 import { type Adjustment, createBlockNames, type SimBlock, type View } from './block.js'
-
 import { type Builder, createBuilder, type Forced } from './builder.js'
 import { nextBaseFee } from './fees.js'
 import { genesisBlock } from './genesis.js'
@@ -17,7 +16,7 @@ const VIEWS_MAX = 1_024
 
 export function createChain(options: ChainOptions): SimChain {
   const settings = chainSettings(options)
-  const { clock, random, blockTimeMs, flashblockMs, transactionsPerStepMax: stepMax } = settings
+  const { clock, setBeat, random, blockTimeMs, flashblockMs, transactionsPerStepMax: stepMax } = settings
   const flashblocks = settings.pending === 'preconfirmed'
   const stepsPerBlock = flashblocks ? Math.max(1, Math.round(blockTimeMs / flashblockMs)) : 1
   const name = createBlockNames()
@@ -26,7 +25,8 @@ export function createChain(options: ChainOptions): SimChain {
     chainId: settings.chainId,
     gasLimitMax: Math.min(settings.gasLimit, settings.transactionGasMax),
     tipWeiMin: settings.tipWeiMin,
-    bytesMax: 131_072,
+    // geth takes 128 KiB (core/txpool, txMaxSize): smaller here, so that what is too big is quickly made.
+    bytesMax: 4_096,
   })
   const canonical: SimBlock[] = [genesisBlock(settings, name('sealed'))]
   const views: View[] = []
@@ -67,6 +67,7 @@ export function createChain(options: ChainOptions): SimChain {
       adjustments: from.adjustments,
       gasUsed: from.gasUsed,
       state: from.state(),
+      words: {},
     }
   }
 
@@ -166,7 +167,7 @@ export function createChain(options: ChainOptions): SimChain {
   }
 
   function tick(): void {
-    cancelTimer = clock.setTimer(tick, flashblocks ? flashblockMs : blockTimeMs)
+    cancelTimer = setBeat(tick, flashblocks ? flashblockMs : blockTimeMs)
     stepFlashblock()
     if (halted) return
     steps++
@@ -189,7 +190,7 @@ export function createChain(options: ChainOptions): SimChain {
     submit,
     start() {
       cancelTimer()
-      cancelTimer = clock.setTimer(tick, flashblocks ? flashblockMs : blockTimeMs)
+      cancelTimer = setBeat(tick, flashblocks ? flashblockMs : blockTimeMs)
     },
     stop: () => cancelTimer(),
     stepFlashblock,

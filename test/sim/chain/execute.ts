@@ -80,7 +80,8 @@ function apply(tx: SimTransaction, draft: Draft): Address | null {
   return null
 }
 
-export function adjust(draft: Draft, { address, balanceWei = 0n, nonces = 0 }: Adjustment): void {
+export function adjust(draft: Draft, { address, balanceWei = 0n, nonces = 0, code }: Adjustment): void {
+  if (code !== undefined) draft.setCode(address, code)
   const account = draft.account(address)
   const balance = account.balanceWei + balanceWei
   draft.setAccount(address, {

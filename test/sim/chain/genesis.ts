@@ -16,6 +16,7 @@ export function genesisBlock(settings: ChainSettings, hash: Hash): SimBlock {
     executed: [],
     adjustments: [],
     gasUsed: 0,
+    words: {},
     state: {
       accounts: new Map(
         accounts.map(({ address, nonce = 0, balanceWei }) => [lower(address), { nonce, balanceWei }]),

@@ -18,6 +18,8 @@ export type GenesisAccount = {
 
 export type ChainOptions = {
   readonly clock: Clock
+  /** Sets the timer of the chain's own beat, most of all timers of a world. @default the clock's `setTimer` */
+  readonly setBeat?: Clock['setTimer']
   readonly random: Random
   readonly accounts: readonly GenesisAccount[]
   /** @default 8453 */
@@ -61,6 +63,7 @@ const PENDING: Record<ChainRules, PendingSemantics> = {
 export function chainSettings(options: ChainOptions): ChainSettings {
   const rules = options.rules ?? 'base'
   return {
+    setBeat: options.clock.setTimer,
     chainId: 8453,
     rules,
     blockTimeMs: 2_000,

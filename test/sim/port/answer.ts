@@ -176,14 +176,11 @@ function pendingOf(chain: SimChain, view: View): SimBlock {
   return chain.settings.pending === 'latest' ? view.head : local(chain, view.head)
 }
 
-type Local = { readonly version: number; readonly atMs: number; readonly block: SimBlock }
-const locals = new WeakMap<SimBlock, Local>()
-
 /** What geth and reth show as pending: a block they build from their own pool, which nobody promises. */
 function local(chain: SimChain, head: SimBlock): SimBlock {
   const { pool, settings } = chain
   const atMs = settings.clock.now()
-  const known = locals.get(head)
+  const known = head.words.local
   if (known?.version === pool.version) return known.block
   const builder = createBuilder(head, nextBaseFee(head.baseFeeWei, { ...settings, baseFeeNoise: 0 }))
   builder.fill(pool, settings.transactionsPerStepMax)
@@ -198,8 +195,9 @@ function local(chain: SimChain, head: SimBlock): SimBlock {
     adjustments: [],
     gasUsed: builder.gasUsed,
     state: builder.state(),
+    words: {},
   }
-  locals.set(head, { version: pool.version, atMs, block })
+  head.words.local = { version: pool.version, block }
   return block
 }
 

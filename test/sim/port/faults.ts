@@ -33,6 +33,8 @@ export type Faults = {
   neverPooled: number
   /** A send whose bytes were seen before is answered with its hash, and not looked at. */
   swallowed: number
+  /** A send is refused for a reason of the node's own, which says nothing about the bytes; it is not looked at. */
+  moody: number
 }
 
 export const NO_FAULTS: Readonly<Faults> = {
@@ -51,4 +53,5 @@ export const NO_FAULTS: Readonly<Faults> = {
   malformed: 0,
   neverPooled: 0,
   swallowed: 0,
+  moody: 0,
 }

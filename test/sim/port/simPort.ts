@@ -1,8 +1,10 @@
 import { type Hex, keccak256 } from 'viem'
 import type { Clock, Random } from '../../../src/clock.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
+import { ancestor, type View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
 import { between, chance } from '../random.js'
+import { decodeTransaction } from '../transaction.js'
 import { answer, error, ok } from './answer.js'
 import { type Faults, NO_FAULTS } from './faults.js'
 
@@ -18,6 +20,10 @@ export type SimPortOptions = {
   readonly lagMs?: () => number
   /** Methods it answers with HTTP 403. @default none */
   readonly forbidden?: ReadonlySet<string>
+  /** Counts that have been forgotten: those at a number further below the head than this. @default none */
+  readonly prunedBlocks?: number | undefined
+  /** Told of each fault as it strikes. */
+  readonly strike?: (fault: string) => void
   /** Told of all bytes that were handed to this port, whether they arrived or not. */
   readonly onRaw?: (raw: Hex) => void
   /** Told of each request once its answer is there. */
@@ -35,10 +41,16 @@ const RETRY_AFTER_MS = 1_000
 /** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
   const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 }, forbidden } = options
-  const { name = 'sim', lagMs = () => 0, onRaw, onAnswer } = options
+  const { name = 'sim', lagMs = () => 0, onRaw, onAnswer, strike, prunedBlocks } = options
   const stats = { requests: 0, calls: 0 }
   const seen = new Set<string>()
   let closed = false
+
+  function strikes(fault: keyof Faults): boolean {
+    const struck = chance(random, faults[fault])
+    if (struck) strike?.(fault)
+    return struck
+  }
 
   const latency = () => latencyMs.min + random() * (latencyMs.max - latencyMs.min)
 
@@ -47,23 +59,41 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
       return { ok: false, failure: { kind: 'http', status: 403, message: 'Forbidden' } }
     }
     // Base's public endpoints limit by call, not by request.
-    if (chance(random, faults.rateLimited)) return error(-32016, 'over rate limit')
+    if (strikes('rateLimited')) return error(-32016, 'over rate limit')
     if (call.method === 'eth_sendRawTransaction') return sendRaw(call)
-    const counts = call.method === 'eth_getTransactionCount' && TAGS.has(call.params[1])
-    const older = counts && chance(random, faults.countBackwards) ? between(random, 500, STALE_MS_MAX) : 0
-    const reply = answer(chain, chain.view(lagMs() + staleMs + older), call)
-    if (counts && reply.ok && chance(random, faults.poisonedCount)) {
+    const count = call.method === 'eth_getTransactionCount'
+    const counts = count && TAGS.has(call.params[1])
+    const older = counts && strikes('countBackwards') ? between(random, 500, STALE_MS_MAX) : 0
+    const view = viewOf(staleMs + older)
+    if (count && !counts && isPruned(call.params[1], view)) return PRUNED
+    const reply = answer(chain, view, call)
+    if (counts && reply.ok && strikes('poisonedCount')) {
       return ok(`0x${(Number(reply.result) + between(random, 1, 5)).toString(16)}`)
     }
-    return chance(random, faults.malformed) ? ok(MALFORMED[between(random, 0, MALFORMED.length - 1)]) : reply
+    return strikes('malformed') ? ok(MALFORMED[between(random, 0, MALFORMED.length - 1)]) : reply
+  }
+
+  function viewOf(olderMs: number): View {
+    const behindMs = lagMs() + olderMs
+    const view = chain.view(behindMs)
+    if (behindMs > 0 && ancestor(chain.head, view.head.number) !== view.head) strike?.('forkShown')
+    return view
+  }
+
+  function isPruned(selector: unknown, view: View): boolean {
+    if (prunedBlocks === undefined || typeof selector !== 'string') return false
+    const pruned = Number(selector) < view.head.number - prunedBlocks
+    if (pruned) strike?.('pruned')
+    return pruned
   }
 
   function sendRaw(call: RpcCall): RpcReply {
+    if (strikes('moody')) return MOODS[between(random, 0, MOODS.length - 1)] as RpcReply
     const raw = call.params[0] as Hex
     const again = seen.has(raw)
     seen.add(raw)
-    if ((again && chance(random, faults.swallowed)) || chance(random, faults.neverPooled)) {
-      return ok(keccak256(raw))
+    if ((again && strikes('swallowed')) || strikes('neverPooled')) {
+      return ok(decodeTransaction(raw)?.hash ?? keccak256(raw))
     }
     return answer(chain, chain.view(), call)
   }
@@ -95,15 +125,15 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
       const answerIn = (ms: number, replies: readonly RpcReply[]) =>
         void clock.setTimer(() => finish(replies), ms)
 
-      if (chance(random, faults.late)) {
+      if (strikes('late')) {
         clock.setTimer(() => execute(calls, () => {}), timeoutMs + between(random, 1, LATE_MS_MAX))
         return
       }
-      if (chance(random, faults.http429)) return answerIn(2 * latency(), fail(calls, TOO_MANY))
-      if (chance(random, faults.lostRequest)) return answerIn(between(random, 1, 2_000), fail(calls, RESET))
+      if (strikes('http429')) return answerIn(2 * latency(), fail(calls, TOO_MANY))
+      if (strikes('lostRequest')) return answerIn(between(random, 1, 2_000), fail(calls, RESET))
       const broken = brokenAnswer()
       if (broken?.executed === false) return answerIn(2 * latency(), fail(calls, broken.failure))
-      const delayMs = chance(random, faults.delay) ? between(random, 1, DELAY_MS_MAX) : 0
+      const delayMs = strikes('delay') ? between(random, 1, DELAY_MS_MAX) : 0
       clock.setTimer(
         () =>
           execute(calls, (replies) =>
@@ -116,9 +146,9 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
 
   /** The calls in order, against one view, or in two halves with the world moving between them. */
   function execute(calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void): void {
-    const staleMs = chance(random, faults.staleRead) ? between(random, 200, STALE_MS_MAX) : 0
+    const staleMs = strikes('staleRead') ? between(random, 200, STALE_MS_MAX) : 0
     const run = (part: readonly RpcCall[]) => part.map((call) => one(call, staleMs))
-    if (calls.length === 1 || !chance(random, faults.torn)) {
+    if (calls.length === 1 || !strikes('torn')) {
       done(run(calls))
       return
     }
@@ -129,9 +159,9 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
 
   /** An answer that the node's own word does not reach, drawn for the request. */
   function brokenAnswer(): { readonly failure: RpcFailure; readonly executed: boolean } | undefined {
-    if (chance(random, faults.lostResponse)) return { failure: RESET, executed: true }
-    if (chance(random, faults.http503)) return { failure: UNAVAILABLE, executed: chance(random, 0.5) }
-    if (chance(random, faults.brokenBody)) return { failure: NOT_JSON, executed: true }
+    if (strikes('lostResponse')) return { failure: RESET, executed: true }
+    if (strikes('http503')) return { failure: UNAVAILABLE, executed: chance(random, 0.5) }
+    if (strikes('brokenBody')) return { failure: NOT_JSON, executed: true }
     return undefined
   }
 
@@ -162,5 +192,17 @@ const TOO_MANY: RpcFailure = {
   message: 'Too Many Requests',
   retryAfterMs: RETRY_AFTER_MS,
 }
+// geth's words for a state that it has thrown away (trie/errors.go, MissingNodeError).
+const PRUNED = error(-32000, 'missing trie node b10c (path ) state is not available')
+// Refusals that have nothing to do with the bytes: of a node that syncs, guards a fee cap (geth internal/ethapi), keeps
+// transactions in order (Nitro), screens, or has no such method.
+const MOODS: readonly RpcReply[] = [
+  error(-32000, 'transaction indexing is in progress: node is syncing'),
+  error(-32000, 'tx fee (1.25 ether) exceeds the configured cap (1.00 ether)'),
+  error(-32000, 'nonce too high: address 0xaa, tx: 9 state: 7'),
+  error(-32000, 'address already reserved'),
+  error(-32601, 'the method eth_sendRawTransaction does not exist/is not available'),
+  error(-32603, 'internal error'),
+]
 // Shapes that no decoder may take for a value.
 const MALFORMED: readonly unknown[] = [undefined, 7, '0xzz', [], { unexpected: true }, 'internal']

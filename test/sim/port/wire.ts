@@ -1,4 +1,4 @@
-import { type Executed, parentHashOf, type SimBlock } from '../chain/block.js'
+import { type Executed, parentHashOf, type SimBlock, type Wire } from '../chain/block.js'
 import type { ChainSettings } from '../chain/options.js'
 import { ZERO_WORD } from '../chain/state.js'
 
@@ -7,58 +7,58 @@ export function quantity(value: number | bigint): string {
   return `0x${value.toString(16)}`
 }
 
-type Wire = Readonly<Record<string, unknown>>
-
 const ADDRESS_ZERO = `0x${'0'.repeat(40)}`
 const BLOOM = `0x${'0'.repeat(512)}`
 const OMMERS = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+const NOTHING: readonly never[] = Object.freeze([])
 
-// Blocks never change and are asked for again and again: each is put into words once.
-const headers = new WeakMap<SimBlock, Wire>()
-const receipts = new WeakMap<SimBlock, readonly Wire[]>()
-
-/** A block as `eth_getBlockByNumber` answers it. The answer is shared: it is frozen. */
+/** A block as `eth_getBlockByNumber` answers it. The answer is shared: it is not to be written to. */
 export function wireBlock(block: SimBlock, full: boolean, settings: ChainSettings): Wire {
-  let header = headers.get(block)
-  if (header === undefined) {
-    header = Object.freeze({
-      ...CONSTANT,
-      number: quantity(block.number),
-      hash: wireHash(block, settings),
-      parentHash: parentHashOf(block),
-      gasLimit: quantity(settings.gasLimit),
-      gasUsed: quantity(block.gasUsed),
-      timestamp: quantity(block.timestampS),
-      baseFeePerGas: quantity(block.baseFeeWei),
-      transactions: Object.freeze(block.executed.map(({ tx }) => tx.hash)),
-      ...(block.sealed ? { size: '0x3e8' } : {}),
-    })
-    headers.set(block, header)
+  const { words, executed } = block
+  if (full && executed.length > 0) {
+    words.whole ??= wholeBlock(
+      block,
+      settings,
+      executed.map((done, index) => wireTransaction(done, block, index, settings)),
+    )
+    return words.whole
   }
-  if (!full) return header
-  return {
-    ...header,
-    transactions: block.executed.map((done, index) => wireTransaction(done, block, index, settings)),
-  }
+  words.header ??= wholeBlock(
+    block,
+    settings,
+    executed.map(({ tx }) => tx.hash),
+  )
+  return words.header
 }
 
-const CONSTANT = {
-  nonce: '0x0000000000000000',
-  sha3Uncles: OMMERS,
-  logsBloom: BLOOM,
-  transactionsRoot: ZERO_WORD,
-  stateRoot: ZERO_WORD,
-  receiptsRoot: ZERO_WORD,
-  miner: ADDRESS_ZERO,
-  difficulty: '0x0',
-  mixHash: ZERO_WORD,
-  extraData: '0x',
-  uncles: Object.freeze([]),
-  withdrawals: Object.freeze([]),
-  withdrawalsRoot: ZERO_WORD,
-  blobGasUsed: '0x0',
-  excessBlobGas: '0x0',
-  parentBeaconBlockRoot: ZERO_WORD,
+function wholeBlock(block: SimBlock, settings: ChainSettings, transactions: readonly unknown[]): Wire {
+  return {
+    number: quantity(block.number),
+    hash: wireHash(block, settings),
+    parentHash: parentHashOf(block),
+    nonce: '0x0000000000000000',
+    sha3Uncles: OMMERS,
+    logsBloom: BLOOM,
+    transactionsRoot: ZERO_WORD,
+    stateRoot: ZERO_WORD,
+    receiptsRoot: ZERO_WORD,
+    miner: ADDRESS_ZERO,
+    difficulty: '0x0',
+    mixHash: ZERO_WORD,
+    extraData: '0x',
+    size: block.sealed ? '0x3e8' : undefined,
+    gasLimit: quantity(settings.gasLimit),
+    gasUsed: quantity(block.gasUsed),
+    timestamp: quantity(block.timestampS),
+    baseFeePerGas: quantity(block.baseFeeWei),
+    transactions,
+    uncles: NOTHING,
+    withdrawals: NOTHING,
+    withdrawalsRoot: ZERO_WORD,
+    blobGasUsed: '0x0',
+    excessBlobGas: '0x0',
+    parentBeaconBlockRoot: ZERO_WORD,
+  }
 }
 
 /** A block in progress has a hash, 32 zero bytes or none, depending on the node. */
@@ -103,18 +103,12 @@ export function wireTransaction(
 
 /** All receipts of a block, as `eth_getBlockReceipts` answers them. */
 export function wireReceipts(block: SimBlock, settings: ChainSettings): readonly Wire[] {
-  let known = receipts.get(block)
-  if (known === undefined) {
-    let cumulative = 0
-    known = Object.freeze(
-      block.executed.map((done, index) => {
-        cumulative += done.gasUsed
-        return Object.freeze(wireReceipt(done, block, index, cumulative, settings))
-      }),
-    )
-    receipts.set(block, known)
-  }
-  return known
+  let cumulative = 0
+  block.words.receipts ??= block.executed.map((done, index) => {
+    cumulative += done.gasUsed
+    return wireReceipt(done, block, index, cumulative, settings)
+  })
+  return block.words.receipts
 }
 
 function wireReceipt(

@@ -1,0 +1,65 @@
+import type { Book } from '../ledger/book.js'
+import type { Slot } from '../ledger/slot.js'
+import type { StoredTransaction } from '../store/store.js'
+import { fromStored, hasReached, type Transaction } from './transaction.js'
+
+export type Restored = {
+  /** Each has the nonce of the slot that it is bound to, or none. */
+  readonly open: readonly Transaction[]
+  /** Their nonces were pruned: beyond the horizon nothing is watched any more. */
+  readonly final: readonly Transaction[]
+}
+
+/**
+ * The transactions of an earlier life, as its slots say: which of them has a nonce is read from the slots alone,
+ * since a reservation without an attempt died with that life. `find` reads one that has ended.
+ */
+export async function restoreTransactions(
+  stored: readonly StoredTransaction[],
+  book: Book,
+  find: (id: string) => Promise<StoredTransaction | undefined>,
+): Promise<Restored> {
+  const transactions = new Map(stored.map((one) => [one.id, fromStored(one)]))
+  const nonces = boundNonces(book)
+  for (const { id, replaces } of stored) {
+    const transaction = transactions.get(id) as Transaction
+    if (replaces !== undefined)
+      transaction.replaces = transactions.get(replaces) ?? (await ended(replaces, find))
+  }
+  const all = [...transactions.values()]
+  const final = all.filter((one) => !nonces.has(one.id) && hasReached(one, 'sealed'))
+  const open = all.filter((one) => !final.includes(one))
+  for (const transaction of open) bind(transaction, nonces.get(transaction.id))
+  return { open, final }
+}
+
+/** What is bound to a nonce, by id. */
+function boundNonces(book: Book): Map<string, number> {
+  const nonces = new Map<string, number>()
+  for (const slot of book.slots.values()) for (const claim of claimsOf(slot)) nonces.set(claim, slot.nonce)
+  return nonces
+}
+
+function claimsOf(slot: Slot): readonly string[] {
+  if (slot.state === 'live') return slot.claims
+  if (slot.state !== 'used') return []
+  if (!slot.settled) return slot.claims
+  return slot.by.kind === 'claim' ? [slot.by.claim] : []
+}
+
+function bind(transaction: Transaction, nonce: number | undefined): void {
+  transaction.nonce = nonce
+  if (nonce !== undefined) return
+  // Bytes of it may be out at a nonce that something else took.
+  transaction.rebound = transaction.hash !== undefined
+  transaction.hash = undefined
+  transaction.stage = 'queued'
+}
+
+async function ended(
+  id: string,
+  find: (id: string) => Promise<StoredTransaction | undefined>,
+): Promise<Transaction | undefined> {
+  const stored = await find(id)
+  return stored && fromStored(stored)
+}

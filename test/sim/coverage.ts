@@ -1,0 +1,44 @@
+import type { SendOutcome } from '../../src/rpc/outcome.js'
+import type { Probe } from '../../src/sender/environment.js'
+
+/** How often something was exercised, by its name. */
+export type Counts = Readonly<Record<string, number>>
+
+/** What a simulation went through: rows of the table, meanings of answers, and what the world did wrong. */
+export type Coverage = {
+  /** Section 4, by row number. */
+  readonly rows: Counts
+  /** Section 5, as `outcome reason`. */
+  readonly outcomes: Counts
+  readonly faults: Counts
+}
+
+export type Counter = Probe & {
+  strike(fault: string): void
+  coverage(): Coverage
+}
+
+/** Counts over many worlds; made once, since a world is short. */
+export function createCounter(): Counter {
+  const rows: Record<string, number> = {}
+  const outcomes: Record<string, number> = {}
+  const faults: Record<string, number> = {}
+  return {
+    row(row) {
+      if (row > 0) rows[row] = (rows[row] ?? 0) + 1
+    },
+    outcome({ outcome, reason }: SendOutcome) {
+      const name = `${outcome} ${reason}`
+      outcomes[name] = (outcomes[name] ?? 0) + 1
+    },
+    strike(fault) {
+      faults[fault] = (faults[fault] ?? 0) + 1
+    },
+    coverage: () => ({ rows, outcomes, faults }),
+  }
+}
+
+/** What of the expected was never exercised. */
+export function missing(counts: Counts, expected: Iterable<string | number>): string[] {
+  return [...expected].map(String).filter((name) => (counts[name] ?? 0) === 0)
+}

@@ -1,0 +1,104 @@
+import type { Random } from '../../src/clock.js'
+import type { SimChain } from './chain/simChain.js'
+import type { Violation } from './oracle.js'
+import { LANE } from './outside.js'
+import { type Machine, type Process, startProcess } from './process.js'
+import { programOf } from './program.js'
+import type { CreateSubject, Subject, SubjectAlarm, SubjectEnvironment } from './subjectTypes.js'
+
+// An operator takes a while to look, and answers for what can no longer change.
+const RESUME_AFTER_MS = 2_000
+const RESOLVE_AFTER_MS = 15_000
+
+export type HostOptions = {
+  readonly create: CreateSubject
+  readonly machine: Machine
+  readonly world: Omit<SubjectEnvironment, keyof Machine | 'random'>
+  /** One for each life of the process. */
+  readonly random: (life: number) => Random
+  readonly chain: SimChain
+  /** The lease of a holder that is gone runs out. */
+  readonly expire: () => Promise<void>
+  readonly crashed: () => void
+  readonly restarted: (subject: Subject) => void
+}
+
+/** Runs the sender's process, kills it, starts it again, and plays its operator. */
+export type Host = {
+  readonly subject: Subject
+  /** A hold that says: beyond what the promises cover. */
+  readonly beyond: boolean
+  crash(downMs: number): void
+  /** Starts what is down, at once. */
+  up(): Promise<void>
+  /** After its close: what it left behind. */
+  leftBehind(): Violation[]
+}
+
+export function createHost(options: HostOptions): Host {
+  const { create, machine, world, chain } = options
+  let lives = 0
+  let beyond = false
+  let process: Process
+  let subject: Subject
+  let down: { readonly cancel: () => void } | undefined
+  begin()
+
+  function begin(): void {
+    process = startProcess(machine)
+    const { clock, ports, account, store } = process
+    subject = create({ ...world, clock, ports, account, store, random: options.random(lives++) })
+    subject.onAlarm((alarm) => answer(subject, alarm))
+  }
+
+  function answer(to: Subject, alarm: SubjectAlarm): void {
+    if (alarm.kind === 'unresolved') {
+      return act(RESOLVE_AFTER_MS, () => void to.resolve(alarm.id, fateOf(alarm.id)).catch(() => {}))
+    }
+    if (alarm.reason === 'deepReorg') beyond = true
+    act(RESUME_AFTER_MS, () => to.resume())
+  }
+
+  function act(afterMs: number, what: () => void): void {
+    const mine = process
+    machine.clock.setTimer(() => mine.alive && what(), afterMs)
+  }
+
+  /** What an operator finds on a block explorer. */
+  function fateOf(id: string): 'executed' | 'notExecuted' {
+    const marker = Number(id.slice(id.lastIndexOf('-') + 1))
+    const there = chain.canonical.some(({ executed }) =>
+      executed.some(({ tx }) => tx.from === LANE && programOf(tx)?.marker === marker),
+    )
+    return there ? 'executed' : 'notExecuted'
+  }
+
+  async function up(): Promise<void> {
+    if (down === undefined) return
+    down.cancel()
+    down = undefined
+    await options.expire()
+    begin()
+    options.restarted(subject)
+  }
+
+  return {
+    get subject() {
+      return subject
+    },
+    get beyond() {
+      return beyond
+    },
+    crash(downMs) {
+      if (down !== undefined) return
+      process.kill()
+      options.crashed()
+      down = { cancel: machine.clock.setTimer(() => void up(), downMs) }
+    },
+    up,
+    leftBehind() {
+      if (process.pendingTimers === 0) return []
+      return [{ promise: 'P8', text: `closed, and ${process.pendingTimers} timers are left` }]
+    },
+  }
+}

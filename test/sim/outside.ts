@@ -1,0 +1,53 @@
+import { type Hex, keccak256, parseTransaction } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { GAS } from './items.js'
+import { type Program, programRequest } from './program.js'
+import type { SimTransaction } from './transaction.js'
+
+// The first key of the test mnemonic that every devnet funds. A real one: a lane checks the signature of what it is
+// handed, while what it signs itself comes from the stub account.
+const KEY_ACCOUNT = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
+
+/** Whose lane it is. */
+export const LANE = KEY_ACCOUNT.address.toLowerCase() as `0x${string}`
+
+const FEE_WEI = 4_000_000n
+const TIP_WEI = 100_000n
+
+/** What outside code signs under a nonce that it reserved. */
+export function signOutside(options: {
+  readonly chainId: number
+  readonly nonce: number
+  readonly program: Program
+}): Promise<Hex> {
+  const { chainId, nonce, program } = options
+  return KEY_ACCOUNT.signTransaction({
+    ...programRequest(program),
+    type: 'eip1559',
+    chainId,
+    nonce,
+    gas: GAS,
+    maxFeePerGas: FEE_WEI,
+    maxPriorityFeePerGas: TIP_WEI,
+  })
+}
+
+/** The transaction in bytes that `signOutside` made. */
+export function decodeSigned(raw: Hex): SimTransaction {
+  const tx = parseTransaction(raw as `0x02${string}`)
+  return {
+    hash: keccak256(raw),
+    raw,
+    chainId: tx.chainId,
+    type: 'eip1559',
+    from: LANE,
+    nonce: tx.nonce ?? 0,
+    gas: Number(tx.gas ?? 0n),
+    maxFeeWei: tx.maxFeePerGas ?? 0n,
+    tipWei: tx.maxPriorityFeePerGas ?? 0n,
+    valueWei: tx.value ?? 0n,
+    to: (tx.to?.toLowerCase() as `0x${string}` | undefined) ?? null,
+    data: tx.data ?? '0x',
+    authorizations: 0,
+  }
+}

@@ -1,0 +1,100 @@
+import type { Hex } from 'viem'
+import type { Clock } from '../../../src/clock.js'
+import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import type { SimChain } from '../chain/simChain.js'
+import type { PortPlan } from '../plan.js'
+import { deriveRandom } from '../random.js'
+import { type Faults, NO_FAULTS } from './faults.js'
+import { createSimPort } from './simPort.js'
+
+/** Sees every request with its answers. */
+export type OnAnswer = (
+  port: string,
+  calls: readonly RpcCall[],
+  replies: readonly RpcReply[],
+  askedMs: number,
+) => void
+
+/** The endpoints of a world, with what goes wrong at them. */
+export type Replicas = {
+  readonly list: readonly { readonly port: Port; readonly role: EndpointRole }[]
+  readonly healed: boolean
+  break(): void
+  /** No fault from now on. */
+  heal(): void
+  /** One of them stops following the chain for a while. */
+  freeze(index: number, forMs: number): void
+}
+
+export function createReplicas(options: {
+  readonly seed: number
+  readonly plans: readonly PortPlan[]
+  readonly faultyStart: boolean
+  readonly chain: SimChain
+  readonly clock: Clock
+  readonly strike: (fault: string) => void
+  readonly onRaw: (raw: Hex) => void
+  readonly onAnswer: OnAnswer | undefined
+}): Replicas {
+  const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
+  let healed = !faultyStart
+  const states = plans.map((plan) => ({
+    plan,
+    faults: { ...(healed ? NO_FAULTS : plan.faults) },
+    frozenMs: undefined as number | undefined,
+  }))
+  const set = (faultsOf: (plan: PortPlan) => Readonly<Faults>) => {
+    for (const { plan, faults } of states) Object.assign(faults, faultsOf(plan))
+  }
+  // A count that lies before anything is known cannot be told from the truth: it begins once the lane has.
+  if (!healed) for (const { faults } of states) faults.poisonedCount = 0
+
+  function lagOf({ plan, frozenMs }: (typeof states)[number]): number {
+    if (healed) return 0
+    if (plan.lagMs > 0) strike('lag')
+    return Math.max(plan.lagMs, frozenMs === undefined ? 0 : clock.now() - frozenMs)
+  }
+
+  function portOf(state: (typeof states)[number], index: number): Port {
+    const { plan, faults } = state
+    const name = `sim-${index}`
+    return createSimPort(chain, {
+      clock,
+      random: deriveRandom(seed, `port ${index}`),
+      faults,
+      name,
+      latencyMs: plan.latencyMs,
+      lagMs: () => lagOf(state),
+      forbidden: new Set(plan.forbidden),
+      prunedBlocks: plan.prunedBlocks,
+      strike,
+      onRaw,
+      ...(onAnswer === undefined
+        ? {}
+        : { onAnswer: (calls, replies, askedMs) => onAnswer(name, calls, replies, askedMs) }),
+    })
+  }
+
+  return {
+    list: states.map((state, index) => ({ role: state.plan.role, port: portOf(state, index) })),
+    get healed() {
+      return healed
+    },
+    break() {
+      healed = false
+      set((plan) => (faultyStart ? { ...plan.faults, poisonedCount: 0 } : plan.faults))
+    },
+    heal() {
+      healed = true
+      set(() => NO_FAULTS)
+    },
+    freeze(index, forMs) {
+      const state = states[index]
+      if (state === undefined || state.frozenMs !== undefined) return
+      state.frozenMs = clock.now()
+      clock.setTimer(() => {
+        state.frozenMs = undefined
+      }, forMs)
+    },
+  }
+}
