@@ -30,7 +30,7 @@ export type Luck = {
   readonly signs: readonly boolean[]
 }
 
-export const NO_LUCK: Luck = { says: [], carries: [], writes: [], ids: [], signs: [] }
+const NO_LUCK: Luck = { says: [], carries: [], writes: [], ids: [], signs: [] }
 
 export type WorldOptions = {
   readonly rules?: 'base' | 'geth'
