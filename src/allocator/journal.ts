@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../clock.js'
+import type { Clock } from '../clock.js'
 import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
@@ -54,7 +54,7 @@ export function createJournal(options: JournalOptions): Journal {
   let touched = false
   let running = false
   let stopped = false
-  let cancel: CancelTimer | undefined
+  let wake: (() => void) | undefined
   // What a failed write held is written again with the next one: nothing that changed may be forgotten.
   const carriedSlots = new Map<number, Slot>()
   const carriedTransactions = new Map<string, StoredTransaction>()
@@ -149,9 +149,14 @@ export function createJournal(options: JournalOptions): Journal {
     return undefined
   }
 
+  /** Ends at once when the journal stops: what is under way comes to its end then. */
   function pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      cancel = clock.setTimer(resolve, delayMs)
+      const cancel = clock.setTimer(resolve, delayMs)
+      wake = () => {
+        cancel()
+        resolve()
+      }
     })
   }
 
@@ -173,7 +178,7 @@ export function createJournal(options: JournalOptions): Journal {
     },
     stop() {
       stopped = true
-      cancel?.()
+      wake?.()
       for (const done of idle.splice(0)) done()
     },
   }

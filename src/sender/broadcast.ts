@@ -54,10 +54,13 @@ export function createBroadcaster(
     queueMicrotask(() => {
       scheduled = false
       while (open < limits.requestsMax && postNext()) {}
+      if (open === 0) for (const done of idlers.splice(0)) done()
     })
   }
 
   function postNext(): boolean {
+    // The endpoint may be shared, and stays open then.
+    if (context.closed) return false
     const endpoint = available()
     if (endpoint === undefined) return false
     const batch = take(Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax))
@@ -65,7 +68,6 @@ export function createBroadcaster(
     open++
     void post(endpoint, batch).finally(() => {
       open--
-      if (open === 0) for (const done of idlers.splice(0)) done()
       schedule()
     })
     return true
@@ -196,7 +198,7 @@ export function createBroadcaster(
     },
     kick: schedule,
     idle() {
-      if (open === 0) return Promise.resolve()
+      if (open === 0 && !scheduled) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
     },
   }

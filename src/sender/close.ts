@@ -13,7 +13,7 @@ export function closeLane(open: OpenLane, limits: Limits): Promise<void> {
     const { context } = engine
     // Again for what came in, or lost its nonce, meanwhile.
     for (let rounds = 0; rounds < 2; rounds++) {
-      engine.intake.clear('CLOSED', 'The sender was closed before it was sent.')
+      engine.intake.close()
       await finish(open, limits.closeTimeoutMs)
       if (engine.waiting === 0) break
     }

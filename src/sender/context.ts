@@ -9,6 +9,7 @@ import type { Emitter } from './emitter.js'
 import type { FeeOracle } from './feeOracle.js'
 import type { Hub } from './hub.js'
 import { describe, type Transaction } from './transaction.js'
+import type { Stop } from './unlessStopped.js'
 
 /** What the parts of a lane's engine share. Parts know this and not each other. */
 export type LaneContext = {
@@ -33,7 +34,9 @@ export type LaneContext = {
   txOf(transaction: Transaction): Tx
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   waits: number
-  closed: boolean
+  /** After it nobody signs, sends or follows the chain any more. */
+  readonly closing: Stop
+  readonly closed: boolean
   /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
   blockedAt: number
 }

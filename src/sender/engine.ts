@@ -11,6 +11,7 @@ import type { HoldReason, Limits, Logger } from '../types.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
 import type { LaneContext } from './context.js'
+import { closedLaneError, createDrains } from './drains.js'
 import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
 import { createFeeOracle } from './feeOracle.js'
@@ -35,6 +36,7 @@ import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createTxFace } from './tx.js'
+import { createStop, unlessStopped } from './unlessStopped.js'
 import { createWaiting } from './waiting.js'
 
 export type EngineOptions = {
@@ -101,6 +103,7 @@ export function createEngine(options: EngineOptions): Engine {
   const line = createLine<Transaction>()
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs })
+  const closing = createStop(closedLaneError)
   const changed = new Set<Transaction>()
   const transactions = new Map<string, Transaction>()
   const receipts = createReceipts(hub, limits.readTimeoutMs)
@@ -136,7 +139,10 @@ export function createEngine(options: EngineOptions): Engine {
     changed,
     txOf: (transaction) => face(transaction),
     waits: 0,
-    closed: false,
+    closing,
+    get closed() {
+      return closing.stopped()
+    },
     blockedAt: -1,
   }
 
@@ -347,7 +353,7 @@ export function createEngine(options: EngineOptions): Engine {
       // Somebody waits: the poller looks at every refresh, not once a block.
       context.waits++
       hub.tracker.wake()
-      await drains.add().finally(() => {
+      await unlessStopped(drains.add(), [closing]).finally(() => {
         context.waits--
       })
     },
@@ -356,7 +362,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     setBalance: funds.balance,
     stop() {
-      context.closed = true
+      closing.stop()
       unfollow?.()
       offEndpoint()
       stages.unfollow()
@@ -365,27 +371,6 @@ export function createEngine(options: EngineOptions): Engine {
       reservations.stop()
       lane.stop()
       clock.stop()
-      drains.settle()
     },
-  }
-}
-
-/** Promises for the moment when everything is done; looked at after each tick and on request. */
-function createDrains(isDrained: () => boolean) {
-  let waiters: (() => void)[] = []
-  function settle(): void {
-    const all = waiters
-    waiters = []
-    for (const done of all) done()
-  }
-  return {
-    add(): Promise<void> {
-      if (isDrained()) return Promise.resolve()
-      return new Promise((resolve) => waiters.push(resolve))
-    },
-    check(): void {
-      if (waiters.length > 0 && isDrained()) settle()
-    },
-    settle,
   }
 }

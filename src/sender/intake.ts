@@ -1,5 +1,5 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
-import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import { type Fate, TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
@@ -49,10 +49,11 @@ export type Intake = {
   restore(transaction: Transaction): void
   /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
-  /** Ends everything that has no nonce. */
-  clear(code: TxlaneErrorCode, message: string): void
+  /** Ends everything that has no nonce. From now on nothing is taken on. */
+  close(): void
 }
 
+const CLOSED = 'The sender was closed before it was sent.'
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createIntake(parts: {
@@ -65,6 +66,7 @@ export function createIntake(parts: {
   const { lane, transactions, events, limits, random, clock, store } = context
   const queued = new Set<Transaction>()
   let sequence = 0
+  let closed = false
 
   async function add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction> {
     if (queued.size >= limits.queueMax) {
@@ -76,6 +78,7 @@ export function createIntake(parts: {
     const transaction = create(request, options, replaces)
     const known = transactions.get(transaction.id)
     if (known) return same(known, transaction)
+    if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
     transactions.set(transaction.id, transaction)
     queued.add(transaction)
     const stored = await keep(transaction)
@@ -226,7 +229,7 @@ export function createIntake(parts: {
     const { replaces } = transaction
     const nonce = replaces?.nonce
     const slot = nonce === undefined ? undefined : lane.book.get(nonce)
-    if (replaces === undefined || hasFailed(transaction)) return
+    if (replaces === undefined || hasFailed(transaction) || context.closed) return
     if (
       nonce !== undefined &&
       slot?.state === 'live' &&
@@ -294,11 +297,17 @@ export function createIntake(parts: {
       arm(transaction)
       if (queued.has(transaction)) preparer.add(transaction)
     },
-    clear(code, message) {
+    close() {
+      closed = true
       for (const transaction of [...queued])
-        failed(transaction, txError(transaction, code, 'notExecuted', message))
+        failed(transaction, txError(transaction, 'CLOSED', 'notExecuted', CLOSED))
     },
   }
+}
+
+/** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
+function fateUnkept({ id }: SendOptions): Fate {
+  return id === undefined ? 'notExecuted' : 'inFlight'
 }
 
 /** Where nobody can tell whether the store took it, a later life may find it there and send it. */

@@ -63,11 +63,15 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
 
   async function seek(head: number): Promise<void> {
     seeking = true
+    // A search asks several times, and the endpoint may be shared: it ends with the lane.
+    const controller = new AbortController()
+    const off = context.closing.listen(() => controller.abort())
     try {
-      while (!context.closed && (await step(head))) {}
+      while (!context.closed && (await step(head, controller.signal))) {}
     } catch (error) {
       context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     } finally {
+      off()
       seeking = false
       const all = idlers
       idlers = []
@@ -76,7 +80,7 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
   }
 
   /** One nonce, or as many as one pair of blocks explains. True while there is more to explain. */
-  async function step(head: number): Promise<boolean> {
+  async function step(head: number, signal: AbortSignal): Promise<boolean> {
     const nonce = book.floor
     const verdict = await readEvidence(hub.reader.port, {
       address: lane.key.address,
@@ -86,6 +90,7 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
       to: head,
       hashAt: tracker.hashAt,
       chainId: hub.chainId,
+      signal,
     })
     // The chain may have been walked on meanwhile: what is known by now needs no explanation.
     if (nonce !== book.floor) return book.floor < book.cursor

@@ -124,7 +124,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     const told = (fate: Fate, tx?: Tx) =>
       new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx?.toJSON() })
     if (id === undefined) return told('notExecuted')
-    const lane = await open()
+    const lane = await openFor(id)
     const known = await findTransaction(lane, id)
     if (known === undefined) return told('notExecuted')
     // One that has ended is forgotten as soon as its end is in the store: before that it may come back.

@@ -61,7 +61,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   async function make(job: Job, claim: string | undefined, content: Content, offer: Fees): Promise<void> {
     const { nonce, token } = job
     const { signer } = context
-    if (signer === undefined) return
+    if (signer === undefined || context.closed) return
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
     await checkSigner(signer, raw)
     const epoch = lane.lease.epoch

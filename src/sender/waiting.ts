@@ -5,6 +5,7 @@ import { type LaneContext, txError } from './context.js'
 import { unresolvedError } from './perform.js'
 import type { Receipts } from './receipts.js'
 import { addWaiter, hasReached, type Transaction } from './transaction.js'
+import { type Stop, unlessStopped } from './unlessStopped.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
@@ -54,8 +55,9 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
       const landed = await sealed(transaction)
       if (landed) return landed
       // Not shown yet, or its block left the chain while we asked: the next tick knows more.
-      await counted(() => Promise.race([hub.tracker.nextTick(), interrupt.promise]))
-      if (context.closed) throw closedError(transaction)
+      const closed: Stop = { ...context.closing, error: () => closedError(transaction) }
+      const ticked = unlessStopped(hub.tracker.nextTick(), [closed])
+      await counted(() => Promise.race([ticked, interrupt.promise]))
     }
   }
 

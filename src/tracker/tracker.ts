@@ -321,6 +321,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       start()
     },
     nextTick() {
+      if (stopped) return Promise.resolve()
       const done = new Promise<void>((resolve) => ticks.push(resolve))
       this.wake()
       return done
