@@ -84,8 +84,19 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
     if (landed) tell({ marker, says: 'executed', how: 'wait', final: false, hash: landed.hash })
   }
 
-  async function found(marker: number, by = sender): Promise<Tx | undefined> {
-    return markers.has(marker) ? await answer('get', marker, by.get(idOf(marker))) : undefined
+  async function found(marker: number): Promise<Tx | undefined> {
+    return markers.has(marker) ? await answer('get', marker, sender.get(idOf(marker))) : undefined
+  }
+
+  /** What nobody has kept is not sent by anybody either. */
+  async function look(by: Sender, marker: number): Promise<void> {
+    const looked = await answer(
+      'get',
+      marker,
+      by.get(idOf(marker)).then((tx) => ({ tx })),
+    )
+    if (looked?.tx) await follow(marker, looked.tx)
+    else if (looked) tell({ marker, says: 'notExecuted', how: 'get nothing', final: true })
   }
 
   /** What the store did not take was asked for anew under the same id: only the last word counts. */
@@ -143,9 +154,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
           .map(({ marker }) => marker),
       )
       for (const marker of markers) {
-        if (sure.has(marker)) continue
-        const tx = await found(marker, by)
-        if (tx) await follow(marker, tx)
+        if (!sure.has(marker)) await look(by, marker)
       }
     },
   }

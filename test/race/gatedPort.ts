@@ -130,7 +130,9 @@ export function createGatedPort(options: {
         kind: node.kind,
         stats,
         batch: (calls, given) =>
-          closed ? Promise.resolve(calls.map(() => ABORTED)) : node.batch(calls, given),
+          closed || given?.signal?.aborted
+            ? Promise.resolve(calls.map(() => ABORTED))
+            : node.batch(calls, given),
         close() {
           closed = true
         },

@@ -28,6 +28,25 @@ export function watchWire(world: World): { readonly broken: readonly string[] } 
   return { broken: found }
 }
 
+/** Everything that is done for the lane after this call is too late: it has been closed. */
+export function watchSilence(world: World): { readonly broken: readonly string[] } {
+  const found: string[] = []
+  world.port.onRequest = (calls) => {
+    // Others may go on: what names the lane's account is the lane's.
+    const own = calls.find(({ params }) => JSON.stringify(params).toLowerCase().includes(LANE.slice(2)))
+    if (own) found.push(`P8: after close ${own.method} was asked for`)
+  }
+  world.account.onSign = () => void found.push('P8: after close something was signed')
+  world.store.onWrite = () => void found.push('P8: after close something was written')
+  return { broken: found }
+}
+
+export function listen(world: World): void {
+  world.port.onRequest = undefined
+  world.account.onSign = undefined
+  world.store.onWrite = undefined
+}
+
 function nameOf(raw: Hex): string {
   const tx = decodeTransaction(raw)
   if (tx === undefined) return raw.slice(0, 20)

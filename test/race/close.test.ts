@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Caller, createCaller } from './caller.js'
+import { begin, plan } from './plan.js'
+import { race } from './settings.js'
+import { broken, listen, watchSilence, watchWire } from './verdict.js'
+import { createWorld, type World } from './world.js'
+
+/** Closes, and from the moment that is done nothing may be asked, signed or written any more. */
+async function close(world: World, caller: Caller): Promise<{ readonly broken: readonly string[] }> {
+  await caller.ask('close', (sender) => sender.close())
+  return watchSilence(world)
+}
+
+test('P2, P4, P5, P8: close at any moment: all is answered, nothing goes on, and the next process finishes it', () =>
+  race(
+    fc.asyncProperty(
+      fc.scheduler(),
+      plan,
+      fc.record({ closeTimeoutMs: fc.constantFrom(300, 10_000), shared: fc.boolean() }),
+      async (scheduler, { picks, rules, luck, ...given }, { closeTimeoutMs, shared }) => {
+        const world = createWorld(scheduler, { rules, luck, limits: { closeTimeoutMs } })
+        const sender = world.sender()
+        await world.settle(sender.ready(), 'ready')
+        // What is shared with another lane outlives this one.
+        const neighbour = shared ? world.neighbour() : undefined
+        await world.settle(neighbour?.ready() ?? Promise.resolve(), 'neighbour')
+        const caller = createCaller(sender, world.clock)
+        const wire = watchWire(world)
+        world.shut()
+        begin(world, caller, given)
+        const closed = world.gates.pass('close').then(() => close(world, caller))
+        await world.play(picks, () => false)
+        await world.heal()
+        const silence = await world.settle(closed, 'close', 30_000)
+        // What the schedule held back has come through by now: that was all that anybody could still wait for.
+        await world.clock.settle()
+        const open = [...caller.open].map((name) => `P8: closed, and ${name} is still open`)
+        await world.clock.advance(15_000)
+        await world.settle(neighbour?.close() ?? Promise.resolve(), "the neighbour's close")
+        const timers = world.clock.pendingTimers - 1
+
+        listen(world)
+        const next = world.process().sender()
+        await world.settle(next.ready(), 'ready')
+        // The foreign transaction may be news to the store: it wants an operator to have looked.
+        next.resume()
+        await world.settle(next.drain(), 'drain')
+        await world.settle(caller.lastLook(next), 'last look')
+        await world.settle(next.close(), 'close')
+        await world.aftermath()
+        expect([...broken(world, caller), ...wire.broken, ...silence.broken, ...open]).toEqual([])
+        expect(timers, 'P9: timers are left').toBe(0)
+      },
+    ),
+    { runs: 100 },
+  ))
