@@ -52,6 +52,15 @@ function raiseBelowRecords(book: Book, latest: number): void {
   book.raise(nonce)
 }
 
+/**
+ * The lower of two readings made at once: a floor that is too high leaves nonces empty for ever, one that is too low
+ * is raised by evidence. A lane that runs holds a poisoned count against its own attempts; one that starts has none.
+ */
+export async function readLower(read: () => Promise<LaneReading>): Promise<LaneReading> {
+  const [one, other] = await Promise.all([read(), read()])
+  return one.latest.count <= other.latest.count ? one : other
+}
+
 /** Sealed blocks over which a count has to stand still, and after which it is believed anyway. */
 const STILL_BLOCKS = 2
 const WAIT_BLOCKS_MAX = 4

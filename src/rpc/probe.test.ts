@@ -44,6 +44,12 @@ describe('probing an endpoint', () => {
     }
   })
 
+  test('does not take a passing failure for the absence of block 0: the lane would have another name', async () => {
+    for (const genesis of [refused('over rate limit', -32016), refused('header not found')]) {
+      await expect(probeEndpoint(endpoint({ genesis }))).rejects.toMatchObject({ name: 'TxlaneError' })
+    }
+  })
+
   test('sees that there is no pending block', async () => {
     for (const pending of [{ result: null }, refused('unknown block tag', -32602)]) {
       const probed = await probeEndpoint(endpoint({ pending }))

@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { batchReads } from './batchReads.js'
 import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
 import { chainMismatch, isRateLimit, rpcError } from './errors.js'
+import { isHistoryGone } from './history.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
 import { createProfile, type ProfileWatch } from './profile.js'
 
@@ -17,7 +18,7 @@ export type ProbeOptions = {
 /** What one request shows of an endpoint. */
 export type ProbeResult = {
   readonly chainId: number
-  /** `undefined` where the node does not show block 0, as pruned nodes and some gateways do not. */
+  /** `undefined` where the node has no block 0, as pruned nodes do not. */
   readonly genesisHash: Hex | undefined
   readonly latest: LightHeader & { readonly number: number }
   /** `undefined` where the endpoint refuses the tag or answers null. */
@@ -86,10 +87,15 @@ function resultOf(reply: RpcReply | undefined, method: string): unknown {
   return reply.result
 }
 
-/** A failure here is no reason to refuse the endpoint; an answer that is not a block is. */
+/**
+ * The genesis is half of a lane's name: a node that has pruned it names its lanes without, for ever; one that could
+ * not be asked must be asked again, or a restart would look for its transactions under another name.
+ */
 function genesisOf(reply: RpcReply | undefined): Hex | undefined {
-  if (!reply?.ok || reply.result === null) return undefined
-  return decodeHash((reply.result as { hash?: unknown }).hash, METHOD, 'hash of block 0')
+  if (reply?.ok === false && isHistoryGone(reply.failure)) return undefined
+  const block = resultOf(reply, METHOD)
+  if (block === null) return undefined
+  return decodeHash((block as { hash?: unknown }).hash, METHOD, 'hash of block 0')
 }
 
 function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {

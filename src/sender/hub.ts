@@ -120,7 +120,8 @@ function createProber(endpoints: readonly HubEndpoint[], chain: Chain, limits: L
       profile: endpoint.profile,
       timeoutMs: limits.readTimeoutMs,
     })
-    genesis ??= found.genesisHash
+    // Never from one that only sends: whether it answers, today, would name the lane.
+    if (endpoint.role !== 'send') genesis ??= found.genesisHash
     endpoint.probed = true
   }
 
@@ -130,7 +131,9 @@ function createProber(endpoints: readonly HubEndpoint[], chain: Chain, limits: L
     /** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
     async first(): Promise<void> {
       const failures: unknown[] = []
-      for (const endpoint of endpoints) {
+      // Readers first: they tell what the others are held against.
+      const only = (sends: boolean) => endpoints.filter(({ role }) => (role === 'send') === sends)
+      for (const endpoint of [...only(false), ...only(true)]) {
         try {
           await probe(endpoint)
         } catch (error) {
@@ -140,7 +143,9 @@ function createProber(endpoints: readonly HubEndpoint[], chain: Chain, limits: L
           else failures.push(error)
         }
       }
-      if (endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures[0])
+      // What the lane is called may not hang on who happened to answer: another may know the genesis.
+      const nameless = genesis === undefined && failures.length > 0
+      if (nameless || endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures[0])
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
-import { seedBook, settleColdStart } from '../allocator/seed.js'
+import { readLower, seedBook, settleColdStart } from '../allocator/seed.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
 import { type LaneKey, type Lease, laneName, type Store } from '../store/store.js'
@@ -118,7 +118,8 @@ async function beginLeased(
   const { limits } = options
   const key = lease.lane
   const state = await store.load(lease)
-  const read = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+  const readOnce = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+  const read = () => readLower(readOnce)
   const settle = state.cursor === undefined && options.coldStart !== 'immediate'
   const reading = settle
     ? await settleColdStart({

@@ -46,9 +46,6 @@ export function createReplicas(options: {
   const set = (faultsOf: (plan: PortPlan) => Readonly<Faults>) => {
     for (const { plan, faults } of states) Object.assign(faults, faultsOf(plan))
   }
-  // A count that lies before anything is known cannot be told from the truth: it begins once the lane has.
-  if (!healed) for (const { faults } of states) faults.poisonedCount = 0
-
   function lagOf({ plan, frozenMs }: (typeof states)[number]): number {
     if (healed) return 0
     if (plan.lagMs > 0) strike('lag')
@@ -82,7 +79,7 @@ export function createReplicas(options: {
     },
     break() {
       healed = false
-      set((plan) => (faultyStart ? { ...plan.faults, poisonedCount: 0 } : plan.faults))
+      set((plan) => plan.faults)
     },
     heal() {
       healed = true

@@ -37,6 +37,7 @@ const DELAY_MS_MAX = 1_500
 const STALE_MS_MAX = 6_000
 const LATE_MS_MAX = 5_000
 const RETRY_AFTER_MS = 1_000
+const POISON_APART_MS = 2_000
 
 /** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
@@ -67,11 +68,15 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     const view = viewOf(staleMs + older)
     if (count && !counts && isPruned(call.params[1], view)) return PRUNED
     const reply = answer(chain, view, call)
-    if (counts && reply.ok && strikes('poisonedCount')) {
+    if (counts && reply.ok && clock.now() >= poisonedUntilMs && strikes('poisonedCount')) {
+      poisonedUntilMs = clock.now() + POISON_APART_MS
       return ok(`0x${(Number(reply.result) + between(random, 1, 5)).toString(16)}`)
     }
     return strikes('malformed') ? ok(MALFORMED[between(random, 0, MALFORMED.length - 1)]) : reply
   }
+
+  // Counts that lie one after the other cannot be told from the truth, whoever asks.
+  let poisonedUntilMs = 0
 
   function viewOf(olderMs: number): View {
     const behindMs = lagMs() + olderMs
