@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
+import type { Book } from '../ledger/book.js'
 import type { AllocatorInternals, ReserveOptions } from './allocator.js'
 import { closeLane } from './close.js'
 import { createEarlyListeners } from './earlyListeners.js'
@@ -55,10 +56,11 @@ export function createAccountAllocator(
   }
 
   function take(amount: number): number[] {
-    const { lane } = opened!.engine.context
+    const { book } = opened!.engine.context.lane
     // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
-    const outstanding = lane.book.cursor - lane.book.coveredTo
-    if (outstanding + amount > limits.windowMax) throw fullError(limits.windowMax)
+    const room = limits.windowMax - (book.cursor - book.coveredTo)
+    // What was given back has its room: were it refused, what stands above would wait for it for ever.
+    if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
     return Array.from({ length: amount }, () => opened!.engine.reservations.handOut())
   }
 
@@ -145,6 +147,13 @@ export function createAccountAllocator(
     if (lane) await closeLane(lane, limits)
     early.detach()
   }
+}
+
+function holesOf(book: Book): number {
+  let holes = 0
+  for (let nonce = book.coveredTo; nonce < book.cursor; nonce++)
+    if (book.get(nonce)?.state === 'hole') holes++
+  return holes
 }
 
 function fullError(windowMax: number): TxlaneError {

@@ -117,6 +117,16 @@ test('a nonce that was released is not told as a gap', async () => {
   expect(told).toEqual([])
 })
 
+test('P3: what was given back is handed out again though the window is full: what stands above waits for it', async () => {
+  const { allocator, settled } = setUp()
+  const lane = allocator({ windowMax: 4 })
+  const [first, second] = await settled(lane.reserveMany(4))
+  await settled(Promise.all([first?.release(), second?.release()]))
+  await expect(settled(lane.reserveMany(3))).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  expect((await settled(lane.reserveMany(2))).map(({ nonce }) => nonce)).toEqual([0, 1])
+  await expect(settled(lane.reserve())).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+})
+
 test('what an earlier life handed out is not handed out again, and is watched over', async () => {
   const { clock, allocator, restart, settled } = setUp()
   const before = allocator()
