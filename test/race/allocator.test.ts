@@ -12,7 +12,13 @@ type Use = 'releases' | 'sends' | 'sends, and hears of a timeout' | 'says nothin
 
 const user = fc.record({
   amount: fc.integer({ min: 1, max: 3 }),
-  uses: fc.constantFrom<Use>('releases', 'releases', 'sends', 'sends, and hears of a timeout', 'says nothing'),
+  uses: fc.constantFrom<Use>(
+    'releases',
+    'releases',
+    'sends',
+    'sends, and hears of a timeout',
+    'says nothing',
+  ),
   aborts: fc.boolean(),
 })
 
