@@ -116,8 +116,7 @@ export function createPerformer(parts: PerformParts) {
     const tx = transaction && context.txOf(transaction)
     switch (told) {
       case 'unresolved':
-        if (transaction) unresolved(transaction)
-        return events.emit('unresolved', { nonce, tx })
+        return unresolved(nonce)
       case 'stuck':
       case 'feeCeiling':
         if (tx) events.emit(told, { tx })
@@ -131,9 +130,17 @@ export function createPerformer(parts: PerformParts) {
     }
   }
 
-  function unresolved(transaction: Transaction): void {
-    transaction.unresolved = true
-    rejectWaiters(transaction, unresolvedError(transaction))
+  /** Told of each that was bound there; of the nonce alone where none was. */
+  function unresolved(nonce: number): void {
+    const slot = context.lane.book.get(nonce)
+    const claims = slot?.state === 'used' ? slot.claims : []
+    if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
+    for (const claim of claims) {
+      withTransaction(claim, (transaction) => {
+        rejectWaiters(transaction, unresolvedError(transaction))
+        events.emit('unresolved', { nonce, tx: context.txOf(transaction) })
+      })
+    }
   }
 
   return perform

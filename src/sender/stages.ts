@@ -129,6 +129,11 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
 
   function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
     if (before?.state === 'used' && before.settled !== after.settled) return
+    for (const claim of after.claims) {
+      const transaction = transactions.get(claim)
+      // Row 26: of several that were bound here, nobody can tell of any.
+      if (transaction) transaction.unresolved = after.by.kind === 'unproven'
+    }
     if (after.by.kind !== 'claim' || after.at === undefined) return
     const transaction = transactions.get(after.by.claim)
     if (transaction === undefined || hasFailed(transaction)) return
@@ -136,7 +141,6 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
     transaction.hash = after.by.hash
     transaction.blockNumber = after.at.number
     transaction.blockHash = after.at.hash
-    transaction.unresolved = false
     // Read back from the store, its verdict may have been given in an earlier life.
     transaction.settled ||= after.settled
     landed.add(transaction)

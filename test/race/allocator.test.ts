@@ -135,7 +135,10 @@ test('P1, P8: no nonce is in two hands, all is answered, and what was used and g
 test('P1: closed at any moment: the next process hands out nothing that is still in a hand', () =>
   race(
     fc.asyncProperty(fc.scheduler(), plan, async (scheduler, given) => {
-      const world = createWorld(scheduler, { luck: { writes: given.writes }, limits: { windowMax: 64 } })
+      const world = createWorld(scheduler, {
+        luck: { writes: given.writes },
+        limits: { windowMax: 64, closeTimeoutMs: 100 },
+      })
       const allocator = world.allocator()
       world.shut()
       const users = begin(world, allocator, given)

@@ -52,6 +52,8 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   // What the caller of the next process has to take up again.
   const unfinished = new Map<number, () => Promise<void>>()
   const waiting: Item[] = []
+  // What the caller signed itself it knows by its hash.
+  const outside = new Map<number, Hash>()
   let life: { readonly subject: Subject } | undefined = { subject }
 
   function tell(marker: number, says: Telling['says'], how: string, final: boolean, hash?: Hash): void {
@@ -229,16 +231,17 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   }
 
   /** What goes out past the lane, under a nonce of its own. */
-  async function runOutside({ marker, program, outside }: Item): Promise<void> {
+  async function runOutside({ marker, program, outside: how }: Item): Promise<void> {
     const reservation = await asked(marker, 'reserve', (from) => from.reserve())
     // What was reserved and not committed is nobody's when the process dies.
     if (failed(reservation)) return
-    if (outside === 'forget') return
-    if (outside === 'release') return void (await asked(marker, 'release', () => reservation.release()))
+    if (how === 'forget') return
+    if (how === 'release') return void (await asked(marker, 'release', () => reservation.release()))
     const serializedTransaction = await signOutside({ chainId, nonce: reservation.nonce, program })
-    if (outside === 'silent') return void (await post(serializedTransaction))
+    if (how === 'silent') return void (await post(serializedTransaction))
     markers.add(marker)
     const hash = keccak256(serializedTransaction)
+    outside.set(marker, hash)
     unfinished.set(marker, () => followOutside(marker, hash))
     const committed = await asked(marker, 'commit', () => reservation.commit({ serializedTransaction }))
     if (!failed(committed)) {
@@ -282,7 +285,8 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     },
     async lastLook() {
       for (const marker of new Set(unsure())) {
-        const found = await asked(marker, 'get', (from) => from.get(idOf(marker)))
+        const by = outside.has(marker) ? { hash: outside.get(marker) as Hash } : idOf(marker)
+        const found = await asked(marker, 'get', (from) => from.get(by))
         if (found !== undefined && !failed(found)) await follow(marker, found, 'sealed')
       }
     },
