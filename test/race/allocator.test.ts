@@ -26,9 +26,9 @@ const plan = fc.record({
   users: fc.array(user, { minLength: 2, maxLength: 6 }),
   resyncs: fc.integer({ min: 0, max: 2 }),
   writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, and nobody hears of it'), {
-    maxLength: 6,
+    maxLength: 12,
   }),
-  picks: fc.integer({ min: 20, max: 120 }),
+  picks: fc.integer({ min: 10, max: 100 }),
 })
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 
@@ -142,6 +142,7 @@ test('P1: closed at any moment: the next process hands out nothing that is still
       const allocator = world.allocator()
       world.shut()
       const users = begin(world, allocator, given)
+      await world.play(given.picks, () => false)
       const closed = world.gates.pass('close').then(() => allocator.close())
       await world.play(given.picks, () => false)
       await world.heal()
