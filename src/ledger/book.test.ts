@@ -98,6 +98,22 @@ test('an observation of a nonce that was pruned, or used before our time, brings
   expect([book.slots.size, book.unfinished]).toEqual([0, 0])
 })
 
+describe('lower', () => {
+  test('what was believed to be used and has no slot comes back, and holds the floor once it is taken up', () => {
+    const book = createBook({ floor: 5 })
+    book.apply(5, { type: 'handOut' })
+    const empty = book.lower(3)
+    for (const nonce of empty) book.apply(nonce, { type: 'seeded' })
+    expect([empty, book.floor, book.cursor, book.base]).toEqual([[3, 4], 3, 6, 3])
+    expect(book.uncovered(9).map(({ nonce }) => nonce)).toEqual([3, 4, 5])
+  })
+
+  test('a count that is not below the base says nothing', () => {
+    const book = createBook({ floor: 5 })
+    expect([book.lower(5), book.base, book.floor]).toEqual([[], 5, 5])
+  })
+})
+
 describe('raise', () => {
   test('what is below is used, whatever it was', () => {
     const book = createBook({ floor: 5 })

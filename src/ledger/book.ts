@@ -28,8 +28,15 @@ export type Book = {
    * comes for it.
    */
   raise(nonce: number): void
+  /**
+   * The other way: a sealed block says that nothing from `nonce` upwards was used. What was believed to be, and has
+   * no slot to show for it, comes back, ascending: a reorg took away what had been there before our time.
+   */
+  lower(nonce: number): readonly number[]
   /** The node's `pending` count, where it counts the mempool: all below it is covered. May come down again. */
   counted(count: number): void
+  /** All below it was used when we came, or is final: a nonce there without a slot is believed to be used. */
+  readonly base: number
   /** The lowest nonce not used in the latest sealed block. */
   readonly floor: number
   /** The next nonce to hand out when there is no hole. */
@@ -190,11 +197,21 @@ export function createBook(seed: { floor: number }): Book {
       base = Math.max(base, nonce)
       moveFloor(floor)
     },
+    lower(nonce) {
+      const empty: number[] = []
+      for (let one = nonce; one < base; one++) if (!slots.has(one)) empty.push(one)
+      base = Math.min(base, nonce)
+      counted = Math.min(counted, nonce)
+      return empty
+    },
     counted(count) {
       counted = count
     },
     get: (nonce) => slots.get(nonce),
     nonceOf: (hash) => hashes.get(hash),
+    get base() {
+      return base
+    },
     get floor() {
       return floor
     },

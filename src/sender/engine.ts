@@ -14,6 +14,7 @@ import type { LaneContext } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
 import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
+import { createFallenCount } from './fallen.js'
 import { createFeeOracle } from './feeOracle.js'
 import { createFollower } from './follow.js'
 import { createFunds } from './funds.js'
@@ -165,6 +166,7 @@ export function createEngine(options: EngineOptions): Engine {
   })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   const seeker = createSeeker(context)
+  const fallen = createFallenCount(context)
   const pump = createPump({
     context,
     line,
@@ -223,6 +225,7 @@ export function createEngine(options: EngineOptions): Engine {
     context,
     funds,
     seeker,
+    fallen,
     landed,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
@@ -325,6 +328,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     resume() {
       if (lane.holds.has('jump')) seeker.acceptJump()
+      if (lane.holds.has('deepReorg')) fallen.accept()
     },
     accepted: waiting.accepted,
     observe(blockNumber, hashes) {

@@ -3,6 +3,7 @@ import { isUsed } from '../ledger/slot.js'
 import type { Follower, SealedBlock } from '../tracker/follower.js'
 import type { LaneContext } from './context.js'
 import { horizonLimit, verdictLimit } from './depth.js'
+import type { FallenCount } from './fallen.js'
 import type { Funds } from './funds.js'
 import type { LandedIndex } from './landed.js'
 import type { EvidenceSeeker } from './seek.js'
@@ -13,6 +14,7 @@ export type FollowOptions = {
   readonly context: LaneContext
   readonly funds: Funds
   readonly seeker: EvidenceSeeker
+  readonly fallen: FallenCount
   readonly landed: LandedIndex
   readonly waiting: () => number
   readonly transactionOf: (nonce: number) => Transaction | undefined
@@ -26,7 +28,7 @@ const FEED_AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeker, landed } = options
+  const { context, funds, seeker, fallen, landed } = options
   const { lane, hub } = context
   const { book } = lane
   const tracker = hub.tracker
@@ -37,7 +39,7 @@ export function createFollower(options: FollowOptions): Follower {
 
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
-    if (open || funds.wanted || seeker.wanted) return 'cadence'
+    if (open || funds.wanted || seeker.wanted || fallen.wanted) return 'cadence'
     return book.unfinished > 0 || landed.size > 0 ? 'block' : 'idle'
   }
 
@@ -120,7 +122,9 @@ export function createFollower(options: FollowOptions): Follower {
       if (hub.reader.profile.current().pending !== 'mempool') book.counted(0)
       else if (pending !== undefined) book.counted(pending)
       seenPending = undefined
-      if (latest !== undefined) seeker.count(latest, head)
+      if (latest === undefined) return
+      seeker.count(latest, head)
+      fallen.count(latest, head)
     },
     balance: funds.balance,
     ticked(newHead) {

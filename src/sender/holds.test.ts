@@ -173,6 +173,34 @@ describe('jump', () => {
   })
 })
 
+describe('what was sealed before our time, and leaves the chain', () => {
+  test('row 8, P3: its nonces are taken up, and filled where nothing comes back', async () => {
+    await using lane = await openLane({ closed: true, coldStart: 'immediate' })
+    lane.chain.start()
+    lane.foreign(1)
+    lane.foreign(2)
+    await lane.blocks(1)
+    await lane.settle(lane.sender.ready())
+    lane.chain.reorg({ depth: lane.chain.head.number, drops: () => true })
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(tx.wait())
+    expect(lane.executed()).toEqual(['noop', 'noop', 1])
+  })
+
+  test('more than 64 at once are held for an operator: another chain, or a node that was reset', async () => {
+    await using lane = await openLane({ closed: true, lossDepth: 3 })
+    lane.chain.start()
+    lane.chain.adjust({ address: ACCOUNT, nonces: 70 })
+    await lane.blocks(1)
+    await lane.settle(lane.sender.ready())
+    await queue(lane, 1)
+    lane.script = (call) =>
+      call.method === 'eth_getTransactionCount' ? { ok: true, result: '0x1' } : undefined
+    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'deepReorg'))
+    expect(lane.sent.filter((tx) => tx.nonce < 70)).toEqual([])
+  })
+})
+
 describe('storeBehindChain', () => {
   test('what was queued before the start is held until resume', async () => {
     const store = memoryStore()

@@ -78,6 +78,26 @@ export async function readEvidence(port: Port, query: ReadEvidenceQuery): Promis
   return verdict
 }
 
+/**
+ * The count at the sealed head as it was walked; undefined where the endpoint has another head by now, or where its
+ * readings do not agree.
+ */
+export async function readCountAtHead(
+  port: Port,
+  query: Pick<ReadEvidenceQuery, 'address' | 'chainId' | 'signal'> & {
+    readonly to: number
+    readonly hash: Hash
+  },
+): Promise<number | undefined> {
+  const { address, to, hash } = query
+  const calls = [headerCall(to), countCall(address, to), countAtHash(address, hash), headerCall(to)]
+  const [first, byNumber, byHash, last] = await ask(port, query, calls)
+  if (readBlock(first)?.hash !== hash || readBlock(last)?.hash !== hash) return undefined
+  const counts = [readCount(byNumber), ...unlessRefused(readCountAtHash(byHash))]
+  const [count] = counts
+  return typeof count === 'number' && counts.every((other) => other === count) ? count : undefined
+}
+
 type Reader = {
   readonly query: ReadEvidenceQuery
   ask(calls: readonly RpcCall[]): Promise<readonly RpcReply[]>
@@ -86,7 +106,7 @@ type Reader = {
 /** The replies to all calls, in order; none where the endpoint is on another chain or does not say. */
 async function ask(
   port: Port,
-  { chainId, signal, batchMax = BATCH_MAX }: ReadEvidenceQuery,
+  { chainId, signal, batchMax = BATCH_MAX }: Pick<ReadEvidenceQuery, 'chainId' | 'signal' | 'batchMax'>,
   calls: readonly RpcCall[],
 ): Promise<readonly RpcReply[]> {
   const all = chainId === undefined ? calls : [...calls, { method: 'eth_chainId', params: [] }]
