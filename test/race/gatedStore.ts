@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import type { Slot } from '../../src/ledger/slot.js'
 import { memoryStore } from '../../src/store/memory.js'
 import type { Store } from '../../src/store/store.js'
 import type { Draws, Gates } from './gates.js'
@@ -9,6 +10,8 @@ export type Takes = 'takes' | 'fails' | 'takes, and nobody hears of it'
 export type GatedStore = Store & {
   /** All bytes that were ever committed: each may have been sent, by anyone, for ever (P2). */
   readonly journaled: ReadonlySet<Hex>
+  /** Nonces whose first bytes are on their way into the store: nobody knows yet whether they are in it. */
+  readonly awaiting: ReadonlySet<number>
   /** Told of each write before it happens. */
   onWrite: (() => void) | undefined
 }
@@ -20,6 +23,23 @@ export function createGatedStore(
 ): GatedStore {
   const inner = memoryStore()
   const journaled = new Set<Hex>()
+  const acknowledged = new Set<Hex>()
+  const awaiting = new Set<number>()
+
+  function acknowledge(slots: readonly Slot[]): void {
+    for (const { nonce, attempts } of slots) {
+      awaiting.delete(nonce)
+      for (const { raw } of attempts) acknowledged.add(raw)
+    }
+  }
+
+  /** A no-op fills a gap that is there already: what stands above it may be out. */
+  function begun(slots: readonly Slot[]): void {
+    for (const { nonce, attempts } of slots) {
+      const known = attempts.some(({ raw }) => acknowledged.has(raw))
+      if (!known && attempts.some(({ claim }) => claim !== undefined)) awaiting.add(nonce)
+    }
+  }
 
   /** The write itself happens somewhere between the two gates, as in a database. */
   async function raced<T>(name: string, takes: Takes, work: () => Promise<T>): Promise<T> {
@@ -34,18 +54,27 @@ export function createGatedStore(
   const store: GatedStore = {
     ...inner,
     journaled,
+    awaiting,
     onWrite: undefined,
     acquire: (...given) => raced('acquire', 'takes', () => inner.acquire(...given)),
     release: (...given) => raced('release', 'takes', () => inner.release(...given)),
-    load: (...given) => raced('load', 'takes', () => inner.load(...given)),
+    async load(lease) {
+      const state = await raced('load', 'takes', () => inner.load(lease))
+      // What it does not show is not there: it is asked for again, or given up.
+      awaiting.clear()
+      acknowledge(state.slots)
+      return state
+    },
     find: (...given) => raced('find', 'takes', () => inner.find(...given)),
     enqueue: (...given) => raced('enqueue', draws.ids.next(), () => inner.enqueue(...given)),
-    write(lease, change) {
+    async write(lease, change) {
       store.onWrite?.()
-      return raced('write', draws.writes.next(), async () => {
+      begun(change.slots)
+      await raced('write', draws.writes.next(), async () => {
         await inner.write(lease, change)
         for (const slot of change.slots) for (const { raw } of slot.attempts) journaled.add(raw)
       })
+      acknowledge(change.slots)
     },
   }
   return store

@@ -22,6 +22,9 @@ export function watchWire(world: World): { readonly broken: readonly string[] } 
     for (const { method, params } of calls) {
       if (method !== 'eth_sendRawTransaction') continue
       const raw = params[0] as Hex
+      const nonce = decodeTransaction(raw)?.nonce ?? 0
+      const below = [...world.store.awaiting].filter((one) => one < nonce)
+      if (below.length > 0) found.push(`P6: ${nameOf(raw)} left above ${below}, whose commits are open`)
       if (!world.store.journaled.has(raw)) found.push(`P6: ${nameOf(raw)} left before it was in the store`)
     }
   }

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { keccak256, numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { createLane, type Lane } from '../../src/allocator/lane.js'
+import { createBook } from '../../src/ledger/book.js'
+import type { Attempt } from '../../src/ledger/slot.js'
+import { createWindow } from '../../src/ledger/window.js'
+import { createVirtualClock } from '../sim/virtualClock.js'
+import { createGatedStore, type Takes } from './gatedStore.js'
+import { createGates, draws } from './gates.js'
+import { race } from './settings.js'
+import { LANE } from './world.js'
+
+const plan = fc.record({
+  commits: fc.array(fc.record({ withdraws: fc.boolean(), cancels: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+  writes: fc.array(fc.constantFrom<Takes>('takes', 'takes', 'fails', 'takes, and nobody hears of it'), {
+    maxLength: 8,
+  }),
+  picks: fc.integer({ min: 0, max: 60 }),
+})
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
+
+const tokenOf = (nonce: number) => nonce + 1
+const claimOf = (nonce: number) => `transaction-${nonce}`
+
+function attemptAt(nonce: number): Attempt {
+  const raw = numberToHex(nonce + 1, { size: 8 })
+  const rest = { fees: { gasPrice: 1n }, gas: 21_000n, epoch: 1, sends: 0, accepted: false }
+  return { raw, hash: keccak256(raw), claim: claimOf(nonce), ...rest }
+}
+
+/** A lane whose every write waits for the schedule, and what its nonces were told. */
+async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]) {
+  const clock = createVirtualClock()
+  const gates = createGates(scheduler)
+  const drawn = draws(writes, 'takes')
+  const store = createGatedStore(gates, { writes: drawn, ids: draws([], 'takes') })
+  const key = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: LANE } as const
+  let open = 0
+  let overlapped = false
+  const counted = async (...given: Parameters<typeof store.write>) => {
+    overlapped ||= open > 0
+    open++
+    await store.write(...given).finally(() => open--)
+  }
+  const lane = createLane({
+    key,
+    lease: await store.acquire(key, 'me'),
+    book: createBook({ floor: 0 }),
+    window: createWindow({ start: 64, max: 64 }),
+    store: { ...store, write: counted },
+    clock,
+    duties: {
+      perform: () => {},
+      moved: () => {},
+      held: () => {},
+      changedTransactions: () => [],
+      failed: () => {},
+    },
+    tokenAbove: 100,
+  })
+  return {
+    lane,
+    store,
+    gates,
+    overlapped: () => overlapped,
+    async play(picks: number) {
+      // The journal tries again after a while: time passes between any two picks.
+      for (let pick = 0; pick < picks && (await gates.one()); pick++) await clock.advance(20)
+    },
+    async heal() {
+      drawn.stop()
+      await gates.open()
+      await clock.advance(10_000)
+    },
+  }
+}
+
+/** One nonce's way, begun and disturbed whenever the schedule says so. */
+function follow(
+  lane: Lane,
+  gates: ReturnType<typeof createGates>,
+  nonce: number,
+  given: Plan['commits'][number],
+) {
+  const told = { result: undefined as string | undefined, withdrawn: false }
+  const attempt = attemptAt(nonce)
+  const token = tokenOf(nonce)
+  lane.apply(nonce, { type: 'reserve', claim: claimOf(nonce), token })
+  void gates.pass(`commit ${nonce}`).then(async () => {
+    told.result = await lane.journal.commit(nonce, token, attempt)
+    if (told.result === 'committed') lane.apply(nonce, { type: 'journaled', token, attempt })
+  })
+  if (given.withdraws)
+    void gates.pass(`withdraw ${nonce}`).then(() => {
+      told.withdrawn = lane.apply(nonce, { type: 'withdraw', claim: claimOf(nonce), why: 'failed' }).row === 6
+    })
+  if (given.cancels)
+    void gates.pass(`cancel ${nonce}`).then(() => lane.apply(nonce, { type: 'cancel', token: lane.token() }))
+  return { attempt, told }
+}
+
+test('P2, P6: each commit is answered by what is in the store, and what was withdrawn never gets into it', () =>
+  race(
+    fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
+      const world = await createJournaled(scheduler, writes)
+      world.gates.shutNow()
+      const ways = commits.map((given, nonce) => follow(world.lane, world.gates, nonce, given))
+      await world.play(picks)
+      // What was answered by now has to be true by now.
+      for (const { attempt, told } of ways)
+        if (told.result === 'committed') expect(world.store.journaled).toContain(attempt.raw)
+      await world.heal()
+      for (const { attempt, told } of ways) {
+        expect(told.result).toBeOneOf(['committed', 'stale'])
+        expect(world.store.journaled.has(attempt.raw)).toBe(told.result === 'committed')
+        if (told.withdrawn) expect(told.result).toBe('stale')
+      }
+      expect(world.overlapped(), 'two writes at once').toBe(false)
+      expect(world.lane.holds.list()).toEqual([])
+      await world.lane.journal.flushed()
+      world.lane.stop()
+    }),
+    { runs: 300 },
+  ))
+
+test('P8: stopped at any moment, it lets go of whoever waits for its end, and writes nothing any more', () =>
+  race(
+    fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
+      const world = await createJournaled(scheduler, writes)
+      world.gates.shutNow()
+      commits.forEach((given, nonce) => void follow(world.lane, world.gates, nonce, given))
+      await world.play(picks)
+      let ended = false
+      world.lane.stop()
+      void world.lane.journal.flushed().then(() => {
+        ended = true
+      })
+      await world.heal()
+      expect(ended).toBe(true)
+      const before = world.store.journaled.size
+      world.lane.journal.touch()
+      await world.heal()
+      expect(world.store.journaled.size).toBe(before)
+    }),
+    { runs: 150 },
+  ))
