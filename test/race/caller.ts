@@ -33,7 +33,7 @@ const GAS = 120_000n
 const idOf = (marker: number) => `transaction-${marker}`
 const markerOf = (id: string) => Number(id.slice('transaction-'.length))
 
-function requestOf(marker: number): TxRequest {
+export function requestOf(marker: number): TxRequest {
   return { ...programRequest({ kind: 'transfer', marker }), gas: GAS } as TxRequest
 }
 

@@ -12,6 +12,8 @@ export type GatedStore = Store & {
   readonly journaled: ReadonlySet<Hex>
   /** Nonces whose first bytes are on their way into the store: nobody knows yet whether they are in it. */
   readonly awaiting: ReadonlySet<number>
+  /** Writes without an answer. */
+  readonly writing: number
   /** Told of each write before it happens. */
   onWrite: (() => void) | undefined
 }
@@ -25,6 +27,7 @@ export function createGatedStore(
   const journaled = new Set<Hex>()
   const acknowledged = new Set<Hex>()
   const awaiting = new Set<number>()
+  let writing = 0
 
   function acknowledge(slots: readonly Slot[]): void {
     for (const { nonce, attempts } of slots) {
@@ -55,6 +58,9 @@ export function createGatedStore(
     ...inner,
     journaled,
     awaiting,
+    get writing() {
+      return writing
+    },
     onWrite: undefined,
     acquire: (...given) => raced('acquire', 'takes', () => inner.acquire(...given)),
     release: (...given) => raced('release', 'takes', () => inner.release(...given)),
@@ -70,10 +76,11 @@ export function createGatedStore(
     async write(lease, change) {
       store.onWrite?.()
       begun(change.slots)
+      writing++
       await raced('write', draws.writes.next(), async () => {
         await inner.write(lease, change)
         for (const slot of change.slots) for (const { raw } of slot.attempts) journaled.add(raw)
-      })
+      }).finally(() => writing--)
       acknowledge(change.slots)
     },
   }

@@ -1,15 +1,19 @@
 import fc from 'fast-check'
-import { keccak256, numberToHex } from 'viem'
+import { type Hex, keccak256, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
 import { createLane, type Lane } from '../../src/allocator/lane.js'
+import { stoppableClock } from '../../src/clock.js'
 import { createBook } from '../../src/ledger/book.js'
 import type { Attempt } from '../../src/ledger/slot.js'
 import { createWindow } from '../../src/ledger/window.js'
+import { decodeTransaction } from '../sim/transaction.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
+import { createCaller } from './caller.js'
 import { createGatedStore, type Takes } from './gatedStore.js'
 import { createGates, draws } from './gates.js'
 import { race } from './settings.js'
-import { LANE } from './world.js'
+import { broken } from './verdict.js'
+import { createWorld, LANE } from './world.js'
 
 const plan = fc.record({
   commits: fc.array(fc.record({ withdraws: fc.boolean(), cancels: fc.boolean() }), {
@@ -34,7 +38,8 @@ function attemptAt(nonce: number): Attempt {
 
 /** A lane whose every write waits for the schedule, and what its nonces were told. */
 async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]) {
-  const clock = createVirtualClock()
+  const time = createVirtualClock()
+  const clock = stoppableClock(time)
   const gates = createGates(scheduler)
   const drawn = draws(writes, 'takes')
   const store = createGatedStore(gates, { writes: drawn, ids: draws([], 'takes') })
@@ -69,12 +74,17 @@ async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]
     overlapped: () => overlapped,
     async play(picks: number) {
       // The journal tries again after a while: time passes between any two picks.
-      for (let pick = 0; pick < picks && (await gates.one()); pick++) await clock.advance(20)
+      for (let pick = 0; pick < picks && (await gates.one()); pick++) await time.advance(20)
+    },
+    /** As a lane stops: no timer of its fires any more. */
+    stop() {
+      lane.stop()
+      clock.stop()
     },
     async heal() {
       drawn.stop()
       await gates.open()
-      await clock.advance(10_000)
+      await time.advance(10_000)
     },
   }
 }
@@ -135,7 +145,7 @@ test('P8: stopped at any moment, it lets go of whoever waits for its end, and wr
       commits.forEach((given, nonce) => void follow(world.lane, world.gates, nonce, given))
       await world.play(picks)
       let ended = false
-      world.lane.stop()
+      world.stop()
       void world.lane.journal.flushed().then(() => {
         ended = true
       })
@@ -147,4 +157,35 @@ test('P8: stopped at any moment, it lets go of whoever waits for its end, and wr
       expect(world.store.journaled.size).toBe(before)
     }),
     { runs: 150 },
+  ))
+
+test('P6: nothing leaves above a nonce whose bytes are not in the store, whatever order signer and store answer in', () =>
+  race(
+    fc.asyncProperty(fc.scheduler(), plan, async (scheduler, { commits, writes, picks }) => {
+      const world = createWorld(scheduler, { luck: { writes } })
+      const sender = world.sender()
+      await world.settle(sender.ready(), 'ready')
+      const caller = createCaller(sender, world.clock)
+      const nonces = new Set<number>()
+      const early: string[] = []
+      world.port.onRequest = (calls) => {
+        for (const raw of world.store.journaled) nonces.add(decodeTransaction(raw)?.nonce ?? -1)
+        for (const { method, params } of calls) {
+          if (method !== 'eth_sendRawTransaction') continue
+          const nonce = decodeTransaction(params[0] as Hex)?.nonce ?? 0
+          for (let below = 0; below <= nonce; below++)
+            if (!nonces.has(below)) early.push(`${nonce} left before ${below} was in the store`)
+        }
+      }
+      world.shut()
+      for (const marker of commits.keys())
+        void world.gates.pass(`send ${marker + 1}`).then(() => caller.send(marker + 1))
+      await world.play(picks * 3, () => false)
+      await world.heal()
+      await world.clock.runUntil(() => caller.open.size === 0, 120_000)
+      await world.settle(sender.close(), 'close')
+      await world.aftermath()
+      expect([...early, ...broken(world, caller)]).toEqual([])
+    }),
+    { runs: 100 },
   ))

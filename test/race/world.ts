@@ -53,6 +53,8 @@ export type World = Process & {
   readonly port: GatedPort
   readonly store: GatedStore
   readonly account: GatedAccount
+  /** Told of each row of the table that a lane takes. */
+  readonly rows: { told: ((row: number) => void) | undefined }
   /** Another process on the same store and chain. */
   process(): Omit<Process, 'neighbour'>
   /** Somebody else's transaction of the same key stands in the next block. */
@@ -80,7 +82,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
   const chain = createChain({
     clock,
     random: createRandom(1),
-    accounts: [{ address: LANE, balanceWei: ONE_ETHER }],
+    accounts: ([LANE, NEIGHBOUR] as const).map((address) => ({ address, balanceWei: ONE_ETHER })),
     rules,
     // A step of time is one pick of the schedule: few of them make a block.
     flashblockMs: 1_000,
@@ -107,6 +109,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
     lossDepth: 'child',
     coldStart: 'immediate',
   } as const satisfies LooseParameters
+  const rows: World['rows'] = { told: undefined }
   let processes = 0
   let timeIsDue = false
 
@@ -116,6 +119,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       random: createRandom(100 + processes++),
       portsOf: () => [{ port: port.connect(), role: 'both' }],
       shared: createShared(),
+      probe: { row: (row) => rows.told?.(row), outcome: () => {} },
     }
     return {
       sender: () => createSenderIn(environment, parameters),
@@ -148,6 +152,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
     port,
     store,
     account,
+    rows,
     ...first,
     process,
     foreign: (salt) =>
