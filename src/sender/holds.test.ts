@@ -51,6 +51,21 @@ describe('paused', () => {
     expect(lane.executed()).toEqual([1])
   })
 
+  test('paused before it is open, it opens paused, though it could not be opened the first time', async () => {
+    await using lane = await openLane({ closed: true })
+    lane.chain.start()
+    lane.script = () => TIMES_OUT
+    lane.sender.pause()
+    await lane.rejection(lane.sender.ready())
+    lane.script = undefined
+    await queue(lane, 1)
+    await lane.blocks(1)
+    expect(lane.sent).toEqual([])
+    lane.sender.resume()
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1])
+  })
+
   test('P3: a gap is filled under a hold as well', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('intrinsic gas too low') : undefined))

@@ -83,12 +83,15 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let opening: Promise<OpenLane> | undefined
   let opened: OpenLane | undefined
   let closing: Promise<void> | undefined
+  // Kept for a lane that is not open yet: it may take more than one try.
+  let paused = false
 
   function open(): Promise<OpenLane> {
     if (closing) return Promise.reject(closedError())
     opening ??= openLane(options, environment).then(
       (lane) => {
         opened = lane
+        if (paused) lane.engine.context.lane.holds.add('paused')
         early.attach(lane)
         return lane
       },
@@ -198,17 +201,16 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       await resyncLane(await open(), limits)
     },
     pause() {
+      paused = true
       // At once where it can be: a send that is called next must find the lane held.
-      if (opened) return opened.engine.context.lane.holds.add('paused')
-      void open().then(
-        ({ engine }) => engine.context.lane.holds.add('paused'),
-        () => {},
-      )
+      if (opened) opened.engine.context.lane.holds.add('paused')
+      else void open().catch(() => {})
     },
     resume() {
+      paused = false
       if (!opened)
         return void open().then(
-          ({ engine }) => engine.context.lane.holds.lift('paused'),
+          ({ engine }) => paused || engine.context.lane.holds.lift('paused'),
           () => {},
         )
       opened.engine.resume()
