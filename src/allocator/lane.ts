@@ -23,6 +23,9 @@ export type LaneDuties = {
   readonly took?: ((row: number) => void) | undefined
 }
 
+/** The book brings the cursor down by itself, as soon as nothing is bound above a hole. */
+const CURSOR_DOWN_ROW = 3
+
 /** The nonces of one account on one chain: the book, the mutex around it, the journal and the holds. */
 export type Lane = {
   readonly key: LaneKey
@@ -82,8 +85,10 @@ export function createLane(options: {
 
   function apply(nonce: number, event: SlotEvent): Transition {
     const before = book.get(nonce)
+    const { cursor } = book
     const result = book.apply(nonce, event)
     duties.took?.(result.row)
+    if (book.cursor < cursor) duties.took?.(CURSOR_DOWN_ROW)
     if (result.slot !== before) duties.moved(nonce, before, result.slot)
     if (result.row !== 0 && !PASSING.has(event.type)) journal.touch()
     if (result.actions.length > 0) duties.perform(nonce, result.actions, result.slot)

@@ -1,5 +1,8 @@
+import type { SendReason } from '../../src/index.js'
 import { TABLE } from '../../src/ledger/table.js'
 import { type Coverage, missing } from './coverage.js'
+import type { Disturbance } from './disturbances.js'
+import { WORST, WORST_STORE } from './plan.js'
 
 /** Rows that only a world with reorgs beyond `lossDepth` takes. */
 const DEEP_ROWS: ReadonlySet<number> = new Set([32])
@@ -14,8 +17,54 @@ export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { de
   ]
 }
 
-/** Section 5: each meaning that an answer to a send may have. */
-const OUTCOMES = ['accepted unknown']
+/** Section 5: what an answer to a send may mean. `syncTimeout` is the answer to a method that txlane does not call. */
+const OUTCOMES = Object.entries({
+  alreadyKnown: ['accepted'],
+  nonceTooLow: ['refused'],
+  nonceTooHigh: ['refused'],
+  replacementUnderpriced: ['refused'],
+  feeTooLow: ['refused'],
+  insufficientFunds: ['refused'],
+  gasLimit: ['intrinsic', 'refused'],
+  poolFull: ['refused'],
+  delegatedLimit: ['refused'],
+  feeCapExceeded: ['refused'],
+  rateLimited: ['refused'],
+  notReady: ['refused'],
+  syncTimeout: [],
+  invalid: ['intrinsic'],
+  screened: ['refused'],
+  methodMissing: ['unknown'],
+  // A hash alone gives no reason.
+  unknown: ['accepted', 'unknown'],
+} satisfies Record<SendReason, readonly string[]>).flatMap(([reason, outcomes]) =>
+  outcomes.map((outcome) => `${outcome} ${reason}`),
+)
 
-/** By name: what the ports, the chain, the signer and the store do wrong. */
-const FAULTS = ['reorg']
+const DISTURBANCES: Record<Disturbance['kind'], true> = {
+  reorg: true,
+  evict: true,
+  foreign: true,
+  bump: true,
+  spike: true,
+  starve: true,
+  halt: true,
+  loseFlashblocks: true,
+  pressure: true,
+  wallet: true,
+  delegate: true,
+  freeze: true,
+  crash: true,
+}
+
+/** By name: what ports, chain, signer and store do wrong, and what else happens to a world. */
+const FAULTS = [
+  ...Object.keys(WORST),
+  ...Object.keys(WORST_STORE),
+  ...Object.keys(DISTURBANCES),
+  'lag',
+  'forkShown',
+  'pruned',
+  'signerSlow',
+  'signerFails',
+]

@@ -61,7 +61,7 @@ export type Keep = {
 }
 
 // The most of each fault that a world has, for as long as it is not healed.
-const WORST: Faults = {
+export const WORST: Faults = {
   lostRequest: 0.15,
   lostResponse: 0.15,
   late: 0.03,
@@ -80,13 +80,13 @@ const WORST: Faults = {
   moody: 0.15,
 }
 
-const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lostCommit: 0.1 }
+export const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lostCommit: 0.1 }
 
 // Most worlds are small: what goes wrong between two transactions goes wrong there, and can be read.
 const SIZES = [
-  { share: 0.6, transactions: { min: 2, max: 6 }, durationMs: 20_000 },
-  { share: 0.3, transactions: { min: 6, max: 12 }, durationMs: 40_000 },
-  { share: 0.1, transactions: { min: 10, max: 20 }, durationMs: 60_000 },
+  { share: 0.8, transactions: { min: 1, max: 3 }, durationMs: 10_000 },
+  { share: 0.16, transactions: { min: 3, max: 7 }, durationMs: 20_000 },
+  { share: 0.04, transactions: { min: 8, max: 20 }, durationMs: 60_000 },
 ] as const
 
 /** Draws a world. The same seed and options make the same plan. */

@@ -33,6 +33,9 @@ const { values } = parseArgs({
   },
 })
 
+// Errors are the daily bread here, and taking their stacks costs more than anything else about them.
+if (!values.trace) Error.stackTraceLimit = 0
+
 const FAILURES_SHOWN = 10
 const PROGRESS_MS = 30_000
 

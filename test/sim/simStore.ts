@@ -40,6 +40,7 @@ export function createSimStore(options: {
 
   function delay(): Promise<void> | undefined {
     if (faults.delayMsMax === 0) return undefined
+    strike('delayMsMax')
     return new Promise((resolve) => clock.setTimer(resolve, random() ** 3 * faults.delayMsMax))
   }
 

@@ -200,12 +200,14 @@ const TOO_MANY: RpcFailure = {
 // geth's words for a state that it has thrown away (trie/errors.go, MissingNodeError).
 const PRUNED = error(-32000, 'missing trie node b10c (path ) state is not available')
 // Refusals that have nothing to do with the bytes: of a node that syncs, guards a fee cap (geth internal/ethapi), keeps
-// transactions in order (Nitro), screens, or has no such method.
+// transactions in order (Nitro), screens (Besu), sees another base fee, or has no such method.
 const MOODS: readonly RpcReply[] = [
   error(-32000, 'transaction indexing is in progress: node is syncing'),
   error(-32000, 'tx fee (1.25 ether) exceeds the configured cap (1.00 ether)'),
   error(-32000, 'nonce too high: address 0xaa, tx: 9 state: 7'),
   error(-32000, 'address already reserved'),
+  error(-32000, 'max fee per gas less than block base fee: address 0xaa, maxFeePerGas: 1, baseFee: 2'),
+  error(-32007, 'Sender account not authorized to send transactions'),
   error(-32601, 'the method eth_sendRawTransaction does not exist/is not available'),
   error(-32603, 'internal error'),
 ]
