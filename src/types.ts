@@ -111,8 +111,6 @@ export type Limits = {
   pollIntervalMs: number
   /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
   reorgHorizon: number
-  /** Ended transactions remembered by id. @default 100_000 */
-  historyMax: number
 }
 
 export type LaneOptions<chain extends Chain> = {

@@ -20,5 +20,4 @@ export const defaultLimits: Limits = {
   closeTimeoutMs: 10_000,
   pollIntervalMs: 200,
   reorgHorizon: 64,
-  historyMax: 100_000,
 }

@@ -14,7 +14,7 @@ const ENDED: ReadonlySet<string> = new Set(['finalized', 'failed', 'cancelled', 
 
 /**
  * Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. Ended
- * transactions are forgotten, oldest first, beyond `historyMax`.
+ * transactions are forgotten, oldest first, beyond `historyMax` of them (by default 100,000).
  */
 export function memoryStore(options: { historyMax?: number } = {}): Store {
   const historyMax = options.historyMax ?? 100_000
