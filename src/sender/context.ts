@@ -41,6 +41,12 @@ export type LaneContext = {
   blockedAt: number
 }
 
+/** Nothing is reserved above a nonce that cannot even be filled; asked again when it is stuck the next time. */
+export function block(context: LaneContext, nonce: number): void {
+  context.blockedAt = Math.max(context.blockedAt, nonce)
+  context.lane.holds.add('blocked')
+}
+
 /** An error about one transaction. */
 export function txError(
   transaction: Transaction,

@@ -170,6 +170,19 @@ describe('blocked', () => {
   })
 })
 
+test('P8: a no-op that stands at the ceiling and is refused in every block blocks the lane as well', async () => {
+  await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 2_300_000n } } })
+  const cap = refuses('tx fee (1.00 ether) exceeds the configured cap (0.10 ether)')
+  lane.script = onSend(() => cap)
+  const tx = await queue(lane, 1)
+  await lane.until(() => lane.events('held').some(({ reason }) => reason === 'blocked'), 600_000)
+  expect(tx.stage).not.toBe('sealed')
+  lane.script = undefined
+  await lane.until(() => lane.events('released').some(({ reason }) => reason === 'blocked'), 600_000)
+  await lane.settle(lane.sender.drain(), 600_000)
+  expect(lane.executed()).toEqual(['noop'])
+})
+
 describe('jump', () => {
   test('the floor moves by more than 64 without us: held until resume, then the lane goes on above', async () => {
     await using lane = await openLane()

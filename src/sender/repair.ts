@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../clock.js'
 import { type Live, newestAttempt, type Slot } from '../ledger/slot.js'
-import type { LaneContext } from './context.js'
+import { block, type LaneContext } from './context.js'
 import type { Signing } from './signing.js'
 
 /**
@@ -61,7 +61,11 @@ export function createRepair(options: {
       lane.apply(slot.nonce, { ...event, atCeiling: false, priced: true, fillable: true })
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
+      const newest = newestAttempt(slot)
       const ceilings = outside ? { atCeiling: false, fillable: false } : signing.ceilings(slot)
+      // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
+      if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
+        block(context, slot.nonce)
       // What outside code signed cannot be bumped by us, only sent again.
       lane.apply(slot.nonce, { ...event, ...ceilings, priced: priced(slot), signer: signer && !outside })
     }

@@ -4,7 +4,7 @@ import { type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
-import { type LaneContext, txError } from './context.js'
+import { block, type LaneContext, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
 import { firstFees } from './feeOracle.js'
 import { createSignerCheck } from './signerCheck.js'
@@ -86,25 +86,24 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
     const transaction = id === undefined ? undefined : context.transactions.get(id)
     if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
-      if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce)
+      if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce, error)
       transaction.withdrawn = signerError(transaction, error)
       lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
       return
     }
     // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
+    report(error)
+  }
+
+  function report(error: unknown): void {
     events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
   }
 
-  /** Nothing is reserved above a nonce that cannot even be filled; asked again when it is stuck the next time. */
-  function blocked(nonce: number): void {
-    context.blockedAt = Math.max(context.blockedAt, nonce)
-    lane.holds.add('blocked')
-  }
-
   /** Its callers were told that it is on its way: one failure of the signer does not end it. */
-  function signLater(transaction: Transaction, nonce: number): void {
+  function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
     transaction.retryAtMs = context.clock.now() + pauseMs
+    report(error)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 
@@ -115,18 +114,21 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     if (transaction === undefined) return
     const gas = transaction.gas ?? transaction.request.gas
     if (gas === undefined) throw new Error('gas is not known')
-    const earlier = lane.book.get(job.nonce)?.attempts ?? []
+    const slot = lane.book.get(job.nonce)
+    const earlier = slot?.attempts ?? []
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
     const market =
       explicitFees(transaction.request) ??
       inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
-    const offer =
+    const above =
       earlier.length === 0
         ? market
         : outbid(
             earlier.map((a) => a.fees),
             { rule: fees.rule, market, ceiling: atLeast(ceiling, market) },
           )
+    // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
+    const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
     await make(job, claim, { request: transaction.request, gas }, offer)
   }
@@ -139,7 +141,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       slot.attempts.map((a) => a.fees),
       { rule: fees.rule, market, ceiling: fees.laneCeiling() },
     )
-    if (offer === undefined) return blocked(job.nonce)
+    if (offer === undefined) return block(context, job.nonce)
     const gas = await estimateNoop()
     await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
   }
@@ -154,7 +156,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
-      else blocked(job.nonce)
+      else block(context, job.nonce)
       return
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
