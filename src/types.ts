@@ -385,7 +385,11 @@ export interface Sender<chain extends Chain = Chain> {
   /** Stops reserving nonces; what is in flight goes on and is repaired. */
   pause(): void
   resume(): void
-  /** Resolves when nothing is queued, all is sealed and no gap is left. */
+  /**
+   * Resolves when nothing is queued, all is sealed and no gap is left.
+   *
+   * @throws TxlaneError `CLOSED`, fate `inFlight`, where the lane closes before that; `ABORTED` by the signal
+   */
   drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
