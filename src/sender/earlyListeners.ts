@@ -34,10 +34,15 @@ export function createEarlyListeners() {
     attach(opened: OpenLane): void {
       lane = opened
       for (const entry of entries) attachOne(entry)
-      // The lane may have begun held, when nobody could hear it yet.
-      const { lane: held, events } = opened.engine.context
-      const own = [...entries].filter(({ event }) => event === 'held').map(({ listener }) => listener)
-      for (const reason of held.holds.list()) events.tell(own, { reason })
+      // The lane may have begun held, or with what waits for an operator's word, when nobody could hear it yet.
+      const { lane: begun, events, transactions, txOf } = opened.engine.context
+      const own = (name: keyof SenderEvents) =>
+        [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
+      for (const reason of begun.holds.list()) events.tell(own('held'), { reason })
+      for (const transaction of transactions.values()) {
+        if (!transaction.unresolved || transaction.nonce === undefined) continue
+        events.tell(own('unresolved'), { nonce: transaction.nonce, tx: txOf(transaction) })
+      }
     },
     /** Whoever listened has closed; the lane may go on for others. */
     detach(): void {

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../store/memory.js'
+import type { Tx } from '../types.js'
+import { createShared } from './environment.js'
+import { createSenderIn } from './sender.js'
 import {
   nameOf,
   openLane,
@@ -224,11 +228,41 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(await lane.rejection(lane.sender.resolve(tx.id, 'notExecuted'))).toMatchObject({ code: 'INVALID' })
   })
 
+  test('rows 26 and 22: what it replaced is as unresolved as the replacement, and ends by its own word', async () => {
+    await using lane = await openLane()
+    let next: Tx | undefined
+    const tx = await unresolved(lane, async (first) => {
+      next = await lane.settle(first.replace(transfer(2), { until: 'queued' }))
+      await lane.until(() => named(lane, 2).length > 0)
+    })
+    expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'UNRESOLVED', fate: 'inFlight' })
+    expect(lane.events('unresolved').map((told) => (told.tx as Tx).id)).toEqual([tx.id, next?.id])
+    await lane.settle(lane.sender.resolve(next?.id ?? '', 'notExecuted'))
+    await lane.settle(lane.sender.resolve(tx.id, 'executed'))
+    expect(await lane.rejection(tx.wait())).toMatchObject({ fate: 'executed' })
+  })
+
+  test('row 26: a sender that begins with it tells who listens', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store })
+    const tx = await unresolved(lane)
+    await lane.settle(lane.sender.close())
+    const again = createSenderIn(
+      { ...lane.environment, shared: createShared() },
+      { ...lane.parameters, store },
+    )
+    const told: string[] = []
+    again.on('unresolved', (event) => void told.push(event.tx?.id ?? ''))
+    await lane.settle(again.ready())
+    expect(told).toEqual([tx.id])
+    await lane.settle(again.close())
+  })
+
   /** Something else used nonce 0, and by the time the node answers again it has pruned how. */
-  async function unresolved(lane: SimLane) {
+  async function unresolved(lane: SimLane, before = async (_: Tx) => {}) {
     let silent = true
     lane.script = (call, tx) => {
-      if (tx) return nameOf(tx) === 1 ? swallows(tx) : undefined
+      if (tx) return nameOf(tx) === 'noop' ? undefined : swallows(tx)
       const selector = call.params[1]
       if (call.method === 'eth_getBlockByNumber' && selector === true)
         return refuses('pruned history unavailable')
@@ -238,10 +272,11 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
       return Number(selector) >= lane.chain.head.number - 1 ? undefined : refuses('missing trie node')
     }
     const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await before(tx)
     lane.foreign()
     await lane.blocks(5)
     silent = false
-    await lane.until(() => lane.events('unresolved').length === 1)
+    await lane.until(() => lane.events('unresolved').length >= 1)
     return tx
   }
 })

@@ -143,6 +143,15 @@ describe('section 5: what an endpoint says of a send, by name', () => {
 })
 
 describe('rows 2, 3, 14: a nonce that came free', () => {
+  test('row 14: what was refused for good there is not outbid beyond what the next one may pay', async () => {
+    await using lane = await openLane()
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))
+    const dear = { ...transfer(1), maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 8n } as never
+    await lane.rejection(lane.sender.send(dear))
+    const next = await lane.settle(lane.sender.send(transfer(2)))
+    expect(await lane.settle(next.wait('sealed'))).toMatchObject({ nonce: 0 })
+  })
+
   test('row 3, P3: with nothing bound above, the cursor comes down', async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? INTRINSIC : undefined))

@@ -37,6 +37,8 @@ export function createSimStore(options: {
   const inner = memoryStore()
   const journaled = new Set<Hash>()
   let lease: Lease | undefined
+  // Leases taken by processes up to this one have run out, those too that are only on their way to it.
+  let generation = 0
 
   function delay(): Promise<void> | undefined {
     if (faults.delayMsMax === 0) return undefined
@@ -61,13 +63,17 @@ export function createSimStore(options: {
   return {
     journaled,
     async expire() {
+      generation++
       if (lease !== undefined) await inner.release(lease)
     },
     store: {
       ...inner,
       async acquire(lane, holder) {
-        lease = await slowly(() => inner.acquire(lane, holder))
-        return lease
+        const mine = generation
+        const taken = await slowly(() => inner.acquire(lane, holder))
+        if (mine === generation) lease = taken
+        else await inner.release(taken)
+        return taken
       },
       load: (held) => slowly(() => inner.load(held)),
       enqueue: (transaction) => slowly(() => inner.enqueue(transaction)),
