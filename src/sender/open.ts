@@ -130,6 +130,9 @@ async function beginLeased(
       })
     : await read()
   const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+  const restored = await restoreTransactions(state.transactions, book, (id) => store.find(key, { id }))
+  const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
+  // From here on there is something that works by itself: what fails after it has to stop it.
   const engine = createEngine({
     environment,
     hub,
@@ -149,19 +152,23 @@ async function beginLeased(
   })
   engine.accountIs(reading.account)
   if (storeBehindChain) engine.context.lane.holds.add('storeBehindChain')
-  engine.restore(await restoreTransactions(state.transactions, book, (id) => store.find(key, { id })))
-  await readBalance(engine, hub, key.address, limits.readTimeoutMs)
+  engine.restore(restored)
+  if (balanceWei !== undefined) engine.setBalance(balanceWei)
   engine.start()
-  await hub.tracker.nextTick()
+  try {
+    await hub.tracker.nextTick()
+  } catch (error) {
+    engine.stop()
+    throw error
+  }
   return { engine, reading }
 }
 
-async function readBalance(engine: Engine, hub: Hub, address: Address, timeoutMs: number): Promise<void> {
-  const [reply] = await hub.reader.port.batch([{ method: 'eth_getBalance', params: [address, 'latest'] }], {
-    timeoutMs,
-  })
-  // Without an answer the lane begins without a budget: the node's own refusals bring one.
-  if (reply?.ok) engine.setBalance(decodeQuantity(reply.result, 'eth_getBalance'))
+/** Without an answer the lane begins without a budget: the node's own refusals bring one. */
+async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
+  const call = { method: 'eth_getBalance', params: [address, 'latest'] }
+  const [reply] = await hub.reader.port.batch([call], { timeoutMs })
+  return reply?.ok ? decodeQuantity(reply.result, call.method) : undefined
 }
 
 /**
