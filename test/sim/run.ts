@@ -36,6 +36,10 @@ const { values } = parseArgs({
 // Errors are the daily bread here, and taking their stacks costs more than anything else about them.
 if (!values.trace) Error.stackTraceLimit = 0
 
+// Interrupted, it reports what it has.
+let stopped = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopped = true))
+
 const FAILURES_SHOWN = 10
 const PROGRESS_MS = 30_000
 
@@ -91,6 +95,8 @@ async function runAll(first: number, count: number): Promise<Report> {
     totals.transactions += result.transactions
     totals.slowestHealMs = Math.max(totals.slowestHealMs, result.healedInMs)
     if (violations.length > 0) failures.push({ seed, violations })
+    if (violations.length > 0 && values.progress) console.error(`seed ${seed} fails`)
+    if (stopped) break
     if (violations.length > 0 && !values.all) break
     if (values.progress && performance.now() - toldMs > PROGRESS_MS) {
       toldMs = performance.now()
