@@ -38,7 +38,11 @@ if (!values.trace) Error.stackTraceLimit = 0
 
 // Interrupted, it reports what it has.
 let stopped = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopped = true))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+
+function stop(): void {
+  stopped = true
+}
 
 const FAILURES_SHOWN = 10
 const PROGRESS_MS = 30_000
