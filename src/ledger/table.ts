@@ -73,7 +73,7 @@ export const TABLE: readonly Row[] = [
     from: ['new', 'hole'],
     on: ['seeded', 'handOut'],
     to: ['outside'],
-    says: 'others may have used it',
+    says: 'others may have used it, or had and their block left',
   },
   {
     row: 9,

@@ -9,8 +9,12 @@ import { createSubject } from './subject.js'
 import { createTrace } from './trace.js'
 import { runWorld, type WorldOptions } from './world.js'
 
+const USAGE = `npm run sim -- [--runs N] [--seed S] [--all] [--json] [--progress]
+                [--calm] [--deep] [--naive] [--transactions N] [--keep JSON] [--trace [--reads]]`
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     runs: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
     /** Without faults. */
@@ -32,6 +36,11 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
+
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 
 // Errors are the daily bread here, and taking their stacks costs more than anything else about them.
 if (!values.trace) Error.stackTraceLimit = 0
