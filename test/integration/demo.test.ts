@@ -32,7 +32,8 @@ function demo(args: readonly string[], environment: Record<string, string> = {})
 
 const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }
 
-describe.each([
+// Side by side: they mostly wait for blocks.
+describe.concurrent.each([
   ['none', 4],
   ['default', 5],
   ['storm', 6],
