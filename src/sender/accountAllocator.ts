@@ -133,6 +133,7 @@ export function createAccountAllocator(
     async resync() {
       await resyncLane(await open(), limits)
     },
+    resume: () => opened?.engine.resume(),
     snapshot: () => opened && snapshotOf(opened),
     on: (event, listener) => early.on(event, listener),
     close() {

@@ -77,6 +77,11 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   /** Reads counts, code or the counter's storage again, and drops what is used. */
   resync(): Promise<void>
   /**
+   * Lifts the holds that wait for an operator (`paused`, `jump`, `deepReorg`, `storeBehindChain`), for everybody who
+   * shares the lane. Nothing to lift before `ready`, and with counters in a contract's storage.
+   */
+  resume(): void
+  /**
    * What the lane looks like now, from its own books: nothing is asked of a node.
    *
    * @throws TxlaneError `INVALID` before `ready` or a first reservation: nothing is known yet
@@ -93,7 +98,7 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
 /** What the two kinds of allocator have of their own. */
 export type AllocatorInternals<nonce extends number | bigint> = Pick<
   NonceAllocator<nonce>,
-  'ready' | 'adopt' | 'resync' | 'close'
+  'ready' | 'adopt' | 'resync' | 'resume' | 'close'
 > & {
   reserveMany(amount: number, options: ReserveOptions): Promise<Reservation<nonce>[]>
   snapshot(): LaneSnapshot | CounterSnapshot | undefined
@@ -158,6 +163,7 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
     reserveMany,
     adopt: allocator.adopt,
     resync: allocator.resync,
+    resume: allocator.resume,
     snapshot() {
       const snapshot = allocator.snapshot()
       if (snapshot === undefined) throw unreadError()

@@ -86,6 +86,8 @@ export function createCounterAllocator<nonce extends number | bigint>(
     async resync() {
       await (await open()).resync()
     },
+    // A counter is read, not believed: nothing holds it.
+    resume() {},
     snapshot: () => opened && snapshotOf(source, opened.value),
     on(event, listener) {
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')

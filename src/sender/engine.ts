@@ -1,9 +1,10 @@
 import type { Hash, LocalAccount } from 'viem'
+import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
 import type { Book } from '../ledger/book.js'
-import type { Slot } from '../ledger/slot.js'
+import { isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
 import type { AccountKind } from '../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
@@ -165,7 +166,9 @@ export function createEngine(options: EngineOptions): Engine {
     seen: environment.probe?.outcome,
   })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
-  const seeker = createSeeker(context)
+  // Used by blocks that the walk has not seen, so that it could not say when they leave.
+  const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
+  const seeker = createSeeker(context, unwalked)
   const fallen = createFallenCount(context)
   const pump = createPump({
     context,
@@ -226,6 +229,7 @@ export function createEngine(options: EngineOptions): Engine {
     funds,
     seeker,
     fallen,
+    unwalked,
     landed,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
@@ -329,6 +333,7 @@ export function createEngine(options: EngineOptions): Engine {
     resume() {
       if (lane.holds.has('jump')) seeker.acceptJump()
       if (lane.holds.has('deepReorg')) fallen.accept()
+      for (const reason of liftedByResume) lane.holds.lift(reason)
     },
     accepted: waiting.accepted,
     observe(blockNumber, hashes) {

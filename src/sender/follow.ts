@@ -1,5 +1,4 @@
 import type { Hash } from 'viem'
-import { isUsed } from '../ledger/slot.js'
 import type { Follower, SealedBlock } from '../tracker/follower.js'
 import type { LaneContext } from './context.js'
 import { horizonLimit, verdictLimit } from './depth.js'
@@ -15,6 +14,8 @@ export type FollowOptions = {
   readonly funds: Funds
   readonly seeker: EvidenceSeeker
   readonly fallen: FallenCount
+  /** Nonces used by blocks that the walk has not seen. */
+  readonly unwalked: Set<number>
   readonly landed: LandedIndex
   readonly waiting: () => number
   readonly transactionOf: (nonce: number) => Transaction | undefined
@@ -28,14 +29,12 @@ const FEED_AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeker, fallen, landed } = options
+  const { context, funds, seeker, fallen, unwalked, landed } = options
   const { lane, hub } = context
   const { book } = lane
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
-  // Used in an earlier life, by blocks that this one has not seen.
-  const inherited = new Set([...book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
 
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
@@ -44,7 +43,7 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   function judge(head: number): void {
-    for (const nonce of inherited) if (stands(nonce) !== undefined) inherited.delete(nonce)
+    for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
     for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
       if (stands(nonce) === true) lane.apply(nonce, { type: 'lossDepth' })
     landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizonLimit(context, head))

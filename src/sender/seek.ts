@@ -26,7 +26,8 @@ export type EvidenceSeeker = {
 /** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
 const JUMP_MAX = 64
 
-export function createSeeker(context: LaneContext): EvidenceSeeker {
+/** @param unwalked takes the nonces whose blocks the walk is still to reach */
+export function createSeeker(context: LaneContext, unwalked: Set<number>): EvidenceSeeker {
   const { lane, hub, limits } = context
   const { book } = lane
   const tracker = hub.tracker
@@ -97,6 +98,7 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     switch (verdict.kind) {
       case 'own':
         lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
+        reach(nonce, verdict.block.number)
         return true
       case 'other':
         return others(nonce, verdict.upTo, verdict.block, verdict.hash)
@@ -136,8 +138,16 @@ export function createSeeker(context: LaneContext): EvidenceSeeker {
     }
     for (let other = nonce; other < upTo; other++) {
       lane.apply(other, { type: 'evidence', block, hash: other === nonce ? hash : undefined })
+      reach(other, block.number)
     }
     return book.floor >= upTo
+  }
+
+  /** A block that the walk does not know could leave without a word. */
+  function reach(nonce: number, number: number): void {
+    if (tracker.hashAt(number) !== undefined) return
+    unwalked.add(nonce)
+    tracker.reach(number)
   }
 
   function ownAt(nonce: number): ReadonlySet<Hash> {

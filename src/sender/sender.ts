@@ -1,5 +1,4 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
-import { liftedByResume } from '../allocator/holds.js'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
@@ -214,7 +213,6 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
           () => {},
         )
       opened.engine.resume()
-      for (const reason of liftedByResume) opened.engine.context.lane.holds.lift(reason)
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions

@@ -3,7 +3,7 @@ import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/al
 import { createShared, type Environment } from '../../src/sender/environment.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import { createSimClient } from './simClient.js'
-import type { CreateSubject } from './subjectTypes.js'
+import type { CreateSubject, Subject } from './subjectTypes.js'
 
 // Worlds are short: what takes its time for the sake of people has to come within one.
 const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12 }
@@ -16,22 +16,34 @@ export const createSubject: CreateSubject = (world) => {
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
   const options = { client, store, lossDepth, limits: LIMITS }
   const sender = createSenderIn(environment, options)
+  const alarms: Parameters<Subject['onAlarm']>[0][] = []
   let allocator: NonceAllocator | undefined
+
+  function openAllocator(): NonceAllocator {
+    if (allocator !== undefined) return allocator
+    allocator = createNonceAllocatorIn(environment, { ...options, address: account.address })
+    allocator.on('held', ({ reason }) => {
+      for (const alarm of alarms) alarm({ kind: 'held', reason })
+    })
+    return allocator
+  }
 
   return {
     ready: sender.ready,
     send: sender.send,
     get: sender.get,
     drain: sender.drain,
-    reserve() {
-      allocator ??= createNonceAllocatorIn(environment, { ...options, address: account.address })
-      return allocator.reserve()
-    },
+    reserve: () => openAllocator().reserve(),
     onAlarm(listener) {
+      alarms.push(listener)
       sender.on('held', ({ reason }) => listener({ kind: 'held', reason }))
       sender.on('unresolved', ({ tx }) => tx && listener({ kind: 'unresolved', id: tx.id }))
     },
-    resume: sender.resume,
+    resume() {
+      // Either may be the one that has the lane open.
+      sender.resume()
+      allocator?.resume()
+    },
     resolve: sender.resolve,
     async close() {
       // Together: the lane stops with the last of the two.
