@@ -106,6 +106,18 @@ test('a nonce that stays silent is told after its time, which settling begins an
   expect(told).toEqual([1, 0])
 })
 
+test('a hold that waits for an operator can be lifted where there is no sender', async () => {
+  const { allocator, sender, settled } = setUp()
+  const [lane, other] = [allocator(), sender()]
+  await settled(lane.ready())
+  await settled(other.ready())
+  other.pause()
+  const waits = lane.reserve()
+  await settled(other.close())
+  lane.resume()
+  expect((await settled(waits)).nonce).toBe(0)
+})
+
 test('a nonce that was released is not told as a gap', async () => {
   const { clock, allocator, settled } = setUp()
   const lane = allocator({ reservationTtlMs: 1_000 })

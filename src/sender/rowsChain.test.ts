@@ -295,6 +295,20 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
+  test('row 28: a block below the one where the walk began leaves as well', async () => {
+    await using lane = await openLane({ lossDepth: 12, closed: true, coldStart: 'immediate' })
+    lane.chain.start()
+    await lane.blocks(2)
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    lane.chain.reorg({ depth: 2 })
+    const landed = await lane.settle(tx.wait('sealed'))
+    expect(lane.chain.canonical.findIndex(({ executed }) => executed.length > 0)).toBe(1)
+    expect(landed.stage).toBe('sealed')
+    lane.chain.reorg({ depth: 2, drops: () => true })
+    await lane.blocks(3)
+    expect(lane.events('reorged')).toHaveLength(1)
+  })
+
   test('row 28: a foreign use that leaves the chain frees the nonce for the claim that waited', async () => {
     await using lane = await openLane({ lossDepth: 5 })
     lane.script = swallow(1)
