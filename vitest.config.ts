@@ -32,14 +32,13 @@ export default defineConfig({
         },
       },
       {
-        // After the others and one file at a time: a node of its own takes the second core, in real time.
+        // After the others, since they run nodes in real time and mostly wait for their blocks.
         test: {
           name: 'integration',
           setupFiles,
           include: ['test/{contract,integration,package,peers,crash}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
       },
