@@ -5,6 +5,7 @@ import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
+import { createKeeper } from './keeper.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
@@ -64,6 +65,7 @@ export function createIntake(parts: {
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, transactions, events, limits, random, clock, store } = context
+  const keepInStore = createKeeper(store)
   const queued = new Set<Transaction>()
   let sequence = 0
   let closed = false
@@ -93,7 +95,11 @@ export function createIntake(parts: {
 
   async function keep(transaction: Transaction): Promise<StoredTransaction | undefined> {
     try {
-      return await store.enqueue(toStored(transaction))
+      const kept = await keepInStore(toStored(transaction))
+      if (!kept.fresh) return kept.transaction
+      transaction.sequence = kept.transaction.sequence
+      sequence = Math.max(sequence, transaction.sequence)
+      return undefined
     } catch (error) {
       throw refused(transaction, storeError(transaction, error))
     }

@@ -1,5 +1,6 @@
 import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
 import { readLower, seedBook, settleColdStart } from '../allocator/seed.js'
+import { TxlaneError } from '../errors/base.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
 import { type LaneKey, type Lease, laneName, type Store } from '../store/store.js'
@@ -94,7 +95,8 @@ async function begin(
 ): Promise<Shared> {
   const held = await holdHub(options, environment)
   try {
-    const lease = await store.acquire(key, holderId(environment))
+    const lease = await store.acquire(key, holderId(environment), LEASE_MS)
+    if (lease === undefined) throw heldError()
     try {
       return { ...(await beginLeased(options, environment, held.value, store, lease)), hub: held }
     } catch (error) {
@@ -190,6 +192,12 @@ function hubName(options: Parameters<typeof holdHub>[0], environment: Environmen
   })
   const roles = (options.endpoints ?? []).map((endpoint) => endpoint.role ?? 'both')
   return [options.client.chain.id, ...names, ...roles].join('|')
+}
+
+const LEASE_MS = 10_000
+
+function heldError(): TxlaneError {
+  return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'notExecuted' })
 }
 
 function holderId(environment: Environment): string {

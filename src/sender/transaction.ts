@@ -32,7 +32,7 @@ export type Transaction = {
   readonly lane: LaneKey
   readonly request: TxRequest
   readonly fingerprint: Hash
-  readonly sequence: number
+  sequence: number
   readonly priority: number
   readonly feeCeiling: bigint | undefined
   readonly createdAtMs: number

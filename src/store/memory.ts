@@ -1,39 +1,70 @@
 import type { Hash } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
-import { type LaneKey, type Lease, laneName, type Store, type StoredTransaction } from './store.js'
+import {
+  type ChainKey,
+  chainName,
+  type LaneKey,
+  type Lease,
+  laneName,
+  type Store,
+  type StoredTransaction,
+  type Wish,
+} from './store.js'
 
 type Kept = {
+  readonly key: LaneKey
   epoch: number
   holder: string | undefined
+  untilMs: number
   cursor: number | undefined
+  sequence: number
+  revision: number
+  wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
   readonly slots: Map<number, Slot>
+  readonly watchers: Set<() => void>
 }
+
+type KeptTransaction = { readonly transaction: StoredTransaction; readonly revision: number }
 
 const ENDED: ReadonlySet<string> = new Set(['finalized', 'failed', 'cancelled', 'superseded'])
 
-/**
- * Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. Ended
- * transactions are forgotten, oldest first, beyond `historyMax` of them (by default 100,000).
- */
-export function memoryStore(options: { historyMax?: number } = {}): Store {
-  const historyMax = options.historyMax ?? 100_000
+export type MemoryStoreOptions = {
+  /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
+  historyMax?: number
+  /** The clock of leases, in milliseconds. @default `Date.now` */
+  now?: () => number
+}
+
+/** Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  const { historyMax = 100_000, now = Date.now } = options
   const lanes = new Map<string, Kept>()
   // Insertion order is age: the first ended one is the first to be forgotten.
-  const transactions = new Map<string, StoredTransaction>()
+  const transactions = new Map<string, KeptTransaction>()
   const byHash = new Map<string, string>()
   // Bumps and rebindings give a transaction many hashes; all of them go when it goes.
   const hashesOf = new Map<string, Set<string>>()
   const ended = new Set<string>()
 
-  const chainName = (chain: { chainId: number; genesisHash: Hash }) => `${chain.chainId}:${chain.genesisHash}`
-  const txName = (chain: { chainId: number; genesisHash: Hash }, id: string) => `${chainName(chain)}/${id}`
+  const txName = (chain: ChainKey, id: string) => `${chainName(chain)}/${id}`
 
   function kept(lane: LaneKey): Kept {
     const name = laneName(lane)
     const found = lanes.get(name)
     if (found) return found
-    const fresh: Kept = { epoch: 0, holder: undefined, cursor: undefined, slots: new Map() }
+    const fresh: Kept = {
+      key: lane,
+      epoch: 0,
+      holder: undefined,
+      untilMs: 0,
+      cursor: undefined,
+      sequence: 0,
+      revision: 0,
+      wishes: [],
+      slots: new Map(),
+      watchers: new Set(),
+    }
     lanes.set(name, fresh)
     return fresh
   }
@@ -44,9 +75,9 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
     throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
   }
 
-  function keepTransaction(transaction: StoredTransaction): void {
+  function keepTransaction(lane: Kept, transaction: StoredTransaction): void {
     const name = txName(transaction.lane, transaction.id)
-    transactions.set(name, transaction)
+    transactions.set(name, { transaction, revision: ++lane.revision })
     if (transaction.hash) keepHash(transaction.lane, transaction.hash, name)
     if (ENDED.has(transaction.stage)) ended.add(name)
     else ended.delete(name)
@@ -82,51 +113,122 @@ export function memoryStore(options: { historyMax?: number } = {}): Store {
     }
   }
 
+  function told(lane: Kept): void {
+    for (const watcher of lane.watchers) watcher()
+  }
+
+  function inLane(lane: LaneKey): KeptTransaction[] {
+    const name = laneName(lane)
+    return [...transactions.values()].filter(({ transaction }) => laneName(transaction.lane) === name)
+  }
+
   return {
     kind: 'memory',
     durable: false,
-    async acquire(lane, holder) {
+    async acquire(lane, holder, ttlMs) {
       const state = kept(lane)
-      if (state.holder !== undefined && state.holder !== holder) {
-        throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'notExecuted' })
+      if (state.holder !== holder) {
+        if (state.holder !== undefined && state.untilMs > now()) return undefined
+        state.epoch++
+        state.holder = holder
       }
-      if (state.holder === undefined) state.epoch++
-      state.holder = holder
+      state.untilMs = now() + ttlMs
       return { lane, epoch: state.epoch, holder }
+    },
+    async renew(holder, ttlMs) {
+      const leases: Lease[] = []
+      for (const state of lanes.values()) {
+        if (state.holder !== holder) continue
+        state.untilMs = now() + ttlMs
+        leases.push({ lane: state.key, epoch: state.epoch, holder })
+      }
+      return leases
     },
     async release(lease) {
       const state = kept(lease.lane)
-      if (state.epoch === lease.epoch && state.holder === lease.holder) state.holder = undefined
+      if (state.epoch !== lease.epoch || state.holder !== lease.holder) return
+      state.holder = undefined
+      told(state)
     },
     async load(lease) {
       const lane = checked(lease)
-      const name = laneName(lease.lane)
-      const open = [...transactions.values()].filter((t) => laneName(t.lane) === name && !ENDED.has(t.stage))
-      return { slots: [...lane.slots.values()], transactions: open, cursor: lane.cursor }
-    },
-    async enqueue(transaction) {
-      const existing = transactions.get(txName(transaction.lane, transaction.id))
-      if (existing === undefined) keepTransaction(transaction)
-      return existing
+      const open = inLane(lease.lane)
+        .map(({ transaction }) => transaction)
+        .filter(({ stage }) => !ENDED.has(stage))
+        .sort((a, b) => a.sequence - b.sequence)
+      return {
+        slots: [...lane.slots.values()],
+        transactions: open,
+        cursor: lane.cursor,
+        arrived: lane.sequence,
+      }
     },
     async write(lease, change) {
       const lane = checked(lease)
-      for (const transaction of change.transactions) keepTransaction(transaction)
+      for (const transaction of change.transactions) keepTransaction(lane, transaction)
       for (const slot of change.slots) keepSlot(lane, lease.lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
+      const { wished = 0 } = change
+      if (wished > 0) lane.wishes = lane.wishes.filter(({ sequence }) => sequence > wished)
+      told(lane)
+    },
+    async enqueue(added) {
+      return added.map((transaction) => {
+        const existing = transactions.get(txName(transaction.lane, transaction.id))
+        if (existing) return { fresh: false, transaction: existing.transaction }
+        const lane = kept(transaction.lane)
+        const placed = { ...transaction, sequence: ++lane.sequence }
+        keepTransaction(lane, placed)
+        told(lane)
+        return { fresh: true, transaction: placed }
+      })
+    },
+    async wish(chain, id, wish) {
+      const found = transactions.get(txName(chain, id))
+      if (found === undefined || ENDED.has(found.transaction.stage)) return false
+      const lane = kept(found.transaction.lane)
+      lane.wishes.push({ sequence: ++lane.sequence, id, wish })
+      told(lane)
+      return true
+    },
+    async arrivals(lane, after, limit) {
+      const arrived = inLane(lane)
+        .map(({ transaction }) => transaction)
+        .filter(({ sequence }) => sequence > after)
+        .sort((a, b) => a.sequence - b.sequence)
+      return {
+        transactions: arrived.slice(0, limit),
+        wishes: kept(lane)
+          .wishes.filter(({ sequence }) => sequence > after)
+          .slice(0, limit),
+      }
+    },
+    async changes(lane, revision, limit) {
+      const changed = inLane(lane)
+        .filter((one) => one.revision > revision)
+        .sort((a, b) => a.revision - b.revision)
+        .slice(0, limit)
+      return {
+        transactions: changed.map(({ transaction }) => transaction),
+        revision: changed.at(-1)?.revision ?? revision,
+      }
+    },
+    watch(lane, changed) {
+      const { watchers } = kept(lane)
+      // Wrapped, so that the same function may watch twice.
+      const own = () => changed()
+      watchers.add(own)
+      return () => void watchers.delete(own)
     },
     async find(chain, by) {
       const name = 'id' in by ? txName(chain, by.id) : byHash.get(`${chainName(chain)}/${by.hash}`)
-      return name === undefined ? undefined : transactions.get(name)
+      return name === undefined ? undefined : transactions.get(name)?.transaction
     },
     async list(lane, { stage, limit, cursor }) {
-      const name = laneName(lane)
       const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor)
-      const items = [...transactions.values()]
-        .filter(
-          (t) =>
-            laneName(t.lane) === name && t.sequence < before && (stage === undefined || t.stage === stage),
-        )
+      const items = inLane(lane)
+        .map(({ transaction }) => transaction)
+        .filter((t) => t.sequence < before && (stage === undefined || t.stage === stage))
         .sort((a, b) => b.sequence - a.sequence)
       const page = items.slice(0, limit)
       const last = page[page.length - 1]

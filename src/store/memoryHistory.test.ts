@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { attempt, hash, liveSlot } from '../ledger/samples.fixture.js'
 import type { Stage } from '../types.js'
 import { memoryStore } from './memory.js'
-import type { LaneKey, Store, StoredTransaction } from './store.js'
+import type { LaneKey, Lease, Store, StoredTransaction } from './store.js'
 
 const lane: LaneKey = { chainId: 31_337, genesisHash: hash('genesis'), address: '0xaa' }
 
@@ -28,7 +28,7 @@ function stored(id: string, stage: Stage, own?: Hash): StoredTransaction {
 }
 
 async function held(store: Store) {
-  const lease = await store.acquire(lane, 'me')
+  const lease = (await store.acquire(lane, 'me', 10_000)) as Lease
   return (slots: Parameters<Store['write']>[1]['slots'], ...transactions: StoredTransaction[]) =>
     store.write(lease, { slots, transactions, cursor: 8 })
 }
@@ -38,7 +38,7 @@ describe('a memory store with a short history', () => {
     const store = memoryStore({ historyMax: 1 })
     const write = await held(store)
     const slot = liveSlot({ attempts: [attempt('a', 'a1'), attempt('a', 'a2')] })
-    await store.enqueue(stored('a', 'queued'))
+    await store.enqueue([stored('a', 'queued')])
     await write([slot], stored('a', 'accepted', hash('a2')))
     expect((await store.find(lane, { hash: hash('a1') }))?.id).toBe('a')
 
@@ -50,7 +50,7 @@ describe('a memory store with a short history', () => {
     expect((await store.find(lane, { hash: hash('b1') }))?.id).toBe('b')
 
     // Had a hash been kept, the id's next owner would be found by it.
-    await store.enqueue(stored('a', 'queued'))
+    await store.enqueue([stored('a', 'queued')])
     for (const gone of ['a1', 'a2']) expect(await store.find(lane, { hash: hash(gone) })).toBeUndefined()
   })
 

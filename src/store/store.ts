@@ -1,5 +1,6 @@
 import type { Address, Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
+import type { Fees } from '../ledger/fees.js'
 import type { Slot } from '../ledger/slot.js'
 import type { SendOptions, Stage, TxRequest } from '../types.js'
 
@@ -50,10 +51,12 @@ export type StoredTransaction = {
 export type LaneState = {
   /** Unfinished and unsettled slots, with their attempts. */
   readonly slots: readonly Slot[]
-  /** Transactions that have not ended. */
+  /** Transactions that have not ended, in the order of arrival. */
   readonly transactions: readonly StoredTransaction[]
   /** The highest cursor ever written; undefined for a lane without records. */
   readonly cursor: number | undefined
+  /** Where `arrivals` goes on from. */
+  readonly arrived: number
 }
 
 /** One atomic write: all of it or nothing. */
@@ -63,44 +66,100 @@ export type LaneWrite = {
   /** Replace what is kept for their ids. */
   readonly transactions: readonly StoredTransaction[]
   readonly cursor: number
+  /** Wishes up to this one are done: they are deleted. */
+  readonly wished?: number | undefined
 }
 
 export type StoredPage = { readonly items: readonly StoredTransaction[]; readonly cursor?: string }
 
+/** Names a chain: two local nodes share an id. */
+export type ChainKey = Pick<LaneKey, 'chainId' | 'genesisHash'>
+
+/** What became of one transaction that was to be kept. */
+export type Enqueued = {
+  /** Its id was not known. Otherwise nothing was written. */
+  readonly fresh: boolean
+  /** As it is kept, with its place in the order of arrival; where it is not fresh, what has been there before. */
+  readonly transaction: StoredTransaction
+}
+
+/** What a caller in a process that does not hold the lane wants of a transaction. The holder does it. */
+export type Wish =
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'speedUp'; readonly fees?: Fees | undefined }
+
+/** What came into a lane, from any process. */
+export type LaneArrivals = {
+  /** In the order of arrival: by `sequence`. */
+  readonly transactions: readonly StoredTransaction[]
+  /** In the order in which they were wished, by a sequence that they share with transactions. */
+  readonly wishes: readonly { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
+}
+
+/** What changed in a lane. */
+export type LaneChanges = {
+  /** Each once, as it is now, in the order of its last change. */
+  readonly transactions: readonly StoredTransaction[]
+  /** Where the next call goes on from. */
+  readonly revision: number
+}
+
 /**
  * Where lanes live. Domain verbs only: no connection, row or SQL leaks. An implementation throws a `TxlaneError`
  * with code `STORE`; a write whose result cannot be known rejects with `details: 'unknown'`, and the lane is held
- * until it has been read again (row 5).
+ * until it has been read again (row 5). `storeContract` proves an implementation.
+ *
+ * Time is the store's own: how long a lease lasts is told as a length, and no two clocks are ever compared.
  */
 export type Store = {
   readonly kind: string
   /** Survives the process. Without it P2 to P5 hold within one process life. */
   readonly durable: boolean
-  /** Takes the lane: a new epoch, unless `holder` has it already. Rejects with LEASE_LOST while another has it. */
-  acquire(lane: LaneKey, holder: string): Promise<Lease>
-  /** Gives the lane back, so that the next holder need not wait for the lease to run out. */
-  release(lease: Lease): Promise<void>
-  load(lease: Lease): Promise<LaneState>
   /**
-   * Keeps a transaction unless its id is known on this chain; then gives back the one that is kept. Atomic: of two
-   * calls with one id, at once, exactly one gets `undefined`.
+   * Takes the lane for `ttlMs`: with a new epoch, or again with the same one where `holder` has it. `undefined` while
+   * the time of another holder has not run out. Atomic: of several that try at once, one has it.
    */
-  enqueue(transaction: StoredTransaction): Promise<StoredTransaction | undefined>
-  /** Atomic, fenced by the lease: rejects with LEASE_LOST, and writes nothing, when the epoch has moved on. */
+  acquire(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | undefined>
+  /**
+   * Every lease that `holder` has lasts `ttlMs` from now; one that has run out and that nobody took, too. Gives back
+   * those that it has: what is missing was taken.
+   */
+  renew(holder: string, ttlMs: number): Promise<readonly Lease[]>
+  /** Gives the lane back, so that the next holder need not wait. Does nothing where another has it. */
+  release(lease: Lease): Promise<void>
+  /** @throws `LEASE_LOST` where another has, or had, the lane since */
+  load(lease: Lease): Promise<LaneState>
+  /** Atomic, fenced: rejects with `LEASE_LOST`, and writes nothing, when the epoch has moved on. */
   write(lease: Lease, change: LaneWrite): Promise<void>
-  find(
-    chain: { chainId: number; genesisHash: Hash },
-    by: { id: string } | { hash: Hash },
-  ): Promise<StoredTransaction | undefined>
+  /**
+   * Keeps transactions of any lanes unless their ids are known on their chain; for each, in order, what is kept now.
+   * Needs no lease. Atomic for each: of two calls with one id, at once, exactly one is fresh.
+   */
+  enqueue(transactions: readonly StoredTransaction[]): Promise<readonly Enqueued[]>
+  /** Leaves word for the holder. False where the id is not known, or its transaction has ended. */
+  wish(chain: ChainKey, id: string, wish: Wish): Promise<boolean>
+  /** For the holder: what arrived after a sequence, at most `limit` of each; nothing is missed by going on from the last. */
+  arrivals(lane: LaneKey, after: number, limit: number): Promise<LaneArrivals>
+  /** For everybody else: what arrived or changed after a revision (0: all), at most `limit`; nothing is missed either. */
+  changes(lane: LaneKey, revision: number, limit: number): Promise<LaneChanges>
+  /** Calls back when something in the lane may have changed, until it is called off: a hint, and never a must. */
+  watch(lane: LaneKey, changed: () => void): () => void
+  find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
   /** Newest first. `cursor` is what the page before gave back. */
   list(
     lane: LaneKey,
     options: { stage?: Stage | undefined; limit: number; cursor?: string | undefined },
   ): Promise<StoredPage>
+  /** Lets go of files and connections. A pool that was handed in stays open. */
   close(): Promise<void>
+}
+
+/** A chain's name as one string. */
+export function chainName(chain: ChainKey): string {
+  return `${chain.chainId}:${chain.genesisHash}`
 }
 
 /** A lane's name as one string: chain id, genesis and address. */
 export function laneName(lane: LaneKey): string {
-  return `${lane.chainId}:${lane.genesisHash}:${lane.address}`
+  return `${chainName(lane)}:${lane.address}`
 }

@@ -108,9 +108,9 @@ function stick(world: World, what: 'signature' | 'write' | 'enqueue'): () => voi
       return write(lease, change)
     }
   if (what === 'enqueue')
-    store.enqueue = async (transaction) => {
-      if (transaction.lane.address === LANE) await stuck
-      return enqueue(transaction)
+    store.enqueue = async (transactions) => {
+      if (transactions.some(({ lane }) => lane.address === LANE)) await stuck
+      return enqueue(transactions)
     }
   return letGo
 }

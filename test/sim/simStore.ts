@@ -34,7 +34,7 @@ export function createSimStore(options: {
   readonly strike: (fault: string) => void
 }): SimStore {
   const { clock, random, faults, strike } = options
-  const inner = memoryStore()
+  const inner = memoryStore({ now: clock.now })
   const journaled = new Set<Hash>()
   let lease: Lease | undefined
   // Leases taken by processes up to this one have run out, those too that are only on their way to it.
@@ -68,15 +68,15 @@ export function createSimStore(options: {
     },
     store: {
       ...inner,
-      async acquire(lane, holder) {
+      async acquire(lane, holder, ttlMs) {
         const mine = generation
-        const taken = await slowly(() => inner.acquire(lane, holder))
-        if (mine === generation) lease = taken
-        else await inner.release(taken)
+        const taken = await slowly(() => inner.acquire(lane, holder, ttlMs))
+        if (mine === generation) lease = taken ?? lease
+        else if (taken !== undefined) await inner.release(taken)
         return taken
       },
       load: (held) => slowly(() => inner.load(held)),
-      enqueue: (transaction) => slowly(() => inner.enqueue(transaction)),
+      enqueue: (transactions) => slowly(() => inner.enqueue(transactions)),
       find: (chain, by) => slowly(() => inner.find(chain, by)),
       async write(held, change) {
         await delay()
