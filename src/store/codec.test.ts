@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { attempt, byOther, hash, liveSlot, reserved, usedSlot } from '../ledger/samples.fixture.js'
+import type { Slot } from '../ledger/slot.js'
+import { decodeSlot, decodeTransaction, decodeWish, encodeBody } from './codec.js'
+import type { StoredTransaction } from './store.js'
+
+const transaction: StoredTransaction = {
+  id: 'payout "7"\u0000\ud800 é',
+  lane: { chainId: 31_337, genesisHash: hash('genesis'), address: '0xaa' },
+  fingerprint: hash('print'),
+  request: { to: '0xbb', value: 2n ** 255n, data: '0x', accessList: [{ address: '0xcc', storageKeys: [] }] },
+  sequence: 3,
+  priority: -1,
+  gas: 21_000n,
+  feeCeiling: undefined,
+  expiresAtMs: undefined,
+  onExpiry: 'leave',
+  replaces: undefined,
+  needs: { after: ['a'], effect: { address: '0xdd', slot: '0x01', value: '0x02' } },
+  stage: 'queued',
+  nonce: undefined,
+  hash: undefined,
+  status: undefined,
+  failure: undefined,
+  createdAtMs: 1.5,
+}
+
+const slots: readonly Slot[] = [
+  { state: 'hole', nonce: 7, attempts: [attempt('a', 'a1')] },
+  reserved({ committing: 2 }),
+  { state: 'outside', nonce: 7, attempts: [], origin: 'seeded' },
+  liveSlot({ end: 'void', attempts: [attempt(undefined, 'n1', { fees: { gasPrice: 0n } })] }),
+  usedSlot(byOther, { at: undefined }),
+  { state: 'final', nonce: 7, attempts: [] },
+]
+
+const withRequest = (request: object) => ({ ...transaction, request }) as StoredTransaction
+
+describe('what is kept is read as it was', () => {
+  it.each(slots.map((slot) => [slot.state, slot] as const))('a slot: %s', (_, slot) => {
+    expect(decodeSlot(encodeBody(slot))).toStrictEqual(slot)
+  })
+
+  it('a transaction, with its undefined fields', () => {
+    expect(decodeTransaction(encodeBody(transaction))).toStrictEqual(transaction)
+  })
+
+  it('a wish', () => {
+    for (const wish of [
+      { kind: 'cancel' },
+      { kind: 'speedUp', fees: undefined },
+      { kind: 'speedUp', fees: { gasPrice: 5n } },
+    ] as const) {
+      expect(decodeWish(encodeBody(wish))).toStrictEqual(wish)
+    }
+  })
+
+  it('whatever a request holds: the words of the format itself, maps, numbers that JSON lacks', () => {
+    const leaf = fc.oneof(
+      fc.string(),
+      fc.bigInt(),
+      fc.double(),
+      fc.constant(-0),
+      fc.boolean(),
+      fc.constant(undefined),
+      fc.constant(null),
+    )
+    const key = fc.oneof(
+      fc.string(),
+      fc.constantFrom('$bigint', '$object', '$undefined', '$', '__proto__', 'v'),
+    )
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        leaf,
+        fc.array(tie('tree')),
+        fc.dictionary(key, tie('tree'), { noNullPrototype: true }),
+        fc.array(fc.tuple(leaf, tie('tree'))).map((entries) => new Map(entries)),
+      ),
+    }))
+    fc.assert(
+      fc.property(tree, (value) => {
+        const read = decodeTransaction(encodeBody(withRequest({ data: value })))
+        expect((read.request as { data?: unknown }).data).toEqual(value)
+      }),
+    )
+  })
+
+  it('a text of one line that any column takes', () => {
+    const text = encodeBody(transaction)
+    expect(text).not.toContain('\u0000')
+    expect(encodeURIComponent(text)).toContain('d800')
+    expect(text).not.toMatch(/[\n\r]/)
+  })
+})
+
+describe('what cannot be kept', () => {
+  it('is left out where it is the sender’s own: account and chain, with the functions that they hold', () => {
+    const account = { address: '0xaa', sign: () => 'signed' }
+    const read = decodeTransaction(encodeBody(withRequest({ to: '0xbb', account, chain: { id: 1 } })))
+    expect(read.request).toStrictEqual({ to: '0xbb' })
+  })
+
+  it.each([
+    ['a function', { data: () => 1 }, 'transaction.request.data'],
+    ['a symbol', { data: Symbol('x') }, 'transaction.request.data'],
+    ['an instance of a class', { data: [new Date(0)] }, 'transaction.request.data[0]'],
+  ])('is refused by its place: %s', (_, request, place) => {
+    expect(() => encodeBody(withRequest(request))).toThrow(
+      expect.objectContaining({ code: 'INVALID', shortMessage: expect.stringContaining(place) }),
+    )
+  })
+})
+
+describe('what cannot be read is STORE, and is not quoted', () => {
+  const body = encodeBody(transaction)
+
+  it.each([
+    ['nothing', ''],
+    ['half of it', body.slice(0, -20)],
+    ['another format', body.replace('"v":1', '"v":2')],
+    ['no format', body.replace('"v":1', '"w":1')],
+    ['a slot', encodeBody(liveSlot())],
+    ['a wish', encodeBody({ kind: 'cancel' })],
+    ['a list', '[]'],
+    ['a number', '1'],
+    ['no body', '{"v":1}'],
+    ['a field that is something else', body.replace('"sequence":3', '"sequence":"3"')],
+    ['an unknown kind of value', body.replace('$bigint', '$float')],
+    ['a broken bigint', body.replace('"21000"', '"0xsecretbytes!"')],
+  ])('%s', (_, text) => {
+    let thrown: unknown
+    try {
+      decodeTransaction(text)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
+    expect(String(thrown)).not.toContain('secretbytes')
+    expect(String(thrown)).not.toContain('payout')
+  })
+
+  it('says which format it is, and which one it reads', () => {
+    expect(() => decodeSlot(encodeBody(liveSlot()).replace('"v":1', '"v":2'))).toThrow(/format 2.*format 1/s)
+  })
+})

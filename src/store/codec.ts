@@ -1,0 +1,175 @@
+import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import type { Slot, SlotState } from '../ledger/slot.js'
+import type { StoredTransaction, Wish } from './store.js'
+
+/** Rises when a reader of today could not read what is written from then on. */
+const FORMAT = 1
+
+type Kind = 'slot' | 'transaction' | 'wish'
+
+/** How each body is told from garbage, and from one of another kind. */
+const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
+  slot: ({ state, nonce, attempts }) =>
+    typeof state === 'string' && STATES.has(state) && Number.isSafeInteger(nonce) && Array.isArray(attempts),
+  transaction: ({ id, stage, sequence, lane, request }) =>
+    typeof id === 'string' &&
+    typeof stage === 'string' &&
+    Number.isSafeInteger(sequence) &&
+    isObject(lane) &&
+    isObject(request),
+  wish: ({ kind }) => kind === 'cancel' || kind === 'speedUp',
+}
+
+const STATES: ReadonlySet<string> = new Set<SlotState>([
+  'hole',
+  'reserved',
+  'outside',
+  'live',
+  'used',
+  'final',
+])
+
+// A client's own objects: they are the sender's to name again, and hold functions, which nothing can keep.
+const NOT_KEPT: ReadonlySet<string> = new Set(['account', 'chain', 'nonceManager'])
+
+/**
+ * What a store keeps of a slot, a transaction or a wish: one line of ASCII-safe JSON that keeps bigints and undefined
+ * as they are. Of a request, the account and the chain are left out.
+ *
+ * @throws `INVALID` for what cannot be kept, a function say
+ */
+export function encodeBody(value: Slot | StoredTransaction | Wish): string {
+  if ('state' in value) return envelope('slot', value)
+  if ('kind' in value) return envelope('wish', value)
+  return envelope('transaction', { ...value, request: keptOf(value.request) })
+}
+
+/** @throws `STORE` for what is no slot, or was written in a format of another version */
+export function decodeSlot(text: string): Slot {
+  return opened('slot', text) as Slot
+}
+
+/** @throws `STORE` for what is no transaction, or was written in a format of another version */
+export function decodeTransaction(text: string): StoredTransaction {
+  return opened('transaction', text) as StoredTransaction
+}
+
+/** @throws `STORE` for what is no wish, or was written in a format of another version */
+export function decodeWish(text: string): Wish {
+  return opened('wish', text) as Wish
+}
+
+function envelope(kind: Kind, body: object): string {
+  return `{"v":${FORMAT},"${kind}":${JSON.stringify(packed(body, kind))}}`
+}
+
+function keptOf(request: object): object {
+  return Object.fromEntries(Object.entries(request).filter(([field]) => !NOT_KEPT.has(field)))
+}
+
+function opened(kind: Kind, text: string): unknown {
+  const { v, [kind]: body } = parsed(kind, text)
+  if (v !== FORMAT) {
+    throw broken(`A ${kind} is kept in format ${shown(v)}; this version of txlane reads format ${FORMAT}.`)
+  }
+  const value = guarded(kind, () => unpacked(body))
+  if (!isObject(value) || !LOOKS_RIGHT[kind](value)) throw broken(`What is kept is no ${kind}.`)
+  return value
+}
+
+function parsed(kind: Kind, text: string): Record<string, unknown> {
+  const value: unknown = guarded(kind, () => JSON.parse(text))
+  if (!isObject(value)) throw broken(`What is kept is no ${kind}.`)
+  return value
+}
+
+// A parser's own message quotes what it read: signed bytes, say.
+function guarded<T>(kind: Kind, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw isTxlaneError(error) ? error : broken(`What is kept is no ${kind}: it cannot be read.`)
+  }
+}
+
+function broken(message: string): TxlaneError {
+  return new TxlaneError(message, { code: 'STORE', fate: 'inFlight' })
+}
+
+function shown(version: unknown): string {
+  return Number.isSafeInteger(version) ? String(version) : 'unknown'
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** JSON has no word for these: an object whose only key begins with `$` stands for each. */
+function packed(value: unknown, at: string): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : { $number: named(value) }
+    case 'bigint':
+      return { $bigint: value.toString() }
+    case 'undefined':
+      return { $undefined: 0 }
+    case 'object':
+      return value === null ? null : packedObject(value, at)
+    default:
+      throw unkept(at, `a ${typeof value}`)
+  }
+}
+
+/** -0 has a name of its own, unlike in `String`. */
+function named(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+function packedObject(value: object, at: string): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => packed(item, `${at}[${index}]`))
+  if (value instanceof Map) {
+    return { $map: [...value].map(([key, item]) => [packed(key, at), packed(item, `${at}.get()`)]) }
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // A plain object of another realm (a test runner's, say) has that realm's prototype, which has none above it.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw unkept(at, 'an instance of a class')
+  const entries = Object.entries(value).map(
+    ([key, item]) => [key, packed(item, `${at}.${key}`)] as [string, unknown],
+  )
+  const ambiguous = entries.some(([key]) => key.startsWith('$') || key === '__proto__')
+  return ambiguous ? { $object: entries } : Object.fromEntries(entries)
+}
+
+function unkept(at: string, what: string): TxlaneError {
+  return new TxlaneError(`${at} cannot be kept: it is ${what}.`, { code: 'INVALID', fate: 'notExecuted' })
+}
+
+function unpacked(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(unpacked)
+  const entries = Object.entries(value)
+  const [first] = entries
+  if (first?.[0].startsWith('$') && entries.length === 1) return meant(first[0], first[1])
+  return Object.fromEntries(entries.map(([key, item]) => [key, unpacked(item)]))
+}
+
+function meant(tag: string, content: unknown): unknown {
+  switch (tag) {
+    case '$bigint':
+      return BigInt(content as string)
+    case '$undefined':
+      return undefined
+    case '$number':
+      return Number(content)
+    case '$map':
+      return new Map((content as [unknown, unknown][]).map(([key, item]) => [unpacked(key), unpacked(item)]))
+    case '$object':
+      return Object.fromEntries((content as [string, unknown][]).map(([key, item]) => [key, unpacked(item)]))
+    default:
+      throw broken('What is kept holds a kind of value that this version of txlane does not know.')
+  }
+}
