@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import type { BlockRef } from '../ledger/slot.js'
 import type { Follower, SealedBlock } from '../tracker/follower.js'
 import type { LaneContext } from './context.js'
 import { horizonLimit, verdictLimit } from './depth.js'
@@ -6,6 +7,7 @@ import type { FallenCount } from './fallen.js'
 import type { Funds } from './funds.js'
 import type { LandedIndex } from './landed.js'
 import type { EvidenceSeeker } from './seek.js'
+import { createSpotCheck } from './spotCheck.js'
 import type { Transaction } from './transaction.js'
 import { tagError } from './waiting.js'
 
@@ -36,6 +38,11 @@ export function createFollower(options: FollowOptions): Follower {
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
 
+  const spots = createSpotCheck(context, (nonce, block, stood) => {
+    if (!stood) left(nonce, block)
+    unwalked.delete(nonce)
+  })
+
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
     if (open || funds.wanted || seeker.wanted || fallen.wanted) return 'cadence'
@@ -46,23 +53,30 @@ export function createFollower(options: FollowOptions): Follower {
     for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
     for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
       if (stands(nonce) === true) lane.apply(nonce, { type: 'lossDepth' })
-    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizonLimit(context, head))
-    for (const nonce of book.dueForHorizon(horizonLimit(context, head)))
-      lane.apply(nonce, { type: 'horizon' })
+    const horizon = horizonLimit(context, head)
+    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, (nonce) => !unwalked.has(nonce))
+    for (const nonce of book.dueForHorizon(horizon))
+      if (!unwalked.has(nonce)) lane.apply(nonce, { type: 'horizon' })
   }
 
   /**
-   * Whether the block that used a nonce is on the chain as it was walked; undefined while that is not known. One that
-   * was read from the store, or found by its evidence, may lie below where the walk began, and may have left the chain
-   * when nobody looked.
+   * Whether the block that used a nonce is on the chain; undefined while that is not known. One that was read from the
+   * store, or found by its evidence, may lie below where the walk began, and may have left when nobody looked.
    */
   function stands(nonce: number): boolean | undefined {
     const slot = book.get(nonce)
     if (slot?.state !== 'used' || slot.at === undefined || slot.at.number < 0) return true
     const walked = tracker.hashAt(slot.at.number)
     if (walked === slot.at.hash) return true
-    if (walked === undefined) return tracker.reach(slot.at.number) ? undefined : true
-    lane.apply(nonce, { type: 'left', block: slot.at, token: lane.token() })
+    if (walked !== undefined) return left(nonce, slot.at)
+    // It was walked once, and stood as long as blocks are kept.
+    if (!unwalked.has(nonce)) return true
+    if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
+    return undefined
+  }
+
+  function left(nonce: number, block: BlockRef): false {
+    lane.apply(nonce, { type: 'left', block, token: lane.token() })
     return false
   }
 

@@ -11,6 +11,8 @@ export type LandedIndex = {
     safe: number | 'absent' | undefined,
     finalized: number | 'absent' | undefined,
     horizon: number,
+    /** Whether the block that used a nonce is known to stand. What is not waits. */
+    stands: (nonce: number) => boolean,
   ): void
   /** Tells who waits for a tag that it will not come. */
   refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
@@ -42,20 +44,22 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
       if (found?.delete(transaction)) size--
       if (found?.size === 0) byBlock.delete(number)
     },
-    advance(safe, finalized, horizon) {
+    advance(safe, finalized, horizon, stands) {
+      const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
       for (const [, transactions] of passed(safe)) {
         for (const transaction of transactions)
-          if (transaction.stage === 'sealed') moveTo(transaction, 'safe')
+          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe')
       }
       // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
       const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
       for (const [number, transactions] of passed(limit)) {
-        byBlock.delete(number)
-        size -= transactions.size
-        for (const transaction of transactions) {
+        for (const transaction of [...transactions].filter(sure)) {
+          transactions.delete(transaction)
+          size--
           moveTo(transaction, 'finalized')
           done(transaction)
         }
+        if (transactions.size === 0) byBlock.delete(number)
       }
     },
     refuse(tag, error) {

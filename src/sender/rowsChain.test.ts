@@ -309,6 +309,22 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     expect(lane.events('reorged')).toHaveLength(1)
   })
 
+  test('row 28: a block that left while nobody looked, and lies below all that is walked by now', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store, lossDepth: 8, limits: { reorgHorizon: 12 } })
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(tx.wait('sealed'))
+    await lane.settle(lane.sender.close())
+    lane.chain.reorg({ depth: 2, drops: () => true })
+    await lane.blocks(20)
+    const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+    const found = await lane.settle(again.get(tx.id))
+    await lane.blocks(4)
+    expect(lane.executed()).toEqual([1])
+    expect(await lane.settle(found?.wait('finalized') ?? Promise.reject())).toMatchObject({ nonce: 0 })
+    await lane.settle(again.close())
+  })
+
   test('row 28: a foreign use that leaves the chain frees the nonce for the claim that waited', async () => {
     await using lane = await openLane({ lossDepth: 5 })
     lane.script = swallow(1)

@@ -189,6 +189,22 @@ describe('rows 2, 3, 14: a nonce that came free', () => {
     expect(lane.events('gapFilled')).toHaveLength(1)
   })
 
+  test('row 2, P3: a no-op that is slow to sign and asked for again leaves the others their turn', async () => {
+    let signMs = 0
+    await using lane = await openLane({ limits: { fillsMax: 1 }, signMs: () => signMs })
+    lane.script = onSend((tx) => ([1, 3].includes(Number(nameOf(tx))) ? INTRINSIC : undefined))
+    for (const [first, next, ms] of [
+      [1, 2, 20_000],
+      [3, 4, 0],
+    ] as const) {
+      const stays = lane.sender.send(transfer(next))
+      await lane.rejection(lane.sender.send(transfer(first), { priority: 1 }))
+      signMs = ms
+      await lane.settle(lane.settle(stays).then((tx) => tx.wait()))
+    }
+    expect(lane.executed()).toEqual(['noop', 2, 'noop', 4])
+  })
+
   test('row 15, P2: intrinsic frees nothing once the bytes were sent twice', async () => {
     await using lane = await openLane()
     let answers = 0

@@ -199,20 +199,23 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   }
 
   function fill(job: Job): void {
-    // 16 at once: a broken lane must not empty the account on no-ops before anybody looks (P9).
-    if (fillsOpen >= limits.fillsMax) {
-      fills.push(() => fill(job))
-      return
-    }
-    fillsOpen++
     start(job, async () => {
+      await fillTurn()
       try {
         await filled(job)
       } finally {
-        fillsOpen--
-        fills.shift()?.()
+        const next = fills.shift()
+        // The turn is handed on, or free.
+        if (next) next()
+        else fillsOpen--
       }
     })
+  }
+
+  /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
+  async function fillTurn(): Promise<void> {
+    if (fillsOpen < limits.fillsMax) fillsOpen++
+    else await new Promise<void>((turn) => fills.push(turn))
   }
 
   return {

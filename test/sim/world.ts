@@ -83,6 +83,7 @@ export async function runWorld(
   if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
   // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet.
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
+  if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE))
   late.push(...(await settled(clock, host.subject.close(), 'close', healMs)))
