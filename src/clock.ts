@@ -26,6 +26,17 @@ export const systemClock: Clock = {
   },
 }
 
+/** The machine's own clock for what stands for no unfinished work: its timers let a Node process end. */
+export const backgroundClock: Clock = {
+  now: systemClock.now,
+  setTimer(fn, delayMs) {
+    const timer: unknown = setTimeout(fn, Math.min(Math.max(0, delayMs), TIMER_MS_MAX))
+    // A number in browsers, where nothing is kept alive by it.
+    if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
+    return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
+  },
+}
+
 /** A clock whose timers are all taken back at once, when what set them has stopped. */
 export function stoppableClock(clock: Clock): Clock & { stop(): void } {
   const pending = new Set<CancelTimer>()

@@ -1,0 +1,89 @@
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { redactText } from '../../errors/redact.js'
+
+/** Two transactions stood in each other's way: PostgreSQL took one back, and it may simply be tried again. */
+const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
+
+/**
+ * 08: the connection broke. 57P: the server is going down. 40003: it does not know itself. With any of these the
+ * statement may have been committed before it came to that.
+ */
+const DOUBTFUL = /^(?:08|57P|40003)/
+
+/** Answered by the server, which refused the statement as a whole. Everything else happened on the way. */
+function refusal(error: unknown): string | undefined {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined
+}
+
+/** Certain that nothing was done; the connection is as good as before. */
+export function isRefused(error: unknown): boolean {
+  const code = refusal(error)
+  return code !== undefined && !DOUBTFUL.test(code)
+}
+
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(refusal(error) ?? '')
+}
+
+export type Failure = {
+  readonly error: unknown
+  /** Nobody can say whether it was committed. */
+  readonly unknown: boolean
+  readonly secrets: readonly string[]
+}
+
+/**
+ * What the driver threw, as txlane's own error. Of the original, code and message alone are taken over: its other
+ * fields quote rows, and statements with signed bytes in them.
+ */
+export function storeFailure({ error, unknown, secrets }: Failure): TxlaneError {
+  if (isTxlaneError(error)) return error
+  const said = described(error, secrets)
+  if (unknown) {
+    // Without a cause: viem's errors take `details` from it, and the details say that the result is unknown.
+    return new TxlaneError('The answer of PostgreSQL was lost: what was written may be there, or not.', {
+      code: 'STORE',
+      fate: 'inFlight',
+      details: 'unknown',
+      metaMessages: [`Cause: ${said}`],
+    })
+  }
+  const cause = Object.assign(new Error(said), codeOf(error))
+  return new TxlaneError('PostgreSQL did not do what it was asked to.', {
+    code: 'STORE',
+    fate: 'notExecuted',
+    cause,
+  })
+}
+
+function codeOf(error: unknown): { code?: string } {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? { code } : {}
+}
+
+function described(error: unknown, secrets: readonly string[]): string {
+  const { message, errors } = (error ?? {}) as { message?: unknown; errors?: unknown }
+  // Several addresses were tried: the sum of their errors has no message of its own.
+  const parts = Array.isArray(errors) && !message ? errors.map((one) => (one as Error).message) : [message]
+  const { code } = codeOf(error)
+  const text = `${parts.join('; ') || 'unknown error'}${code === undefined ? '' : ` (${code})`}`
+  return secrets.reduce((cut, secret) => cut.replaceAll(secret, '<redacted>'), redactText(text))
+}
+
+/** What of a connection string must not be read anywhere: itself, and the password, as written and as meant. */
+export function secretsOf(connectionString: string | undefined): readonly string[] {
+  if (connectionString === undefined) return []
+  const { password, searchParams } = new URL(connectionString)
+  return [connectionString, password, decoded(password), searchParams.get('password') ?? '']
+    .filter((secret) => secret !== '')
+    .sort((a, b) => b.length - a.length)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

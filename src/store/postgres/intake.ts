@@ -1,0 +1,130 @@
+import { TxlaneError } from '../../errors/base.js'
+import { encodeBody } from '../codec.js'
+import { hasEnded } from '../ended.js'
+import {
+  chainName,
+  type Enqueued,
+  type LaneKey,
+  laneName,
+  type Store,
+  type StoredTransaction,
+} from '../store.js'
+import { addLanes, type Context, nameOf, transactionOf } from './context.js'
+import type { Row } from './driver.js'
+
+// One more is needed where a lane is new, and where what was known has been forgotten between two statements.
+const TRIES_MAX = 5
+
+/** What any process does. */
+export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
+  const { database, sql, channel } = context
+
+  /** Those that were added, by name, with their place in the lane. */
+  async function add(transactions: readonly StoredTransaction[]): Promise<ReadonlyMap<string, number>> {
+    const lanes = [...new Map(transactions.map(({ lane }) => [laneName(lane), lane])).values()]
+    const statement = { text: sql.enqueue, values: [...valuesOf(lanes, transactions), channel] }
+    let rows = await database.change(statement)
+    if (rows.length === 0) {
+      await addLanes(context, lanes)
+      rows = await database.change(statement)
+    }
+    const added = rows.filter(({ id }) => id !== null)
+    return new Map(added.map((row) => [addedName(lanes, row), Number(row.sequence)]))
+  }
+
+  async function kept(
+    transactions: readonly StoredTransaction[],
+  ): Promise<ReadonlyMap<string, StoredTransaction>> {
+    const names = transactions.map(({ lane }) => nameOf(lane))
+    const ids = transactions.map(({ id }) => id)
+    const values = [names.map(([chainId]) => chainId), names.map(([, genesisHash]) => genesisHash), ids]
+    const rows = await database.read({ text: sql.kept, values })
+    return new Map(rows.map(transactionOf).map((found) => [txName(found), found]))
+  }
+
+  return {
+    async enqueue(asked) {
+      const results = new Map<string, Enqueued>()
+      let open = firstOfEach(asked)
+      for (let tries = 1; open.length > 0 && tries <= TRIES_MAX; tries++) {
+        const added = await add(open)
+        const known = open.filter((one) => !added.has(txName(one)))
+        const found = known.length > 0 ? await kept(known) : undefined
+        for (const one of open) {
+          const [name, sequence, before] = [txName(one), added.get(txName(one)), found?.get(txName(one))]
+          if (sequence !== undefined) {
+            results.set(name, { fresh: true, transaction: { ...one, sequence } })
+          } else if (before) results.set(name, { fresh: false, transaction: before })
+        }
+        open = open.filter((one) => !results.has(txName(one)))
+      }
+      return inOrder(asked, results)
+    },
+    async wish(chain, id, wish) {
+      const values = [chain.chainId, chain.genesisHash, id, encodeBody(wish), channel]
+      return (await database.change({ text: sql.wish, values })).length > 0
+    },
+  }
+}
+
+function txName({ lane, id }: StoredTransaction): string {
+  return `${chainName(lane)}/${id}`
+}
+
+function addedName(lanes: readonly LaneKey[], row: Row): string {
+  const lane = lanes[Number(row.lane) - 1]
+  return lane === undefined ? '' : `${chainName(lane)}/${row.id}`
+}
+
+/** Of several with one id the first is kept, as if they had come one after the other. */
+function firstOfEach(transactions: readonly StoredTransaction[]): StoredTransaction[] {
+  const first = new Map<string, StoredTransaction>()
+  for (const one of transactions) if (!first.has(txName(one))) first.set(txName(one), one)
+  return [...first.values()]
+}
+
+function inOrder(
+  asked: readonly StoredTransaction[],
+  results: ReadonlyMap<string, Enqueued>,
+): readonly Enqueued[] {
+  const taken = new Set<string>()
+  return asked.map((one) => {
+    const name = txName(one)
+    const result = results.get(name)
+    if (result === undefined) {
+      throw new TxlaneError('An id was forgotten and taken again, again and again.', {
+        code: 'STORE',
+        fate: 'notExecuted',
+      })
+    }
+    const again = taken.has(name)
+    taken.add(name)
+    return again ? { ...result, fresh: false } : result
+  })
+}
+
+/** `$1` to `$12` of the statement: the lanes, then the rows, which name their lane by its place. */
+function valuesOf(lanes: readonly LaneKey[], transactions: readonly StoredTransaction[]): unknown[] {
+  const places = new Map(lanes.map((lane, index) => [laneName(lane), index + 1]))
+  const counts = new Map<number, number>()
+  const rows = transactions.map((transaction) => {
+    const lane = places.get(laneName(transaction.lane)) ?? 0
+    const nth = (counts.get(lane) ?? 0) + 1
+    counts.set(lane, nth)
+    return { lane, nth, transaction }
+  })
+  return [
+    lanes.map(({ chainId }) => chainId),
+    lanes.map(({ genesisHash }) => genesisHash),
+    lanes.map(({ address }) => address),
+    lanes.map((_, index) => counts.get(index + 1) ?? 0),
+    lanes.map(laneName),
+    rows.map(({ lane }) => lane),
+    rows.map(({ nth }) => nth),
+    rows.map(({ transaction }) => transaction.id),
+    rows.map(({ transaction }) => transaction.stage),
+    rows.map(({ transaction }) => hasEnded(transaction.stage)),
+    rows.map(({ transaction }) => encodeBody(transaction)),
+    rows.map(({ transaction }) => transaction.hash ?? null),
+  ]
+}

@@ -1,0 +1,42 @@
+import type { Address, Hash } from 'viem'
+import { type LaneKey, type Lease, laneName, type Store } from '../store.js'
+import { addLanes, type Context, nameOf } from './context.js'
+
+/** Leases are columns of the lane's row, and their time is the database's: no two clocks are compared. */
+export function leaseVerbs(context: Context): Pick<Store, 'acquire' | 'renew' | 'release'> {
+  const { database, sql, channel } = context
+
+  async function take(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | 'held' | 'missing'> {
+    const rows = await database.change({ text: sql.acquire, values: [...nameOf(lane), holder, ttlMs] })
+    const [row] = rows
+    if (row === undefined) return 'missing'
+    return row.epoch === null ? 'held' : { lane, epoch: Number(row.epoch), holder }
+  }
+
+  return {
+    async acquire(lane, holder, ttlMs) {
+      let taken = await take(lane, holder, ttlMs)
+      if (taken === 'missing') {
+        await addLanes(context, [lane])
+        taken = await take(lane, holder, ttlMs)
+      }
+      return typeof taken === 'string' ? undefined : taken
+    },
+    async renew(holder, ttlMs) {
+      const rows = await database.change({ text: sql.renew, values: [holder, ttlMs] })
+      return rows.map((row) => ({
+        lane: {
+          chainId: Number(row.chain_id),
+          genesisHash: row.genesis_hash as Hash,
+          address: row.address as Address,
+        },
+        epoch: Number(row.epoch),
+        holder,
+      }))
+    },
+    async release({ lane, epoch, holder }) {
+      const values = [...nameOf(lane), epoch, holder, channel, laneName(lane)]
+      await database.change({ text: sql.release, values })
+    },
+  }
+}

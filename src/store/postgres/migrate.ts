@@ -1,0 +1,65 @@
+import { TxlaneError } from '../../errors/base.js'
+import type { PgClient } from './driver.js'
+import { type Migration, migrations } from './migrations/index.js'
+
+/**
+ * Brings the schema to the newest version that this code knows: each step in a transaction of its own, under a lock
+ * that processes starting at once take in turn. Asks for no rights where nothing is to be done.
+ *
+ * @throws `UNSUPPORTED` where the schema is newer than this code
+ */
+export async function migrate(
+  client: PgClient,
+  schema: string,
+  steps: readonly Migration[] = migrations,
+): Promise<void> {
+  const newest = steps.length
+  const found = await versionOf(client, schema)
+  if (found > newest) throw tooNew(schema, found, newest)
+  for (const step of steps.slice(found)) await take(client, schema, step)
+}
+
+async function versionOf(client: PgClient, schema: string): Promise<number> {
+  const table = `"${schema}".migrations`
+  const { rows } = await client.query({ text: 'SELECT to_regclass($1) AS found', values: [table] })
+  if (rows[0]?.found === null) return 0
+  const { rows: versions } = await client.query({
+    text: `SELECT coalesce(max(version), 0) AS version FROM ${table}`,
+  })
+  return Number(versions[0]?.version)
+}
+
+async function take(client: PgClient, schema: string, { version, sql }: Migration): Promise<void> {
+  const name = `"${schema}"`
+  await client.query({ text: 'BEGIN' })
+  try {
+    await client.query({
+      text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+      values: [`txlane:migrate:${schema}`],
+    })
+    // Another process may have done it while this one waited.
+    if ((await versionOf(client, schema)) < version) {
+      await client.query({
+        text: `CREATE SCHEMA IF NOT EXISTS ${name};
+          CREATE TABLE IF NOT EXISTS ${name}.migrations (
+            version integer PRIMARY KEY,
+            applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+          );
+          ${sql(name)};
+          INSERT INTO ${name}.migrations (version) VALUES (${version})`,
+      })
+    }
+    await client.query({ text: 'COMMIT' })
+  } catch (error) {
+    // Where the connection is gone, so is the transaction.
+    await client.query({ text: 'ROLLBACK' }).catch(() => {})
+    throw error
+  }
+}
+
+function tooNew(schema: string, found: number, newest: number): TxlaneError {
+  return new TxlaneError(
+    `The schema ${schema} has version ${found}; this version of txlane knows ${newest} and may not write to it.`,
+    { code: 'UNSUPPORTED', fate: 'notExecuted', metaMessages: ['Update txlane in this process.'] },
+  )
+}

@@ -1,0 +1,70 @@
+export const enqueueStatements = (schema: string) => ({
+  /**
+   * Lanes in `$1` to `$5` (with how many rows each gets and its name), rows in `$6` to `$12`. The lanes' rows are
+   * locked in one order by all, before a sequence is taken from them and until the commit: whoever reads up to a
+   * sequence has seen all below it. Nothing is done unless every lane is there.
+   */
+  enqueue: `
+    WITH locked AS (
+      SELECT l.lane, u.place, u.count, u.name
+      FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[])
+        WITH ORDINALITY AS u(chain_id, genesis_hash, address, count, name, place)
+      JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
+      JOIN ${schema}.lanes l ON l.chain = c.chain AND l.address = u.address
+      ORDER BY l.lane FOR NO KEY UPDATE OF l
+    ),
+    placed AS (
+      UPDATE ${schema}.lanes l SET sequence = l.sequence + locked.count, revision = l.revision + locked.count
+      FROM locked
+      WHERE l.lane = locked.lane AND (SELECT count(*) FROM locked) = array_length($1::bigint[], 1)
+      RETURNING l.lane, l.chain, locked.place, locked.name,
+        l.sequence - locked.count AS sequence, l.revision - locked.count AS revision
+    ),
+    added AS (
+      INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, ended_at, body)
+      SELECT p.chain, u.id, p.lane, p.sequence + u.nth, p.revision + u.nth, u.stage,
+        CASE WHEN u.ended THEN clock_timestamp() END, u.body
+      FROM unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::boolean[], $11::text[])
+        AS u(lane, nth, id, stage, ended, body)
+      JOIN placed p ON p.place = u.lane
+      -- In one order: the same ids may come into two lanes at once.
+      ORDER BY p.chain, u.id
+      ON CONFLICT (chain, id) DO NOTHING
+      RETURNING chain, lane, id, sequence
+    ),
+    hashed AS (
+      INSERT INTO ${schema}.hashes (chain, hash, id)
+      SELECT a.chain, u.hash, a.id
+      FROM unnest($6::bigint[], $8::text[], $12::text[]) AS u(lane, id, hash)
+      JOIN placed p ON p.place = u.lane
+      JOIN added a ON a.lane = p.lane AND a.id = u.id
+      WHERE u.hash IS NOT NULL
+      ON CONFLICT (chain, hash) DO UPDATE SET id = excluded.id
+    )
+    SELECT p.place AS lane, NULL AS id, NULL AS sequence, pg_notify($13, p.name)::text AS told FROM placed p
+    UNION ALL
+    SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
+
+  /** What is kept of each id, by its place in what was asked for. */
+  kept: `
+    SELECT u.place, t.sequence, t.body
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS u(chain_id, genesis_hash, id, place)
+    JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
+    JOIN ${schema}.transactions t ON t.chain = c.chain AND t.id = u.id`,
+
+  wish: `
+    WITH wanted AS (
+      SELECT t.lane, c.chain_id || ':' || c.genesis_hash || ':' AS chain_name
+      FROM ${schema}.chains c JOIN ${schema}.transactions t ON t.chain = c.chain
+      WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND t.id = $3::text AND t.ended_at IS NULL
+    ),
+    lane AS (
+      UPDATE ${schema}.lanes l SET sequence = l.sequence + 1 FROM wanted
+      WHERE l.lane = wanted.lane
+      RETURNING l.lane, l.sequence, wanted.chain_name || l.address AS name
+    ),
+    left_word AS (
+      INSERT INTO ${schema}.wishes (lane, sequence, id, body) SELECT lane, sequence, $3::text, $4::text FROM lane
+    )
+    SELECT pg_notify($5, name) FROM lane`,
+})

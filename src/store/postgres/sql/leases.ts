@@ -1,0 +1,59 @@
+/** `$1` chain id, `$2` genesis hash, `$3` address: the lane of that name, as `l`. */
+export const laneNamed = (schema: string) => `
+  ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
+    AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text`
+
+export const leaseStatements = (schema: string) => ({
+  /** Sorted, as whatever takes several rows: two processes that take them crosswise would wait for each other. */
+  addChains: `
+    INSERT INTO ${schema}.chains (chain_id, genesis_hash)
+    SELECT DISTINCT u.chain_id, u.genesis_hash FROM unnest($1::bigint[], $2::text[]) AS u(chain_id, genesis_hash)
+    ORDER BY 1, 2
+    ON CONFLICT DO NOTHING`,
+
+  addLanes: `
+    INSERT INTO ${schema}.lanes (chain, address)
+    SELECT DISTINCT c.chain, u.address
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(chain_id, genesis_hash, address)
+    JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
+    ORDER BY 1, 2
+    ON CONFLICT DO NOTHING`,
+
+  /**
+   * No row: there is no such lane yet. A row without an epoch: another holder has it. The conditions are looked at
+   * again once the row is locked, so that of several that try at once one has it.
+   */
+  acquire: `
+    WITH lane AS (SELECT l.lane FROM ${laneNamed(schema)}),
+    taken AS (
+      UPDATE ${schema}.lanes l SET
+        epoch = CASE WHEN l.holder = $4 THEN l.epoch ELSE l.epoch + 1 END,
+        fence = CASE WHEN l.holder = $4 THEN l.fence ELSE 0 END,
+        holder = $4,
+        expires_at = clock_timestamp() + $5::double precision * interval '1 millisecond'
+      FROM lane
+      WHERE l.lane = lane.lane
+        AND (l.holder IS NULL OR l.holder = $4 OR l.expires_at <= clock_timestamp())
+      RETURNING l.epoch
+    )
+    SELECT (SELECT epoch FROM taken) AS epoch FROM lane`,
+
+  renew: `
+    WITH held AS (
+      SELECT l.lane FROM ${schema}.lanes l WHERE l.holder = $1 ORDER BY l.lane FOR NO KEY UPDATE
+    )
+    UPDATE ${schema}.lanes l SET expires_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    FROM held, ${schema}.chains c
+    WHERE l.lane = held.lane AND l.holder = $1 AND c.chain = l.chain
+    RETURNING c.chain_id, c.genesis_hash, l.address, l.epoch`,
+
+  release: `
+    WITH given AS (
+      UPDATE ${schema}.lanes l SET holder = NULL, expires_at = NULL
+      FROM ${schema}.chains c
+      WHERE c.chain = l.chain AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text
+        AND l.epoch = $4::bigint AND l.holder = $5::text
+      RETURNING l.lane
+    )
+    SELECT pg_notify($6, $7) FROM given`,
+})

@@ -1,0 +1,117 @@
+import { TxlaneError } from '../../errors/base.js'
+import type { Slot } from '../../ledger/slot.js'
+import { decodeSlot, encodeBody } from '../codec.js'
+import { hasEnded } from '../ended.js'
+import { type LaneState, type LaneWrite, type Lease, laneName, type Store } from '../store.js'
+import { type Context, nameOf, transactionOf } from './context.js'
+import type { Row } from './driver.js'
+import type { Pruner } from './prune.js'
+
+// Each refusal says what the fence is; only writes of the same holder at the same time can outrun it again.
+const TRIES_MAX = 50
+
+/**
+ * What the holder does. Writes and loads are numbered, and the lane's row remembers the number: a write whose answer
+ * was lost and that is still on its way when the lane is read again finds itself shut out, and cannot undo later what
+ * was decided on what was read.
+ */
+export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load' | 'write'> {
+  const { database, sql, channel } = context
+  let numbered = 0
+
+  async function catchUp(lease: Lease): Promise<void> {
+    const [row] = await database.read({ text: sql.fence, values: leaseOf(lease) })
+    if (row === undefined) throw lost()
+    numbered = Math.max(numbered, Number(row.fence))
+  }
+
+  return {
+    async load(lease) {
+      const [shut] = await database.change({ text: sql.shut, values: [...leaseOf(lease), numbered] })
+      if (shut === undefined) throw lost()
+      numbered = Math.max(numbered, Number(shut.fence))
+      return stateOf(await database.read({ text: sql.load, values: leaseOf(lease) }))
+    },
+    async write(lease, change) {
+      const values = valuesOf(change)
+      for (let tries = 1; tries <= TRIES_MAX; tries++) {
+        const numbering = [...leaseOf(lease), ++numbered]
+        const rows = await database.change({
+          text: sql.write,
+          values: [...numbering, ...values, channel, laneName(lease.lane)],
+        })
+        if (rows.length > 0) {
+          pruner.wrote()
+          return
+        }
+        await catchUp(lease)
+      }
+      throw new TxlaneError('Other writes of the same holder went before this one again and again.', {
+        code: 'STORE',
+        fate: 'notExecuted',
+      })
+    },
+  }
+}
+
+function leaseOf({ lane, epoch, holder }: Lease): unknown[] {
+  return [...nameOf(lane), epoch, holder]
+}
+
+function lost(): TxlaneError {
+  return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
+}
+
+function stateOf(rows: readonly Row[]): LaneState {
+  const lane = rows.find(({ kind }) => kind === 'lane')
+  if (lane === undefined) throw lost()
+  return {
+    slots: rows.filter(({ kind }) => kind === 'slot').map(({ body }) => decodeSlot(String(body))),
+    transactions: rows
+      .filter(({ kind }) => kind === 'transaction')
+      .map(transactionOf)
+      .sort((a, b) => a.sequence - b.sequence),
+    cursor: lane.cursor === null ? undefined : Number(lane.cursor),
+    arrived: Number(lane.sequence),
+  }
+}
+
+/** Beyond every reorg, or bound to nothing and never was: nothing of it is worth keeping. */
+function isGone(slot: Slot): boolean {
+  return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
+}
+
+/** `$7` to `$19` of the write. */
+function valuesOf(change: LaneWrite): unknown[] {
+  // The last of several for one key counts; one statement may touch a row once only.
+  const slots = [...new Map(change.slots.map((slot) => [slot.nonce, slot])).values()]
+  const transactions = [...new Map(change.transactions.map((one) => [one.id, one])).values()]
+  const kept = slots.filter((slot) => !isGone(slot))
+  const hashes = hashesOf(change)
+  const written = new Set(transactions.map(({ id }) => id))
+  return [
+    change.cursor,
+    slots.filter(isGone).map(({ nonce }) => nonce),
+    kept.map(({ nonce }) => nonce),
+    kept.map((slot) => encodeBody(slot)),
+    change.wished ?? null,
+    transactions.map(({ id }) => id),
+    transactions.map(({ sequence }) => sequence),
+    transactions.map(({ stage }) => stage),
+    transactions.map(({ stage }) => hasEnded(stage)),
+    transactions.map((one) => encodeBody(one)),
+    hashes.map(([hash]) => hash),
+    hashes.map(([, id]) => id),
+    hashes.map(([, id]) => written.has(id)),
+  ]
+}
+
+/** By which a transaction is found: every attempt's that ever carried it, in one order for all who write. */
+function hashesOf({ slots, transactions }: LaneWrite): [hash: string, id: string][] {
+  const hashes = new Map<string, string>()
+  for (const { hash, id } of transactions) if (hash !== undefined) hashes.set(hash, id)
+  for (const { attempts } of slots) {
+    for (const { hash, claim } of attempts) if (claim !== undefined) hashes.set(hash, claim)
+  }
+  return [...hashes].sort(([a], [b]) => (a < b ? -1 : 1))
+}
