@@ -1,6 +1,8 @@
 import type { Hash } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
+import { hasEnded } from './ended.js'
+import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from './page.js'
 import {
   type ChainKey,
   chainName,
@@ -26,8 +28,6 @@ type Kept = {
 }
 
 type KeptTransaction = { readonly transaction: StoredTransaction; readonly revision: number }
-
-const ENDED: ReadonlySet<string> = new Set(['finalized', 'failed', 'cancelled', 'superseded'])
 
 export type MemoryStoreOptions = {
   /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
@@ -79,7 +79,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const name = txName(transaction.lane, transaction.id)
     transactions.set(name, { transaction, revision: ++lane.revision })
     if (transaction.hash) keepHash(transaction.lane, transaction.hash, name)
-    if (ENDED.has(transaction.stage)) ended.add(name)
+    if (hasEnded(transaction.stage)) ended.add(name)
     else ended.delete(name)
     for (const oldest of ended) {
       if (ended.size <= historyMax) break
@@ -154,13 +154,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const lane = checked(lease)
       const open = inLane(lease.lane)
         .map(({ transaction }) => transaction)
-        .filter(({ stage }) => !ENDED.has(stage))
+        .filter(({ stage }) => !hasEnded(stage))
         .sort((a, b) => a.sequence - b.sequence)
       return {
         slots: [...lane.slots.values()],
         transactions: open,
         cursor: lane.cursor,
-        arrived: lane.sequence,
+        arrived: arrivedUpTo(lane.sequence, lane.wishes[0]?.sequence),
       }
     },
     async write(lease, change) {
@@ -185,7 +185,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async wish(chain, id, wish) {
       const found = transactions.get(txName(chain, id))
-      if (found === undefined || ENDED.has(found.transaction.stage)) return false
+      if (found === undefined || hasEnded(found.transaction.stage)) return false
       const lane = kept(found.transaction.lane)
       lane.wishes.push({ sequence: ++lane.sequence, id, wish })
       told(lane)
@@ -196,12 +196,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .map(({ transaction }) => transaction)
         .filter(({ sequence }) => sequence > after)
         .sort((a, b) => a.sequence - b.sequence)
-      return {
-        transactions: arrived.slice(0, limit),
-        wishes: kept(lane)
-          .wishes.filter(({ sequence }) => sequence > after)
-          .slice(0, limit),
-      }
+      const wishes = kept(lane).wishes.filter(({ sequence }) => sequence > after)
+      return arrivalsPage({ transactions: arrived, wishes }, limit)
     },
     async changes(lane, revision, limit) {
       const changed = inLane(lane)
@@ -225,15 +221,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return name === undefined ? undefined : transactions.get(name)?.transaction
     },
     async list(lane, { stage, limit, cursor }) {
-      const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor)
+      const last = cursor === undefined ? undefined : listPlace(cursor)
       const items = inLane(lane)
         .map(({ transaction }) => transaction)
-        .filter((t) => t.sequence < before && (stage === undefined || t.stage === stage))
-        .sort((a, b) => b.sequence - a.sequence)
+        .filter((one) => stage === undefined || one.stage === stage)
+        .filter((one) => last === undefined || newestFirst(last, one) < 0)
+        .sort(newestFirst)
       const page = items.slice(0, limit)
-      const last = page[page.length - 1]
-      return items.length > limit && last ? { items: page, cursor: String(last.sequence) } : { items: page }
+      const end = page.at(-1)
+      return items.length > limit && end ? { items: page, cursor: listCursor(end) } : { items: page }
     },
     async close() {},
   }
+}
+
+function newestFirst(a: ListPlace, b: ListPlace): number {
+  if (a.sequence !== b.sequence) return b.sequence - a.sequence
+  return a.id === b.id ? 0 : a.id < b.id ? 1 : -1
 }

@@ -1,0 +1,183 @@
+import type { LaneKey, Store, StoredTransaction } from '../store.js'
+import { equal, ok } from './check.js'
+import { risingAbove } from './enqueue.js'
+import { transactionIn } from './samples.js'
+import { type Case, sleep } from './world.js'
+
+export const arrivals: readonly Case[] = [
+  {
+    name: 'arrivals come in pages, in the order of arrival, with nothing missing between the pages',
+    async run({ store, other, lane, keep }) {
+      const kept = await keep(...Array.from({ length: 25 }, (_, index) => `t${index}`))
+      const read = await readAll(other, lane, 0, 7)
+      equal(read.transactions, kept, 'what arrived')
+      equal((await store.arrivals(lane, read.after, 7)).transactions, [], 'nothing arrived since')
+    },
+  },
+  {
+    name: 'transactions and wishes share a page: going on from its last misses neither',
+    async run({ store, lane, keep }) {
+      await keep('a')
+      const wish = { kind: 'cancel' } as const
+      for (let index = 0; index < 6; index++) await store.wish(lane, 'a', wish)
+      await keep('b', 'c', 'd', 'e')
+      for (let index = 0; index < 3; index++) await store.wish(lane, 'b', wish)
+      for (const limit of [1, 2, 3, 100]) {
+        const read = await readAll(store, lane, 0, limit)
+        equal(read.transactions.length, 5, `transactions in pages of ${limit}`)
+        equal(read.wishes.length, 9, `wishes in pages of ${limit}`)
+      }
+    },
+  },
+  {
+    name: 'nothing that is kept while the holder reads is missed',
+    async run({ store, other, lane }) {
+      const batches = Array.from({ length: 30 }, (_, batch) =>
+        (batch % 2 ? other : store).enqueue(
+          Array.from({ length: 5 }, (_, index) => transactionIn(lane, `t${batch}.${index}`)),
+        ),
+      )
+      const all = Promise.all(batches)
+      const read = await readWhile(all, (after) => store.arrivals(lane, after, 11))
+      const sequences = read.map(({ sequence }) => sequence)
+      equal(risingAbove(0, sequences), true, 'they do not come in the order of arrival')
+      equal(new Set(read.map(({ id }) => id)).size, 150, 'how many arrived')
+    },
+  },
+  {
+    name: 'what is not in a load arrives after it',
+    async run({ store, other, lane, take }) {
+      const lease = await take()
+      const ids = Array.from({ length: 30 }, (_, index) => `t${index}`)
+      const all = Promise.all(
+        ids.map((id, index) => (index % 2 ? other : store).enqueue([transactionIn(lane, id)])),
+      )
+      const { transactions, arrived } = await store.load(lease)
+      await all
+      const later = await readAll(store, lane, arrived, 100)
+      const seen = [...transactions, ...later.transactions].map(({ id }) => id)
+      equal(seen.sort(), [...ids].sort(), 'what was loaded, and what arrived then')
+    },
+  },
+  {
+    name: 'changes: each transaction once, as it is now, in the order of its last change',
+    async run({ store, other, lane, take, keep, write }) {
+      const lease = await take()
+      const [a, b, c] = await keep('a', 'b', 'c')
+      ok(a !== undefined && b !== undefined && c !== undefined, 'they were not kept')
+      const first = await other.changes(lane, 0, 10)
+      equal(first.transactions, [a, b, c], 'everything, from the beginning')
+      equal(
+        await other.changes(lane, first.revision, 10),
+        { transactions: [], revision: first.revision },
+        'none',
+      )
+
+      await write(lease, { transactions: [{ ...b, stage: 'signed' }] })
+      await write(lease, { transactions: [{ ...a, stage: 'signed' }] })
+      await write(lease, { transactions: [{ ...b, stage: 'accepted' }] })
+      const [signed, accepted] = [
+        { ...a, stage: 'signed' },
+        { ...b, stage: 'accepted' },
+      ]
+      equal((await store.changes(lane, first.revision, 10)).transactions, [signed, accepted], 'what changed')
+      equal((await store.changes(lane, 0, 10)).transactions, [c, signed, accepted], 'all, from the beginning')
+    },
+  },
+  {
+    name: 'changes: in pages, with nothing missing between them, those of one write too',
+    async run({ store, other, lane, take, keep, write }) {
+      const lease = await take()
+      const kept = await keep(...Array.from({ length: 20 }, (_, index) => `t${index}`))
+      await write(lease, { transactions: kept.map((one) => ({ ...one, stage: 'signed' as const })) })
+      const seen: string[] = []
+      let revision = 0
+      for (;;) {
+        const page = await other.changes(lane, revision, 3)
+        ok(page.transactions.length <= 3, 'a page is longer than its limit')
+        if (page.transactions.length === 0) break
+        seen.push(...page.transactions.map(({ id }) => id))
+        revision = page.revision
+      }
+      equal(seen.sort(), kept.map(({ id }) => id).sort(), 'what the pages hold')
+      equal((await store.changes(lane, revision, 3)).transactions, [], 'nothing changed since')
+    },
+  },
+  {
+    name: 'changes: nothing that changes while somebody reads is missed',
+    async run({ store, other, lane, take, keep, write }) {
+      const lease = await take()
+      const kept = await keep(...Array.from({ length: 20 }, (_, index) => `t${index}`))
+      const turns = Array.from({ length: 20 }, (_, index) => index + 1)
+      const all = Promise.all([
+        ...turns.map((turn) =>
+          write(lease, { transactions: [...kept].reverse().map((one) => ({ ...one, createdAtMs: turn })) }),
+        ),
+        ...turns.map((turn) => other.enqueue([transactionIn(lane, `new${turn}`, { createdAtMs: 20 })])),
+      ])
+      const last = new Map<string, StoredTransaction>()
+      let revision = 0
+      await readWhile(all, async () => {
+        const page = await other.changes(lane, revision, 7)
+        for (const one of page.transactions) last.set(one.id, one)
+        revision = page.revision
+        return { transactions: page.transactions, wishes: [] }
+      })
+      equal(last.size, 40, 'how many were seen')
+      for (const { id } of last.values()) {
+        equal(last.get(id), await store.find(lane, { id }), 'the last thing that was seen of it')
+      }
+    },
+  },
+  {
+    name: 'what happens in one lane arrives and changes in no other',
+    async run({ store, newLane, keep }) {
+      await keep('a')
+      const stranger = newLane()
+      equal(await store.arrivals(stranger, 0, 10), { transactions: [], wishes: [] }, 'arrivals of a stranger')
+      equal(await store.changes(stranger, 0, 10), { transactions: [], revision: 0 }, 'changes of a stranger')
+    },
+  },
+]
+
+type Page = Awaited<ReturnType<Store['arrivals']>>
+
+/** Goes on from the last of each page, be it a transaction or a wish, until a page is empty. */
+async function readAll(store: Store, lane: LaneKey, start: number, limit: number) {
+  const transactions: StoredTransaction[] = []
+  const wishes: Page['wishes'][number][] = []
+  let after = start
+  for (;;) {
+    const page = await store.arrivals(lane, after, limit)
+    ok(page.transactions.length <= limit && page.wishes.length <= limit, 'a page is longer than its limit')
+    if (page.transactions.length + page.wishes.length === 0) return { transactions, wishes, after }
+    transactions.push(...page.transactions)
+    wishes.push(...page.wishes)
+    after = lastOf(page, after)
+  }
+}
+
+function lastOf({ transactions, wishes }: Page, after: number): number {
+  return Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
+}
+
+/** Reads page after page while work goes on, and until a page that was asked for after its end is empty. */
+async function readWhile(work: Promise<unknown>, read: (after: number) => Promise<Page>) {
+  const seen: StoredTransaction[] = []
+  let after = 0
+  let done = false
+  const ended = work.then(() => {
+    done = true
+  })
+  for (;;) {
+    const wasDone = done
+    const page = await read(after)
+    seen.push(...page.transactions)
+    after = lastOf(page, after)
+    if (page.transactions.length > 0) continue
+    if (wasDone) break
+    await sleep(1)
+  }
+  await ended
+  return seen
+}

@@ -1,0 +1,1 @@
+export { type StoreContractCase, type StoreContractOptions, storeContract } from './storeContract.js'

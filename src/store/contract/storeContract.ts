@@ -1,0 +1,68 @@
+import type { Store } from '../store.js'
+import { arrivals } from './arrivals.js'
+import { enqueue } from './enqueue.js'
+import { fencing } from './fencing.js'
+import { find } from './find.js'
+import { leases } from './leases.js'
+import { list } from './list.js'
+import { reopen } from './reopen.js'
+import { watch } from './watch.js'
+import { wishes } from './wishes.js'
+import { createWorld, sleep } from './world.js'
+import { writes } from './writes.js'
+
+export type StoreContractOptions = {
+  /** Opens a store for one case, and may open the same database for each: no two cases share a lane. */
+  open: () => Promise<Store> | Store
+  /**
+   * Opens another store on the records of this one, as another process would. Without it every case has one store
+   * only, and what outlives a store is not looked at.
+   */
+  reopen?: ((store: Store) => Promise<Store> | Store) | undefined
+  /** Lets so many milliseconds pass on the clock that leases are measured by. @default waits for them */
+  elapse?: ((ms: number) => Promise<void> | void) | undefined
+}
+
+/** One promise of the interface: `run` rejects, and says what is wrong, where a store does not keep it. */
+export type StoreContractCase = { readonly name: string; run(): Promise<void> }
+
+/**
+ * What txlane expects of a store, as cases for any test runner. It does not prove that a store is durable: pull the
+ * plug for that.
+ *
+ * @example
+ * import { storeContract } from 'txlane/store-contract'
+ * import { memoryStore } from 'txlane'
+ *
+ * for (const { name, run } of storeContract({ open: () => memoryStore() })) await run()
+ */
+export function storeContract(options: StoreContractOptions): readonly StoreContractCase[] {
+  const { open, reopen: again, elapse = sleep } = options
+  const all = [
+    ...leases,
+    ...fencing,
+    ...writes,
+    ...enqueue,
+    ...arrivals,
+    ...wishes,
+    ...watch,
+    ...find,
+    ...list,
+    ...reopen,
+  ]
+  return all
+    .filter(({ shared }) => shared === undefined || again !== undefined)
+    .map(({ name, run }) => ({
+      name,
+      async run() {
+        const store = await open()
+        const other = again === undefined ? store : await again(store)
+        try {
+          await run(createWorld(store, other, async (ms) => elapse(ms)))
+        } finally {
+          await store.close()
+          if (other !== store) await other.close()
+        }
+      },
+    }))
+}

@@ -1,0 +1,77 @@
+import { equal } from './check.js'
+import { transactionIn } from './samples.js'
+import { type Case, eventually, sleep, type World } from './world.js'
+
+// Longer than a store polls, so that a hint that should not come has had its time.
+const QUIET_MS = 200
+
+export const watch: readonly Case[] = [
+  hints('an enqueue', async ({ other, lane }) => {
+    await other.enqueue([transactionIn(lane, 'new')])
+  }),
+  hints('a wish', async ({ other, lane }) => {
+    await other.wish(lane, 'a', { kind: 'cancel' })
+  }),
+  hints('a write', async ({ other, lane, take }) => {
+    const lease = await take()
+    const transactions = [transactionIn(lane, 'a', { stage: 'signed' })]
+    await other.write(lease, { slots: [], transactions, cursor: 1 })
+  }),
+  hints('a release', async ({ other, take }) => {
+    await other.release(await take())
+  }),
+  {
+    name: 'watching: each of several is called, and one that was called off is not',
+    async run({ store, other, lane, keep }) {
+      const calls = [0, 0, 0]
+      const offs = calls.map((_, index) =>
+        store.watch(lane, () => {
+          calls[index] = (calls[index] ?? 0) + 1
+        }),
+      )
+      offs[2]?.()
+      offs[2]?.()
+      await keep('a')
+      await other.enqueue([transactionIn(lane, 'b')])
+      await eventually(() => calls[0] !== 0 && calls[1] !== 0, 'somebody who watches got no hint')
+      for (const off of offs) off()
+      const before = [...calls]
+      await other.enqueue([transactionIn(lane, 'c')])
+      await sleep(QUIET_MS)
+      equal(calls, before, 'a watch that was called off was called')
+      equal(calls[2], 0, 'a watch that was called off at once was called')
+    },
+  },
+  {
+    name: 'watching: what the hint is about is there when it comes',
+    async run({ store, other, lane }) {
+      const seen: Promise<number>[] = []
+      const off = store.watch(lane, () => {
+        seen.push(store.arrivals(lane, 0, 10).then(({ transactions }) => transactions.length))
+      })
+      await other.enqueue([transactionIn(lane, 'a')])
+      await eventually(() => seen.length > 0, 'no hint came')
+      off()
+      equal(Math.max(...(await Promise.all(seen))), 1, 'what arrived could not be read at the hint')
+    },
+  },
+]
+
+function hints(what: string, happens: (world: World) => Promise<void>): Case {
+  return {
+    name: `watching: a hint comes after ${what}`,
+    async run(world) {
+      const { store, lane, keep } = world
+      await keep('a')
+      let calls = 0
+      const off = store.watch(lane, () => {
+        calls++
+      })
+      await sleep(QUIET_MS)
+      const before = calls
+      await happens(world)
+      await eventually(() => calls > before, `no hint came after ${what}`)
+      off()
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { Slot } from '../ledger/slot.js'
+import { storeContract } from './contract/storeContract.js'
+import { memoryStore } from './memory.js'
+import type { Store } from './store.js'
+
+let nowMs = 0
+const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>
+  storeContract({
+    open() {
+      const store = memoryStore({ now: () => nowMs })
+      return { ...store, ...breakIt(store) }
+    },
+    elapse: (ms) => {
+      nowMs += ms
+    },
+  })
+
+describe('the memory store keeps the contract', () => {
+  for (const { name, run } of contract()) it(name, run)
+})
+
+const withoutUndefined = (slot: Slot) =>
+  Object.fromEntries(Object.entries(slot).filter(([, value]) => value !== undefined)) as Slot
+
+describe('the contract notices a store that breaks one promise', () => {
+  it.each<[string, (store: Store) => Partial<Store>]>([
+    ['of many that try at once', () => ({ acquire: async (lane, holder) => ({ lane, holder, epoch: 1 }) })],
+    ['a write with an old epoch', () => ({ write: async () => {} })],
+    [
+      'bigints, undefined fields, every state',
+      (store) => ({
+        async load(lease) {
+          const state = await store.load(lease)
+          return { ...state, slots: state.slots.map(withoutUndefined) }
+        },
+      }),
+    ],
+    [
+      'exactly one is fresh',
+      () => ({ enqueue: async (all) => all.map((transaction) => ({ fresh: true, transaction })) }),
+    ],
+    ['changes: in pages', (store) => ({ changes: (lane, revision) => store.changes(lane, revision, 100) })],
+    [
+      'until a write says',
+      (store) => ({ write: (lease, change) => store.write(lease, { ...change, wished: 99 }) }),
+    ],
+    [
+      'no holder has done',
+      (store) => ({
+        async load(lease) {
+          return { ...(await store.load(lease)), arrived: 2 }
+        },
+      }),
+    ],
+    [
+      'the cursor is the highest',
+      (store) => ({
+        async load(lease) {
+          return { ...(await store.load(lease)), cursor: 3 }
+        },
+      }),
+    ],
+    ['a hint comes after an enqueue', () => ({ watch: () => () => {} })],
+    [
+      'by every hash',
+      (store) => ({ find: async (chain, by) => ('id' in by ? store.find(chain, by) : undefined) }),
+    ],
+    [
+      'newest first',
+      (store) => ({ list: async (lane) => ({ items: (await store.arrivals(lane, 0, 9)).transactions }) }),
+    ],
+  ])('%s', async (promise, breakIt) => {
+    const found = contract(breakIt).find(({ name }) => name.includes(promise))
+    await expect(found?.run()).rejects.toThrow('breaks its contract')
+  })
+})
