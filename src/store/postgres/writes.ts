@@ -2,6 +2,7 @@ import { TxlaneError } from '../../errors/base.js'
 import type { Slot } from '../../ledger/slot.js'
 import { decodeSlot, encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
+import { arrivedUpTo } from '../page.js'
 import { type LaneState, type LaneWrite, type Lease, laneName, type Store } from '../store.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
@@ -65,6 +66,7 @@ function lost(): TxlaneError {
 function stateOf(rows: readonly Row[]): LaneState {
   const lane = rows.find(({ kind }) => kind === 'lane')
   if (lane === undefined) throw lost()
+  const wish = rows.find(({ kind }) => kind === 'wish')
   return {
     slots: rows.filter(({ kind }) => kind === 'slot').map(({ body }) => decodeSlot(String(body))),
     transactions: rows
@@ -72,7 +74,7 @@ function stateOf(rows: readonly Row[]): LaneState {
       .map(transactionOf)
       .sort((a, b) => a.sequence - b.sequence),
     cursor: lane.cursor === null ? undefined : Number(lane.cursor),
-    arrived: Number(lane.sequence),
+    arrived: arrivedUpTo(Number(lane.sequence), wish && Number(wish.sequence)),
   }
 }
 

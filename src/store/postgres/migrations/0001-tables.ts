@@ -2,7 +2,7 @@ import type { Migration } from './index.js'
 
 /**
  * Rows of lanes and chains never go, and are named by number from the others: no foreign keys, since each would be
- * looked up again for every row that is written.
+ * looked up again for every row that is written. Names are compared byte by byte, in every language the same.
  */
 export const tables: Migration = {
   version: 1,
@@ -10,14 +10,14 @@ export const tables: Migration = {
     CREATE TABLE ${schema}.chains (
       chain integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       chain_id bigint NOT NULL,
-      genesis_hash text NOT NULL,
+      genesis_hash text COLLATE "C" NOT NULL,
       UNIQUE (chain_id, genesis_hash)
     );
 
     CREATE TABLE ${schema}.lanes (
       lane bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       chain integer NOT NULL,
-      address text NOT NULL,
+      address text COLLATE "C" NOT NULL,
       -- The lease (P7).
       epoch bigint NOT NULL DEFAULT 0,
       holder text,
@@ -41,7 +41,7 @@ export const tables: Migration = {
 
     CREATE TABLE ${schema}.transactions (
       chain integer NOT NULL,
-      id text NOT NULL,
+      id text COLLATE "C" NOT NULL,
       lane bigint NOT NULL,
       sequence bigint NOT NULL,
       revision bigint NOT NULL,
@@ -50,15 +50,15 @@ export const tables: Migration = {
       body text NOT NULL,
       PRIMARY KEY (chain, id)
     );
-    CREATE INDEX transactions_arrived ON ${schema}.transactions (lane, sequence);
+    CREATE INDEX transactions_arrived ON ${schema}.transactions (lane, sequence, id);
     CREATE INDEX transactions_changed ON ${schema}.transactions (lane, revision);
     CREATE INDEX transactions_open ON ${schema}.transactions (lane) WHERE ended_at IS NULL;
     CREATE INDEX transactions_ended ON ${schema}.transactions (ended_at) WHERE ended_at IS NOT NULL;
 
     CREATE TABLE ${schema}.hashes (
       chain integer NOT NULL,
-      hash text NOT NULL,
-      id text NOT NULL,
+      hash text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
       PRIMARY KEY (chain, hash)
     );
     CREATE INDEX hashes_of ON ${schema}.hashes (chain, id);
@@ -66,7 +66,7 @@ export const tables: Migration = {
     CREATE TABLE ${schema}.wishes (
       lane bigint NOT NULL,
       sequence bigint NOT NULL,
-      id text NOT NULL,
+      id text COLLATE "C" NOT NULL,
       body text NOT NULL,
       PRIMARY KEY (lane, sequence)
     );

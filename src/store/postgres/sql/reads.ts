@@ -28,6 +28,7 @@ export const readStatements = (schema: string) => ({
   listed: `
     SELECT t.sequence, t.body
     FROM ${laneNamed(schema)} JOIN ${schema}.transactions t ON t.lane = l.lane
-    WHERE ($4::bigint IS NULL OR t.sequence < $4::bigint) AND ($5::text IS NULL OR t.stage = $5::text)
-    ORDER BY t.sequence DESC LIMIT $6::bigint`,
+    WHERE ($4::bigint IS NULL OR (t.sequence, t.id) < ($4::bigint, $5::text))
+      AND ($6::text IS NULL OR t.stage = $6::text)
+    ORDER BY t.sequence DESC, t.id DESC LIMIT $7::bigint`,
 })

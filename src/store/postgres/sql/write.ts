@@ -74,7 +74,10 @@ export const writeStatements = (schema: string) => ({
     SELECT 'slot', s.nonce, NULL, s.body FROM lane JOIN ${schema}.slots s ON s.lane = lane.lane
     UNION ALL
     SELECT 'transaction', NULL, t.sequence, t.body
-    FROM lane JOIN ${schema}.transactions t ON t.lane = lane.lane AND t.ended_at IS NULL`,
+    FROM lane JOIN ${schema}.transactions t ON t.lane = lane.lane AND t.ended_at IS NULL
+    UNION ALL
+    SELECT 'wish', NULL, min(w.sequence), NULL FROM lane JOIN ${schema}.wishes w ON w.lane = lane.lane
+    HAVING count(*) > 0`,
 
   /**
    * A bounded number of what ended long ago, with its hashes. What another process deletes at this moment is left

