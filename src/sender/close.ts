@@ -12,7 +12,7 @@ export function closeLane(open: OpenLane, limits: Limits): Promise<void> {
     const { engine } = open
     const { context } = engine
     // Again for what came in, or lost its nonce, meanwhile.
-    for (let rounds = 0; rounds < 2; rounds++) {
+    for (let rounds = 0; rounds < 2 && !context.closed; rounds++) {
       engine.intake.close()
       await finish(open, limits.closeTimeoutMs)
       if (engine.waiting === 0) break

@@ -11,7 +11,7 @@ import type { LaneKey, Lease, Store } from '../store/store.js'
 import type { HoldReason, Limits, Logger } from '../types.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, txError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
 import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
@@ -36,7 +36,7 @@ import type { Restored } from './restore.js'
 import { createSeeker } from './seek.js'
 import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
-import { hasFailed, hasReached, type Transaction } from './transaction.js'
+import { hasFailed, hasReached, rejectWaiters, type Transaction, tellVerdict } from './transaction.js'
 import { createTxFace } from './tx.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { createWaiting } from './waiting.js'
@@ -95,6 +95,8 @@ export type Engine = {
   drained(): Promise<void>
   readonly balanceWei: bigint | undefined
   setBalance(wei: bigint): void
+  /** Another process has the lane: from now on nothing is signed, written or followed here. */
+  leaseLost(): void
   stop(): void
 }
 
@@ -370,16 +372,28 @@ export function createEngine(options: EngineOptions): Engine {
       return funds.balanceWei
     },
     setBalance: funds.balance,
-    stop() {
-      closing.stop()
-      unfollow?.()
-      offEndpoint()
-      stages.unfollow()
-      resender.stop()
-      repair.stop()
-      reservations.stop()
-      lane.stop()
-      clock.stop()
+    leaseLost() {
+      if (context.closed) return
+      events.emit('leaseLost', { epoch: lane.lease.epoch })
+      stop()
+      for (const transaction of transactions.values()) {
+        const message = 'Another process has the lane, and goes on with it.'
+        rejectWaiters(transaction, txError(transaction, 'LEASE_LOST', 'inFlight', message))
+        tellVerdict(transaction)
+      }
     },
+    stop,
+  }
+
+  function stop(): void {
+    closing.stop()
+    unfollow?.()
+    offEndpoint()
+    stages.unfollow()
+    resender.stop()
+    repair.stop()
+    reservations.stop()
+    lane.stop()
+    clock.stop()
   }
 }

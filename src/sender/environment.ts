@@ -6,6 +6,7 @@ import { clientPorts } from '../rpc/ports/fromClient.js'
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
 import type { Endpoint } from '../types.js'
+import { createHeartbeat, type Heartbeat } from './heartbeat.js'
 
 export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read' | 'send' }
 
@@ -37,6 +38,8 @@ export type Shared = {
   readonly identities: WeakMap<object, number>
   identitiesMade: number
   defaultStore: Store | undefined
+  /** One for each store: a process holds its lanes under one name. */
+  readonly heartbeats: WeakMap<Store, Heartbeat>
 }
 
 // The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
@@ -49,6 +52,7 @@ export function createShared(): Shared {
     identities: new WeakMap(),
     identitiesMade: 0,
     defaultStore: undefined,
+    heartbeats: new WeakMap(),
   }
 }
 
@@ -80,6 +84,21 @@ export function identityOf(shared: Shared, object: object): number {
   const identity = ++shared.identitiesMade
   shared.identities.set(object, identity)
   return identity
+}
+
+/** How long a lane stays taken after its process was heard of last. */
+const LEASE_MS = 10_000
+
+export function heartbeatOf({ shared, clock, random }: Environment, store: Store): Heartbeat {
+  const known = shared.heartbeats.get(store)
+  if (known !== undefined) return known
+  const heartbeat = createHeartbeat({ store, clock, holder: holderId(random), ttlMs: LEASE_MS })
+  shared.heartbeats.set(store, heartbeat)
+  return heartbeat
+}
+
+function holderId(random: Random): string {
+  return Array.from({ length: 4 }, () => Math.floor(random() * 2 ** 32).toString(16)).join('')
 }
 
 export function defaultStore(shared: Shared): Store {

@@ -6,7 +6,7 @@ import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
 import { type LaneKey, type Lease, laneName, type Store } from '../store/store.js'
 import type { LaneOptions, Limits } from '../types.js'
 import { createEngine, type Engine } from './engine.js'
-import { defaultStore, type Environment, identityOf } from './environment.js'
+import { defaultStore, type Environment, heartbeatOf, identityOf } from './environment.js'
 import { type Hub, openHub } from './hub.js'
 import { type Held, hold } from './registry.js'
 import { restoreTransactions } from './restore.js'
@@ -32,7 +32,13 @@ export type OpenOptions = LaneOptions<Chain> & {
 }
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
-type Shared = { readonly engine: Engine; readonly hub: Held<Hub>; reading: LaneReading }
+type Shared = {
+  readonly engine: Engine
+  readonly hub: Held<Hub>
+  /** The lease is not renewed any more. */
+  readonly letGo: () => void
+  reading: LaneReading
+}
 
 export async function openLane(options: OpenOptions, environment: Environment): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
@@ -61,7 +67,7 @@ export function holdHub(
 }
 
 function opened(held: Held<Shared>, store: Store, key: LaneKey, signer: LocalAccount | undefined): OpenLane {
-  const { engine, hub } = held.value
+  const { engine, hub, letGo } = held.value
   // An allocator may have opened the lane without a key: from now on it can repair.
   if (signer !== undefined && engine.context.signer === undefined) {
     engine.context.signer = signer
@@ -81,6 +87,7 @@ function opened(held: Held<Shared>, store: Store, key: LaneKey, signer: LocalAcc
     release: (stop) =>
       held.release(async () => {
         await stop()
+        letGo()
         await hub.release(() => hub.value.stop())
       }),
   }
@@ -95,11 +102,18 @@ async function begin(
 ): Promise<Shared> {
   const held = await holdHub(options, environment)
   try {
-    const lease = await store.acquire(key, holderId(environment), LEASE_MS)
+    const heartbeat = heartbeatOf(environment, store)
+    const lease = await store.acquire(key, heartbeat.holder, heartbeat.ttlMs)
     if (lease === undefined) throw heldError()
+    // From the first moment: to read what it left may take longer than a lease lasts.
+    const lost = createSignal()
+    const letGo = heartbeat.hold(lease, lost.set)
     try {
-      return { ...(await beginLeased(options, environment, held.value, store, lease)), hub: held }
+      const begun = await beginLeased(options, environment, held.value, store, lease)
+      lost.listen(() => begun.engine.leaseLost())
+      return { ...begun, hub: held, letGo }
     } catch (error) {
+      letGo()
       await store.release(lease).catch(() => {})
       throw error
     }
@@ -194,12 +208,22 @@ function hubName(options: Parameters<typeof holdHub>[0], environment: Environmen
   return [options.client.chain.id, ...names, ...roles].join('|')
 }
 
-const LEASE_MS = 10_000
+/** Something that happens once, perhaps before anybody listens. */
+function createSignal() {
+  let happened = false
+  let listener: (() => void) | undefined
+  return {
+    set() {
+      happened = true
+      listener?.()
+    },
+    listen(heard: () => void) {
+      listener = heard
+      if (happened) heard()
+    },
+  }
+}
 
 function heldError(): TxlaneError {
   return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'notExecuted' })
-}
-
-function holderId(environment: Environment): string {
-  return Array.from({ length: 4 }, () => Math.floor(environment.random() * 2 ** 32).toString(16)).join('')
 }

@@ -208,6 +208,34 @@ describe('rows 8 to 12: nonces that others may have used', () => {
 })
 
 describe('P7: one writer', () => {
+  test('P7: a process that was away for longer than its lease: another has the lane, and nothing more comes of it', async () => {
+    let now = () => 0
+    let away = false
+    const shared = memoryStore({ now: () => now() })
+    const store: Store = {
+      ...shared,
+      renew: (...given) => (away ? Promise.reject(new Error('paused')) : shared.renew(...given)),
+    }
+    await using lane = await openLane({ store })
+    now = lane.clock.now
+    await lane.clock.advance(30_000)
+    const other = createSenderIn(
+      { ...lane.environment, shared: createShared() },
+      { ...lane.parameters, store: shared },
+    )
+    expect(await lane.rejection(other.ready())).toMatchObject({ code: 'LEASE_LOST' })
+    away = true
+    await lane.clock.advance(15_000)
+    await lane.settle(other.ready())
+    away = false
+    const late = lane.rejection(lane.sender.send(transfer(1)))
+    expect(await late).toMatchObject({ fate: expect.stringMatching(/inFlight|notExecuted/) })
+    await lane.until(() => lane.events('leaseLost').length > 0)
+    await lane.settle((await lane.settle(other.send(transfer(2)))).wait())
+    expect(lane.executed()).toEqual([2])
+    await lane.settle(other.close())
+  })
+
   test('another process gets LEASE_LOST while the lane is held, and the lane at once after a clean close', async () => {
     await using lane = await openLane()
     const other = otherProcess(lane)

@@ -1,0 +1,66 @@
+import type { CancelTimer, Clock } from '../clock.js'
+import { type Lease, laneName, type Store } from '../store/store.js'
+
+/** Keeps the leases of one process alive, all of them with one call. */
+export type Heartbeat = {
+  readonly holder: string
+  readonly ttlMs: number
+  /** From now on the lease is renewed, until it is let go of. `lost` is called, once, when another has taken it. */
+  hold(lease: Lease, lost: () => void): () => void
+}
+
+type Held = { readonly lease: Lease; readonly lost: () => void }
+
+// Two beats may be missed before the time has run out.
+const BEATS_A_LEASE = 3
+
+export function createHeartbeat(options: {
+  readonly store: Pick<Store, 'renew'>
+  readonly holder: string
+  readonly ttlMs: number
+  readonly clock: Clock
+}): Heartbeat {
+  const { store, holder, ttlMs, clock } = options
+  const held = new Map<string, Held>()
+  let next: CancelTimer | undefined
+
+  function plan(): void {
+    if (held.size > 0) next ??= clock.setTimer(() => void beat(), ttlMs / BEATS_A_LEASE)
+  }
+
+  async function beat(): Promise<void> {
+    const asked = [...held.values()]
+    // A store that does not answer says nothing of who has the lane: every write is fenced, so it can wait.
+    const kept = await store.renew(holder, ttlMs).catch(() => undefined)
+    next = undefined
+    if (kept !== undefined) {
+      const epochs = new Map(kept.map(({ lane, epoch }) => [laneName(lane), epoch]))
+      for (const one of asked) if (epochs.get(laneName(one.lease.lane)) !== one.lease.epoch) lose(one)
+    }
+    plan()
+  }
+
+  function lose(one: Held): void {
+    const name = laneName(one.lease.lane)
+    if (held.get(name) !== one) return
+    held.delete(name)
+    one.lost()
+  }
+
+  return {
+    holder,
+    ttlMs,
+    hold(lease, lost) {
+      const name = laneName(lease.lane)
+      const mine: Held = { lease, lost }
+      held.set(name, mine)
+      plan()
+      return () => {
+        if (held.get(name) === mine) held.delete(name)
+        if (held.size > 0) return
+        next?.()
+        next = undefined
+      }
+    },
+  }
+}
