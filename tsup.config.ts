@@ -1,7 +1,11 @@
 import { defineConfig, type Options } from 'tsup'
 
 const shared: Options = {
-  entry: { index: 'src/index.ts', 'devnet/index': 'src/devnet/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    'devnet/index': 'src/devnet/index.ts',
+    'postgres/index': 'src/store/postgres/index.ts',
+  },
   target: 'es2022',
   // What the subpaths share is one file, so that an error of the devnet is an instance of the root's TxlaneError.
   splitting: true,
