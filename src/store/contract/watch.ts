@@ -45,14 +45,16 @@ export const watch: readonly Case[] = [
   {
     name: 'watching: what the hint is about is there when it comes',
     async run({ store, other, lane }) {
-      const seen: Promise<number>[] = []
+      let most = 0
       const off = store.watch(lane, () => {
-        seen.push(store.arrivals(lane, 0, 10).then(({ transactions }) => transactions.length))
+        void store.arrivals(lane, 0, 10).then(({ transactions }) => {
+          most = Math.max(most, transactions.length)
+        })
       })
       await other.enqueue([transactionIn(lane, 'a')])
-      await eventually(() => seen.length > 0, 'no hint came')
+      // A hint may come for nothing, when a store begins to hear, say; one must come for this.
+      await eventually(() => most === 1, 'what arrived could not be read at any hint')
       off()
-      equal(Math.max(...(await Promise.all(seen))), 1, 'what arrived could not be read at the hint')
     },
   },
 ]
