@@ -22,8 +22,6 @@ export type { PostgresStoreOptions } from './options.js'
  *
  * @throws `INVALID` for an option that cannot be
  * @example
- * import { postgresStore } from 'txlane/postgres'
- *
  * const store = postgresStore({ connectionString: 'postgres://txlane@localhost/relayer' })
  */
 export function postgresStore(options: PostgresStoreOptions): Store {

@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { postgresStore } from '../../src/store/postgres/index.js'
+import type { LaneKey, Lease, Store } from '../../src/store/store.js'
+import { type CutProxy, startCutProxy } from '../support/cutProxy.js'
+import { leaksOf } from '../support/leaks.js'
+import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
+import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
+
+// How each statement of the store begins, on the wire as in its text.
+const WRITE = 'slots_kept'
+const ENQUEUE = 'hashed AS'
+
+const UNKNOWN = { name: 'TxlaneError', code: 'STORE', fate: 'inFlight', details: 'unknown' }
+
+let server: TestPostgres
+let proxy: CutProxy
+let store: Store
+let lane: LaneKey
+let lease: Lease
+
+beforeAll(async () => {
+  server = await startPostgres()
+  proxy = await startCutProxy(server.port)
+})
+afterAll(async () => {
+  await proxy?.stop()
+  await server?.stop()
+})
+beforeEach(async () => {
+  const connectionString = server.connectionString.replace(String(server.port), String(proxy.port))
+  store = postgresStore({ connectionString, timeoutMs: 2_000 })
+  lane = newLane()
+  lease = (await store.acquire(lane, `holder-${lane.address}`, 600_000)) as Lease
+})
+afterEach(() => store.close())
+
+describe('an answer of PostgreSQL is lost', () => {
+  it('row 5: a write that was committed rejects as unknown, and reading again finds it', async () => {
+    const [a] = await keep(store, lane, 'a')
+    proxy.fail('loseReply', WRITE)
+    const slots = [liveIn(lane, 0, 'a', 'a1')]
+    const transactions = [{ ...a!, stage: 'signed' as const, nonce: 0 }]
+    const error = await rejection(store.write(lease, change({ slots, transactions, cursor: 1 })))
+    expect(error).toMatchObject(UNKNOWN)
+    expect(await store.load(lease)).toMatchObject({ slots, transactions, cursor: 1 })
+  })
+
+  it('row 5: a write that never arrived rejects as unknown, and reading again does not find it', async () => {
+    proxy.fail('loseRequest', WRITE)
+    const write = store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 }))
+    expect(await rejection(write)).toMatchObject(UNKNOWN)
+    expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
+  })
+
+  it('row 5: a write that arrives after the lane has been read again is shut out', async () => {
+    proxy.fail('holdRequest', WRITE)
+    const first = store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 }))
+    expect(await rejection(first)).toMatchObject(UNKNOWN)
+    expect((await store.load(lease)).slots).toEqual([])
+    await proxy.deliver()
+    expect((await store.load(lease)).slots).toEqual([])
+
+    const other = [liveIn(lane, 0, 'b', 'b1')]
+    await store.write(lease, change({ slots: other, cursor: 1 }))
+    expect((await store.load(lease)).slots).toEqual(other)
+  })
+
+  it('a write that arrives after a later one cannot undo it', async () => {
+    proxy.fail('holdRequest', WRITE)
+    await rejection(store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 })))
+    const later = [liveIn(lane, 0, 'a', 'a1', 'a2')]
+    await store.write(lease, change({ slots: later, cursor: 1 }))
+    await proxy.deliver()
+    expect((await store.load(lease)).slots).toEqual(later)
+  })
+
+  it('a write whose answer never comes rejects as unknown in time', async () => {
+    proxy.fail('hang', WRITE)
+    expect(await rejection(store.write(lease, change({ cursor: 1 })))).toMatchObject(UNKNOWN)
+  })
+
+  it('an enqueue that was committed rejects as unknown, and the same ids again are known', async () => {
+    proxy.fail('loseReply', ENQUEUE)
+    const batch = ['a1', 'b1'].map((id) => transactionIn(lane, `${lane.address}${id}`))
+    expect(await rejection(store.enqueue(batch))).toMatchObject(UNKNOWN)
+    expect((await store.enqueue(batch)).map(({ fresh }) => fresh)).toEqual([false, false])
+    expect((await store.arrivals(lane, 0, 10)).transactions).toHaveLength(2)
+  })
+
+  it('a read that fails is no unknown result', async () => {
+    proxy.fail('loseReply', 't.revision')
+    const error = await rejection(store.changes(lane, 0, 10))
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
+    expect(error).not.toMatchObject({ details: 'unknown' })
+    expect(await store.changes(lane, 0, 10)).toEqual({ transactions: [], revision: 0 })
+  })
+})
+
+describe('the server goes away', () => {
+  it('restarted in the middle: what was told to be kept is there, once, and watchers hear again', async () => {
+    let hints = 0
+    const off = store.watch(lane, () => {
+      hints++
+    })
+    const told: string[] = []
+    const errors: unknown[] = []
+    let stopped = false
+    const load = (async () => {
+      for (let i = 0; !stopped; i++) await keepStubbornly(`${lane.address}-${i}`)
+    })()
+    async function keepStubbornly(id: string): Promise<void> {
+      for (;;) {
+        try {
+          told.push(...ids(await keep(store, lane, id)))
+          return
+        } catch (error) {
+          errors.push(error)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      }
+    }
+    await until(() => told.length > 20)
+    await server.restart()
+    const before = told.length
+    await until(() => told.length > before + 20)
+    await server.kill()
+    await server.start()
+    const after = told.length
+    await until(() => told.length > after + 20)
+    stopped = true
+    await load
+
+    const { transactions } = await store.load(lease)
+    expect(ids(transactions)).toEqual(told)
+    expect(new Set(told).size).toBe(told.length)
+    for (const error of errors) {
+      expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
+      expect(leaksOf(error, [PASSWORD])).toEqual([])
+    }
+    expect(errors.length).toBeGreaterThan(0)
+    const heard = hints
+    await keep(store, lane, `${lane.address}-last`)
+    await until(() => hints > heard)
+    off()
+  })
+})
