@@ -1,0 +1,136 @@
+import type Libsql from 'libsql'
+import { type Clock, systemClock } from '../../clock.js'
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { fromSqlite, isBusy, storeError } from './errors.js'
+import { type Database, loadDriver, type OpenOptions, openDatabase } from './open.js'
+import { SQL } from './statements.js'
+
+type Statement = Libsql.Statement<unknown[]>
+
+/** The file, with every statement prepared once. All of it is synchronous: what runs in one turn is not interrupted. */
+export type Prepared = { readonly [name in keyof typeof SQL]: Statement }
+
+export type Connection = {
+  /** One transaction for writing. What it does is there as a whole once it resolves, and not at all where it rejects. */
+  write<T>(work: (prepared: Prepared) => T): Promise<T>
+  /** One transaction for reading: all of it sees the same state. */
+  read<T>(work: (prepared: Prepared) => T): Promise<T>
+  close(): Promise<void>
+}
+
+export type ConnectionOptions = OpenOptions & {
+  readonly busyTimeoutMs: number
+  /** A write did not come about: what was learnt in it is not so. */
+  readonly undone: () => void
+  readonly clock?: Clock
+}
+
+type Open = { readonly database: Database; readonly prepared: Prepared }
+
+const PAUSES_MS = [1, 2, 3, 5, 8, 13, 20] as const
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { path, busyTimeoutMs, undone, clock = systemClock } = options
+  let opening: Promise<Open> | undefined
+  let closed = false
+  // Writes follow one another in the order in which they were asked for, also where one of them has to wait.
+  let last: Promise<unknown> = Promise.resolve()
+
+  function opened(): Promise<Open> {
+    opening ??= openOnce().catch((error: unknown) => {
+      // What stood in the way may be gone the next time.
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+
+  async function openOnce(): Promise<Open> {
+    const Driver = await loadDriver()
+    const database = await patiently(() => openDatabase(Driver, options))
+    const names = Object.keys(SQL) as (keyof typeof SQL)[]
+    const entries = names.map((name) => [name, database.prepare(SQL[name])])
+    return { database, prepared: Object.fromEntries(entries) as Prepared }
+  }
+
+  /** Waits without blocking the thread, which SQLite's own timeout would do. */
+  async function patiently<T>(attempt: () => T): Promise<T> {
+    const endMs = clock.now() + busyTimeoutMs
+    for (let tries = 0; ; tries++) {
+      try {
+        return attempt()
+      } catch (error) {
+        if (!isBusy(error) || clock.now() >= endMs) throw typed(error)
+      }
+      const pauseMs = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)] ?? 20
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, pauseMs))
+    }
+  }
+
+  const typed = (error: unknown) => (isTxlaneError(error) ? error : fromSqlite(path, error))
+
+  async function run<T>(begin: string, work: (prepared: Prepared) => T): Promise<T> {
+    if (closed) throw closedError()
+    const { database, prepared } = await opened()
+    return patiently(() => within(database, begin, () => work(prepared)))
+  }
+
+  function within<T>(database: Database, begin: string, work: () => T): T {
+    database.exec(begin)
+    let result: T
+    try {
+      result = work()
+    } catch (error) {
+      rollBack(database)
+      throw error
+    }
+    try {
+      database.exec('COMMIT')
+    } catch (error) {
+      rollBack(database)
+      // The log may hold it, and a crash from here on would bring it back.
+      throw fromSqlite(path, error, { unknown: true })
+    }
+    return result
+  }
+
+  function rollBack(database: Database): void {
+    undone()
+    try {
+      if (database.inTransaction) database.exec('ROLLBACK')
+    } catch {
+      // SQLite rolled it back by itself: after a full disk, say.
+    }
+  }
+
+  const closedError = () =>
+    new TxlaneError(`The store ${path} is closed.`, { code: 'STORE', fate: 'notExecuted' })
+
+  return {
+    write(work) {
+      const result = last.then(() => run('BEGIN IMMEDIATE', work))
+      last = result.catch(() => {})
+      return result
+    },
+    read: (work) => run('BEGIN', work),
+    async close() {
+      if (closed) return
+      await last
+      closed = true
+      const open = await opening?.catch(() => undefined)
+      opening = undefined
+      if (open === undefined) return
+      try {
+        // Its statements keep a connection alive until they are collected: what the log holds goes into the file now.
+        open.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch {
+        // Another process is at work, and will do it.
+      }
+      try {
+        open.database.close()
+      } catch (error) {
+        throw storeError({ path, reason: 'it cannot be closed', cause: error })
+      }
+    },
+  }
+}

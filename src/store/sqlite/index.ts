@@ -1,0 +1,2 @@
+export type { SqliteStoreOptions } from './options.js'
+export { sqliteStore } from './sqliteStore.js'

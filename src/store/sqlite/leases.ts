@@ -1,0 +1,46 @@
+import { TxlaneError } from '../../errors/base.js'
+import type { LaneKey, Lease } from '../store.js'
+import type { Prepared } from './connection.js'
+import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
+
+export type LaneRecord = {
+  readonly epoch: number
+  readonly holder: string | null
+  readonly cursor: number | null
+  readonly sequence: number
+  readonly revision: number
+}
+
+export function laneRecord(prepared: Prepared, lane: number): LaneRecord {
+  return prepared.laneState.get(lane) as LaneRecord
+}
+
+export function acquire(prepared: Prepared, keys: Keys, lane: LaneKey, holder: string, ttlMs: number) {
+  const { lane: key } = keys.lane(prepared, lane)
+  if (prepared.acquire.run(holder, ttlMs, key).changes === 0) return undefined
+  return { lane, epoch: laneRecord(prepared, key).epoch, holder }
+}
+
+export function renew(prepared: Prepared, holder: string, ttlMs: number): readonly Lease[] {
+  prepared.renew.run(ttlMs, holder)
+  const rows = prepared.held.all(holder) as HeldRow[]
+  return rows.map((row) => ({ lane: laneOf(row), epoch: row.epoch, holder }))
+}
+
+export function release(prepared: Prepared, keys: Keys, { lane, epoch, holder }: Lease): void {
+  const row = keys.findLane(prepared, lane)
+  if (row) prepared.release.run(row.lane, epoch, holder)
+}
+
+/** P7: in the transaction of what it guards. */
+export function fenced(
+  prepared: Prepared,
+  keys: Keys,
+  lease: Lease,
+): LaneRow & { readonly record: LaneRecord } {
+  const row = keys.findLane(prepared, lease.lane)
+  const record = row && laneRecord(prepared, row.lane)
+  if (row && record && record.epoch === lease.epoch && record.holder === lease.holder)
+    return { ...row, record }
+  throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
+}

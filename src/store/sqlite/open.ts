@@ -1,0 +1,120 @@
+import { closeSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type Libsql from 'libsql'
+import { TxlaneError } from '../../errors/base.js'
+import { fromSqlite, sqliteCode, storeError } from './errors.js'
+import { APPLICATION_ID, MIGRATIONS } from './schema.js'
+
+export type Database = Libsql.Database
+type Driver = new (path: string) => Database
+
+export type OpenOptions = {
+  readonly path: string
+  readonly synchronous: 'FULL' | 'NORMAL'
+}
+
+// A WAL that grew in a burst gives its space back.
+const WAL_BYTES_MAX = 64 * 2 ** 20
+
+/** Loaded when a store is first used, so that importing this module asks for no driver. */
+export async function loadDriver(load: () => Promise<unknown> = () => import('libsql')): Promise<Driver> {
+  try {
+    const loaded = (await load()) as { default?: unknown }
+    return (loaded.default ?? loaded) as Driver
+  } catch (cause) {
+    throw new TxlaneError(
+      'sqliteStore needs the package libsql, which cannot be loaded: npm install libsql',
+      {
+        code: 'UNSUPPORTED',
+        fate: 'notExecuted',
+        cause,
+      },
+    )
+  }
+}
+
+/** A connection to a file that is ours, or that is made now. Throws what SQLite says where the file is busy. */
+export function openDatabase(Driver: Driver, { path, synchronous }: OpenOptions): Database {
+  makeFile(path)
+  const database = connect(Driver, path)
+  try {
+    const version = versionOf(database, path)
+    database.exec(`PRAGMA journal_mode = WAL`)
+    database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`)
+    // On macOS an fsync alone does not reach the disk; elsewhere these two change nothing.
+    database.exec(`PRAGMA fullfsync = ${synchronous === 'FULL'}; PRAGMA checkpoint_fullfsync = 1`)
+    database.exec(`PRAGMA synchronous = ${synchronous}`)
+    if (version < MIGRATIONS.length) migrate(database, path)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/**
+ * SQLite makes the files beside it with the rights of this one. A file that is there is not opened here: closing it
+ * again would give up the locks that this process has on it through other connections.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code !== 'EEXIST') throw unmade(path, code, cause)
+    if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is no file', fate: 'notExecuted' })
+  }
+}
+
+function unmade(path: string, code: string | undefined, cause: unknown): TxlaneError {
+  const folder = dirname(path)
+  const reason =
+    code === 'ENOENT' || code === 'ENOTDIR'
+      ? `there is no folder ${folder}`
+      : `its folder lets nobody make it (${code})`
+  return storeError({ path, reason, fate: 'notExecuted', cause })
+}
+
+function connect(Driver: Driver, path: string): Database {
+  try {
+    return new Driver(path)
+  } catch (cause) {
+    const reason = sqliteCode(cause) === '' ? 'it cannot be opened' : undefined
+    throw fromSqlite(path, cause, { fate: 'notExecuted', ...(reason ? { reason } : {}) })
+  }
+}
+
+/** Looks before anything is written: a file of another program stays as it is. */
+function versionOf(database: Database, path: string): number {
+  const application = read(database, 'PRAGMA application_id')
+  const version = read(database, 'PRAGMA user_version')
+  const objects = read(database, 'SELECT count(*) FROM sqlite_schema')
+  const fresh = application === 0 && version === 0 && objects === 0
+  if (!fresh && application !== APPLICATION_ID) {
+    throw storeError({ path, reason: 'the file belongs to another program', fate: 'notExecuted' })
+  }
+  if (version > MIGRATIONS.length) {
+    const reason = `a later version of txlane made it (schema ${version}; this one knows ${MIGRATIONS.length})`
+    throw storeError({ path, reason, fate: 'notExecuted' })
+  }
+  return version
+}
+
+/** Under one lock, and from what the file says then: another process may have been quicker. */
+function migrate(database: Database, path: string): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const version = versionOf(database, path)
+    for (const step of MIGRATIONS.slice(version)) database.exec(step)
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function read(database: Database, sql: string): number {
+  const [value] = database.prepare(sql).raw().get() as [number]
+  return value
+}

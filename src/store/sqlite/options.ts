@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { invalid } from '../../errors/invalid.js'
+
+export type SqliteStoreOptions = {
+  /** The file. It is made where it is missing, readable by its owner only; its folder has to be there. */
+  path: string
+  /**
+   * `FULL`: a commit that was acknowledged survives a loss of power. `NORMAL`: it survives the end of the process, and
+   * is many times as fast; a loss of power may take the last ones. @default 'FULL'
+   */
+  synchronous?: 'FULL' | 'NORMAL' | undefined
+  /**
+   * How long, in milliseconds, an ended transaction is remembered: its id is known again until then.
+   * @default 2_592_000_000, which is 30 days
+   */
+  retentionMs?: number | undefined
+  /** Milliseconds that a call waits for other processes that write, before it fails. @default 5_000 */
+  busyTimeoutMs?: number | undefined
+}
+
+const RETENTION_MS = 30 * 24 * 3_600_000
+const BUSY_TIMEOUT_MS = 5_000
+
+export type Settings = {
+  readonly [name in keyof SqliteStoreOptions]-?: Exclude<SqliteStoreOptions[name], undefined>
+}
+
+/** @throws `INVALID` naming the option */
+export function settingsOf(options: SqliteStoreOptions): Settings {
+  const { path, synchronous = 'FULL' } = options
+  const { retentionMs = RETENTION_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
+  // The driver takes a URL for a server; SQLite forgets a database in memory, or without a name.
+  if (
+    typeof path !== 'string' ||
+    path === '' ||
+    /^(?::memory:|file:|[a-z]+:\/\/)/i.test(path) ||
+    path.includes('\0')
+  )
+    throw invalid('path', path, 'the path of a file')
+  if (synchronous !== 'FULL' && synchronous !== 'NORMAL')
+    throw invalid('synchronous', synchronous, "'FULL' or 'NORMAL'")
+  if (typeof retentionMs !== 'number' || !(retentionMs > 0))
+    throw invalid('retentionMs', retentionMs, 'a time in milliseconds above 0')
+  if (typeof busyTimeoutMs !== 'number' || !(busyTimeoutMs >= 0))
+    throw invalid('busyTimeoutMs', busyTimeoutMs, 'a time in milliseconds')
+  return { path: resolve(path), synchronous, retentionMs, busyTimeoutMs }
+}

@@ -1,0 +1,72 @@
+/** Marks a file as ours, beside what `file` and other tools say of it: "txln". */
+export const APPLICATION_ID = 0x74786c6e
+
+// The clock of the database, in milliseconds: the same one for every process that has the file open.
+export const NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+
+// `id` is the caller's own text, escaped as in JSON: SQLite ends a text at its first NUL.
+const FIRST = `
+CREATE TABLE chain (
+  key INTEGER PRIMARY KEY,
+  chain_id INTEGER NOT NULL,
+  genesis TEXT NOT NULL,
+  UNIQUE (chain_id, genesis)
+) STRICT;
+
+CREATE TABLE lane (
+  key INTEGER PRIMARY KEY,
+  chain INTEGER NOT NULL,
+  address TEXT NOT NULL,
+  epoch INTEGER NOT NULL DEFAULT 0,
+  holder TEXT,
+  until_ms INTEGER NOT NULL DEFAULT 0,
+  cursor INTEGER,
+  sequence INTEGER NOT NULL DEFAULT 0,
+  revision INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (chain, address)
+) STRICT;
+CREATE INDEX lane_held ON lane (holder) WHERE holder IS NOT NULL;
+
+CREATE TABLE slot (
+  lane INTEGER NOT NULL,
+  nonce INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (lane, nonce)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tx (
+  key INTEGER PRIMARY KEY,
+  chain INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  stage TEXT NOT NULL,
+  ended_ms INTEGER,
+  body TEXT NOT NULL,
+  UNIQUE (chain, id)
+) STRICT;
+CREATE INDEX tx_arrival ON tx (lane, sequence, id);
+CREATE INDEX tx_change ON tx (lane, revision);
+CREATE INDEX tx_open ON tx (lane, sequence) WHERE ended_ms IS NULL;
+CREATE INDEX tx_ended ON tx (ended_ms) WHERE ended_ms IS NOT NULL;
+
+CREATE TABLE hash (
+  chain INTEGER NOT NULL,
+  hash TEXT NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (chain, hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hash_of ON hash (chain, id);
+
+CREATE TABLE wish (
+  lane INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (lane, sequence)
+) STRICT, WITHOUT ROWID;
+`
+
+/** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
+export const MIGRATIONS: readonly string[] = [FIRST]

@@ -1,0 +1,91 @@
+import type { Hash } from 'viem'
+import type { LaneKey, Store } from '../store.js'
+import { createConnection } from './connection.js'
+import { createKeys } from './keys.js'
+import { acquire, release, renew } from './leases.js'
+import { type SqliteStoreOptions, settingsOf } from './options.js'
+import { createPruner } from './prune.js'
+import { arrivals, changes, find, list, load } from './reads.js'
+import { createWatchers } from './watchers.js'
+import { enqueue, leaveWish, write } from './writes.js'
+
+const HASHES_MAX = 50_000
+
+/**
+ * Keeps lanes in one SQLite file, for any number of processes on one machine, and through their ends. Needs the package
+ * `libsql`. Network file systems do not lock as SQLite needs it: keep the file on a disk of this machine.
+ *
+ * Does not survive the loss of its disk. With `synchronous: 'NORMAL'` a loss of power may take the last commits, and
+ * P2 to P5 with them.
+ *
+ * @example
+ * import { createSender } from 'txlane'
+ * import { sqliteStore } from 'txlane/sqlite'
+ *
+ * const store = sqliteStore({ path: './lanes.db' })
+ * const sender = createSender({ client, store })
+ *
+ * @throws `INVALID` for a wrong option. Its calls reject with `STORE` where the file does not work, and with
+ * `UNSUPPORTED` where the driver is not installed.
+ */
+export function sqliteStore(options: SqliteStoreOptions): Store {
+  const { retentionMs, ...settings } = settingsOf(options)
+  const keys = createKeys()
+  const hashes = { kept: new Set<Hash>(), fresh: new Set<Hash>() }
+  const pruner = createPruner(retentionMs)
+  const connection = createConnection({ ...settings, undone })
+  const watchers = createWatchers(connection, keys)
+
+  function undone(): void {
+    keys.forget()
+    hashes.fresh.clear()
+  }
+
+  function committed(): void {
+    if (hashes.kept.size > HASHES_MAX) hashes.kept.clear()
+    for (const hash of hashes.fresh) hashes.kept.add(hash)
+    hashes.fresh.clear()
+  }
+
+  return {
+    kind: 'sqlite',
+    durable: true,
+    acquire: (lane, holder, ttlMs) => connection.write((sql) => acquire(sql, keys, lane, holder, ttlMs)),
+    renew: (holder, ttlMs) => connection.write((sql) => renew(sql, holder, ttlMs)),
+    async release(lease) {
+      await connection.write((sql) => release(sql, keys, lease))
+      watchers.tell([lease.lane])
+    },
+    load: (lease) => connection.read((sql) => load(sql, keys, lease)),
+    async write(lease, change) {
+      await connection.write((sql) => {
+        write(sql, keys, hashes, { lease, change })
+        pruner.after(sql, change.transactions.length)
+      })
+      committed()
+      watchers.tell([lease.lane])
+    },
+    async enqueue(transactions) {
+      if (transactions.length === 0) return []
+      const answers = await connection.write((sql) => enqueue(sql, keys, transactions))
+      watchers.tell([...new Set<LaneKey>(transactions.map(({ lane }) => lane))])
+      return answers
+    },
+    async wish(chain, id, wish) {
+      const found = await connection.write((sql) => leaveWish(sql, keys, chain, { id, wish }))
+      if (found !== undefined) watchers.tell([found.lane])
+      return found !== undefined
+    },
+    arrivals: (lane, after, limit) =>
+      connection.read((sql) => arrivals(sql, keys.findLane(sql, lane)?.lane, { after, limit })),
+    changes: (lane, revision, limit) =>
+      connection.read((sql) => changes(sql, keys.findLane(sql, lane)?.lane, { revision, limit })),
+    watch: watchers.watch,
+    find: (chain, by) => connection.read((sql) => find(sql, keys, chain, by)),
+    list: (lane, page) => connection.read((sql) => list(sql, keys, lane, page)),
+    async close() {
+      watchers.close()
+      await connection.close()
+    },
+  }
+}

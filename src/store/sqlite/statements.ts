@@ -1,0 +1,57 @@
+import { NOW_MS } from './schema.js'
+
+/** Every statement that is kept prepared. */
+export const SQL = {
+  dataVersion: 'PRAGMA data_version',
+
+  addChain: 'INSERT INTO chain (chain_id, genesis) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  chain: 'SELECT key FROM chain WHERE chain_id = ? AND genesis = ?',
+  addLane: 'INSERT INTO lane (chain, address) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  lane: 'SELECT key FROM lane WHERE chain = ? AND address = ?',
+  laneState: 'SELECT epoch, holder, cursor, sequence, revision FROM lane WHERE key = ?',
+
+  acquire: `UPDATE lane SET epoch = epoch + (holder IS NOT ?1), holder = ?1, until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
+    WHERE key = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS})`,
+  renew: `UPDATE lane SET until_ms = CAST(${NOW_MS} + ? AS INTEGER) WHERE holder = ?`,
+  held: `SELECT chain_id AS chainId, genesis, address, epoch FROM lane JOIN chain ON chain.key = lane.chain
+    WHERE holder = ? ORDER BY lane.key`,
+  release: 'UPDATE lane SET holder = NULL WHERE key = ? AND epoch = ? AND holder = ?',
+  placed: 'UPDATE lane SET sequence = ?, revision = ? WHERE key = ?',
+  wrote: 'UPDATE lane SET cursor = max(coalesce(cursor, 0), ?), revision = ? WHERE key = ?',
+
+  putSlot: `INSERT INTO slot (lane, nonce, body) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET body = excluded.body`,
+  dropSlot: 'DELETE FROM slot WHERE lane = ? AND nonce = ?',
+  slots: 'SELECT body FROM slot WHERE lane = ? ORDER BY nonce',
+
+  addTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
+    VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?) ON CONFLICT DO NOTHING`,
+  // Its age counts from its first end.
+  putTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
+    VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?)
+    ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
+      ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
+      body = excluded.body`,
+  txById: 'SELECT body, lane, ended_ms AS endedMs FROM tx WHERE chain = ? AND id = ?',
+  txByHash: `SELECT tx.body FROM hash JOIN tx ON tx.chain = hash.chain AND tx.id = hash.id
+    WHERE hash.chain = ? AND hash.hash = ?`,
+  openTxs: 'SELECT body FROM tx WHERE lane = ? AND ended_ms IS NULL ORDER BY sequence',
+  arrivedTxs: 'SELECT body FROM tx WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
+  changedTxs: 'SELECT body, revision FROM tx WHERE lane = ? AND revision > ? ORDER BY revision LIMIT ?',
+  list: `SELECT body FROM tx WHERE lane = ?1 AND (sequence, id) < (?2, ?3) AND (?4 IS NULL OR stage = ?4)
+    ORDER BY sequence DESC, id DESC LIMIT ?5`,
+
+  // The slot of a transaction that was forgotten already may be written once more.
+  putHash: `INSERT INTO hash (chain, hash, id)
+    SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM tx WHERE chain = ?1 AND id = ?3)
+    ON CONFLICT DO UPDATE SET id = excluded.id`,
+
+  addWish: 'INSERT INTO wish (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
+  wishes: 'SELECT sequence, id, body FROM wish WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
+  firstWish: 'SELECT min(sequence) AS sequence FROM wish WHERE lane = ?',
+  dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
+
+  oldest: `SELECT key, chain, id FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,
+  dropTx: 'DELETE FROM tx WHERE key = ?',
+  dropHashes: 'DELETE FROM hash WHERE chain = ? AND id = ?',
+} as const

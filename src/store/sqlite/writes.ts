@@ -1,0 +1,92 @@
+import type { Hash } from 'viem'
+import type { Slot } from '../../ledger/slot.js'
+import { decodeTransaction, encodeBody } from '../codec.js'
+import { hasEnded } from '../ended.js'
+import type { ChainKey, Enqueued, LaneWrite, Lease, StoredTransaction, Wish } from '../store.js'
+import type { Prepared } from './connection.js'
+import { type Keys, type LaneRow, textOf } from './keys.js'
+import { fenced, laneRecord } from './leases.js'
+
+type Body = { readonly body: string }
+
+/** Hashes that this process has kept already: a slot is written many times, each time with all its attempts. */
+export type KnownHashes = { readonly kept: Set<Hash>; readonly fresh: Set<Hash> }
+
+export function write(
+  prepared: Prepared,
+  keys: Keys,
+  hashes: KnownHashes,
+  { lease, change }: { readonly lease: Lease; readonly change: LaneWrite },
+): void {
+  const row = fenced(prepared, keys, lease)
+  let { revision } = row.record
+  const keepHash = (hash: Hash, id: string) => {
+    if (hashes.kept.has(hash) || hashes.fresh.has(hash)) return
+    const { changes } = prepared.putHash.run(row.chain, hash, textOf(id))
+    // Of a transaction that is not kept yet it is asked again.
+    if (changes > 0) hashes.fresh.add(hash)
+  }
+  for (const transaction of change.transactions) {
+    prepared.putTx.run(...txRow(row, transaction, ++revision))
+    if (transaction.hash) keepHash(transaction.hash, transaction.id)
+  }
+  for (const slot of change.slots) {
+    if (isGone(slot)) prepared.dropSlot.run(row.lane, slot.nonce)
+    else prepared.putSlot.run(row.lane, slot.nonce, encodeBody(slot))
+    for (const { hash, claim } of slot.attempts) if (claim !== undefined) keepHash(hash, claim)
+  }
+  prepared.wrote.run(change.cursor, revision, row.lane)
+  if (change.wished !== undefined) prepared.dropWishes.run(row.lane, change.wished)
+}
+
+function isGone(slot: Slot): boolean {
+  return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
+}
+
+function txRow({ chain, lane }: LaneRow, transaction: StoredTransaction, revision: number): unknown[] {
+  const { id, sequence, stage } = transaction
+  const ended = hasEnded(stage) ? 1 : 0
+  return [chain, textOf(id), lane, sequence, revision, stage, ended, encodeBody(transaction)]
+}
+
+export function enqueue(
+  prepared: Prepared,
+  keys: Keys,
+  transactions: readonly StoredTransaction[],
+): readonly Enqueued[] {
+  const lanes = new Map<number, { sequence: number; revision: number }>()
+  const answers = transactions.map((transaction): Enqueued => {
+    const row = keys.lane(prepared, transaction.lane)
+    const place = lanes.get(row.lane) ?? { ...laneRecord(prepared, row.lane) }
+    lanes.set(row.lane, place)
+    const placed = { ...transaction, sequence: place.sequence + 1 }
+    if (prepared.addTx.run(...txRow(row, placed, place.revision + 1)).changes === 0) {
+      const { body } = prepared.txById.get(row.chain, textOf(transaction.id)) as Body
+      return { fresh: false, transaction: decodeTransaction(body) }
+    }
+    place.sequence++
+    place.revision++
+    return { fresh: true, transaction: placed }
+  })
+  for (const [lane, { sequence, revision }] of lanes) prepared.placed.run(sequence, revision, lane)
+  return answers
+}
+
+/** The transaction that the wish is for; undefined where it is none. */
+export function leaveWish(
+  prepared: Prepared,
+  keys: Keys,
+  chain: ChainKey,
+  { id, wish }: { readonly id: string; readonly wish: Wish },
+): StoredTransaction | undefined {
+  const chainKey = keys.findChain(prepared, chain)
+  if (chainKey === undefined) return undefined
+  const found = prepared.txById.get(chainKey, textOf(id)) as
+    | (Body & { readonly lane: number; readonly endedMs: number | null })
+    | undefined
+  if (found === undefined || found.endedMs !== null) return undefined
+  const { sequence, revision } = laneRecord(prepared, found.lane)
+  prepared.addWish.run(found.lane, sequence + 1, textOf(id), encodeBody(wish))
+  prepared.placed.run(sequence + 1, revision, found.lane)
+  return decodeTransaction(found.body)
+}
