@@ -38,6 +38,8 @@ export type JournalOptions = {
   readonly notCommitted: (nonce: number) => void
   /** Transactions that changed since the last call. */
   readonly changedTransactions: () => readonly StoredTransaction[]
+  /** Wishes up to this one are done. */
+  readonly wished: () => number
   /** The commit of these attempts failed with an unknown result (row 5), and: the store has been read again. */
   readonly onUnknown: (nonces: readonly number[]) => void
   readonly onKnown: () => void
@@ -112,7 +114,12 @@ export function createJournal(options: JournalOptions): Journal {
     }
     const transactions = new Map(carriedTransactions)
     for (const transaction of options.changedTransactions()) transactions.set(transaction.id, transaction)
-    return { slots: [...slots.values()], transactions: [...transactions.values()], cursor: book.cursor }
+    return {
+      slots: [...slots.values()],
+      transactions: [...transactions.values()],
+      cursor: book.cursor,
+      wished: options.wished(),
+    }
   }
 
   function keepForLater(change: LaneWrite): void {

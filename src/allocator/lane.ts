@@ -18,6 +18,8 @@ export type LaneDuties = {
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   held(reason: HoldReason, held: boolean): void
   changedTransactions(): readonly StoredTransaction[]
+  /** Wishes of other processes up to this one are done. */
+  wished?(): number
   failed(error: unknown): void
   /** A row of the table was taken: for who counts them. */
   readonly took?: ((row: number) => void) | undefined
@@ -72,6 +74,7 @@ export function createLane(options: {
     begin: (nonce, token, claim) => apply(nonce, { type: 'committing', token, claim }).row === 4,
     notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
     changedTransactions: duties.changedTransactions,
+    wished: () => duties.wished?.() ?? 0,
     onUnknown(nonces) {
       holds.add('unknownCommit')
       for (const nonce of nonces) {

@@ -1,4 +1,4 @@
-import type { Hash, LocalAccount } from 'viem'
+import type { FeeValues, Hash, LocalAccount } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
@@ -7,8 +7,9 @@ import type { Book } from '../ledger/book.js'
 import { isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
 import type { AccountKind } from '../rpc/reads/accountKind.js'
-import type { LaneKey, Lease, Store } from '../store/store.js'
+import type { LaneKey, Lease, Store, Wish } from '../store/store.js'
 import type { HoldReason, Limits, Logger } from '../types.js'
+import { type Arrivals, createArrivals } from './arrivals.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
 import { type LaneContext, txError } from './context.js'
@@ -49,6 +50,8 @@ export type EngineOptions = {
   readonly lease: Lease
   readonly book: Book
   readonly tokenAbove: number
+  /** What other processes left in the store is taken in from here. */
+  readonly arrived: number
   readonly limits: Limits
   readonly logger: Logger | undefined
   readonly signer: LocalAccount | undefined
@@ -121,6 +124,7 @@ export function createEngine(options: EngineOptions): Engine {
       moved: (nonce, before, after) => moved(nonce, before, after),
       held,
       changedTransactions: () => stages.takeChanged(),
+      wished: () => arrivals?.wished ?? 0,
       failed: (error) => reportError(error),
       took: environment.probe?.row,
     },
@@ -198,7 +202,13 @@ export function createEngine(options: EngineOptions): Engine {
     parked: (transaction) => line.remove(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
   })
-  const intake = createIntake({ context, line, preparer, pump })
+  const intake = createIntake({
+    context,
+    line,
+    preparer,
+    pump,
+    kept: (sequence) => arrivals?.own(sequence),
+  })
   const reservations = createReservations({
     context,
     nextSequence: intake.nextSequence,
@@ -257,6 +267,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
+  let arrivals: Arrivals | undefined
   const offEndpoint = hub.onEndpoint((endpoint) => {
     events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
     broadcaster.kick()
@@ -276,6 +287,17 @@ export function createEngine(options: EngineOptions): Engine {
     if (!transaction.ready) return preparer.add(transaction)
     line.add(transaction)
     pump.run()
+  }
+
+  /** What a caller in another process asked for. How it ends is told to that caller by the store. */
+  function fulfil(id: string, wish: Wish): void {
+    const transaction = transactions.get(id)
+    lane.journal.touch()
+    if (transaction === undefined) return
+    const tx = face(transaction)
+    // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
+    const done = wish.kind === 'cancel' ? tx.cancel() : tx.speedUp(wish.fees as FeeValues | undefined)
+    done.catch(() => {})
   }
 
   function resend(nonce: number): void {
@@ -325,6 +347,12 @@ export function createEngine(options: EngineOptions): Engine {
         if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
       }
       reservations.start()
+      arrivals = createArrivals(context, {
+        after: options.arrived,
+        take: intake.arrived,
+        wish: fulfil,
+        failed: reportError,
+      })
       hub.tracker.wake()
       pump.run()
     },
@@ -388,6 +416,7 @@ export function createEngine(options: EngineOptions): Engine {
   function stop(): void {
     closing.stop()
     unfollow?.()
+    arrivals?.stop()
     offEndpoint()
     stages.unfollow()
     resender.stop()

@@ -48,6 +48,8 @@ export type Intake = {
   forget(transaction: Transaction): void
   /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
+  /** Another process left it in the store for this one to send. Nothing where it is known already. */
+  arrived(stored: StoredTransaction): Promise<void>
   /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
   /** Ends everything that has no nonce. From now on nothing is taken on. */
@@ -62,6 +64,8 @@ export function createIntake(parts: {
   line: Line<Transaction>
   preparer: Preparer
   pump: Pump
+  /** It has its place in the order of arrival. */
+  kept(sequence: number): void
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, transactions, events, limits, random, clock, store } = context
@@ -93,12 +97,20 @@ export function createIntake(parts: {
     return transaction
   }
 
+  async function known(id: string): Promise<Transaction | undefined> {
+    const here = transactions.get(id)
+    if (here !== undefined) return here
+    const stored = await store.find(lane.key, { id })
+    return stored && fromStored(stored)
+  }
+
   async function keep(transaction: Transaction): Promise<StoredTransaction | undefined> {
     try {
       const kept = await keepInStore(toStored(transaction))
       if (!kept.fresh) return kept.transaction
       transaction.sequence = kept.transaction.sequence
       sequence = Math.max(sequence, transaction.sequence)
+      parts.kept(sequence)
       return undefined
     } catch (error) {
       throw refused(transaction, storeError(transaction, error))
@@ -297,6 +309,18 @@ export function createIntake(parts: {
     restore(transaction) {
       sequence = Math.max(sequence, transaction.sequence)
       transactions.set(transaction.id, transaction)
+    },
+    async arrived(stored) {
+      if (stored.stage !== 'queued' || transactions.has(stored.id)) return
+      const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
+      if (closed || transactions.has(stored.id)) return
+      const transaction = { ...fromStored(stored), replaces }
+      sequence = Math.max(sequence, transaction.sequence)
+      transactions.set(transaction.id, transaction)
+      queued.add(transaction)
+      events.emit('queued', { tx: context.txOf(transaction) })
+      arm(transaction)
+      preparer.add(transaction)
     },
     resume(transaction) {
       if (transaction.nonce === undefined) queued.add(transaction)

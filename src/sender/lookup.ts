@@ -43,7 +43,7 @@ export function checkList(options: ListOptions): void {
   const { stage, limit, cursor } = object('options', options)
   oneOf('stage', stage, STAGES)
   whole('limit', limit, 1, LIMIT_MAX)
-  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+$/.test(cursor)))
+  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+(:.*)?$/s.test(cursor)))
     throw invalid('cursor', cursor, 'what an earlier page gave back')
 }
 

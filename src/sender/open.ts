@@ -157,6 +157,7 @@ async function beginLeased(
     lease,
     book,
     tokenAbove,
+    arrived: state.arrived,
     limits,
     logger: options.logger,
     signer: options.signer,

@@ -24,10 +24,14 @@ type Kept = {
   revision: number
   wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
   readonly slots: Map<number, Slot>
-  readonly watchers: Set<() => void>
+  /** Names of transactions in the order of arrival; of those forgotten too. */
+  arrived: { readonly sequence: number; readonly name: string }[]
+  readonly watchers: Set<(sequence: number) => void>
 }
 
 type KeptTransaction = { readonly transaction: StoredTransaction; readonly revision: number }
+
+const ARRIVED_SPARE = 1_000
 
 export type MemoryStoreOptions = {
   /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
@@ -63,6 +67,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       revision: 0,
       wishes: [],
       slots: new Map(),
+      arrived: [],
       watchers: new Set(),
     }
     lanes.set(name, fresh)
@@ -113,8 +118,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
+  function arrive(lane: Kept, { lane: key, id, sequence }: StoredTransaction): void {
+    lane.arrived.push({ sequence, name: txName(key, id) })
+    // Bounded with what is remembered: those that were forgotten go, many at a time.
+    if (lane.arrived.length > 2 * transactions.size + ARRIVED_SPARE)
+      lane.arrived = lane.arrived.filter(({ name }) => transactions.has(name))
+  }
+
   function told(lane: Kept): void {
-    for (const watcher of lane.watchers) watcher()
+    for (const watcher of lane.watchers) watcher(lane.sequence)
   }
 
   function inLane(lane: LaneKey): KeptTransaction[] {
@@ -179,6 +191,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const lane = kept(transaction.lane)
         const placed = { ...transaction, sequence: ++lane.sequence }
         keepTransaction(lane, placed)
+        arrive(lane, placed)
         told(lane)
         return { fresh: true, transaction: placed }
       })
@@ -192,12 +205,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return true
     },
     async arrivals(lane, after, limit) {
-      const arrived = inLane(lane)
-        .map(({ transaction }) => transaction)
-        .filter(({ sequence }) => sequence > after)
-        .sort((a, b) => a.sequence - b.sequence)
-      const wishes = kept(lane).wishes.filter(({ sequence }) => sequence > after)
-      return arrivalsPage({ transactions: arrived, wishes }, limit)
+      const { arrived, wishes } = kept(lane)
+      let first = arrived.length
+      while (first > 0 && (arrived[first - 1]?.sequence ?? 0) > after) first--
+      const names = arrived.slice(first, first + limit)
+      const page = {
+        transactions: names.flatMap(({ name }) => transactions.get(name)?.transaction ?? []),
+        wishes: wishes.filter(({ sequence }) => sequence > after),
+      }
+      return arrivalsPage(page, limit)
     },
     async changes(lane, revision, limit) {
       const changed = inLane(lane)
@@ -212,7 +228,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     watch(lane, changed) {
       const { watchers } = kept(lane)
       // Wrapped, so that the same function may watch twice.
-      const own = () => changed()
+      const own = (sequence: number) => changed(sequence)
       watchers.add(own)
       return () => void watchers.delete(own)
     },

@@ -142,8 +142,11 @@ export type Store = {
   arrivals(lane: LaneKey, after: number, limit: number): Promise<LaneArrivals>
   /** For everybody else: what arrived or changed after a revision (0: all), at most `limit`; nothing is missed either. */
   changes(lane: LaneKey, revision: number, limit: number): Promise<LaneChanges>
-  /** Calls back when something in the lane may have changed, until it is called off: a hint, and never a must. */
-  watch(lane: LaneKey, changed: () => void): () => void
+  /**
+   * Calls back when something in the lane may have changed, until it is called off: a hint, and never a must. With the
+   * newest sequence of the lane where the hint carries it.
+   */
+  watch(lane: LaneKey, changed: (sequence?: number) => void): () => void
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
   /** Newest first. `cursor` is what the page before gave back. */
   list(

@@ -1,0 +1,89 @@
+import type { CancelTimer } from '../clock.js'
+import type { StoredTransaction, Wish } from '../store/store.js'
+import type { LaneContext } from './context.js'
+
+/** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
+export type Arrivals = {
+  /** Wishes up to this one were done: the next write deletes them. */
+  readonly wished: number
+  /** This process left one there itself: the next in line need not be asked for. */
+  own(sequence: number): void
+  stop(): void
+}
+
+const PAGE = 500
+// Hints tell at once what is there; this finds what no hint came for.
+const LOOK_AGAIN_MS = 2_000
+
+export function createArrivals(
+  context: LaneContext,
+  options: {
+    /** What was there already when the lane was read. */
+    readonly after: number
+    readonly take: (stored: StoredTransaction) => Promise<void> | void
+    readonly wish: (id: string, wish: Wish) => void
+    readonly failed: (error: unknown) => void
+  },
+): Arrivals {
+  const { store, lane, clock } = context
+  let after = options.after
+  let wished = 0
+  let looking = false
+  let again = false
+  let timer: CancelTimer | undefined
+  const unwatch = store.watch(lane.key, (sequence) => {
+    // What this process left there itself is known already.
+    if (sequence === undefined || sequence > after) look()
+  })
+
+  function look(): void {
+    if (looking) {
+      again = true
+      return
+    }
+    looking = true
+    void read()
+      .catch(options.failed)
+      .finally(() => {
+        looking = false
+        plan()
+      })
+  }
+
+  async function read(): Promise<void> {
+    do {
+      again = false
+      while (!context.closed && (await page())) {}
+    } while (again && !context.closed)
+  }
+
+  /** True while there may be more. */
+  async function page(): Promise<boolean> {
+    const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)
+    if (context.closed) return false
+    for (const stored of transactions) await options.take(stored)
+    for (const { id, wish } of wishes) options.wish(id, wish)
+    wished = Math.max(wished, wishes.at(-1)?.sequence ?? 0)
+    after = Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
+    return transactions.length + wishes.length >= PAGE
+  }
+
+  function plan(): void {
+    timer?.()
+    timer = context.closed ? undefined : clock.setTimer(look, LOOK_AGAIN_MS)
+  }
+
+  look()
+  return {
+    get wished() {
+      return wished
+    },
+    own(sequence) {
+      if (sequence === after + 1) after = sequence
+    },
+    stop() {
+      unwatch()
+      timer?.()
+    },
+  }
+}
