@@ -14,13 +14,13 @@ import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
 import { type LaneContext, txError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
-import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
 import { createFallenCount } from './fallen.js'
 import { createFeeOracle } from './feeOracle.js'
 import { createFollower } from './follow.js'
 import { createFunds } from './funds.js'
 import { createGasEstimator } from './gas.js'
+import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
 import { createIntake, type Intake } from './intake.js'
 import { createLandedIndex } from './landed.js'
@@ -38,12 +38,13 @@ import { createSeeker } from './seek.js'
 import { createSigning, type Signing } from './signing.js'
 import { createStages } from './stages.js'
 import { hasFailed, hasReached, rejectWaiters, type Transaction, tellVerdict } from './transaction.js'
-import { createTxFace } from './tx.js'
+import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { createWaiting } from './waiting.js'
 
 export type EngineOptions = {
   readonly environment: Environment
+  readonly handle: LaneHandle
   readonly hub: Hub
   readonly store: Store
   readonly key: LaneKey
@@ -108,11 +109,11 @@ export function createEngine(options: EngineOptions): Engine {
   const { random } = environment
   const clock = stoppableClock(environment.clock)
   const line = createLine<Transaction>()
-  const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
+  const { handle } = options
+  const { events, transactions, txOf } = handle
   const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs })
   const closing = createStop(closedLaneError)
   const changed = new Set<Transaction>()
-  const transactions = new Map<string, Transaction>()
   const receipts = createReceipts(hub, limits.readTimeoutMs)
 
   const lane = createLane({
@@ -145,7 +146,7 @@ export function createEngine(options: EngineOptions): Engine {
     signer: options.signer,
     transactions,
     changed,
-    txOf: (transaction) => face(transaction),
+    txOf,
     waits: 0,
     closing,
     get closed() {
@@ -215,7 +216,7 @@ export function createEngine(options: EngineOptions): Engine {
     freed: () => pump.run(),
   })
   const waiting = createWaiting({ context, receipts })
-  const face = createTxFace({ context, intake, signing, waiting })
+  handle.operations = createHolderOperations({ context, intake, signing, waiting })
   const perform = createPerformer({
     context,
     sign: signing.claim,
@@ -294,7 +295,7 @@ export function createEngine(options: EngineOptions): Engine {
     const transaction = transactions.get(id)
     lane.journal.touch()
     if (transaction === undefined) return
-    const tx = face(transaction)
+    const tx = txOf(transaction)
     // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
     const done = wish.kind === 'cancel' ? tx.cancel() : tx.speedUp(wish.fees as FeeValues | undefined)
     done.catch(() => {})
@@ -303,7 +304,7 @@ export function createEngine(options: EngineOptions): Engine {
   function resend(nonce: number): void {
     broadcaster.add(nonce)
     const transaction = stages.transactionOf(nonce)
-    if (transaction) events.emit('rebroadcast', { tx: face(transaction) })
+    if (transaction) events.emit('rebroadcast', { tx: txOf(transaction) })
   }
 
   function held(reason: HoldReason, isHeld: boolean): void {

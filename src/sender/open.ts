@@ -5,8 +5,10 @@ import { decodeQuantity } from '../rpc/codec.js'
 import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
 import { type LaneKey, type Lease, laneName, type Store } from '../store/store.js'
 import type { LaneOptions, Limits } from '../types.js'
+import { createEmitter } from './emitter.js'
 import { createEngine, type Engine } from './engine.js'
 import { defaultStore, type Environment, heartbeatOf, identityOf } from './environment.js'
+import { createHandle } from './handle.js'
 import { type Hub, openHub } from './hub.js'
 import { type Held, hold } from './registry.js'
 import { restoreTransactions } from './restore.js'
@@ -149,8 +151,11 @@ async function beginLeased(
   const restored = await restoreTransactions(state.transactions, book, (id) => store.find(key, { id }))
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   // From here on there is something that works by itself: what fails after it has to stop it.
+  const { logger } = options
+  const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const engine = createEngine({
     environment,
+    handle: createHandle(events),
     hub,
     store,
     key,

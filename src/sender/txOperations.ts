@@ -2,31 +2,24 @@ import type { FeeValues } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { type Fees, replacementFees } from '../ledger/fees.js'
 import { newestAttempt } from '../ledger/slot.js'
-import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
+import type { CancelResult, SendOptions, Tx, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
-import { describe, hasReached, type Transaction } from './transaction.js'
-import {
-  checkAccountOf,
-  checkFees,
-  checkRequest,
-  checkSendOptions,
-  checkWait,
-  unsupported,
-} from './validate.js'
+import { hasReached, type Transaction } from './transaction.js'
+import type { TxOperations } from './txFace.js'
+import { checkAccountOf, checkFees, checkRequest, checkSendOptions, unsupported } from './validate.js'
 import { closedError, type Waiting } from './waiting.js'
 
-/** The public face of transactions: one object for each, whose fields show what is known now. */
-export function createTxFace(parts: {
+/** What the holder of a lane does for callers who have a transaction of it. */
+export function createHolderOperations(parts: {
   context: LaneContext
   intake: Intake
   signing: Signing
   waiting: Waiting
-}): (transaction: Transaction) => Tx {
+}): TxOperations {
   const { context, intake, signing, waiting } = parts
   const { lane } = context
-  const faces = new WeakMap<Transaction, Tx>()
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
     for (;;) {
@@ -91,9 +84,8 @@ export function createTxFace(parts: {
     checkOpen(transaction, 'replace')
     checkWatched(transaction)
     const replacement = await intake.add(request, options, transaction)
-    const tx = face(replacement)
     if (options.until !== 'queued') await waiting.accepted(replacement)
-    return tx
+    return context.txOf(replacement)
   }
 
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
@@ -129,39 +121,13 @@ export function createTxFace(parts: {
     }
   }
 
-  function face(transaction: Transaction): Tx {
-    const known = faces.get(transaction)
-    if (known) return known
-    const tx: Tx = {
-      get id() {
-        return transaction.id
-      },
-      get stage() {
-        return transaction.stage
-      },
-      get nonce() {
-        return transaction.nonce
-      },
-      get hash() {
-        return transaction.hash
-      },
-      get attempts() {
-        return attemptsOf(context, transaction)
-      },
-      async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
-        checkWait(stage, options)
-        return waiting.wait(transaction, stage, options)
-      },
-      cancel: () => cancel(transaction),
-      replace: (request, options = {}) => replace(transaction, request, options),
-      speedUp: (fees) => speedUp(transaction, fees),
-      toJSON: () => describe(transaction),
-    }
-    faces.set(transaction, tx)
-    return tx
+  return {
+    cancel,
+    replace,
+    speedUp,
+    wait: waiting.wait,
+    attempts: (transaction) => attemptsOf(context, transaction),
   }
-
-  return face
 }
 
 /** What has landed or ended cannot be changed any more. */

@@ -1,0 +1,53 @@
+import type { FeeValues } from 'viem'
+import type { CancelResult, Landed, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
+import { describe, type Transaction } from './transaction.js'
+import { checkWait } from './validate.js'
+
+/** What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. */
+export type TxOperations = {
+  wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
+  cancel(transaction: Transaction): Promise<CancelResult>
+  replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx>
+  speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
+  attempts(transaction: Transaction): Tx['attempts']
+}
+
+/**
+ * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
+ * then.
+ */
+export function createTxFace(operations: () => TxOperations): (transaction: Transaction) => Tx {
+  const faces = new WeakMap<Transaction, Tx>()
+
+  return function face(transaction) {
+    const known = faces.get(transaction)
+    if (known) return known
+    const tx: Tx = {
+      get id() {
+        return transaction.id
+      },
+      get stage() {
+        return transaction.stage
+      },
+      get nonce() {
+        return transaction.nonce
+      },
+      get hash() {
+        return transaction.hash
+      },
+      get attempts() {
+        return operations().attempts(transaction)
+      },
+      async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
+        checkWait(stage, options)
+        return operations().wait(transaction, stage, options)
+      },
+      cancel: () => operations().cancel(transaction),
+      replace: (request, options = {}) => operations().replace(transaction, request, options),
+      speedUp: (fees) => operations().speedUp(transaction, fees),
+      toJSON: () => describe(transaction),
+    }
+    faces.set(transaction, tx)
+    return tx
+  }
+}
