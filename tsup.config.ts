@@ -5,6 +5,8 @@ const shared: Options = {
     index: 'src/index.ts',
     'devnet/index': 'src/devnet/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
+    'sqlite/index': 'src/store/sqlite/index.ts',
+    'store-contract/index': 'src/store/contract/index.ts',
   },
   target: 'es2022',
   // What the subpaths share is one file, so that an error of the devnet is an instance of the root's TxlaneError.

@@ -1,6 +1,6 @@
 import type Libsql from 'libsql'
 import { type Clock, systemClock } from '../../clock.js'
-import { isTxlaneError, TxlaneError } from '../../errors/base.js'
+import { isTxlaneError } from '../../errors/base.js'
 import { fromSqlite, isBusy, storeError } from './errors.js'
 import { type Database, loadDriver, type OpenOptions, openDatabase } from './open.js'
 import { SQL } from './statements.js'
@@ -70,7 +70,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const typed = (error: unknown) => (isTxlaneError(error) ? error : fromSqlite(path, error))
 
   async function run<T>(begin: string, work: (prepared: Prepared) => T): Promise<T> {
-    if (closed) throw closedError()
+    if (closed) throw storeError({ path, reason: 'it is closed' })
     const { database, prepared } = await opened()
     return patiently(() => within(database, begin, () => work(prepared)))
   }
@@ -102,9 +102,6 @@ export function createConnection(options: ConnectionOptions): Connection {
       // SQLite rolled it back by itself: after a full disk, say.
     }
   }
-
-  const closedError = () =>
-    new TxlaneError(`The store ${path} is closed.`, { code: 'STORE', fate: 'notExecuted' })
 
   return {
     write(work) {

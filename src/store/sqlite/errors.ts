@@ -1,4 +1,4 @@
-import { type Fate, TxlaneError } from '../../errors/base.js'
+import { TxlaneError } from '../../errors/base.js'
 
 /** By the beginning of SQLite's own name for the result. */
 const REASONS: readonly (readonly [string, string])[] = [
@@ -24,15 +24,15 @@ export function isBusy(error: unknown): boolean {
 export type StoreFailure = {
   readonly path: string
   readonly reason: string
-  readonly fate?: Fate
   readonly unknown?: boolean
   readonly cause?: unknown
 }
 
-export function storeError({ path, reason, fate = 'inFlight', unknown, cause }: StoreFailure): TxlaneError {
+/** What an earlier life sent may be in a file that cannot be read: nothing is known not to have executed. */
+export function storeError({ path, reason, unknown, cause }: StoreFailure): TxlaneError {
   return new TxlaneError(`The store ${path} does not work: ${reason}.`, {
     code: 'STORE',
-    fate,
+    fate: 'inFlight',
     cause,
     details: unknown ? 'unknown' : undefined,
   })

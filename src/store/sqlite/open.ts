@@ -62,7 +62,7 @@ function makeFile(path: string): void {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code !== 'EEXIST') throw unmade(path, code, cause)
-    if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is no file', fate: 'notExecuted' })
+    if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is no file' })
   }
 }
 
@@ -72,7 +72,7 @@ function unmade(path: string, code: string | undefined, cause: unknown): TxlaneE
     code === 'ENOENT' || code === 'ENOTDIR'
       ? `there is no folder ${folder}`
       : `its folder lets nobody make it (${code})`
-  return storeError({ path, reason, fate: 'notExecuted', cause })
+  return storeError({ path, reason, cause })
 }
 
 function connect(Driver: Driver, path: string): Database {
@@ -80,7 +80,7 @@ function connect(Driver: Driver, path: string): Database {
     return new Driver(path)
   } catch (cause) {
     const reason = sqliteCode(cause) === '' ? 'it cannot be opened' : undefined
-    throw fromSqlite(path, cause, { fate: 'notExecuted', ...(reason ? { reason } : {}) })
+    throw fromSqlite(path, cause, reason ? { reason } : {})
   }
 }
 
@@ -91,11 +91,11 @@ function versionOf(database: Database, path: string): number {
   const objects = read(database, 'SELECT count(*) FROM sqlite_schema')
   const fresh = application === 0 && version === 0 && objects === 0
   if (!fresh && application !== APPLICATION_ID) {
-    throw storeError({ path, reason: 'the file belongs to another program', fate: 'notExecuted' })
+    throw storeError({ path, reason: 'the file belongs to another program' })
   }
   if (version > MIGRATIONS.length) {
     const reason = `a later version of txlane made it (schema ${version}; this one knows ${MIGRATIONS.length})`
-    throw storeError({ path, reason, fate: 'notExecuted' })
+    throw storeError({ path, reason })
   }
   return version
 }

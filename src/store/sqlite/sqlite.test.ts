@@ -1,15 +1,287 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, it } from 'vitest'
+import Libsql from 'libsql'
+import { afterAll, describe, expect, it } from 'vitest'
+import { hashIn, liveIn, transactionIn } from '../contract/samples.js'
 import { storeContract } from '../contract/storeContract.js'
+import type { LaneKey, Lease, Store } from '../store.js'
+import { loadDriver } from './open.js'
+import { APPLICATION_ID, MIGRATIONS } from './schema.js'
 import { sqliteStore } from './sqliteStore.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-sqlite-'))
-const path = join(folder, 'lanes.db')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+let files = 0
+const newPath = () => join(folder, `${++files}.db`)
+const lane: LaneKey = { chainId: 31_337, genesisHash: `0x${'00'.repeat(32)}`, address: '0xaa' }
+const take = async (store: Store) => (await store.acquire(lane, 'me', 60_000)) as Lease
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
 describe('two connections to one file keep the contract', () => {
+  const path = newPath()
   const open = () => sqliteStore({ path, synchronous: 'NORMAL' })
   for (const { name, run } of storeContract({ open, reopen: open })) it(name, run)
+})
+
+describe('the file', () => {
+  it('is readable by its owner only, and so are the files beside it', async () => {
+    const path = newPath()
+    const before = process.umask(0)
+    try {
+      await take(sqliteStore({ path }))
+    } finally {
+      process.umask(before)
+    }
+    expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
+  })
+
+  it('is made when a store is first used, and not before', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    expect(() => statSync(path)).toThrow('ENOENT')
+    await store.find(lane, { id: 'a' })
+    expect(statSync(path).isFile()).toBe(true)
+  })
+
+  it('says that it is ours, and which schema it has', async () => {
+    const path = newPath()
+    await take(sqliteStore({ path }))
+    const database = new Libsql(path)
+    const [row] = database.pragma('application_id') as { application_id: number }[]
+    const [version] = database.pragma('user_version') as { user_version: number }[]
+    expect([row, version]).toEqual([{ application_id: APPLICATION_ID }, { user_version: MIGRATIONS.length }])
+  })
+
+  it('holds everything when the store was closed and is opened again', async () => {
+    const path = newPath()
+    const first = sqliteStore({ path })
+    const lease = await take(first)
+    const [kept] = await first.enqueue([transactionIn(lane, 'a')])
+    await first.write(lease, { slots: [liveIn(lane, 3, 'a', 'a1')], transactions: [], cursor: 4 })
+    await first.close()
+    const second = sqliteStore({ path })
+    expect(await second.load(lease)).toEqual({
+      slots: [liveIn(lane, 3, 'a', 'a1')],
+      transactions: [kept?.transaction],
+      cursor: 4,
+      arrived: 1,
+    })
+    expect((await second.find(lane, { hash: hashIn(lane, 'a1') }))?.id).toBe('a')
+  })
+
+  it('is copied whole once the store is closed: nothing stays in the log', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    await store.enqueue([transactionIn(lane, 'a')])
+    await store.close()
+    const copy = newPath()
+    writeFileSync(copy, readFileSync(path))
+    expect((await sqliteStore({ path: copy }).find(lane, { id: 'a' }))?.id).toBe('a')
+  })
+
+  it('is opened by several at once, each of which would make it', async () => {
+    const path = newPath()
+    const stores = Array.from({ length: 8 }, () => sqliteStore({ path }))
+    const taken = await Promise.all(
+      stores.map((store, index) => store.acquire(lane, `holder${index}`, 60_000)),
+    )
+    expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1)
+  })
+})
+
+describe('a file that does not work is STORE with its path, and stays as it is', () => {
+  const failing = async (path: string) => {
+    const store = sqliteStore({ path, busyTimeoutMs: 50 })
+    const error = await take(store).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'inFlight' })
+    expect((error as Error).message).toContain(path)
+    return (error as { shortMessage: string }).shortMessage
+  }
+
+  it('a folder', async () => {
+    expect(await failing(folder)).toContain('it is no file')
+  })
+
+  it('a folder that is not there', async () => {
+    expect(await failing(join(folder, 'nowhere', 'lanes.db'))).toContain('there is no folder')
+  })
+
+  it('a folder where nobody may make a file', async () => {
+    await failing(process.platform === 'linux' ? '/proc/lanes.db' : '/System/lanes.db')
+  })
+
+  // Root may write everywhere.
+  it.skipIf(process.getuid?.() === 0)('a file, or its folder, that may not be written to', async () => {
+    const sealed = mkdtempSync(join(folder, 'sealed-'))
+    const path = join(sealed, 'lanes.db')
+    const store = sqliteStore({ path })
+    await store.enqueue([transactionIn(lane, 'a')])
+    await store.close()
+    chmodSync(path, 0o400)
+    expect(await failing(path)).toContain('may not be written to')
+    chmodSync(path, 0o600)
+    for (const beside of ['-wal', '-shm']) rmSync(`${path}${beside}`, { force: true })
+    chmodSync(sealed, 0o500)
+    await failing(path)
+    await failing(join(sealed, 'other.db'))
+    chmodSync(sealed, 0o700)
+    expect((await sqliteStore({ path }).find(lane, { id: 'a' }))?.id).toBe('a')
+  })
+
+  it('a text', async () => {
+    const path = newPath()
+    writeFileSync(path, 'nonce,amount\n'.repeat(500))
+    expect(await failing(path)).toContain('it is no SQLite database')
+    expect(readFileSync(path, 'utf8')).toBe('nonce,amount\n'.repeat(500))
+  })
+
+  it('the database of another program', async () => {
+    const path = newPath()
+    const other = new Libsql(path)
+    other.exec('CREATE TABLE payout (id INTEGER)')
+    other.close()
+    const before = readFileSync(path)
+    expect(await failing(path)).toContain('belongs to another program')
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('a file that a later version made', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    await take(store)
+    await store.close()
+    new Libsql(path).exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`)
+    expect(await failing(path)).toContain('a later version of txlane made it')
+  })
+
+  it('a file that was cut off', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    await store.enqueue(Array.from({ length: 200 }, (_, index) => transactionIn(lane, `t${index}`)))
+    await store.close()
+    truncateSync(path, 16_384)
+    const cut = sqliteStore({ path })
+    const calls = [cut.enqueue([transactionIn(lane, 'new')]), cut.list(lane, { limit: 500 }), take(cut)]
+    for (const error of (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')) {
+      expect((error as PromiseRejectedResult).reason).toMatchObject({ code: 'STORE' })
+    }
+    await expect(cut.list(lane, { limit: 500 })).rejects.toThrow(path)
+  })
+
+  it('what stood in the way may be gone the next time', async () => {
+    const path = newPath()
+    writeFileSync(path, 'x'.repeat(5_000))
+    const store = sqliteStore({ path })
+    await expect(take(store)).rejects.toMatchObject({ code: 'STORE' })
+    rmSync(path)
+    expect((await take(store)).epoch).toBe(1)
+  })
+})
+
+describe('a file that others keep locked', () => {
+  it('is waited for without blocking the thread, and then STORE; nothing was written', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path, busyTimeoutMs: 100 })
+    await take(store)
+    const other = new Libsql(path)
+    other.exec('BEGIN IMMEDIATE')
+    let turns = 0
+    const ticking = setInterval(() => turns++, 5)
+    await expect(store.enqueue([transactionIn(lane, 'a')])).rejects.toMatchObject({
+      code: 'STORE',
+      details: expect.not.stringContaining('unknown'),
+      shortMessage: expect.stringContaining('other processes keep it locked'),
+    })
+    clearInterval(ticking)
+    expect(turns).toBeGreaterThan(3)
+    other.exec('COMMIT')
+    expect(await store.find(lane, { id: 'a' })).toBeUndefined()
+  })
+
+  it('writes come in the order in which they were asked for, also where the first has to wait', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    await take(store)
+    const other = new Libsql(path)
+    other.exec('BEGIN IMMEDIATE')
+    const kept = ['a', 'b', 'c'].map((id) => store.enqueue([transactionIn(lane, id)]))
+    setTimeout(() => other.exec('COMMIT'), 30)
+    const answers = (await Promise.all(kept)).flat()
+    expect(answers.map(({ transaction }) => transaction.sequence)).toEqual([1, 2, 3])
+  })
+})
+
+describe('what is kept', () => {
+  it('an id may be any text: those that differ after a NUL, or in half a letter, are different ids', async () => {
+    const store = sqliteStore({ path: newPath() })
+    const ids = ['a', 'a\u0000', 'a\u0000b', '\ud800', '\ud801', '"', '\\', '\\"', '\n']
+    for (const id of ids) expect((await store.enqueue([transactionIn(lane, id)]))[0]?.fresh).toBe(true)
+    for (const id of ids) expect((await store.find(lane, { id }))?.id).toBe(id)
+    await store.wish(lane, 'a\u0000b', { kind: 'cancel' })
+    expect((await store.arrivals(lane, 0, 20)).wishes[0]?.id).toBe('a\u0000b')
+  })
+
+  it('is forgotten some time after its end, with every hash; what has not ended is not', async () => {
+    const store = sqliteStore({ path: newPath(), retentionMs: 1, synchronous: 'NORMAL' })
+    const lease = await take(store)
+    const write = (change: object) =>
+      store.write(lease, { slots: [], transactions: [], cursor: 0, ...change })
+    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
+    await write({
+      transactions: ids.map((id) => transactionIn(lane, id, { stage: 'finalized', hash: hashIn(lane, id) })),
+      slots: ids.slice(0, 9).map((id, nonce) => liveIn(lane, nonce, id, `${id}bump`)),
+    })
+    await write({ transactions: [transactionIn(lane, 'open', { sequence: 301 })] })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    for (let round = 0; round < 200; round++) await write({ transactions: [transactionIn(lane, 'busy')] })
+    expect(await store.find(lane, { hash: hashIn(lane, 't3bump') })).toBeUndefined()
+    expect((await store.list(lane, { limit: 500 })).items.map(({ id }) => id)).toEqual(['open', 'busy'])
+
+    // Had a hash been kept, the id's next owner would be found by it.
+    await store.enqueue([transactionIn(lane, 't3')])
+    expect(await store.find(lane, { hash: hashIn(lane, 't3bump') })).toBeUndefined()
+  })
+})
+
+describe('a store that is closed', () => {
+  it('takes nothing more, and may be closed again; what was asked for before is done', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    const kept = store.enqueue([transactionIn(lane, 'a')])
+    await store.close()
+    await store.close()
+    expect((await kept)[0]?.fresh).toBe(true)
+    await expect(store.find(lane, { id: 'a' })).rejects.toMatchObject({ code: 'STORE' })
+  })
+})
+
+describe('the options and the driver', () => {
+  it.each([
+    ['path', { path: '' }],
+    ['path', { path: ':memory:' }],
+    ['path', { path: 'https://example.com/lanes' }],
+    ['path', { path: 'libsql://example.com' }],
+    ['path', { path: 7 }],
+    ['synchronous', { path: 'x', synchronous: 'OFF' }],
+    ['retentionMs', { path: 'x', retentionMs: 0 }],
+    ['retentionMs', { path: 'x', retentionMs: Number.NaN }],
+    ['busyTimeoutMs', { path: 'x', busyTimeoutMs: -1 }],
+  ])('a wrong %s is INVALID', (option, options) => {
+    expect(() => sqliteStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID', shortMessage: expect.stringContaining(option) }),
+    )
+  })
+
+  it('a driver that is not installed is UNSUPPORTED, and says what to install', async () => {
+    const missing = () => Promise.reject(new Error("Cannot find package 'libsql'"))
+    await expect(loadDriver(missing)).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      shortMessage: expect.stringContaining('npm install libsql'),
+    })
+  })
 })
