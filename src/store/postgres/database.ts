@@ -32,7 +32,7 @@ export function openDatabase(settings: Settings): Database {
   function thePool(): Promise<PgPool> {
     if (settings.pool) return Promise.resolve(settings.pool)
     // One connection more than asked for: the one that listens.
-    pool ??= openPool(settings.connectionString ?? '', settings.poolMax + 1)
+    pool ??= openPool(settings.connectionString ?? '', { max: settings.poolMax + 1, timeoutMs })
     return pool
   }
 

@@ -5,10 +5,11 @@ export type PgClient = {
   query(statement: PgStatement): Promise<{ rows: Row[] }>
   /** With an error, or `true`, the connection is closed and not used again. */
   release(failed?: Error | boolean): void
-  on(event: 'error' | 'end' | 'notification', listener: (argument: never) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
   /** It keeps no process alive any more. */
   unref?(): void
-  removeListener(event: 'error' | 'end' | 'notification', listener: (argument: never) => void): unknown
+  removeListener(event: 'error', listener: () => void): unknown
 }
 
 // Mutable, as the driver declares it.
@@ -29,13 +30,14 @@ type Driver = { readonly Pool: new (options: object) => OwnPool }
 /** Loads `pg` on the first use: the package is needed by those alone who keep lanes in PostgreSQL. */
 export async function openPool(
   connectionString: string,
-  max: number,
+  { max, timeoutMs }: { readonly max: number; readonly timeoutMs: number },
   load: () => Promise<unknown> = () => import('pg'),
 ): Promise<PgPool> {
   const { Pool } = await driver(load)
   const pool = new Pool({
     connectionString,
     max,
+    connectionTimeoutMillis: timeoutMs,
     application_name: 'txlane',
     keepAlive: true,
     // What is idle keeps no process alive.

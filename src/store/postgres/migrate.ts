@@ -20,11 +20,14 @@ export async function migrate(
 }
 
 async function versionOf(client: PgClient, schema: string): Promise<number> {
-  const table = `"${schema}".migrations`
-  const { rows } = await client.query({ text: 'SELECT to_regclass($1) AS found', values: [table] })
-  if (rows[0]?.found === null) return 0
+  // Not by to_regclass: it answers from a cache that may be older than the lock that was waited for.
+  const { rows } = await client.query({
+    text: 'SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2',
+    values: [schema, 'migrations'],
+  })
+  if (rows.length === 0) return 0
   const { rows: versions } = await client.query({
-    text: `SELECT coalesce(max(version), 0) AS version FROM ${table}`,
+    text: `SELECT coalesce(max(version), 0) AS version FROM "${schema}".migrations`,
   })
   return Number(versions[0]?.version)
 }

@@ -1,0 +1,300 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openPool } from '../../src/store/postgres/driver.js'
+import { type PostgresStoreOptions, postgresStore } from '../../src/store/postgres/index.js'
+import { migrate } from '../../src/store/postgres/migrate.js'
+import type { Lease, Store } from '../../src/store/store.js'
+import { leaksOf } from '../support/leaks.js'
+import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
+import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
+
+const run = promisify(execFile)
+
+let server: TestPostgres
+let raw: pg.Pool
+
+beforeAll(async () => {
+  server = await startPostgres()
+  raw = new pg.Pool({ connectionString: server.connectionString, max: 2 })
+})
+afterAll(async () => {
+  await raw?.end()
+  await server?.stop()
+})
+
+async function withStore<T>(
+  options: Partial<PostgresStoreOptions>,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = postgresStore({
+    connectionString: server.connectionString,
+    ...options,
+  } as PostgresStoreOptions)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+async function count(query: string, ...values: unknown[]): Promise<number> {
+  const { rows } = await raw.query(`SELECT count(*) AS count FROM ${query}`, values)
+  return Number(rows[0].count)
+}
+
+describe('the tables', () => {
+  it('are made once, by several processes that start at once', async () => {
+    const script = fileURLToPath(new URL('postgresStarter.ts', import.meta.url))
+    const start = () =>
+      run(process.execPath, ['--import', 'tsx', script], {
+        env: { ...process.env, CONNECTION_STRING: server.connectionString, SCHEMA: 'at_once' },
+      })
+    const outputs = await Promise.all([start(), start(), start()])
+    expect(outputs.map(({ stdout }) => stdout.trim())).toEqual(['fresh', 'fresh', 'fresh'])
+    expect(await count('at_once.migrations')).toBe(1)
+  })
+
+  it('are made once, over many pools at once', async () => {
+    const stores = Array.from({ length: 8 }, () =>
+      withStore({ schema: 'many' }, (s) => keep(s, newLane(), 'a')),
+    )
+    expect((await Promise.all(stores)).flat()).toHaveLength(8)
+    expect(await count('many.migrations')).toBe(1)
+  })
+
+  it('are brought on step by step, each step once', async () => {
+    const client = await raw.connect()
+    const step = (version: number) => ({
+      version,
+      sql: (schema: string) => `CREATE TABLE ${schema}.t${version} ()`,
+    })
+    await migrate(client, 'steps', [step(1)])
+    await migrate(client, 'steps', [step(1), step(2), step(3)])
+    await migrate(client, 'steps', [step(1), step(2), step(3)])
+    client.release()
+    expect(await count('steps.migrations')).toBe(3)
+    expect(await count("information_schema.tables WHERE table_schema = 'steps'")).toBe(4)
+  })
+
+  it('a step that fails leaves nothing behind, and the steps before it stand', async () => {
+    const client = await raw.connect()
+    const good = { version: 1, sql: (schema: string) => `CREATE TABLE ${schema}.good ()` }
+    const bad = { version: 2, sql: (schema: string) => `CREATE TABLE ${schema}.bad (); SELECT 1/0` }
+    await rejection(migrate(client, 'broken', [good, bad]))
+    client.release()
+    expect(await count('broken.migrations')).toBe(1)
+    expect(await count("information_schema.tables WHERE table_schema = 'broken'")).toBe(2)
+  })
+
+  it('that are newer than this code are not touched', async () => {
+    await withStore({ schema: 'newer' }, (store) => keep(store, newLane(), 'a'))
+    await raw.query('INSERT INTO newer.migrations (version) VALUES (1000)')
+    await withStore({ schema: 'newer' }, async (store) => {
+      const error = await rejection(keep(store, newLane(), 'b'))
+      expect(error).toMatchObject({ name: 'TxlaneError', code: 'UNSUPPORTED' })
+      expect(String(error)).toMatch(/version 1000.*knows 1\b/)
+    })
+    expect(await count('newer.transactions')).toBe(1)
+  })
+
+  it('of two schemas know nothing of each other', async () => {
+    const lane = newLane()
+    await withStore({ schema: 'one' }, (store) => keep(store, lane, 'a'))
+    await withStore({ schema: 'two' }, async (store) => {
+      expect(await store.find(lane, { id: 'a' })).toBeUndefined()
+    })
+  })
+})
+
+describe('what cannot work says so, and gives nothing away', () => {
+  async function failure(connectionString: string): Promise<unknown> {
+    return await withStore({ connectionString }, (store) => rejection(keep(store, newLane(), 'a')))
+  }
+
+  it('nobody listens there', async () => {
+    const error = await failure(`postgres://txlane:${PASSWORD}@127.0.0.1:${await closedPort()}/postgres`)
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
+    expect(error).not.toMatchObject({ details: 'unknown' })
+    expect(String(error)).toMatch(/ECONNREFUSED/)
+    expect(leaksOf(error, [PASSWORD])).toEqual([])
+  })
+
+  it('the password is wrong', async () => {
+    const error = await failure(server.connectionString.replace(PASSWORD, 'wr%6Fng-word'))
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
+    expect(leaksOf(error, ['wr%6Fng-word', 'wrong-word'])).toEqual([])
+  })
+
+  it('the server never answers', async () => {
+    const silent = createServer((socket) => void socket.resume())
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as { port: number }
+    const store = postgresStore({
+      connectionString: `postgres://a:${PASSWORD}@127.0.0.1:${port}/a`,
+      timeoutMs: 200,
+    })
+    const error = await rejection(keep(store, newLane(), 'a'))
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
+    expect(leaksOf(error, [PASSWORD])).toEqual([])
+    await Promise.all([store.close(), new Promise((resolve) => silent.close(resolve))])
+  })
+
+  it('the connection string is none', () => {
+    for (const connectionString of [
+      '',
+      `host=a password=${PASSWORD}`,
+      `postgres://u:${PASSWORD}@[`,
+      5 as never,
+    ]) {
+      const open = () => postgresStore({ connectionString })
+      expect(open).toThrow(expect.objectContaining({ code: 'INVALID', fate: 'notExecuted' }))
+      expect(leaksOf(thrownBy(open), [PASSWORD])).toEqual([])
+    }
+  })
+
+  it('an option is none', () => {
+    const { connectionString } = server
+    for (const bad of [{ schema: 'a"; DROP' }, { schema: 'pg_own' }, { poolMax: 0 }, { retentionMs: -1 }])
+      expect(() => postgresStore({ connectionString, ...bad })).toThrow(
+        expect.objectContaining({ code: 'INVALID' }),
+      )
+  })
+
+  it('the package pg is not there', async () => {
+    const load = () => Promise.reject(new Error("Cannot find package 'pg'"))
+    const error = await rejection(openPool(server.connectionString, { max: 1, timeoutMs: 1 }, load))
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'UNSUPPORTED', fate: 'notExecuted' })
+    expect(String(error)).toContain('npm install pg')
+  })
+
+  it('the store is closed', async () => {
+    const store = postgresStore({ connectionString: server.connectionString })
+    await store.close()
+    await store.close()
+    expect(await rejection(keep(store, newLane(), 'a'))).toMatchObject({ name: 'TxlaneError', code: 'STORE' })
+  })
+})
+
+describe('a pool that is handed in', () => {
+  it('stays open, and gets its connections back', async () => {
+    const pool = new pg.Pool({ connectionString: server.connectionString, max: 3 })
+    const store = postgresStore({ pool })
+    const off = store.watch(newLane(), () => {})
+    await keep(store, newLane(), 'a')
+    off()
+    await store.close()
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    await until(() => pool.idleCount === pool.totalCount)
+    await pool.end()
+  })
+
+  it('with one connection is asked each second what is new', async () => {
+    const pool = new pg.Pool({ connectionString: server.connectionString, max: 1 })
+    const store = postgresStore({ pool })
+    const lane = newLane()
+    let hints = 0
+    store.watch(lane, () => {
+      hints++
+    })
+    await keep(store, lane, `${lane.address}a`)
+    await until(() => hints > 0)
+    await store.close()
+    await pool.end()
+  })
+})
+
+describe('what has ended', () => {
+  it('is forgotten after a time, its hashes with it, and what is open stays', async () => {
+    await withStore({ retentionMs: 0, schema: 'short' }, async (store) => {
+      const lane = newLane()
+      const lease = (await store.acquire(lane, 'holder', 600_000)) as Lease
+      const [a, b] = await keep(store, lane, 'a', 'b')
+      const slots = [liveIn(lane, 0, 'a', 'a1'), liveIn(lane, 1, 'b', 'b1')]
+      const ended = { ...a!, stage: 'cancelled' as const }
+      await store.write(
+        lease,
+        change({ slots, transactions: [ended, { ...b!, stage: 'signed' }], cursor: 2 }),
+      )
+      await until(async () => {
+        await store.write(lease, change({ slots, cursor: 2 }))
+        return (await store.find(lane, { id: 'a' })) === undefined
+      })
+      await store.write(lease, change({ slots, cursor: 2 }))
+      expect(await count('short.hashes')).toBe(1)
+      expect(ids((await store.load(lease)).transactions)).toEqual(['b'])
+      expect((await store.enqueue([transactionIn(lane, 'a')])).map(({ fresh }) => fresh)).toEqual([true])
+    })
+  })
+
+  it('is known for 30 days unless told otherwise', async () => {
+    await withStore({ schema: 'long' }, async (store) => {
+      const lane = newLane()
+      const lease = (await store.acquire(lane, 'holder', 600_000)) as Lease
+      const kept = await keep(store, lane, 'young', 'old')
+      const transactions = kept.map((one) => ({ ...one, stage: 'finalized' as const }))
+      await store.write(lease, change({ transactions }))
+      for (const [id, age] of [
+        ['young', '29 days'],
+        ['old', '31 days'],
+      ]) {
+        await raw.query(`UPDATE long.transactions SET ended_at = now() - $2::interval WHERE id = $1`, [
+          id,
+          age,
+        ])
+      }
+      await until(async () => {
+        await store.write(lease, change({}))
+        return (await store.find(lane, { id: 'old' })) === undefined
+      })
+      expect(await store.find(lane, { id: 'young' })).toBeDefined()
+    })
+  })
+})
+
+describe('many at once', () => {
+  it('lanes that are written crosswise by several stores do not lock each other out', async () => {
+    const lanes = Array.from({ length: 6 }, newLane)
+    const stores = Array.from({ length: 3 }, () =>
+      postgresStore({ connectionString: server.connectionString }),
+    )
+    const batches = stores.flatMap((store, index) =>
+      Array.from({ length: 10 }, (_, round) => {
+        const order = (index + round) % 2 ? lanes : [...lanes].reverse()
+        return store.enqueue(order.map((lane) => transactionIn(lane, `${lane.address}-${round}`)))
+      }),
+    )
+    const fresh = (await Promise.all(batches)).flat().filter((one) => one.fresh)
+    expect(fresh).toHaveLength(60)
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  it('one connection listens, however many lanes are watched, and none when nobody does', async () => {
+    await withStore({}, async (store) => {
+      const offs = Array.from({ length: 50 }, () => store.watch(newLane(), () => {}))
+      const listening = () => count(`pg_stat_activity WHERE query = 'LISTEN "txlane:txlane"'`)
+      await until(async () => (await listening()) === 1)
+      for (const off of offs) off()
+      await until(async () => (await listening()) === 0)
+    })
+  })
+})
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}
+
+async function closedPort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
