@@ -1,24 +1,25 @@
 import { TxlaneError } from '../../errors/base.js'
 
-/** By the beginning of SQLite's own name for the result. */
-const REASONS: readonly (readonly [string, string])[] = [
-  ['SQLITE_FULL', 'the disk is full'],
-  ['SQLITE_READONLY', 'it, or its folder, may not be written to'],
-  ['SQLITE_CANTOPEN', 'it cannot be opened, or a file beside it cannot be made'],
-  ['SQLITE_NOTADB', 'it is no SQLite database'],
-  ['SQLITE_CORRUPT', 'it is damaged'],
-  ['SQLITE_BUSY', 'other processes keep it locked'],
-  ['SQLITE_IOERR', 'the disk does not read or write it'],
-]
+// SQLite's primary result codes. The extended ones hold them in their lowest byte, and not all have a name in the driver.
+const BUSY = 5
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [BUSY, 'other processes keep it locked'],
+  [8, 'it, or its folder, may not be written to'],
+  [10, 'the disk does not read or write it'],
+  [11, 'it is damaged'],
+  [13, 'the disk is full'],
+  [14, 'it cannot be opened, or a file beside it cannot be made'],
+  [26, 'it is no SQLite database'],
+])
 
-export function sqliteCode(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown }
-  return typeof code === 'string' ? code : ''
+function resultOf(error: unknown): number | undefined {
+  const { rawCode } = (error ?? {}) as { rawCode?: unknown }
+  return typeof rawCode === 'number' ? rawCode & 0xff : undefined
 }
 
 /** Another process writes; or has just begun, or ended, its use of the file. */
 export function isBusy(error: unknown): boolean {
-  return sqliteCode(error).startsWith('SQLITE_BUSY')
+  return resultOf(error) === BUSY
 }
 
 export type StoreFailure = {
@@ -40,7 +41,7 @@ export function storeError({ path, reason, unknown, cause }: StoreFailure): Txla
 
 /** What SQLite, or the system below it, said. Neither quotes what is kept. */
 export function fromSqlite(path: string, cause: unknown, over: Partial<StoreFailure> = {}): TxlaneError {
-  const code = sqliteCode(cause)
-  const known = REASONS.find(([beginning]) => code.startsWith(beginning))?.[1]
-  return storeError({ path, reason: known ?? (code || 'SQLite failed'), cause, ...over })
+  const result = resultOf(cause)
+  const reason = REASONS.get(result ?? -1) ?? `SQLite failed${result === undefined ? '' : ` (${result})`}`
+  return storeError({ path, reason, cause, ...over })
 }

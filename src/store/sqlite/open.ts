@@ -2,7 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type Libsql from 'libsql'
 import { TxlaneError } from '../../errors/base.js'
-import { fromSqlite, sqliteCode, storeError } from './errors.js'
+import { storeError } from './errors.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
 
 export type Database = Libsql.Database
@@ -79,8 +79,8 @@ function connect(Driver: Driver, path: string): Database {
   try {
     return new Driver(path)
   } catch (cause) {
-    const reason = sqliteCode(cause) === '' ? 'it cannot be opened' : undefined
-    throw fromSqlite(path, cause, reason ? { reason } : {})
+    // The driver says no more than a number in a text here.
+    throw storeError({ path, reason: 'it cannot be opened', cause })
   }
 }
 
