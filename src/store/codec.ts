@@ -60,7 +60,7 @@ export function decodeWish(text: string): Wish {
 }
 
 function envelope(kind: Kind, body: object): string {
-  return `{"v":${FORMAT},"${kind}":${JSON.stringify(packed(body, kind))}}`
+  return `{"v":${FORMAT},"${kind}":${written(body, kind)}}`
 }
 
 function keptOf(request: object): object {
@@ -104,48 +104,75 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** JSON has no word for these: an object whose only key begins with `$` stands for each. */
-function packed(value: unknown, at: string): unknown {
+/**
+ * JSON has no word for some values: an object whose only key begins with `$` stands for each. Text is made at once,
+ * without a tree in between: this runs several times for each transaction.
+ */
+function written(value: unknown, at: string | number, above?: Place): string {
   switch (typeof value) {
     case 'string':
+      return JSON.stringify(value)
     case 'boolean':
-      return value
+      return String(value)
     case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0) ? value : { $number: named(value) }
+      return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : `{"$number":"${named(value)}"}`
     case 'bigint':
-      return { $bigint: value.toString() }
+      return `{"$bigint":"${value}"}`
     case 'undefined':
-      return { $undefined: 0 }
+      return '{"$undefined":0}'
     case 'object':
-      return value === null ? null : packedObject(value, at)
+      return value === null ? 'null' : writtenObject(value, { at, above })
     default:
-      throw unkept(at, `a ${typeof value}`)
+      throw unkept({ at, above }, `a ${typeof value}`)
   }
 }
+
+/** Where in a body a value stands: put into words only where it cannot be kept. */
+type Place = { readonly at: string | number; readonly above: Place | undefined }
 
 /** -0 has a name of its own, unlike in `String`. */
 function named(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-function packedObject(value: object, at: string): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => packed(item, `${at}[${index}]`))
+function writtenObject(value: object, place: Place): string {
+  if (Array.isArray(value)) return `[${value.map((item, index) => written(item, index, place)).join(',')}]`
   if (value instanceof Map) {
-    return { $map: [...value].map(([key, item]) => [packed(key, at), packed(item, `${at}.get()`)]) }
+    const entries = [...value].map(
+      ([key, item]) => `[${written(key, 'key', place)},${written(item, 'value', place)}]`,
+    )
+    return `{"$map":[${entries.join(',')}]}`
   }
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // A plain object of another realm (a test runner's, say) has that realm's prototype, which has none above it.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-    throw unkept(at, 'an instance of a class')
-  const entries = Object.entries(value).map(
-    ([key, item]) => [key, packed(item, `${at}.${key}`)] as [string, unknown],
-  )
-  const ambiguous = entries.some(([key]) => key.startsWith('$') || key === '__proto__')
-  return ambiguous ? { $object: entries } : Object.fromEntries(entries)
+  if (!isPlain(value)) throw unkept(place, 'an instance of a class')
+  const keys = Object.keys(value)
+  const fields = value as Readonly<Record<string, unknown>>
+  if (keys.some((key) => key.startsWith('$') || key === '__proto__')) {
+    const entries = keys.map((key) => `[${JSON.stringify(key)},${written(fields[key], key, place)}]`)
+    return `{"$object":[${entries.join(',')}]}`
+  }
+  let text = ''
+  for (const key of keys) {
+    text += `${text === '' ? '{' : ','}${JSON.stringify(key)}:${written(fields[key], key, place)}`
+  }
+  return text === '' ? '{}' : `${text}}`
 }
 
-function unkept(at: string, what: string): TxlaneError {
-  return new TxlaneError(`${at} cannot be kept: it is ${what}.`, { code: 'INVALID', fate: 'notExecuted' })
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // A plain object of another realm (a test runner's, say) has that realm's prototype, which has none above it.
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function unkept(place: Place, what: string): TxlaneError {
+  return new TxlaneError(`${nameOf(place)} cannot be kept: it is ${what}.`, {
+    code: 'INVALID',
+    fate: 'notExecuted',
+  })
+}
+
+function nameOf({ at, above }: Place): string {
+  if (above === undefined) return String(at)
+  return typeof at === 'number' ? `${nameOf(above)}[${at}]` : `${nameOf(above)}.${at}`
 }
 
 function unpacked(value: unknown): unknown {
