@@ -18,10 +18,10 @@ export function createPruner(retentionMs: number): Pruner {
     after(prepared, count) {
       kept += count
       if (kept < EVERY || retentionMs === Number.POSITIVE_INFINITY) return
-      const old = prepared.oldest.all(retentionMs, 2 * kept) as { key: number; chain: number; id: string }[]
+      const old = prepared.oldest.all(retentionMs, 2 * kept) as { key: number }[]
       kept = 0
-      for (const { key, chain, id } of old) {
-        prepared.dropHashes.run(chain, id)
+      for (const { key } of old) {
+        prepared.dropHashes.run(key)
         prepared.dropTx.run(key)
       }
     },

@@ -54,10 +54,10 @@ CREATE INDEX tx_ended ON tx (ended_ms) WHERE ended_ms IS NOT NULL;
 CREATE TABLE hash (
   chain INTEGER NOT NULL,
   hash TEXT NOT NULL,
-  id TEXT NOT NULL,
+  tx INTEGER NOT NULL,
   PRIMARY KEY (chain, hash)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX hash_of ON hash (chain, id);
+CREATE INDEX hash_of ON hash (tx);
 
 CREATE TABLE wish (
   lane INTEGER NOT NULL,

@@ -26,6 +26,9 @@ export const SQL = {
 
   addTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
     VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?) ON CONFLICT DO NOTHING`,
+  // What most writes are: of the indexes only that of revisions is touched.
+  moveTx: `UPDATE tx SET revision = ?1, stage = ?2, body = ?3
+    WHERE chain = ?4 AND id = ?5 AND lane = ?6 AND sequence = ?7 AND (ended_ms IS NOT NULL) = ?8`,
   // Its age counts from its first end.
   putTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
     VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?)
@@ -33,8 +36,7 @@ export const SQL = {
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
       body = excluded.body`,
   txById: 'SELECT body, lane, ended_ms AS endedMs FROM tx WHERE chain = ? AND id = ?',
-  txByHash: `SELECT tx.body FROM hash JOIN tx ON tx.chain = hash.chain AND tx.id = hash.id
-    WHERE hash.chain = ? AND hash.hash = ?`,
+  txByHash: 'SELECT body FROM hash JOIN tx ON tx.key = hash.tx WHERE hash.chain = ? AND hash = ?',
   openTxs: 'SELECT body FROM tx WHERE lane = ? AND ended_ms IS NULL ORDER BY sequence',
   arrivedTxs: 'SELECT body FROM tx WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
   changedTxs: 'SELECT body, revision FROM tx WHERE lane = ? AND revision > ? ORDER BY revision LIMIT ?',
@@ -42,16 +44,15 @@ export const SQL = {
     ORDER BY sequence DESC, id DESC LIMIT ?5`,
 
   // The slot of a transaction that was forgotten already may be written once more.
-  putHash: `INSERT INTO hash (chain, hash, id)
-    SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM tx WHERE chain = ?1 AND id = ?3)
-    ON CONFLICT DO UPDATE SET id = excluded.id`,
+  putHash: `INSERT INTO hash (chain, hash, tx) SELECT ?1, ?2, key FROM tx WHERE chain = ?1 AND id = ?3
+    ON CONFLICT DO UPDATE SET tx = excluded.tx`,
 
   addWish: 'INSERT INTO wish (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
   wishes: 'SELECT sequence, id, body FROM wish WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
   firstWish: 'SELECT min(sequence) AS sequence FROM wish WHERE lane = ?',
   dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
 
-  oldest: `SELECT key, chain, id FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,
+  oldest: `SELECT key FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,
   dropTx: 'DELETE FROM tx WHERE key = ?',
-  dropHashes: 'DELETE FROM hash WHERE chain = ? AND id = ?',
+  dropHashes: 'DELETE FROM hash WHERE tx = ?',
 } as const

@@ -27,7 +27,7 @@ export function write(
     if (changes > 0) hashes.fresh.add(hash)
   }
   for (const transaction of change.transactions) {
-    prepared.putTx.run(...txRow(row, transaction, ++revision))
+    putTx(prepared, row, transaction, ++revision)
     if (transaction.hash) keepHash(transaction.hash, transaction.id)
   }
   for (const slot of change.slots) {
@@ -43,10 +43,17 @@ function isGone(slot: Slot): boolean {
   return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 }
 
-function txRow({ chain, lane }: LaneRow, transaction: StoredTransaction, revision: number): unknown[] {
+function putTx(prepared: Prepared, row: LaneRow, transaction: StoredTransaction, revision: number): void {
+  const all = txRow(row, transaction, revision)
+  const [chain, id, lane, sequence, , stage, ended, body] = all
+  const moved = prepared.moveTx.run(revision, stage, body, chain, id, lane, sequence, ended)
+  if (moved.changes === 0) prepared.putTx.run(...all)
+}
+
+function txRow({ chain, lane }: LaneRow, transaction: StoredTransaction, revision: number) {
   const { id, sequence, stage } = transaction
   const ended = hasEnded(stage) ? 1 : 0
-  return [chain, textOf(id), lane, sequence, revision, stage, ended, encodeBody(transaction)]
+  return [chain, textOf(id), lane, sequence, revision, stage, ended, encodeBody(transaction)] as const
 }
 
 export function enqueue(
