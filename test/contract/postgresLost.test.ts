@@ -9,6 +9,7 @@ import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } f
 // How each statement of the store begins, on the wire as in its text.
 const WRITE = 'slots_kept'
 const ENQUEUE = 'hashed AS'
+const KEPT = 'AS u(chain_id, genesis_hash, id)'
 
 const UNKNOWN = { name: 'TxlaneError', code: 'STORE', fate: 'inFlight', details: 'unknown' }
 
@@ -85,6 +86,19 @@ describe('an answer of PostgreSQL is lost', () => {
     expect(await rejection(store.enqueue(batch))).toMatchObject(UNKNOWN)
     expect((await store.enqueue(batch)).map(({ fresh }) => fresh)).toEqual([false, false])
     expect((await store.arrivals(lane, 0, 10)).transactions).toHaveLength(2)
+  })
+
+  it('a batch of which a part is kept when the rest fails rejects as unknown', async () => {
+    const [known, added] = ['known', 'added'].map((name) => `${lane.address}${name}`)
+    await keep(store, lane, known!)
+    proxy.fail('loseRequest', KEPT)
+    expect(await rejection(keep(store, lane, known!, added!))).toMatchObject(UNKNOWN)
+    expect((await store.enqueue([transactionIn(lane, added!)]))[0]?.fresh).toBe(false)
+
+    proxy.fail('loseRequest', KEPT)
+    const certain = await rejection(keep(store, lane, known!))
+    expect(certain).toMatchObject({ code: 'STORE', fate: 'notExecuted' })
+    expect(certain).not.toMatchObject({ details: 'unknown' })
   })
 
   it('a read that fails is no unknown result', async () => {

@@ -1,4 +1,4 @@
-import { attemptIn, liveIn, transactionIn } from '../../src/store/contract/samples.js'
+import { liveIn, transactionIn } from '../../src/store/contract/samples.js'
 import type { LaneKey, LaneWrite, Store, StoredTransaction } from '../../src/store/store.js'
 
 let lanes = 0
@@ -10,7 +10,7 @@ export function newLane(): LaneKey {
   return { chainId: 31_337, genesisHash: `0x${'9'.repeat(64)}`, address: `0x${hex(40)}` }
 }
 
-export { attemptIn, liveIn, transactionIn }
+export { liveIn, transactionIn }
 
 export async function keep(store: Store, lane: LaneKey, ...ids: readonly string[]) {
   const kept = await store.enqueue(ids.map((id) => transactionIn(lane, id)))

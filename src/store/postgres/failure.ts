@@ -40,20 +40,29 @@ export type Failure = {
 export function storeFailure({ error, unknown, secrets }: Failure): TxlaneError {
   if (isTxlaneError(error)) return error
   const said = described(error, secrets)
-  if (unknown) {
-    // Without a cause: viem's errors take `details` from it, and the details say that the result is unknown.
-    return new TxlaneError('The answer of PostgreSQL was lost: what was written may be there, or not.', {
-      code: 'STORE',
-      fate: 'inFlight',
-      details: 'unknown',
-      metaMessages: [`Cause: ${said}`],
-    })
-  }
+  if (unknown)
+    return unknownResult('The answer of PostgreSQL was lost: what was written may be there, or not.', said)
   const cause = Object.assign(new Error(said), codeOf(error))
   return new TxlaneError('PostgreSQL did not do what it was asked to.', {
     code: 'STORE',
     fate: 'notExecuted',
     cause,
+  })
+}
+
+/** Only a part of what was asked for is certain: who asked has to look before it asks again. */
+export function halfDone(error: unknown): TxlaneError {
+  const said = error instanceof Error ? error.message : 'unknown error'
+  return unknownResult('A part was kept before PostgreSQL failed.', said)
+}
+
+function unknownResult(message: string, said: string): TxlaneError {
+  return new TxlaneError(message, {
+    code: 'STORE',
+    fate: 'inFlight',
+    // Without a cause: viem's errors take `details` from it, and the details say that the result is unknown.
+    details: 'unknown',
+    metaMessages: [`Cause: ${said}`],
   })
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../store.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
+import { halfDone } from './failure.js'
 
 // One more is needed where a lane is new, and where what was known has been forgotten between two statements.
 const TRIES_MAX = 5
@@ -32,33 +33,36 @@ export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
     return new Map(added.map((row) => [addedName(lanes, row), Number(row.sequence)]))
   }
 
-  async function kept(
-    transactions: readonly StoredTransaction[],
-  ): Promise<ReadonlyMap<string, StoredTransaction>> {
+  async function kept(transactions: readonly StoredTransaction[]): Promise<readonly StoredTransaction[]> {
     const names = transactions.map(({ lane }) => nameOf(lane))
     const ids = transactions.map(({ id }) => id)
     const values = [names.map(([chainId]) => chainId), names.map(([, genesisHash]) => genesisHash), ids]
-    const rows = await database.read({ text: sql.kept, values })
-    return new Map(rows.map(transactionOf).map((found) => [txName(found), found]))
+    return (await database.read({ text: sql.kept, values })).map(transactionOf)
   }
 
   return {
     async enqueue(asked) {
       const results = new Map<string, Enqueued>()
       let open = firstOfEach(asked)
-      for (let tries = 1; open.length > 0 && tries <= TRIES_MAX; tries++) {
-        const added = await add(open)
-        const known = open.filter((one) => !added.has(txName(one)))
-        const found = known.length > 0 ? await kept(known) : undefined
-        for (const one of open) {
-          const [name, sequence, before] = [txName(one), added.get(txName(one)), found?.get(txName(one))]
-          if (sequence !== undefined) {
-            results.set(name, { fresh: true, transaction: { ...one, sequence } })
-          } else if (before) results.set(name, { fresh: false, transaction: before })
+      try {
+        for (let tries = 1; open.length > 0 && tries <= TRIES_MAX; tries++) {
+          const added = await add(open)
+          for (const one of open) {
+            const sequence = added.get(txName(one))
+            if (sequence !== undefined)
+              results.set(txName(one), { fresh: true, transaction: { ...one, sequence } })
+          }
+          open = open.filter((one) => !results.has(txName(one)))
+          if (open.length === 0) break
+          for (const before of await kept(open))
+            results.set(txName(before), { fresh: false, transaction: before })
+          open = open.filter((one) => !results.has(txName(one)))
         }
-        open = open.filter((one) => !results.has(txName(one)))
+        return inOrder(asked, results)
+      } catch (error) {
+        // What was added is kept, and will be sent: nobody may take this failure for a certain one.
+        throw [...results.values()].some(({ fresh }) => fresh) ? halfDone(error) : error
       }
-      return inOrder(asked, results)
     },
     async wish(chain, id, wish) {
       const values = [chain.chainId, chain.genesisHash, id, encodeBody(wish), channel]

@@ -34,7 +34,7 @@ export const enqueueStatements = (schema: string) => ({
     ),
     hashed AS (
       INSERT INTO ${schema}.hashes (chain, hash, id)
-      SELECT a.chain, u.hash, a.id
+      SELECT DISTINCT ON (a.chain, u.hash) a.chain, u.hash, a.id
       FROM unnest($6::bigint[], $8::text[], $12::text[]) AS u(lane, id, hash)
       JOIN placed p ON p.place = u.lane
       JOIN added a ON a.lane = p.lane AND a.id = u.id
@@ -45,10 +45,10 @@ export const enqueueStatements = (schema: string) => ({
     UNION ALL
     SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
 
-  /** What is kept of each id, by its place in what was asked for. */
+  /** What is kept of each id. */
   kept: `
-    SELECT u.place, t.sequence, t.body
-    FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS u(chain_id, genesis_hash, id, place)
+    SELECT t.sequence, t.body
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(chain_id, genesis_hash, id)
     JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
     JOIN ${schema}.transactions t ON t.chain = c.chain AND t.id = u.id`,
 
