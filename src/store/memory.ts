@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import { systemClock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
@@ -36,13 +37,13 @@ const ARRIVED_SPARE = 1_000
 export type MemoryStoreOptions = {
   /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
   historyMax?: number
-  /** The clock of leases, in milliseconds. @default `Date.now` */
+  /** The clock of leases, in milliseconds. @default the machine’s */
   now?: () => number
 }
 
 /** Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  const { historyMax = 100_000, now = Date.now } = options
+  const { historyMax = 100_000, now = systemClock.now } = options
   const lanes = new Map<string, Kept>()
   // Insertion order is age: the first ended one is the first to be forgotten.
   const transactions = new Map<string, KeptTransaction>()
