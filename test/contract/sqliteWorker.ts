@@ -33,9 +33,9 @@ const jobs: Record<string, (store: Store, name: string) => Promise<void>> = {
     if (lease === undefined) throw new Error('The lane has another holder.')
     for (let nonce = 0; ; nonce++) {
       const id = `t${nonce}`
-      await store.enqueue([transactionIn(LANE, id, { request: { data: `0x${'ab'.repeat(500)}` } })])
       const transactions = [transactionIn(LANE, id, { hash: hashIn(LANE, id), sequence: nonce + 1 })]
       try {
+        await store.enqueue([transactionIn(LANE, id, { request: { data: `0x${'ab'.repeat(500)}` } })])
         await store.write(lease, { slots: [liveIn(LANE, nonce, id, id)], transactions, cursor: nonce + 1 })
       } catch (error) {
         const { slots } = await store.load(lease)

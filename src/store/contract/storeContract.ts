@@ -31,10 +31,9 @@ export type StoreContractCase = { readonly name: string; run(): Promise<void> }
  * plug for that.
  *
  * @example
- * import { storeContract } from 'txlane/store-contract'
- * import { memoryStore } from 'txlane'
- *
- * for (const { name, run } of storeContract({ open: () => memoryStore() })) await run()
+ * const open = async () => (await import('txlane')).memoryStore()
+ * // With a test runner: `for (const { name, run } of storeContract({ open })) it(name, run)`
+ * for (const { run } of storeContract({ open })) await run()
  */
 export function storeContract(options: StoreContractOptions): readonly StoreContractCase[] {
   const { open, reopen: again, elapse = sleep } = options

@@ -19,9 +19,6 @@ const HASHES_MAX = 50_000
  * P2 to P5 with them.
  *
  * @example
- * import { createSender } from 'txlane'
- * import { sqliteStore } from 'txlane/sqlite'
- *
  * const store = sqliteStore({ path: './lanes.db' })
  * const sender = createSender({ client, store })
  *
