@@ -1,108 +1,47 @@
-import type { FeeValues, Hash, LocalAccount } from 'viem'
+import type { FeeValues } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
-import type { Book } from '../ledger/book.js'
 import { isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
-import type { AccountKind } from '../rpc/reads/accountKind.js'
-import type { LaneKey, Lease, Store, Wish } from '../store/store.js'
-import type { HoldReason, Limits, Logger } from '../types.js'
+import type { Wish } from '../store/store.js'
+import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
 import { type LaneContext, txError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
-import type { Environment } from './environment.js'
+import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFallenCount } from './fallen.js'
 import { createFeeOracle } from './feeOracle.js'
 import { createFollower } from './follow.js'
 import { createFunds } from './funds.js'
 import { createGasEstimator } from './gas.js'
-import type { LaneHandle } from './handle.js'
-import type { Hub } from './hub.js'
-import { createIntake, type Intake } from './intake.js'
+import { createIntake } from './intake.js'
 import { createLandedIndex } from './landed.js'
 import { createLine } from './line.js'
 import { createOutcomes } from './outcomes.js'
 import { createPerformer } from './perform.js'
 import { createPreparer } from './prepare.js'
 import { createPump } from './pump.js'
-import { createReceipts, type Receipts } from './receipts.js'
+import { createReceipts } from './receipts.js'
 import { createRepair } from './repair.js'
 import { createResender } from './resend.js'
-import { createReservations, type Reservations } from './reservations.js'
-import type { Restored } from './restore.js'
+import { createReservations } from './reservations.js'
 import { createSeeker } from './seek.js'
-import { createSigning, type Signing } from './signing.js'
+import { createSigning } from './signing.js'
 import { createStages } from './stages.js'
 import { hasFailed, hasReached, rejectWaiters, type Transaction, tellVerdict } from './transaction.js'
 import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { createWaiting } from './waiting.js'
 
-export type EngineOptions = {
-  readonly environment: Environment
-  readonly handle: LaneHandle
-  readonly hub: Hub
-  readonly store: Store
-  readonly key: LaneKey
-  readonly lease: Lease
-  readonly book: Book
-  readonly tokenAbove: number
-  /** What other processes left in the store is taken in from here. */
-  readonly arrived: number
-  readonly limits: Limits
-  readonly logger: Logger | undefined
-  readonly signer: LocalAccount | undefined
-  readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
-  readonly lossDepth: LaneContext['lossDepth']
-  readonly starved: 'wait' | 'fail'
-  readonly simulate: boolean
-  readonly gasMultiplier: number
-}
-
 // One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
 const DELEGATED_IN_FLIGHT = 1
 
 const STALE_MS = 5_000
 const STALE_BLOCKS = 3
-
-/** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
-export type Engine = {
-  readonly context: LaneContext
-  readonly intake: Intake
-  readonly receipts: Receipts
-  readonly signing: Signing
-  readonly reservations: Reservations
-  /** Takes up what an earlier life left in the store. */
-  restore(restored: Restored): void
-  /** Begins to follow the chain; resends what was inherited. */
-  start(): void
-  /** Something outside the engine changed what it may do. */
-  kick(): void
-  resume(): void
-  /** Resolves when a node has accepted it, or it has come further. */
-  accepted(transaction: Transaction): Promise<void>
-  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
-  observe(blockNumber: number, hashes: readonly Hash[]): void
-  /** The operator's word on an unresolved transaction. */
-  resolve(id: string, fate: 'executed' | 'notExecuted'): void
-  /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
-  accountIs(account: AccountKind): void
-  /** Resolves when nothing is being signed, committed or sent. */
-  quiet(): Promise<void>
-  /** Queued, prepared or being prepared. */
-  readonly waiting: number
-  /** Resolves when nothing is queued, all is sealed and no gap is left. */
-  drained(): Promise<void>
-  readonly balanceWei: bigint | undefined
-  setBalance(wei: bigint): void
-  /** Another process has the lane: from now on nothing is signed, written or followed here. */
-  leaseLost(): void
-  stop(): void
-}
 
 export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options

@@ -1,0 +1,72 @@
+import type { Hash, LocalAccount } from 'viem'
+import type { Book } from '../ledger/book.js'
+import type { AccountKind } from '../rpc/reads/accountKind.js'
+import type { LaneKey, Lease, Store } from '../store/store.js'
+import type { Limits, Logger } from '../types.js'
+import type { LaneContext } from './context.js'
+import type { Environment } from './environment.js'
+import type { createFeeOracle } from './feeOracle.js'
+import type { LaneHandle } from './handle.js'
+import type { Hub } from './hub.js'
+import type { Intake } from './intake.js'
+import type { Receipts } from './receipts.js'
+import type { Reservations } from './reservations.js'
+import type { Restored } from './restore.js'
+import type { Signing } from './signing.js'
+import type { Transaction } from './transaction.js'
+
+export type EngineOptions = {
+  readonly environment: Environment
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  readonly lease: Lease
+  readonly book: Book
+  readonly tokenAbove: number
+  /** What other processes left in the store is taken in from here. */
+  readonly arrived: number
+  readonly limits: Limits
+  readonly logger: Logger | undefined
+  readonly signer: LocalAccount | undefined
+  readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
+  readonly lossDepth: LaneContext['lossDepth']
+  readonly starved: 'wait' | 'fail'
+  readonly simulate: boolean
+  readonly gasMultiplier: number
+}
+
+/** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
+export type Engine = {
+  readonly context: LaneContext
+  readonly intake: Intake
+  readonly receipts: Receipts
+  readonly signing: Signing
+  readonly reservations: Reservations
+  /** Takes up what an earlier life left in the store. */
+  restore(restored: Restored): void
+  /** Begins to follow the chain; resends what was inherited. */
+  start(): void
+  /** Something outside the engine changed what it may do. */
+  kick(): void
+  resume(): void
+  /** Resolves when a node has accepted it, or it has come further. */
+  accepted(transaction: Transaction): Promise<void>
+  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
+  observe(blockNumber: number, hashes: readonly Hash[]): void
+  /** The operator's word on an unresolved transaction. */
+  resolve(id: string, fate: 'executed' | 'notExecuted'): void
+  /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
+  accountIs(account: AccountKind): void
+  /** Resolves when nothing is being signed, committed or sent. */
+  quiet(): Promise<void>
+  /** Queued, prepared or being prepared. */
+  readonly waiting: number
+  /** Resolves when nothing is queued, all is sealed and no gap is left. */
+  drained(): Promise<void>
+  readonly balanceWei: bigint | undefined
+  setBalance(wei: bigint): void
+  /** Another process has the lane: from now on nothing is signed, written or followed here. */
+  leaseLost(): void
+  stop(): void
+}
