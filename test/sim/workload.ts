@@ -160,6 +160,16 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     if (found !== NOT_KNOWN && found !== undefined) await follow(marker, found, 'sealed')
   }
 
+  /** What the caller means to do is open as well: the world does not end before it. */
+  function changeLater(marker: number, tx: SubjectTx, each: Change): void {
+    const name = `the ${each.action} of ${marker}, as ${each.marker}`
+    open.add(name)
+    later(each.afterMs, async () => {
+      open.delete(name)
+      await change(marker, tx, each)
+    })
+  }
+
   async function change(marker: number, tx: SubjectTx, { action, marker: next }: Change): Promise<void> {
     if (action === 'speedUp') {
       await asked(marker, 'speedUp', () => tx.speedUp())
@@ -211,7 +221,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
       ...(abortAfterMs === undefined || !first ? {} : { signal: abortAfter(abortAfterMs) }),
     })
     if (tx !== undefined) {
-      if (first) for (const each of changes) later(each.afterMs, () => change(marker, tx, each))
+      if (first) for (const each of changes) changeLater(marker, tx, each)
       await follow(marker, tx, stage)
     }
     unfinished.delete(marker)
