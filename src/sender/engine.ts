@@ -11,7 +11,7 @@ import type { LaneKey, Lease, Store } from '../store/store.js'
 import type { HoldReason, Limits, Logger } from '../types.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
 import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
@@ -119,7 +119,7 @@ export function createEngine(options: EngineOptions): Engine {
       moved: (nonce, before, after) => moved(nonce, before, after),
       held,
       changedTransactions: () => stages.takeChanged(),
-      failed: (error) => reportError(error),
+      failed: broken,
       took: environment.probe?.row,
     },
   })
@@ -175,7 +175,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     signing,
     funds,
-    broken: reportError,
+    broken,
     fresh,
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
@@ -233,7 +233,7 @@ export function createEngine(options: EngineOptions): Engine {
     landed,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
-    broken: reportError,
+    broken,
     ticked(newHead) {
       if (newHead) {
         resender.newHead()
@@ -288,8 +288,8 @@ export function createEngine(options: EngineOptions): Engine {
     if (!isHeld) pump.run()
   }
 
-  function reportError(error: unknown): void {
-    events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+  function broken(error: unknown): void {
+    reportError(context, error)
   }
 
   function isDrained(): boolean {
