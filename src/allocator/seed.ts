@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.js'
 import { type Book, createBook } from '../ledger/book.js'
-import type { Slot } from '../ledger/slot.js'
 import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneState } from '../store/store.js'
 
@@ -28,7 +27,7 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
     // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
     if (slot.state === 'reserved') continue
     if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
-    book.restore(withoutCommits(slot))
+    book.restore(slot)
   }
   if (!known) book.raise(latest)
   else raiseBelowRecords(book, latest)
@@ -38,11 +37,6 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
   const storeBehindChain =
     state.cursor !== undefined && state.transactions.length > 0 && latest > state.cursor
   return { book, tokenAbove, storeBehindChain }
-}
-
-/** What an earlier life was about to commit it has committed, or it never will. */
-function withoutCommits(slot: Slot): Slot {
-  return slot.state === 'live' || slot.state === 'used' ? { ...slot, committing: 0 } : slot
 }
 
 /** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */

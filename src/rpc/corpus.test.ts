@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classifySendError } from './classify.js'
-import { NODE_REASONS, type Said } from './corpus/corpus.fixture.js'
+import { answerOf, NODE_REASONS, type Said } from './corpus/corpus.fixture.js'
 import { ALL, CLIENTS } from './corpus/index.fixture.js'
 import { PROVIDERS } from './corpus/providers.fixture.js'
 import { MESSAGES } from './messages.js'
@@ -13,15 +13,6 @@ const rpc = ({ message, code, data }: Said, standard = -32_000) => ({
   code: code ?? standard,
   message,
   data,
-})
-
-/** What the classifier must answer, and nothing beside it. */
-const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs }: Said) => ({
-  outcome,
-  reason,
-  counted,
-  ...(expectedNonce === undefined ? {} : { expectedNonce }),
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 })
 
 describe("every client's words", () => {

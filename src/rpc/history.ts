@@ -1,5 +1,5 @@
 import type { RpcFailure } from './port.js'
-import { readStatements, type Statement } from './statements.js'
+import { readStatements, says } from './statements.js'
 
 // geth "missing trie node …", "required historical state unavailable", "historical state … is not available",
 // "pruned history unavailable"; reth "state at block #… is pruned"; Nethermind "MissingTrieNodeException" and "No
@@ -33,10 +33,4 @@ export function isHistoryRefused(failure: RpcFailure): boolean {
   if (failure.kind !== 'rpc') return false
   const statements = readStatements(failure)
   return !(says(statements, BUSY) || statements.some(({ code }) => BUSY_CODES.has(code)))
-}
-
-export function says(statements: readonly Statement[], words: RegExp): boolean {
-  return statements.some(({ texts, data }) =>
-    [...texts, data].some((text) => typeof text === 'string' && words.test(text)),
-  )
 }

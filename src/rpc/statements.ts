@@ -54,6 +54,13 @@ export function readStatements(error: unknown): Statement[] {
   return statements
 }
 
+/** Whether a layer's texts, or its data, have these words. */
+export function says(statements: readonly Statement[], words: RegExp): boolean {
+  return statements.some(({ texts, data }) =>
+    [...texts, data].some((text) => typeof text === 'string' && words.test(text)),
+  )
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }

@@ -47,6 +47,11 @@ export function block(context: LaneContext, nonce: number): void {
   context.lane.holds.add('blocked')
 }
 
+/** What nobody awaits is told as an event. */
+export function reportError({ events }: Pick<LaneContext, 'events'>, error: unknown): void {
+  events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+}
+
 /** An error about one transaction. */
 export function txError(
   transaction: Transaction,

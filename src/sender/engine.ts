@@ -10,7 +10,7 @@ import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
-import { type LaneContext, txError } from './context.js'
+import { type LaneContext, reportError, txError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFallenCount } from './fallen.js'
@@ -65,7 +65,7 @@ export function createEngine(options: EngineOptions): Engine {
       held,
       changedTransactions: () => stages.takeChanged(),
       wished: () => arrivals?.wished ?? 0,
-      failed: (error) => reportError(error),
+      failed: broken,
       took: environment.probe?.row,
     },
   })
@@ -121,7 +121,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     signing,
     funds,
-    broken: reportError,
+    broken,
     fresh,
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
@@ -185,7 +185,7 @@ export function createEngine(options: EngineOptions): Engine {
     landed,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
-    broken: reportError,
+    broken,
     ticked(newHead) {
       if (newHead) {
         resender.newHead()
@@ -252,8 +252,8 @@ export function createEngine(options: EngineOptions): Engine {
     if (!isHeld) pump.run()
   }
 
-  function reportError(error: unknown): void {
-    events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+  function broken(error: unknown): void {
+    reportError(context, error)
   }
 
   function isDrained(): boolean {
@@ -291,7 +291,7 @@ export function createEngine(options: EngineOptions): Engine {
         after: options.arrived,
         take: intake.arrived,
         wish: fulfil,
-        failed: reportError,
+        failed: broken,
       })
       hub.tracker.wake()
       pump.run()

@@ -1,5 +1,6 @@
 import { readCountAtHead } from '../tracker/evidence.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
+import { untilStopped } from './unlessStopped.js'
 
 /**
  * Notices that nonces from before our time are empty again: a reorg took away what an earlier life, or another
@@ -37,14 +38,11 @@ export function createFallenCount(context: LaneContext): FallenCount {
 
   async function look(head: number): Promise<void> {
     reading = true
-    const controller = new AbortController()
-    const off = context.closing.listen(() => controller.abort())
     try {
-      await read(head, controller.signal)
+      await untilStopped(context.closing, (signal) => read(head, signal))
     } catch (error) {
-      context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+      reportError(context, error)
     } finally {
-      off()
       reading = false
     }
   }

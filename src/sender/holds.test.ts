@@ -22,6 +22,15 @@ const holds = async (lane: SimLane) => (await lane.snapshot()).holds
 const queue = (lane: SimLane, marker: number) =>
   lane.settle(lane.sender.send(transfer(marker), { until: 'queued' }))
 
+async function heldUntilResume(lane: SimLane) {
+  await queue(lane, 1)
+  await lane.blocks(1)
+  expect(lane.sent).toEqual([])
+  lane.sender.resume()
+  await lane.settle(lane.sender.drain())
+  expect(lane.executed()).toEqual([1])
+}
+
 describe('paused', () => {
   test('no nonce is reserved until resume; what is in flight goes on and is repaired', async () => {
     await using lane = await openLane()
@@ -44,12 +53,7 @@ describe('paused', () => {
     await using lane = await openLane({ closed: true })
     lane.sender.pause()
     lane.chain.start()
-    await queue(lane, 1)
-    await lane.blocks(1)
-    expect(lane.sent).toEqual([])
-    lane.sender.resume()
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1])
+    await heldUntilResume(lane)
   })
 
   test('paused before it is open, it opens paused, though it could not be opened the first time', async () => {
@@ -59,12 +63,7 @@ describe('paused', () => {
     lane.sender.pause()
     await lane.rejection(lane.sender.ready())
     lane.script = undefined
-    await queue(lane, 1)
-    await lane.blocks(1)
-    expect(lane.sent).toEqual([])
-    lane.sender.resume()
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1])
+    await heldUntilResume(lane)
   })
 
   test('P3: a gap is filled under a hold as well', async () => {

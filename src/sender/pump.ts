@@ -1,4 +1,4 @@
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Funds } from './funds.js'
 import type { Line } from './line.js'
@@ -75,7 +75,7 @@ export function createPump(options: {
   }
 
   function retryFees(error: unknown): void {
-    context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+    reportError(context, error)
     if (feesFailed) return
     feesFailed = true
     clock.setTimer(() => {

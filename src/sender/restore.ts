@@ -27,8 +27,9 @@ export async function restoreTransactions(
       transaction.replaces = transactions.get(replaces) ?? (await ended(replaces, find))
   }
   const all = [...transactions.values()]
-  const final = all.filter((one) => !nonces.has(one.id) && hasReached(one, 'sealed'))
-  const open = all.filter((one) => !final.includes(one))
+  const isFinal = (one: Transaction) => !nonces.has(one.id) && hasReached(one, 'sealed')
+  const final = all.filter(isFinal)
+  const open = all.filter((one) => !isFinal(one))
   for (const transaction of open) bind(transaction, nonces.get(transaction.id))
   return { open, final }
 }

@@ -1,8 +1,9 @@
 import type { Hash } from 'viem'
 import { countCall, decodeNumber } from '../rpc/codec.js'
 import { readEvidence } from '../tracker/evidence.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 import { verdictLimit } from './depth.js'
+import { untilStopped } from './unlessStopped.js'
 
 /**
  * Finds out who used a nonce that the counts say is gone and none of the walked blocks explains. A count is only
@@ -64,15 +65,14 @@ export function createSeeker(context: LaneContext, unwalked: Set<number>): Evide
 
   async function seek(head: number): Promise<void> {
     seeking = true
-    // A search asks several times, and the endpoint may be shared: it ends with the lane.
-    const controller = new AbortController()
-    const off = context.closing.listen(() => controller.abort())
     try {
-      while (!context.closed && (await step(head, controller.signal))) {}
+      // A search asks several times, and the endpoint may be shared: it ends with the lane.
+      await untilStopped(context.closing, async (signal) => {
+        while (!context.closed && (await step(head, signal))) {}
+      })
     } catch (error) {
-      context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+      reportError(context, error)
     } finally {
-      off()
       seeking = false
       const all = idlers
       idlers = []

@@ -4,7 +4,7 @@ import { type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
-import { block, type LaneContext, txError } from './context.js'
+import { block, type LaneContext, reportError, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
 import { firstFees } from './feeOracle.js'
 import { createSignerCheck } from './signerCheck.js'
@@ -92,18 +92,14 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       return
     }
     // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
-    report(error)
-  }
-
-  function report(error: unknown): void {
-    events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+    reportError(context, error)
   }
 
   /** Its callers were told that it is on its way: one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
     transaction.retryAtMs = context.clock.now() + pauseMs
-    report(error)
+    reportError(context, error)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 

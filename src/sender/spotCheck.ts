@@ -1,7 +1,7 @@
 import type { BlockRef } from '../ledger/slot.js'
 import { headerCall } from '../rpc/codec.js'
 import { readBlock } from '../tracker/evidenceReplies.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 
 /**
  * Holds single blocks against the chain that lie too far below the head to be walked: a lane that begins again after
@@ -47,7 +47,7 @@ export function createSpotCheck(
       // A microtask later: what is asked for in the same turn is read in one request.
       queueMicrotask(() => {
         read().catch((error: unknown) => {
-          context.events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+          reportError(context, error)
         })
       })
     },

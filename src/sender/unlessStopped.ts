@@ -24,6 +24,20 @@ export function unlessStopped<T>(promise: Promise<T>, stops: readonly Stop[]): P
   })
 }
 
+/** Work of several steps that cannot be left to go on: its signal says when it has been stopped. */
+export async function untilStopped<T>(
+  stop: Pick<Stop, 'listen'>,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const off = stop.listen(() => controller.abort())
+  try {
+    return await work(controller.signal)
+  } finally {
+    off()
+  }
+}
+
 export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error): Stop {
   return {
     stopped: () => signal?.aborted ?? false,

@@ -1,9 +1,9 @@
 import type { Hash, Hex } from 'viem'
 import type { BlockReading, BodyReading, BodyTransaction, CountReading } from '../ledger/evidence.js'
 import { decodeHeader, decodeNumber, decodeObject } from '../rpc/codec.js'
-import { isHistoryRefused, says } from '../rpc/history.js'
+import { isHistoryRefused } from '../rpc/history.js'
 import type { RpcReply } from '../rpc/port.js'
-import { readStatements } from '../rpc/statements.js'
+import { readStatements, says } from '../rpc/statements.js'
 
 /** A block as read; undefined where there was no answer, none that can be decoded, or no such block. */
 export function readBlock(reply: RpcReply | undefined): BlockReading | undefined {

@@ -4,7 +4,7 @@ import { sendRawTransaction } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { classifySendError } from '../../src/index.js'
-import type { ClientCorpus, Said } from '../../src/rpc/corpus/corpus.fixture.js'
+import { answerOf, type ClientCorpus, type Said } from '../../src/rpc/corpus/corpus.fixture.js'
 import { CLIENTS } from '../../src/rpc/corpus/index.fixture.js'
 import { PROVIDERS } from '../../src/rpc/corpus/providers.fixture.js'
 import { sign } from '../integration/devnetSupport.js'
@@ -43,14 +43,6 @@ async function thrownBy(send: Send, url: string, raw: Hex): Promise<unknown> {
     return error
   }
 }
-
-const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs }: Said) => ({
-  outcome,
-  reason,
-  counted,
-  ...(expectedNonce === undefined ? {} : { expectedNonce }),
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-})
 
 let devnet: Devnet
 let server: ScriptedServer

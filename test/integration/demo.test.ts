@@ -1,34 +1,13 @@
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
+import { npmScript } from '../support/npmScript.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 // The public key of account 1 of every local node.
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
-type Ended = { code: number | null; out: string; err: string }
-
-function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn('npm', ['run', '--silent', 'demo', '--', ...args], {
-    cwd: ROOT,
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    err += chunk.toString()
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, out, err }))
-  })
-}
+const demo = (args: readonly string[], environment?: Record<string, string>) =>
+  npmScript('demo', args, environment)
 
 const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }
 

@@ -1,5 +1,5 @@
 import { createColors } from 'picocolors'
-import { systemClock } from '../../src/clock.js'
+import { answer, EXIT, endAfter, write } from '../../src/cli/program.js'
 import { redactText } from '../../src/errors/redact.js'
 import { type PeersOptions, parseOptions } from './options.js'
 import { resultOf } from './result.js'
@@ -8,27 +8,7 @@ import { scenarios } from './scenarios/index.js'
 import { subjects } from './subjects/index.js'
 import { renderTable } from './table.js'
 
-const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
 const LIMIT_MS = 300_000
-
-async function main(): Promise<number> {
-  const parsed = parseOptions(process.argv.slice(2), {
-    scenarios: scenarios.map(({ name }) => name),
-    senders: subjects.map(({ name }) => name),
-  })
-  switch (parsed.kind) {
-    case 'help':
-      process.stdout.write(parsed.text)
-      return EXIT.held
-    case 'bad':
-      process.stderr.write(`${parsed.message}\nSee npm run peers -- --help\n`)
-      return EXIT.badOptions
-    case 'run':
-      return run(parsed.options)
-    default:
-      return parsed satisfies never
-  }
-}
 
 async function run({ only, senders, json, forkUrl }: PeersOptions): Promise<number> {
   const report = await runAll({
@@ -57,20 +37,13 @@ function wantsColors(): boolean {
   return !process.env.NO_COLOR && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
 }
 
-/** Resolves once the pipe has it: ending the process earlier would cut the text. */
-function write(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
-  })
-}
-
-systemClock.setTimer(() => {
-  process.stderr.write(`The run is stuck: no end after ${LIMIT_MS / 1_000} s.\n`)
-  process.exit(EXIT.failed)
-}, LIMIT_MS)
-
+const parsed = parseOptions(process.argv.slice(2), {
+  scenarios: scenarios.map(({ name }) => name),
+  senders: subjects.map(({ name }) => name),
+})
+endAfter(LIMIT_MS)
 // Some of the libraries keep timers and channels open for good, so the process is ended.
-main().then(
+answer(parsed, 'npm run peers --', run).then(
   (code) => process.exit(code),
   (error: unknown) => {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error)

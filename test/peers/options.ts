@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import type { Parsed } from '../../src/cli/program.js'
 
 export type PeersOptions = {
   /** Names of scenarios; none means all. */
@@ -8,12 +9,6 @@ export type PeersOptions = {
   readonly json: boolean
   readonly forkUrl: string | undefined
 }
-
-export type ParsedOptions =
-  | { readonly kind: 'run'; readonly options: PeersOptions }
-  /** `--help` was asked for. */
-  | { readonly kind: 'help'; readonly text: string }
-  | { readonly kind: 'bad'; readonly message: string }
 
 type Raw = {
   readonly only: readonly string[]
@@ -26,7 +21,7 @@ type Raw = {
 export function parseOptions(
   argv: readonly string[],
   known: { readonly scenarios: readonly string[]; readonly senders: readonly string[] },
-): ParsedOptions {
+): Parsed<PeersOptions> {
   let help = ''
   const command = new Command('npm run peers --')
     .description(

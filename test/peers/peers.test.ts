@@ -1,33 +1,12 @@
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { type Ended, npmScript } from '../support/npmScript.js'
 import type { Result } from './result.js'
 import { scenarios } from './scenarios/index.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const names = scenarios.map(({ name }) => name)
 
-type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
-
 /** In a process of its own: some of the senders leave rejections behind that would end this one. */
-function peers(...args: readonly string[]): Promise<Ended> {
-  const child = spawn('npm', ['run', '--silent', 'peers', '--', ...args], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    err += chunk.toString()
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, out, err }))
-  })
-}
+const peers = (...args: readonly string[]) => npmScript('peers', args)
 
 const listed = (flag: string, all: readonly string[]) => all.flatMap((name) => [flag, name])
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
 import { redactText } from '../../errors/redact.js'
+import type { Parsed } from '../program.js'
 
 export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
 export type FaultPresetName = (typeof FAULT_PRESETS)[number]
@@ -16,12 +17,6 @@ export type DemoOptions = {
   readonly json: boolean
   readonly target: DemoTarget
 }
-
-export type ParsedOptions =
-  | { readonly kind: 'run'; readonly options: DemoOptions }
-  /** `--help` was asked for. */
-  | { readonly kind: 'help'; readonly text: string }
-  | { readonly kind: 'bad'; readonly message: string }
 
 const COUNT_DEVNET = 1_000
 // Against a real node every transaction costs the user money and the node's patience.
@@ -42,7 +37,7 @@ type Raw = {
 export function parseOptions(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-): ParsedOptions {
+): Parsed<DemoOptions> {
   let help = ''
   const command = createCommand((text) => {
     help += text

@@ -8,6 +8,15 @@ export type Said = Pick<SendOutcome, 'outcome' | 'reason' | 'counted' | 'expecte
   readonly data?: unknown
 }
 
+/** What the classifier must answer, and nothing beside it. */
+export const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs }: Said) => ({
+  outcome,
+  reason,
+  counted,
+  ...(expectedNonce === undefined ? {} : { expectedNonce }),
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+})
+
 /** What one client says, by the file that it was read in. */
 export type ClientCorpus = {
   readonly client: string

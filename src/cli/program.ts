@@ -1,0 +1,45 @@
+import { systemClock } from '../clock.js'
+
+/** What a command of ours ends with. */
+export const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
+
+/** What the command line asks for. */
+export type Parsed<options> =
+  | { readonly kind: 'run'; readonly options: options }
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'bad'; readonly message: string }
+
+/** Runs what was asked for, or says what can be. The exit code. */
+export async function answer<options>(
+  parsed: Parsed<options>,
+  command: string,
+  run: (options: options) => Promise<number>,
+): Promise<number> {
+  switch (parsed.kind) {
+    case 'help':
+      process.stdout.write(parsed.text)
+      return EXIT.held
+    case 'bad':
+      process.stderr.write(`${parsed.message}\nSee ${command} --help\n`)
+      return EXIT.badOptions
+    case 'run':
+      return run(parsed.options)
+    default:
+      return parsed satisfies never
+  }
+}
+
+/** Resolves once the pipe has it: ending the process earlier would cut the text. */
+export function write(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** A run that has not ended by then never will. */
+export function endAfter(timeMs: number): void {
+  systemClock.setTimer(() => {
+    process.stderr.write(`The run is stuck: no end after ${Math.round(timeMs / 1_000)} s.\n`)
+    process.exit(EXIT.failed)
+  }, timeMs)
+}

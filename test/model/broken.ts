@@ -1,0 +1,73 @@
+import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
+import { lastClaim, type Slot, type Used } from '../../src/ledger/slot.js'
+import { type Transition, transition } from '../../src/ledger/transition.js'
+import type { Machine } from './shell.js'
+
+type Change = (slot: Slot, event: SlotEvent, taken: Transition, nonce: number) => Transition
+
+/** The shipped machine, with the result of one kind of event changed. */
+export function after(type: SlotEvent['type'], change: Change): Machine {
+  return (nonce, slot, event) => {
+    const taken = transition(nonce, slot, event)
+    return event.type === type && slot !== undefined ? change(slot, event, taken, nonce) : taken
+  }
+}
+
+/** The shipped machine, made to believe something else of the slot. */
+export function believing(type: SlotEvent['type'], change: (slot: Slot, event: SlotEvent) => Slot): Machine {
+  return (nonce, slot, event) =>
+    transition(nonce, slot !== undefined && event.type === type ? change(slot, event) : slot, event)
+}
+
+/** Takes the claim from its nonce and queues it again, as if something else had used it. */
+export function rebound(slot: Slot, taken: Transition): Transition {
+  const claim = lastClaim(slot)
+  if (slot.state !== 'live' || claim === undefined) return taken
+  const by: Used['by'] = { kind: 'other', hash: undefined }
+  const { nonce, attempts, claims, end, committing, wasSealed } = slot
+  const at = undefined
+  const used: Used = {
+    state: 'used',
+    nonce,
+    attempts,
+    claims,
+    end,
+    by,
+    at,
+    wasSealed,
+    committing,
+    settled: true,
+  }
+  return { row: taken.row || 31, slot: used, actions: [{ do: 'queueAgain', claim }] }
+}
+
+/** The verdict, given at once. */
+export function settled(_: Slot, __: SlotEvent, taken: Transition, nonce: number): Transition {
+  const verdict = transition(nonce, taken.slot, { type: 'lossDepth' })
+  return verdict.row === 0 ? taken : { ...verdict, actions: [...taken.actions, ...verdict.actions] }
+}
+
+export function replacing(taken: Transition, change: (action: SlotAction) => SlotAction): Transition {
+  return { ...taken, actions: taken.actions.map(change) }
+}
+
+export const queued = (action: SlotAction, which: (as: string) => boolean): SlotAction =>
+  action.do === 'end' && which(action.as) ? { do: 'queueAgain', claim: action.claim } : action
+
+/** Row 14, taken where it must not be: the slot is shown to the machine in a better light. */
+export const lenient = (
+  change: (slot: Extract<Slot, { state: 'live' }>, event: SlotEvent) => Slot,
+): Machine =>
+  believing('outcome', (slot, event) =>
+    slot.state === 'live' && event.type === 'outcome' && event.outcome === 'intrinsic'
+      ? change(slot, event)
+      : slot,
+  )
+
+export const keepingAttempts =
+  (machine: Machine): Machine =>
+  (nonce, slot, event) => {
+    const taken = machine(nonce, slot, event)
+    if (taken.row !== 14 || slot === undefined) return taken
+    return { ...taken, slot: { ...taken.slot, attempts: slot.attempts } }
+  }
