@@ -290,6 +290,11 @@ export type HoldReason =
 
 /** What a lane looks like now. */
 export type LaneSnapshot = {
+  /**
+   * This process hands out the lane's nonces. Otherwise another one does, or nobody while there is nothing to do: the
+   * counts are the chain's own then, and what only the holder's books say (holes, holds, window, balance) is missing.
+   */
+  holder: boolean
   chainId: number
   address: Address
   /** Lowest nonce not used in the latest sealed block. */

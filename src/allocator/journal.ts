@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import { isTxlaneError } from '../errors/base.js'
 import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
@@ -44,6 +45,8 @@ export type JournalOptions = {
   readonly onUnknown: (nonces: readonly number[]) => void
   readonly onKnown: () => void
   readonly onError: (error: unknown) => void
+  /** The store says that another holder has the lane: nothing is written any more. */
+  readonly onLost: () => void
 }
 
 const RETRY_MS = [50, 100, 200, 400, 800, 1_600, 3_000] as const
@@ -84,6 +87,7 @@ export function createJournal(options: JournalOptions): Journal {
     try {
       await store.write(lease, change)
     } catch (error) {
+      if (isLost(error)) return options.onLost()
       options.onError(error)
       keepForLater(change)
       thens = [...after, ...thens]
@@ -150,7 +154,8 @@ export function createJournal(options: JournalOptions): Journal {
         const { slots } = await store.load(lease)
         return new Set(slots.flatMap((slot) => slot.attempts.map((attempt) => attempt.hash)))
       } catch (error) {
-        options.onError(error)
+        if (isLost(error)) options.onLost()
+        else options.onError(error)
       }
     }
     return undefined
@@ -189,4 +194,8 @@ export function createJournal(options: JournalOptions): Journal {
       for (const done of idle.splice(0)) done()
     },
   }
+}
+
+function isLost(error: unknown): boolean {
+  return isTxlaneError(error) && error.code === 'LEASE_LOST'
 }

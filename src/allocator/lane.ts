@@ -21,6 +21,8 @@ export type LaneDuties = {
   /** Wishes of other processes up to this one are done. */
   wished?(): number
   failed(error: unknown): void
+  /** Another holder has it. */
+  lost?(): void
   /** A row of the table was taken: for who counts them. */
   readonly took?: ((row: number) => void) | undefined
 }
@@ -64,6 +66,7 @@ export function createLane(options: {
   let tokens = options.tokenAbove
   // Made on first use: an idle lane costs nothing.
   let mutex: Mutex | undefined
+  let stopped = false
 
   const holds = createHolds(duties.held)
   const journal = createJournal({
@@ -84,10 +87,13 @@ export function createLane(options: {
     },
     onKnown: () => holds.lift('unknownCommit'),
     onError: duties.failed,
+    onLost: () => duties.lost?.(),
   })
 
   function apply(nonce: number, event: SlotEvent): Transition {
     const before = book.get(nonce)
+    // Whoever has the lane by now reads its slots from the store: here they are history.
+    if (stopped) return { row: 0, slot: before ?? { state: 'hole', nonce, attempts: [] }, actions: [] }
     const { cursor } = book
     const result = book.apply(nonce, event)
     duties.took?.(result.row)
@@ -113,7 +119,10 @@ export function createLane(options: {
     },
     next: () => book.lowestHole() ?? book.cursor,
     hasRoom: () => book.lowestHole() !== undefined || book.cursor - book.coveredTo < window.size,
-    stop: () => journal.stop(),
+    stop() {
+      stopped = true
+      journal.stop()
+    },
   }
 }
 

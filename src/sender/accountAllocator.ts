@@ -3,14 +3,12 @@ import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { Book } from '../ledger/book.js'
 import type { AllocatorInternals, ReserveOptions } from './allocator.js'
-import { closeLane } from './close.js'
 import { createEarlyListeners } from './earlyListeners.js'
+import type { Engine } from './engineTypes.js'
 import type { Environment } from './environment.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { readEnvelope } from './outside.js'
 import { createReservation, type Reservation } from './reservation.js'
-import { resyncLane } from './resync.js'
-import { snapshotOf } from './snapshot.js'
 import { createStop, type Stop, stopOfSignal, unlessStopped } from './unlessStopped.js'
 import { object } from './validate.js'
 
@@ -45,48 +43,60 @@ export function createAccountAllocator(
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
     const stops = [stopOfSignal(signal, abortedError), closing]
-    const { engine } = await unlessStopped(open(), stops)
-    const { lane } = engine.context
     for (;;) {
-      if (lane.holds.any) await lifted(stops)
-      const nonces = await lane.exclusive(() => (signal?.aborted || lane.holds.any ? [] : take(amount)))
-      if (nonces.length === amount) return given(nonces, stops)
+      const engine = await unlessStopped(hold(), stops)
+      const { lane, closed } = engine.context
+      if (lane.holds.any) await lifted(engine, stops)
+      const nonces = await lane.exclusive(() =>
+        signal?.aborted || lane.holds.any || closed ? [] : take(engine, amount),
+      )
+      if (nonces.length === amount) return given(engine, nonces, stops)
       if (signal?.aborted) throw abortedError()
     }
   }
 
-  function take(amount: number): number[] {
-    const { book } = opened!.engine.context.lane
+  /** Only the process that holds the lane can hand out its nonces. */
+  async function hold(): Promise<Engine> {
+    const lane = await open()
+    return lane.tenure.hold()
+  }
+
+  function take({ context, reservations }: Engine, amount: number): number[] {
+    const { book } = context.lane
     // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
     const room = limits.windowMax - (book.cursor - book.coveredTo)
     // What was given back has its room: were it refused, what stands above would wait for it for ever.
     if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
-    return Array.from({ length: amount }, () => opened!.engine.reservations.handOut())
+    return Array.from({ length: amount }, () => reservations.handOut())
   }
 
   /** In the store before anybody sees them: after a crash they must not be handed out again. */
-  async function given(nonces: number[], stops: readonly Stop[]): Promise<Reservation<number>[]> {
-    const { reservations } = opened!.engine
+  async function given(
+    engine: Engine,
+    nonces: number[],
+    stops: readonly Stop[],
+  ): Promise<Reservation<number>[]> {
+    const { reservations } = engine
     try {
       await unlessStopped(reservations.written(), stops)
     } catch (error) {
       for (const nonce of nonces) reservations.release(nonce)
       throw error
     }
-    return nonces.map(reservationOf)
+    return nonces.map((nonce) => reservationOf(engine, nonce))
   }
 
-  async function lifted(stops: readonly Stop[]): Promise<void> {
+  async function lifted({ context }: Engine, stops: readonly Stop[]): Promise<void> {
     let off = () => {}
     const next = new Promise<void>((resolve) => {
-      off = opened!.engine.context.events.on('released', () => resolve())
+      off = context.events.on('released', () => resolve())
     })
     await unlessStopped(next, stops).finally(off)
   }
 
-  function reservationOf(nonce: number): Reservation<number> {
-    const { engine, key } = opened!
+  function reservationOf(engine: Engine, nonce: number): Reservation<number> {
     const { reservations, context } = engine
+    const { key } = context.lane
     return createReservation({
       nonce,
       async read(parameters) {
@@ -111,9 +121,9 @@ export function createAccountAllocator(
   }
 
   async function adopt(raw: Hex): Promise<void> {
-    const { engine, key } = await open()
+    const engine = await hold()
     const { lane } = engine.context
-    const envelope = await readEnvelope('raw', raw, key)
+    const envelope = await readEnvelope('raw', raw, lane.key)
     await lane.exclusive(() => {
       const { book } = lane
       const slot = book.get(envelope.nonce)
@@ -126,15 +136,16 @@ export function createAccountAllocator(
 
   return {
     async ready() {
-      await open()
+      await hold()
     },
     reserveMany,
     adopt,
     async resync() {
-      await resyncLane(await open(), limits)
+      const lane = await open()
+      await lane.tenure.seat.resync()
     },
-    resume: () => opened?.engine.resume(),
-    snapshot: () => opened && snapshotOf(opened),
+    resume: () => opened?.tenure.resume(),
+    snapshot: () => opened?.tenure.holder?.look(),
     on: (event, listener) => early.on(event, listener),
     close() {
       closed ??= close()
@@ -145,7 +156,7 @@ export function createAccountAllocator(
   async function close(): Promise<void> {
     closing.stop()
     const lane = await opening?.catch(() => undefined)
-    if (lane) await closeLane(lane, limits)
+    await lane?.release(lane.tenure.close)
     early.detach()
   }
 }

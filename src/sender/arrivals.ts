@@ -1,6 +1,6 @@
-import type { CancelTimer } from '../clock.js'
 import type { StoredTransaction, Wish } from '../store/store.js'
 import type { LaneContext } from './context.js'
+import { createLooks } from './looks.js'
 
 /** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
 export type Arrivals = {
@@ -12,7 +12,6 @@ export type Arrivals = {
 }
 
 const PAGE = 500
-// Hints tell at once what is there; this finds what no hint came for.
 const LOOK_AGAIN_MS = 2_000
 
 export function createArrivals(
@@ -28,33 +27,14 @@ export function createArrivals(
   const { store, lane, clock } = context
   let after = options.after
   let wished = 0
-  let looking = false
-  let again = false
-  let timer: CancelTimer | undefined
+  const looks = createLooks({ clock, everyMs: () => LOOK_AGAIN_MS, read, failed: options.failed })
   const unwatch = store.watch(lane.key, (sequence) => {
     // What this process left there itself is known already.
-    if (sequence === undefined || sequence > after) look()
+    if (sequence === undefined || sequence > after) looks.look()
   })
 
-  function look(): void {
-    if (looking) {
-      again = true
-      return
-    }
-    looking = true
-    void read()
-      .catch(options.failed)
-      .finally(() => {
-        looking = false
-        plan()
-      })
-  }
-
   async function read(): Promise<void> {
-    do {
-      again = false
-      while (!context.closed && (await page())) {}
-    } while (again && !context.closed)
+    while (!context.closed && (await page())) {}
   }
 
   /** True while there may be more. */
@@ -68,12 +48,7 @@ export function createArrivals(
     return transactions.length + wishes.length >= PAGE
   }
 
-  function plan(): void {
-    timer?.()
-    timer = context.closed ? undefined : clock.setTimer(look, LOOK_AGAIN_MS)
-  }
-
-  look()
+  looks.look()
   return {
     get wished() {
       return wished
@@ -83,7 +58,7 @@ export function createArrivals(
     },
     stop() {
       unwatch()
-      timer?.()
+      looks.stop()
     },
   }
 }

@@ -5,8 +5,10 @@ import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import type { Attempt } from '../ledger/slot.js'
 import type { Store } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
+import type { Admission } from './admission.js'
 import type { Emitter } from './emitter.js'
 import type { FeeOracle } from './feeOracle.js'
+import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
 import { describe, type Transaction } from './transaction.js'
 import type { Stop } from './unlessStopped.js'
@@ -32,9 +34,9 @@ export type LaneContext = {
   readonly changed: Set<Transaction>
   /** The public face of a transaction: always the same object. */
   txOf(transaction: Transaction): Tx
-  /** Promises that somebody waits for: the poller looks closely while there are any. */
-  waits: number
-  /** After it nobody signs, sends or follows the chain any more. */
+  readonly handle: LaneHandle
+  readonly admission: Admission
+  /** After it nobody signs, sends or follows the chain here any more; another process may. */
   readonly closing: Stop
   readonly closed: boolean
   /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */

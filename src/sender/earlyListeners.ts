@@ -16,7 +16,7 @@ export function createEarlyListeners() {
   let lane: OpenLane | undefined
 
   function attachOne(entry: Entry): void {
-    entry.off = lane?.engine.context.events.on(entry.event, entry.listener as (payload: unknown) => void)
+    entry.off = lane?.handle.events.on(entry.event, entry.listener as (payload: unknown) => void)
   }
 
   return {
@@ -35,10 +35,10 @@ export function createEarlyListeners() {
       lane = opened
       for (const entry of entries) attachOne(entry)
       // The lane may have begun held, or with what waits for an operator's word, when nobody could hear it yet.
-      const { lane: begun, events, transactions, txOf } = opened.engine.context
+      const { events, transactions, txOf } = opened.handle
       const own = (name: keyof SenderEvents) =>
         [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
-      for (const reason of begun.holds.list()) events.tell(own('held'), { reason })
+      for (const reason of opened.tenure.seat.holds) events.tell(own('held'), { reason })
       for (const transaction of transactions.values()) {
         if (!transaction.unresolved || transaction.nonce === undefined) continue
         events.tell(own('unresolved'), { nonce: transaction.nonce, tx: txOf(transaction) })

@@ -2,7 +2,6 @@ import type { FeeValues } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
-import { invalid } from '../errors/invalid.js'
 import { isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
 import type { Wish } from '../store/store.js'
@@ -10,7 +9,7 @@ import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
 import { createBroadcaster } from './broadcast.js'
 import { createConditions } from './conditions.js'
-import { type LaneContext, reportError, txError } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFallenCount } from './fallen.js'
@@ -25,17 +24,15 @@ import { createOutcomes } from './outcomes.js'
 import { createPerformer } from './perform.js'
 import { createPreparer } from './prepare.js'
 import { createPump } from './pump.js'
-import { createReceipts } from './receipts.js'
 import { createRepair } from './repair.js'
 import { createResender } from './resend.js'
 import { createReservations } from './reservations.js'
 import { createSeeker } from './seek.js'
 import { createSigning } from './signing.js'
 import { createStages } from './stages.js'
-import { hasFailed, hasReached, rejectWaiters, type Transaction, tellVerdict } from './transaction.js'
+import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
-import { createWaiting } from './waiting.js'
 
 // One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
 const DELEGATED_IN_FLIGHT = 1
@@ -53,7 +50,6 @@ export function createEngine(options: EngineOptions): Engine {
   const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs })
   const closing = createStop(closedLaneError)
   const changed = new Set<Transaction>()
-  const receipts = createReceipts(hub, limits.readTimeoutMs)
 
   const lane = createLane({
     ...options,
@@ -66,6 +62,7 @@ export function createEngine(options: EngineOptions): Engine {
       changedTransactions: () => stages.takeChanged(),
       wished: () => arrivals?.wished ?? 0,
       failed: broken,
+      lost: options.lost,
       took: environment.probe?.row,
     },
   })
@@ -86,7 +83,8 @@ export function createEngine(options: EngineOptions): Engine {
     transactions,
     changed,
     txOf,
-    waits: 0,
+    handle,
+    admission: options.admission,
     closing,
     get closed() {
       return closing.stopped()
@@ -151,11 +149,10 @@ export function createEngine(options: EngineOptions): Engine {
   })
   const reservations = createReservations({
     context,
-    nextSequence: intake.nextSequence,
+    nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const waiting = createWaiting({ context, receipts })
-  handle.operations = createHolderOperations({ context, intake, signing, waiting })
+  const operations = createHolderOperations({ context, intake, signing })
   const perform = createPerformer({
     context,
     sign: signing.claim,
@@ -202,6 +199,9 @@ export function createEngine(options: EngineOptions): Engine {
     stages.moved(nonce, before, after)
     if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
     if (after.state === 'reserved') intake.bound(after.claim)
+    // The first that is open again: nobody may wait for it, and still it has to be followed.
+    const opened = after.state === 'reserved' || after.state === 'outside'
+    if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
     if (before?.state === 'reserved') broadcaster.kick()
   }
 
@@ -234,10 +234,29 @@ export function createEngine(options: EngineOptions): Engine {
     const transaction = transactions.get(id)
     lane.journal.touch()
     if (transaction === undefined) return
-    const tx = txOf(transaction)
     // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
-    const done = wish.kind === 'cancel' ? tx.cancel() : tx.speedUp(wish.fees as FeeValues | undefined)
-    done.catch(() => {})
+    const nothing = () => {}
+    switch (wish.kind) {
+      case 'cancel':
+        return void operations.cancel(transaction).catch(nothing)
+      case 'abort':
+        return operations.abort(transaction)
+      case 'speedUp': {
+        const wanted = operations.speedUp(transaction, wish.fees as FeeValues | undefined)
+        return void wanted.catch(() => operations.speedUp(transaction, undefined)).catch(nothing)
+      }
+      case 'resolve':
+        return void (transaction.unresolved && settle(transaction, wish.fate))
+      default:
+        return wish satisfies never
+    }
+  }
+
+  function settle(transaction: Transaction, fate: 'executed' | 'notExecuted'): boolean {
+    if (transaction.nonce === undefined) return false
+    transaction.unresolved = false
+    lane.apply(transaction.nonce, { type: 'resolve', claim: transaction.id, fate })
+    return true
   }
 
   function resend(nonce: number): void {
@@ -270,10 +289,10 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     context,
     intake,
-    receipts,
     signing,
     reservations,
     restore({ open, final }) {
+      handle.operations = operations
       stages.follow(follower)
       for (const transaction of [...open, ...final]) intake.restore(transaction)
       for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
@@ -305,17 +324,13 @@ export function createEngine(options: EngineOptions): Engine {
       if (lane.holds.has('deepReorg')) fallen.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
-    accepted: waiting.accepted,
     observe(blockNumber, hashes) {
       hub.tracker.observe(blockNumber > 0 ? blockNumber : (hub.tracker.head?.number ?? 0) + 1, hashes)
     },
     resolve(id, fate) {
       const transaction = transactions.get(id)
-      if (transaction === undefined || !transaction.unresolved || transaction.nonce === undefined) {
-        throw invalid('id', id, 'the id of an unresolved transaction')
-      }
-      transaction.unresolved = false
-      lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
+      if (transaction === undefined || !transaction.unresolved) return false
+      return settle(transaction, fate)
     },
     accountIs(account) {
       lane.window.cap(account.kind === 'delegated' ? DELEGATED_IN_FLIGHT : undefined)
@@ -330,26 +345,21 @@ export function createEngine(options: EngineOptions): Engine {
     },
     async drained() {
       // Somebody waits: the poller looks at every refresh, not once a block.
-      context.waits++
-      hub.tracker.wake()
-      await unlessStopped(drains.add(), [closing]).finally(() => {
-        context.waits--
-      })
+      await handle.counted(() => unlessStopped(drains.add(), [closing]))
+    },
+    get idle() {
+      const slots = [...lane.book.slots.values()]
+      const settled = slots.every((slot) => slot.state === 'used' && slot.settled)
+      // Without a signer there is nothing to be done for what waits.
+      return settled && handle.waits === 0 && (isDrained() || context.signer === undefined)
+    },
+    get following() {
+      return follower.pace() !== 'idle'
     },
     get balanceWei() {
       return funds.balanceWei
     },
     setBalance: funds.balance,
-    leaseLost() {
-      if (context.closed) return
-      events.emit('leaseLost', { epoch: lane.lease.epoch })
-      stop()
-      for (const transaction of transactions.values()) {
-        const message = 'Another process has the lane, and goes on with it.'
-        rejectWaiters(transaction, txError(transaction, 'LEASE_LOST', 'inFlight', message))
-        tellVerdict(transaction)
-      }
-    },
     stop,
   }
 

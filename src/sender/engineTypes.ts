@@ -3,17 +3,16 @@ import type { Book } from '../ledger/book.js'
 import type { AccountKind } from '../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
 import type { Limits, Logger } from '../types.js'
+import type { Admission } from './admission.js'
 import type { LaneContext } from './context.js'
 import type { Environment } from './environment.js'
 import type { createFeeOracle } from './feeOracle.js'
 import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
 import type { Intake } from './intake.js'
-import type { Receipts } from './receipts.js'
 import type { Reservations } from './reservations.js'
 import type { Restored } from './restore.js'
 import type { Signing } from './signing.js'
-import type { Transaction } from './transaction.js'
 
 export type EngineOptions = {
   readonly environment: Environment
@@ -26,6 +25,9 @@ export type EngineOptions = {
   readonly tokenAbove: number
   /** What other processes left in the store is taken in from here. */
   readonly arrived: number
+  readonly admission: Admission
+  /** The journal found out that another process has the lane. */
+  readonly lost: () => void
   readonly limits: Limits
   readonly logger: Logger | undefined
   readonly signer: LocalAccount | undefined
@@ -40,7 +42,6 @@ export type EngineOptions = {
 export type Engine = {
   readonly context: LaneContext
   readonly intake: Intake
-  readonly receipts: Receipts
   readonly signing: Signing
   readonly reservations: Reservations
   /** Takes up what an earlier life left in the store. */
@@ -50,23 +51,24 @@ export type Engine = {
   /** Something outside the engine changed what it may do. */
   kick(): void
   resume(): void
-  /** Resolves when a node has accepted it, or it has come further. */
-  accepted(transaction: Transaction): Promise<void>
   /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
-  /** The operator's word on an unresolved transaction. */
-  resolve(id: string, fate: 'executed' | 'notExecuted'): void
+  /** The operator's word on an unresolved transaction. False where it is none. */
+  resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
+  /** It follows the chain: its node has something to answer. */
+  readonly following: boolean
   /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
   accountIs(account: AccountKind): void
   /** Resolves when nothing is being signed, committed or sent. */
   quiet(): Promise<void>
   /** Queued, prepared or being prepared. */
   readonly waiting: number
-  /** Resolves when nothing is queued, all is sealed and no gap is left. */
+  /** Resolves when nothing is queued, all is sealed and no gap is left. Rejects when it stops before that. */
   drained(): Promise<void>
+  /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */
+  readonly idle: boolean
   readonly balanceWei: bigint | undefined
   setBalance(wei: bigint): void
-  /** Another process has the lane: from now on nothing is signed, written or followed here. */
-  leaseLost(): void
+  /** From now on nothing is signed, written or followed here, and what was learnt no longer changes anything. */
   stop(): void
 }

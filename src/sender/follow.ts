@@ -44,7 +44,7 @@ export function createFollower(options: FollowOptions): Follower {
   })
 
   function pace(): ReturnType<Follower['pace']> {
-    const open = book.coveredTo < book.cursor || context.waits > 0 || options.waiting() > 0
+    const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
     if (open || funds.wanted || seeker.wanted || fallen.wanted) return 'cadence'
     return book.unfinished > 0 || landed.size > 0 ? 'block' : 'idle'
   }

@@ -1,25 +1,14 @@
-import { type Hash, keccak256, stringToHex } from 'viem'
-import { type Fate, TxlaneError } from '../errors/base.js'
+import { TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
-import { createKeeper } from './keeper.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
-import {
-  end,
-  fromStored,
-  hasFailed,
-  moveTo,
-  type Transaction,
-  tellEnd,
-  toStored,
-  untouched,
-} from './transaction.js'
+import { end, fromStored, hasFailed, refresh, type Transaction, tellEnd } from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -27,8 +16,8 @@ export type Intake = {
   readonly open: number
   /** Resolves once it is kept in the store; with the one that is there already where the id is known. */
   add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction>
-  /** The order of arrival of one more transaction. */
-  nextSequence(): number
+  /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
+  abort(transaction: Transaction): void
   /** It has a nonce. */
   bound(id: string): void
   /** It has none any more. */
@@ -52,12 +41,14 @@ export type Intake = {
   arrived(stored: StoredTransaction): Promise<void>
   /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
-  /** Ends everything that has no nonce. From now on nothing is taken on. */
+  /**
+   * From now on nothing is taken on. What has no nonce ends, or stays in a store that outlives this process, for
+   * whoever works the lane next.
+   */
   close(): void
 }
 
 const CLOSED = 'The sender was closed before it was sent.'
-const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createIntake(parts: {
   context: LaneContext
@@ -68,31 +59,27 @@ export function createIntake(parts: {
   kept(sequence: number): void
 }): Intake {
   const { context, line, preparer, pump } = parts
-  const { lane, transactions, events, limits, random, clock, store } = context
-  const keepInStore = createKeeper(store)
+  const { lane, handle, admission, transactions, events, limits, clock, store } = context
   const queued = new Set<Transaction>()
-  let sequence = 0
+  // Transactions that are worked here: others are known to somebody in this process, and no more.
+  const mine = new WeakSet<Transaction>()
   let closed = false
 
   async function add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction> {
-    if (queued.size >= limits.queueMax) {
-      throw new TxlaneError(`The queue is full: ${limits.queueMax} transactions wait.`, {
-        code: 'QUEUE_FULL',
-        fate: 'notExecuted',
-      })
-    }
-    const transaction = create(request, options, replaces)
-    const known = transactions.get(transaction.id)
-    if (known) return same(known, transaction)
-    if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
-    transactions.set(transaction.id, transaction)
-    queued.add(transaction)
-    const stored = await keep(transaction)
-    // What was kept and never taken up (its answer was lost) is taken up now.
-    if (stored && (stored.stage !== 'queued' || stored.fingerprint !== transaction.fingerprint))
-      return become(transaction, stored)
+    if (queued.size >= limits.queueMax) throw queueFull(limits.queueMax)
+    const { transaction, fresh } = await admission.admit(request, options, {
+      replaces,
+      taking(taken) {
+        mine.add(taken)
+        queued.add(taken)
+      },
+      dropped: (dropped) => void queued.delete(dropped),
+    })
+    if (!fresh) return transaction
+    parts.kept(transaction.sequence)
     events.emit('queued', { tx: context.txOf(transaction) })
-    if (!hasFailed(transaction)) arm(transaction, options.signal)
+    if (!hasFailed(transaction)) arm(transaction)
+    handle.heed(transaction, options.signal)
     if (!hasFailed(transaction)) preparer.add(transaction)
     return transaction
   }
@@ -104,86 +91,12 @@ export function createIntake(parts: {
     return stored && fromStored(stored)
   }
 
-  async function keep(transaction: Transaction): Promise<StoredTransaction | undefined> {
-    try {
-      const kept = await keepInStore(toStored(transaction))
-      if (!kept.fresh) return kept.transaction
-      transaction.sequence = kept.transaction.sequence
-      sequence = Math.max(sequence, transaction.sequence)
-      parts.kept(sequence)
-      return undefined
-    } catch (error) {
-      throw refused(transaction, storeError(transaction, error))
-    }
-  }
-
-  /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
-  function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
-    end(transaction, 'failed', error)
-    forget(transaction)
-    tellEnd(transaction)
-    return error
-  }
-
-  /** The id is known from an earlier time: whoever waits for this one is told what became of that. */
-  function become(transaction: Transaction, stored: StoredTransaction): Transaction {
-    if (stored.fingerprint !== transaction.fingerprint)
-      throw refused(transaction, conflict(fromStored(stored)))
-    const { waiters, verdicts } = transaction
-    Object.assign(transaction, fromStored(stored), { waiters, verdicts })
-    transaction.settled = !hasFailed(transaction)
-    forget(transaction)
-    moveTo(transaction, stored.stage)
-    tellEnd(transaction)
-    return transaction
-  }
-
-  function create(request: TxRequest, options: SendOptions, replaces: Transaction | undefined): Transaction {
-    const { after, afterStage, afterStatus, deploys, effect } = options
-    const needy = after !== undefined || deploys !== undefined || effect !== undefined
-    return {
-      ...untouched,
-      id: options.id ?? randomId(random),
-      lane: lane.key,
-      request,
-      // An id of our own making meets no second request: only the caller's need one.
-      fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(lane.key.address, request),
-      sequence: ++sequence,
-      priority: options.priority ?? 0,
-      feeCeiling: options.feeCeiling,
-      createdAtMs: clock.now(),
-      expiresAtMs: options.expires?.atMs,
-      onExpiry: options.onExpiry ?? 'leave',
-      outside: false,
-      needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
-      replaces,
-    }
-  }
-
-  function same(known: Transaction, asked: Transaction): Transaction {
-    if (known.fingerprint === asked.fingerprint) return known
-    throw conflict(known)
-  }
-
-  /** What ends the caller's interest: a deadline, a signal. */
-  function arm(transaction: Transaction, signal?: AbortSignal): void {
+  /** A deadline that the caller set. Where another process takes the lane over, it is that one's to keep. */
+  function arm(transaction: Transaction): void {
     const { expiresAtMs, onExpiry } = transaction
-    if (signal?.aborted) return giveUp(transaction, 'ABORTED', 'It was aborted.', false)
-    const cancels: (() => void)[] = []
-    if (expiresAtMs !== undefined) {
-      const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
-      cancels.push(clock.setTimer(expire, Math.max(0, expiresAtMs - clock.now())))
-    }
-    if (signal) {
-      const abort = () => giveUp(transaction, 'ABORTED', 'It was aborted.', false)
-      signal.addEventListener('abort', abort, { once: true })
-      cancels.push(() => signal.removeEventListener('abort', abort))
-    }
-    if (cancels.length > 0) {
-      transaction.cancelTimers = () => {
-        for (const cancel of cancels) cancel()
-      }
-    }
+    if (expiresAtMs === undefined) return
+    const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
+    transaction.cancelTimers = clock.setTimer(expire, Math.max(0, expiresAtMs - clock.now()))
   }
 
   /** Not journaled: removed. Journaled: the pending `send` is told, the work goes on. */
@@ -193,16 +106,10 @@ export function createIntake(parts: {
     message: string,
     cancel: boolean,
   ): void {
+    if (context.closed) return
     if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
-    const error = txError(
-      transaction,
-      code,
-      'inFlight',
-      `${message} Its bytes were journaled: it may still execute.`,
-    )
-    const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
-    transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
-    for (const waiter of senders) waiter.failed(error)
+    const still = `${message} Its bytes were journaled: it may still execute.`
+    rejectSenders(transaction, txError(transaction, code, 'inFlight', still))
     if (cancel) askEnd(transaction)
   }
 
@@ -228,7 +135,8 @@ export function createIntake(parts: {
   }
 
   function failed(transaction: Transaction, error: TxlaneError): void {
-    if (hasFailed(transaction)) return
+    // What a lane that was given away finds out is not its to tell.
+    if (hasFailed(transaction) || context.closed) return
     const stage = endStage(error.code)
     end(transaction, stage, error)
     queued.delete(transaction)
@@ -284,12 +192,23 @@ export function createIntake(parts: {
     if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
   }
 
+  /** It stays in the store for whoever works the lane next. */
+  function leave(transaction: Transaction): void {
+    queued.delete(transaction)
+    line.remove(transaction)
+  }
+
+  const isMine = (id: string): boolean => {
+    const here = transactions.get(id)
+    return here !== undefined && mine.has(here)
+  }
+
   return {
     get open() {
       return queued.size
     },
     add,
-    nextSequence: () => ++sequence,
+    abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),
     bound(id) {
       const transaction = transactions.get(id)
       if (transaction) queued.delete(transaction)
@@ -307,18 +226,25 @@ export function createIntake(parts: {
     },
     forget,
     restore(transaction) {
-      sequence = Math.max(sequence, transaction.sequence)
+      admission.seen(transaction.sequence)
+      mine.add(transaction)
       transactions.set(transaction.id, transaction)
     },
     async arrived(stored) {
-      if (stored.stage !== 'queued' || transactions.has(stored.id)) return
+      if (stored.stage !== 'queued' || isMine(stored.id)) return
       const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
-      if (closed || transactions.has(stored.id)) return
-      const transaction = { ...fromStored(stored), replaces }
-      sequence = Math.max(sequence, transaction.sequence)
+      if (closed || context.closed || isMine(stored.id)) return
+      // Somebody here may have sent it, or asked for it, before the lane came into this process.
+      const here = transactions.get(stored.id)
+      const transaction = here ?? { ...fromStored(stored), replaces }
+      if (here) refresh(here, stored)
+      transaction.replaces ??= replaces
+      transaction.elsewhere = true
+      admission.seen(transaction.sequence)
+      mine.add(transaction)
       transactions.set(transaction.id, transaction)
       queued.add(transaction)
-      events.emit('queued', { tx: context.txOf(transaction) })
+      if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
       arm(transaction)
       preparer.add(transaction)
     },
@@ -329,56 +255,24 @@ export function createIntake(parts: {
     },
     close() {
       closed = true
-      for (const transaction of [...queued])
-        failed(transaction, txError(transaction, 'CLOSED', 'notExecuted', CLOSED))
+      for (const transaction of [...queued]) {
+        if (store.durable) leave(transaction)
+        else failed(transaction, txError(transaction, 'CLOSED', 'notExecuted', CLOSED))
+      }
     },
   }
 }
 
-/** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
-function fateUnkept({ id }: SendOptions): Fate {
-  return id === undefined ? 'notExecuted' : 'inFlight'
+/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
+export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
+  const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
+  transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
+  for (const waiter of senders) waiter.failed(error)
 }
 
-/** Where nobody can tell whether the store took it, a later life may find it there and send it. */
-function storeError(transaction: Transaction, cause: unknown): TxlaneError {
-  const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
-  const message = 'The store did not take the transaction.'
-  return txError(transaction, 'STORE', unknown ? 'inFlight' : 'notExecuted', message, cause)
-}
-
-function conflict(known: Transaction): TxlaneError {
-  const message = `The id ${JSON.stringify(known.id)} stands for another request.`
-  return txError(known, 'ID_CONFLICT', 'notExecuted', message)
-}
-
-/** 128 bits of chance as hex. */
-function randomId(random: () => number): string {
-  let id = ''
-  for (let part = 0; part < 4; part++) {
-    id += Math.floor(random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0')
-  }
-  return id
-}
-
-/** What the caller wants to happen, without how much is paid for it. */
-function fingerprintOf(from: string, request: TxRequest): Hash {
-  const { to, data, value, accessList, authorize } = request
-  const authorizations = authorize?.map((one) => [
-    one.contractAddress.toLowerCase(),
-    one.account?.address.toLowerCase(),
-  ])
-  const parts = [
-    from,
-    to?.toLowerCase() ?? null,
-    data ?? '0x',
-    value ?? 0n,
-    accessList ?? null,
-    authorizations ?? null,
-  ]
-  return keccak256(
-    stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))),
-  )
+export function queueFull(queueMax: number): TxlaneError {
+  return new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
 }

@@ -7,29 +7,17 @@ import { object, oneOf, whole } from './validate.js'
 
 /** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
 export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {
-  const { transactions, txOf } = lane.engine.context
-  const { book } = lane.engine.context.lane
-  if (typeof by === 'string') {
-    const known = transactions.get(by)
-    if (known) return txOf(known)
-  } else {
-    const hash = by.hash.toLowerCase() as Hash
-    const nonce = book.nonceOf(hash)
-    const attempt =
-      nonce === undefined ? undefined : book.get(nonce)?.attempts.find((one) => one.hash === hash)
-    const known = attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
-    if (known) return txOf(known)
-  }
+  const { transactions, txOf } = lane.handle
   const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
+  const live = lane.tenure.seat.live(asked)
+  if (live) return txOf(live)
   const stored = await lane.store.find(lane.key, asked)
   // Ids are one per chain. Another account's transaction is followed by its own lane, and by no other.
   if (stored === undefined || stored.lane.address !== lane.key.address) return undefined
   const known = transactions.get(stored.id)
   if (known) return txOf(known)
   const transaction = fromStored(stored)
-  // Kept, and never taken up: its answer was lost.
-  if (stored.stage === 'queued') lane.engine.intake.restore(transaction)
-  else transaction.settled = stored.failure === undefined
+  lane.tenure.seat.met(transaction)
   return txOf(transaction)
 }
 
@@ -53,13 +41,12 @@ export async function listTransactions(
   options: ListOptions,
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
   const { stage, limit = LIMIT_DEFAULT, cursor } = options
-  const { transactions, lane: core } = lane.engine.context
-  core.journal.touch()
-  await core.journal.flushed()
+  const { seat } = lane.tenure
+  await seat.flushed()
   const page = await lane.store.list(lane.key, { stage, limit, cursor })
   const items = page.items.map((stored): TxRecord => {
     const { id, nonce, hash } = stored
-    const live = transactions.get(id)
+    const live = seat.live({ id })
     if (live) return describe(live)
     return {
       id,

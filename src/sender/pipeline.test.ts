@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { programRequest } from '../../test/sim/program.js'
 import type { RpcReply } from '../rpc/port.js'
 import type { TxRequest } from '../types.js'
-import { nameOf, openLane, refuses, type SimLane, swallow, transfer } from './simLane.fixture.js'
+import {
+  nameOf,
+  onSend,
+  openLane,
+  refuses,
+  type SimLane,
+  swallow,
+  swallows,
+  transfer,
+} from './simLane.fixture.js'
 
 const asked = (lane: SimLane, method: string) =>
   lane.requests.flatMap((calls) => calls.filter((call) => call.method === method))
@@ -12,6 +21,16 @@ const asked = (lane: SimLane, method: string) =>
 const program = (...parameters: Parameters<typeof programRequest>) =>
   programRequest(...parameters) as TxRequest
 const REVERTS = program({ kind: 'revert', marker: 9 })
+
+test('what nobody waits for is followed all the same: sent again where it was dropped, and told', async () => {
+  await using lane = await openLane()
+  await lane.blocks(5)
+  let dropped = 0
+  lane.script = onSend((tx) => (dropped++ === 0 ? swallows(tx) : undefined))
+  await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+  await lane.until(() => lane.events('sealed').length > 0)
+  expect(lane.executed()).toEqual([1])
+})
 
 describe('prepare: what can fail runs before a nonce is taken', () => {
   test('gas that is given is not estimated; gas that is not is estimated once, at pending', async () => {

@@ -32,7 +32,7 @@ export function createReservations(options: {
   freed: () => void
 }): Reservations {
   const { context } = options
-  const { lane, limits, clock, transactions, changed, hub } = context
+  const { lane, limits, clock, transactions, changed } = context
   const { book } = lane
   const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
   const writes = new Set<(error: TxlaneError) => void>()
@@ -98,12 +98,9 @@ export function createReservations(options: {
 
   return {
     handOut() {
-      const idle = book.unfinished === 0
       const nonce = lane.next()
       lane.apply(nonce, { type: 'handOut' })
       deadlines.set(nonce)
-      // What outside code does with it is seen on the chain only, and nobody may be looking.
-      if (idle) hub.tracker.wake()
       return nonce
     },
     written,

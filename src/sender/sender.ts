@@ -12,16 +12,13 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
-import { closeLane } from './close.js'
 import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
-import { resyncLane } from './resync.js'
 import { type Start, sendMany } from './sendMany.js'
-import { snapshotOf } from './snapshot.js'
 import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
@@ -90,7 +87,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     opening ??= openLane(options, environment).then(
       (lane) => {
         opened = lane
-        if (paused) lane.engine.context.lane.holds.add('paused')
+        if (paused) lane.tenure.pause()
         early.attach(lane)
         return lane
       },
@@ -115,10 +112,9 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
-    const { engine } = await openFor(sendOptions.id)
-    const transaction = await engine.intake.add(request, sendOptions)
-    const tx = engine.context.txOf(transaction)
-    return { tx, accepted: () => engine.accepted(transaction) }
+    const { tenure, handle } = await openFor(sendOptions.id)
+    const transaction = await tenure.seat.add(request, sendOptions)
+    return { tx: handle.txOf(transaction), accepted: () => handle.waiting.accepted(transaction) }
   }
 
   /** This call sends nothing; an earlier one with the same id may have. */
@@ -130,7 +126,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     const known = await findTransaction(lane, id)
     if (known === undefined) return told('notExecuted')
     // One that has ended is forgotten as soon as its end is in the store: before that it may come back.
-    const ending = hasEnded(known.stage) && lane.engine.context.transactions.has(id)
+    const ending = hasEnded(known.stage) && lane.handle.transactions.has(id)
     return told(ending ? 'inFlight' : fateOf(known.stage), known)
   }
 
@@ -171,7 +167,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     inFlight() {
       if (!opened) return []
-      const { transactions, txOf } = opened.engine.context
+      const { transactions, txOf } = opened.handle
       return [...transactions.values()].filter((t) => t.nonce !== undefined && !t.settled).map(txOf)
     },
     observe(seen) {
@@ -180,7 +176,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       for (const [index, hash] of hashes.entries()) checkHash(`hashes[${index}]`, hash)
       if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
         throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
-      opened?.engine.observe(
+      opened?.tenure.seat.observe(
         Number(blockNumber),
         hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
       )
@@ -190,35 +186,36 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       if (typeof id !== 'string') throw invalid('id', id, 'the id of an unresolved transaction')
       oneOf('fate', fate, ['executed', 'notExecuted'])
       if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
-      const { engine } = await open()
-      engine.resolve(id, fate)
+      const { tenure } = await open()
+      await tenure.seat.resolve(id, fate)
     },
     async snapshot() {
-      return snapshotOf(await open())
+      const { tenure } = await open()
+      return tenure.seat.snapshot()
     },
     async resync() {
-      await resyncLane(await open(), limits)
+      const { tenure } = await open()
+      await tenure.seat.resync()
     },
     pause() {
       paused = true
       // At once where it can be: a send that is called next must find the lane held.
-      if (opened) opened.engine.context.lane.holds.add('paused')
+      if (opened) opened.tenure.pause()
       else void open().catch(() => {})
     },
     resume() {
       paused = false
       if (!opened)
         return void open().then(
-          ({ engine }) => paused || engine.context.lane.holds.lift('paused'),
+          ({ tenure }) => paused || tenure.unpause(),
           () => {},
         )
-      opened.engine.resume()
+      opened.tenure.resume()
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkSignal('signal', signal)
-      const { engine } = await open()
-      await abortable(engine.drained(), signal)
+      await abortable(drained(await open()), signal)
     },
     close() {
       closing ??= close()
@@ -231,19 +228,22 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     start,
     room() {
       if (opened === undefined) return limits.window
-      const { engine } = opened
-      const { book, window } = engine.context.lane
-      return window.size - (book.cursor - book.coveredTo) - engine.waiting
+      return opened.tenure.seat.room
     },
-    held: () => opened?.engine.context.lane.holds.any ?? false,
+    held: () => (opened?.tenure.seat.holds.length ?? 0) > 0,
     closed: () => closing !== undefined,
   }
 
   async function close(): Promise<void> {
     const lane = await opening?.catch(() => undefined)
-    if (lane) await closeLane(lane, limits)
+    await lane?.release(lane.tenure.close)
     early.detach()
   }
+}
+
+/** However often the lane changes hands until then. */
+async function drained({ tenure }: OpenLane): Promise<void> {
+  while (!(await tenure.seat.drained())) {}
 }
 
 function checkKey(by: unknown): void {

@@ -1,10 +1,12 @@
+import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneSnapshot } from '../types.js'
-import type { OpenLane } from './open.js'
+import type { Engine } from './engineTypes.js'
+import type { Hub } from './hub.js'
 
 /** What the lane looks like now, from its own books: nothing is asked of a node. */
-export function snapshotOf(lane: OpenLane): LaneSnapshot {
-  const { engine, hub, key, reading } = lane
-  const { book, window, holds } = engine.context.lane
+export function snapshotOf(engine: Engine, { account }: Pick<LaneReading, 'account'>): LaneSnapshot {
+  const { hub, closed } = engine.context
+  const { book, window, holds, key } = engine.context.lane
   const head = hub.tracker.head
   const holes: number[] = []
   let inFlight = 0
@@ -13,6 +15,7 @@ export function snapshotOf(lane: OpenLane): LaneSnapshot {
     if (slot.state === 'reserved' || slot.state === 'live' || slot.state === 'outside') inFlight++
   }
   return {
+    holder: !closed,
     chainId: key.chainId,
     address: key.address,
     floor: book.floor,
@@ -25,13 +28,17 @@ export function snapshotOf(lane: OpenLane): LaneSnapshot {
     holds: holds.list(),
     head: head && { number: head.number, hash: head.hash },
     balanceWei: engine.balanceWei,
-    account: reading.account,
-    endpoints: hub.endpoints.map(({ port, role, profile }) => ({
-      name: port.name,
-      role,
-      profile: profile.current(),
-      requests: port.stats.requests,
-      calls: port.stats.calls,
-    })),
+    account,
+    endpoints: endpointsOf(hub),
   }
+}
+
+export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
+  return hub.endpoints.map(({ port, role, profile }) => ({
+    name: port.name,
+    role,
+    profile: profile.current(),
+    requests: port.stats.requests,
+    calls: port.stats.calls,
+  }))
 }

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Slot } from '../ledger/slot.js'
+import type { Attempt, Slot } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { Follower } from '../tracker/follower.js'
 import type { Stage } from '../types.js'
@@ -90,17 +90,18 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
   ): void {
     const transaction = transactions.get(claim)
     if (transaction === undefined || hasFailed(transaction)) return
-    let own: Hash | undefined
+    let own: Attempt | undefined
     let accepted = false
     for (const attempt of after.attempts) {
       if (attempt.claim !== claim) continue
-      own = attempt.hash
+      own = attempt
       accepted ||= attempt.accepted
     }
     transaction.nonce = nonce
     if (own === undefined) return
-    if (transaction.hash !== own) {
-      transaction.hash = own
+    if (transaction.hash !== own.hash) {
+      transaction.hash = own.hash
+      transaction.fees = own.fees
       changed.add(transaction)
     }
     const preconfirmed = after.preconfirmedIn !== undefined
@@ -119,6 +120,9 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
     if (!up && !back && before !== 'preconfirmed') return
     moveTo(transaction, stage)
     if (up) tell(transaction, stage)
+    if (!transaction.elsewhere) return
+    changed.add(transaction)
+    context.lane.journal.touch()
   }
 
   function tell(transaction: Transaction, stage: Stage): void {
@@ -132,7 +136,9 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
     for (const claim of after.claims) {
       const transaction = transactions.get(claim)
       // Row 26: of several that were bound here, nobody can tell of any.
-      if (transaction) transaction.unresolved = after.by.kind === 'unproven'
+      if (transaction === undefined || transaction.unresolved === (after.by.kind === 'unproven')) continue
+      transaction.unresolved = !transaction.unresolved
+      changed.add(transaction)
     }
     if (after.by.kind !== 'claim' || after.at === undefined) return
     const transaction = transactions.get(after.by.claim)

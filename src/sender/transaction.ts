@@ -1,6 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import type { CancelTimer } from '../clock.js'
 import { type ErrorTx, TxlaneError } from '../errors/base.js'
+import type { Fees } from '../ledger/fees.js'
 import type { LaneKey, StoredNeeds, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
 
@@ -44,6 +45,8 @@ export type Transaction = {
   stage: Stage
   nonce: number | undefined
   hash: Hash | undefined
+  /** What its newest attempt offers. */
+  fees: Fees | undefined
   /** The sealed block it was last seen in. */
   blockNumber: number | undefined
   blockHash: Hash | undefined
@@ -58,6 +61,10 @@ export type Transaction = {
   unresolved: boolean
   waiters: Waiter[] | undefined
   cancelTimers: CancelTimer | undefined
+  /** The caller's signal is not heeded any more. */
+  unheed: (() => void) | undefined
+  /** Another process may wait for it: each of its stages is written. */
+  elsewhere: boolean
   /** What has to be there before it is prepared. */
   readonly needs: Needs | undefined
   /** The transaction whose nonce it is to take over. */
@@ -112,8 +119,15 @@ export function end(
   transaction.stage = stage
   // The error was made before the end: what it says of the transaction is how it ended.
   Object.assign(error, { tx: describe(transaction) })
+  disarm(transaction)
+}
+
+/** Nothing that the caller set, a deadline or a signal, ends it any more. */
+function disarm(transaction: Transaction): void {
   transaction.cancelTimers?.()
   transaction.cancelTimers = undefined
+  transaction.unheed?.()
+  transaction.unheed = undefined
 }
 
 /** Every promise about it rejects with the error that it ended with; `cancel()` has its answer. */
@@ -125,8 +139,7 @@ export function tellEnd(transaction: Transaction): void {
 
 /** The chain's last word on it is known: who asked for a cancel is answered, and nothing ends it any more. */
 export function tellVerdict(transaction: Transaction): void {
-  transaction.cancelTimers?.()
-  transaction.cancelTimers = undefined
+  disarm(transaction)
   const verdicts = transaction.verdicts ?? []
   transaction.verdicts = undefined
   for (const tell of verdicts) tell()
@@ -170,7 +183,9 @@ export function toStored(transaction: Transaction): StoredTransaction {
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,
+    fees: transaction.fees,
     status: transaction.status,
+    verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
     failure: failure && { code: failure.code, message: failure.shortMessage },
     createdAtMs: transaction.createdAtMs,
   }
@@ -186,6 +201,7 @@ export const untouched = {
   stage: 'queued',
   nonce: undefined,
   hash: undefined,
+  fees: undefined,
   blockNumber: undefined,
   blockHash: undefined,
   status: undefined,
@@ -196,6 +212,8 @@ export const untouched = {
   unresolved: false,
   waiters: undefined,
   cancelTimers: undefined,
+  unheed: undefined,
+  elsewhere: false,
   ready: false,
   withdrawn: undefined,
   rebound: false,
@@ -207,15 +225,27 @@ export const untouched = {
 
 /** What it replaces is another record: who reads them all puts it in. */
 export function fromStored(stored: StoredTransaction): Transaction {
-  const { failure, ...kept } = stored
+  const { failure, verdict, fees, ...kept } = stored
   return {
     ...untouched,
     ...kept,
+    fees,
+    settled: verdict === 'landed',
+    unresolved: verdict === 'unresolved',
     outside: stored.id.startsWith(OUTSIDE_PREFIX),
     endKept: failure !== undefined,
     failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
     replaces: undefined,
   }
+}
+
+/** It is what the store says now. Who waits, and the caller's signal, stay. */
+export function refresh(transaction: Transaction, stored: StoredTransaction): void {
+  const { waiters, verdicts, unheed, elsewhere, replaces, landed, hash } = transaction
+  transaction.cancelTimers?.()
+  Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces })
+  if (hash === transaction.hash && hasReached(transaction, 'sealed')) transaction.landed = landed
+  moveTo(transaction, transaction.stage)
 }
 
 /** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */

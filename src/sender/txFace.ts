@@ -1,13 +1,15 @@
 import type { FeeValues } from 'viem'
-import type { CancelResult, Landed, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
+import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
 import { describe, type Transaction } from './transaction.js'
 import { checkWait } from './validate.js'
+import type { Waiting } from './waiting.js'
 
 /** What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. */
 export type TxOperations = {
-  wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
   cancel(transaction: Transaction): Promise<CancelResult>
   replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx>
+  /** The caller's signal says that it is not wanted any more. */
+  abort(transaction: Transaction): void
   speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
   attempts(transaction: Transaction): Tx['attempts']
 }
@@ -16,7 +18,11 @@ export type TxOperations = {
  * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
  * then.
  */
-export function createTxFace(operations: () => TxOperations): (transaction: Transaction) => Tx {
+export function createTxFace(parts: {
+  readonly operations: () => TxOperations
+  readonly waiting: () => Waiting
+}): (transaction: Transaction) => Tx {
+  const { operations, waiting } = parts
   const faces = new WeakMap<Transaction, Tx>()
 
   return function face(transaction) {
@@ -40,7 +46,7 @@ export function createTxFace(operations: () => TxOperations): (transaction: Tran
       },
       async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
         checkWait(stage, options)
-        return operations().wait(transaction, stage, options)
+        return waiting().wait(transaction, stage, options)
       },
       cancel: () => operations().cancel(transaction),
       replace: (request, options = {}) => operations().replace(transaction, request, options),

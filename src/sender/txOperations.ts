@@ -6,29 +6,32 @@ import type { CancelResult, SendOptions, Tx, TxRequest } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
-import { hasReached, type Transaction } from './transaction.js'
+import type { Transaction } from './transaction.js'
 import type { TxOperations } from './txFace.js'
 import { checkAccountOf, checkFees, checkRequest, checkSendOptions, unsupported } from './validate.js'
-import { closedError, type Waiting } from './waiting.js'
+import { checkOpen, createVerdicts } from './verdicts.js'
 
 /** What the holder of a lane does for callers who have a transaction of it. */
 export function createHolderOperations(parts: {
   context: LaneContext
   intake: Intake
   signing: Signing
-  waiting: Waiting
 }): TxOperations {
-  const { context, intake, signing, waiting } = parts
-  const { lane } = context
+  const { context, intake, signing } = parts
+  const { lane, handle } = context
+  const verdicts = createVerdicts(handle)
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
     for (;;) {
-      if (transaction.failure) return ended(transaction)
-      if (transaction.settled) return tooLate(transaction)
-      checkWatched(transaction)
+      if (transaction.failure) return verdicts.ended(transaction)
+      if (transaction.settled) return verdicts.tooLate(transaction)
+      verdicts.checkWatched(transaction)
+      // The lane has gone to another process meanwhile.
+      if (context.closed) return handle.operations!.cancel(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
       if (intake.remove(transaction, error)) {
-        await kept(transaction)
+        await verdicts.verdict(transaction)
+        if (!transaction.endKept) verdicts.checkWatched(transaction)
         return { result: 'removed' }
       }
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
@@ -37,44 +40,7 @@ export function createHolderOperations(parts: {
       await lane.journal.flushed()
     }
     intake.askEnd(transaction)
-    await verdict(transaction)
-    if (transaction.failure) return ended(transaction)
-    if (!transaction.settled) checkWatched(transaction)
-    return tooLate(transaction)
-  }
-
-  /** After close nobody signs, sends or follows the chain any more. */
-  function checkWatched(transaction: Transaction): void {
-    if (context.closed) throw closedError(transaction)
-  }
-
-  function verdict(transaction: Transaction): Promise<void> {
-    if (transaction.endKept || transaction.settled || context.closed) return Promise.resolve()
-    context.waits++
-    context.hub.tracker.wake()
-    return new Promise<void>((resolve) => {
-      transaction.verdicts = [...(transaction.verdicts ?? []), resolve]
-    }).finally(() => {
-      context.waits--
-    })
-  }
-
-  /** That it ended is told once it is in the store: a crash would undo it (P5). */
-  async function kept(transaction: Transaction): Promise<void> {
-    await verdict(transaction)
-    if (!transaction.endKept) checkWatched(transaction)
-  }
-
-  async function ended(transaction: Transaction): Promise<CancelResult> {
-    await kept(transaction)
-    const code = transaction.failure?.code
-    return {
-      result: code === 'CANCELLED' || code === 'REJECTED' || code === 'SUPERSEDED' ? 'cancelled' : 'removed',
-    }
-  }
-
-  async function tooLate(transaction: Transaction): Promise<CancelResult> {
-    return { result: 'tooLate', landed: await waiting.wait(transaction, 'sealed', {}) }
+    return verdicts.outcome(transaction)
   }
 
   async function replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx> {
@@ -82,9 +48,9 @@ export function createHolderOperations(parts: {
     checkAccountOf(request, lane.key.address)
     checkSendOptions(options)
     checkOpen(transaction, 'replace')
-    checkWatched(transaction)
+    verdicts.checkWatched(transaction)
     const replacement = await intake.add(request, options, transaction)
-    if (options.until !== 'queued') await waiting.accepted(replacement)
+    if (options.until !== 'queued') await handle.waiting.accepted(replacement)
     return context.txOf(replacement)
   }
 
@@ -92,7 +58,7 @@ export function createHolderOperations(parts: {
     if (wanted !== undefined) checkFees(wanted)
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     checkOpen(transaction, 'bump')
-    checkWatched(transaction)
+    verdicts.checkWatched(transaction)
     if (transaction.outside)
       throw unsupported(
         'speedUp() of bytes that were signed outside the lane',
@@ -125,21 +91,9 @@ export function createHolderOperations(parts: {
     cancel,
     replace,
     speedUp,
-    wait: waiting.wait,
+    abort: intake.abort,
     attempts: (transaction) => attemptsOf(context, transaction),
   }
-}
-
-/** What has landed or ended cannot be changed any more. */
-function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): void {
-  if (!transaction.failure && !hasReached(transaction, 'sealed')) return
-  const fate = hasReached(transaction, 'sealed')
-    ? 'executed'
-    : transaction.endKept
-      ? 'notExecuted'
-      : 'inFlight'
-  const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
-  throw txError(transaction, 'TOO_LATE', fate, message)
 }
 
 function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempts'] {

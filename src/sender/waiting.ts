@@ -1,7 +1,9 @@
 import type { TransactionReceipt } from 'viem'
+import type { Clock } from '../clock.js'
 import type { TxlaneError } from '../errors/base.js'
 import type { Landed, WaitOptions, WaitStage } from '../types.js'
-import { type LaneContext, txError } from './context.js'
+import { txError } from './context.js'
+import type { Hub } from './hub.js'
 import { unresolvedError } from './perform.js'
 import type { Receipts } from './receipts.js'
 import { addWaiter, hasReached, type Transaction } from './transaction.js'
@@ -16,8 +18,17 @@ export type Waiting = {
 
 type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
 
-export function createWaiting({ context, receipts }: { context: LaneContext; receipts: Receipts }): Waiting {
-  const { hub, clock } = context
+/** Whoever works the lane by then: what waits outlives a change of hands. */
+export function createWaiting(parts: {
+  readonly hub: Hub
+  readonly clock: Clock
+  readonly receipts: Receipts
+  readonly closing: Stop
+  /** Somebody waits for as long as the work takes. */
+  readonly counted: <T>(work: () => Promise<T>) => Promise<T>
+  readonly reverted: (transaction: Transaction) => void
+}): Waiting {
+  const { hub, clock, receipts, closing, counted } = parts
 
   async function reach(
     transaction: Transaction,
@@ -27,7 +38,7 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     if (transaction.failure && transaction.endKept) throw transaction.failure
     if (transaction.unresolved) throw unresolvedError(transaction)
     if (hasReached(transaction, stage)) return
-    if (context.closed) throw closedError(transaction)
+    if (closing.stopped()) throw closedError(transaction)
     let drop: (() => void) | undefined
     const reached = new Promise<void>((resolve, reject) => {
       drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
@@ -37,17 +48,6 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
     )
   }
 
-  /** While somebody waits the poller looks at every refresh. */
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
-    context.waits++
-    hub.tracker.wake()
-    try {
-      return await work()
-    } finally {
-      context.waits--
-    }
-  }
-
   async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
     for (;;) {
       await reach(transaction, stage, interrupt)
@@ -55,7 +55,7 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
       const landed = await sealed(transaction)
       if (landed) return landed
       // Not shown yet, or its block left the chain while we asked: the next tick knows more.
-      const closed: Stop = { ...context.closing, error: () => closedError(transaction) }
+      const closed: Stop = { ...closing, error: () => closedError(transaction) }
       const ticked = unlessStopped(hub.tracker.nextTick(), [closed])
       await counted(() => Promise.race([ticked, interrupt.promise]))
     }
@@ -92,7 +92,7 @@ export function createWaiting({ context, receipts }: { context: LaneContext; rec
 
   function tellReverted(transaction: Transaction, receipt: TransactionReceipt): void {
     if (transaction.status === undefined && receipt.status === 'reverted') {
-      context.events.emit('reverted', { tx: context.txOf(transaction) })
+      parts.reverted(transaction)
     }
   }
 

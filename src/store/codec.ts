@@ -17,8 +17,10 @@ const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
     Number.isSafeInteger(sequence) &&
     isObject(lane) &&
     isObject(request),
-  wish: ({ kind }) => kind === 'cancel' || kind === 'speedUp',
+  wish: ({ kind }) => typeof kind === 'string' && WISHES.has(kind),
 }
+
+const WISHES: ReadonlySet<string> = new Set<Wish['kind']>(['cancel', 'abort', 'speedUp', 'resolve'])
 
 const STATES: ReadonlySet<string> = new Set<SlotState>([
   'hole',

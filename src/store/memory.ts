@@ -217,6 +217,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return arrivalsPage(page, limit)
     },
     async changes(lane, revision, limit) {
+      if (revision === 'now') return { transactions: [], revision: kept(lane).revision }
       const changed = inLane(lane)
         .filter((one) => one.revision > revision)
         .sort((a, b) => a.revision - b.revision)

@@ -41,7 +41,11 @@ export type StoredTransaction = {
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined
+  /** What its newest attempt offers. */
+  readonly fees?: Fees | undefined
   readonly status: 'success' | 'reverted' | undefined
+  /** `landed`: it executed, at `lossDepth`. `unresolved`: only an operator can tell whether it did. */
+  readonly verdict?: 'landed' | 'unresolved' | undefined
   /** Why it ended without executing. */
   readonly failure: { readonly code: TxlaneErrorCode; readonly message: string } | undefined
   readonly createdAtMs: number
@@ -86,7 +90,12 @@ export type Enqueued = {
 /** What a caller in a process that does not hold the lane wants of a transaction. The holder does it. */
 export type Wish =
   | { readonly kind: 'cancel' }
+  /** It is not wanted any more, unless it is on its way already. */
+  | { readonly kind: 'abort' }
+  /** Fees that no pool would take as a replacement are raised to what one takes. */
   | { readonly kind: 'speedUp'; readonly fees?: Fees | undefined }
+  /** The operator's word on an unresolved one. */
+  | { readonly kind: 'resolve'; readonly fate: 'executed' | 'notExecuted' }
 
 /** What came into a lane, from any process. */
 export type LaneArrivals = {
@@ -140,8 +149,11 @@ export type Store = {
   wish(chain: ChainKey, id: string, wish: Wish): Promise<boolean>
   /** For the holder: what arrived after a sequence, at most `limit` of each; nothing is missed by going on from the last. */
   arrivals(lane: LaneKey, after: number, limit: number): Promise<LaneArrivals>
-  /** For everybody else: what arrived or changed after a revision (0: all), at most `limit`; nothing is missed either. */
-  changes(lane: LaneKey, revision: number, limit: number): Promise<LaneChanges>
+  /**
+   * For everybody else: what arrived or changed after a revision (0: all), at most `limit`; nothing is missed either.
+   * `'now'`: nothing but where to go on from.
+   */
+  changes(lane: LaneKey, revision: number | 'now', limit: number): Promise<LaneChanges>
   /**
    * Calls back when something in the lane may have changed, until it is called off: a hint, and never a must. With the
    * newest sequence of the lane where the hint carries it.

@@ -85,6 +85,20 @@ export const arrivals: readonly Case[] = [
     },
   },
   {
+    name: 'changes: from now on, without what was there before',
+    async run({ store, other, lane, take, keep, write }) {
+      equal(await other.changes(lane, 'now', 10), { transactions: [], revision: 0 }, 'nobody has used it')
+      const lease = await take()
+      const [a, b] = await keep('a', 'b')
+      ok(a !== undefined && b !== undefined, 'they were not kept')
+      const now = await other.changes(lane, 'now', 10)
+      equal(now.transactions, [], 'nothing from before')
+      await write(lease, { transactions: [{ ...a, stage: 'signed' }] })
+      const later = await store.changes(lane, now.revision, 10)
+      equal(later.transactions, [{ ...a, stage: 'signed' }], 'what came after')
+    },
+  },
+  {
     name: 'changes: in pages, with nothing missing between them, those of one write too',
     async run({ store, other, lane, take, keep, write }) {
       const lease = await take()

@@ -12,6 +12,10 @@ export function readVerbs({ database, sql }: Context): Pick<Store, 'arrivals' | 
       return arrivalsPage(arrivalsOf(rows), limit)
     },
     async changes(lane, revision, limit) {
+      if (revision === 'now') {
+        const [row] = await database.read({ text: sql.revision, values: nameOf(lane) })
+        return { transactions: [], revision: Number(row?.revision ?? 0) }
+      }
       const rows = await database.read({ text: sql.changed, values: [...nameOf(lane), revision, limit] })
       return {
         transactions: rows.map(transactionOf),

@@ -14,7 +14,7 @@ import type {
 } from '../store.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, textOf } from './keys.js'
-import { fenced } from './leases.js'
+import { fenced, laneRecord } from './leases.js'
 
 type Body = { readonly body: string }
 type WishRow = Body & { readonly sequence: number; readonly id: string }
@@ -50,9 +50,10 @@ export function arrivals(
 export function changes(
   prepared: Prepared,
   lane: number | undefined,
-  { revision, limit }: { readonly revision: number; readonly limit: number },
+  { revision, limit }: { readonly revision: number | 'now'; readonly limit: number },
 ): LaneChanges {
-  if (lane === undefined) return { transactions: [], revision }
+  if (lane === undefined) return { transactions: [], revision: revision === 'now' ? 0 : revision }
+  if (revision === 'now') return { transactions: [], revision: laneRecord(prepared, lane).revision }
   const rows = prepared.changedTxs.all(lane, revision, limit) as (Body & { readonly revision: number })[]
   return { transactions: rows.map(transactionOf), revision: rows.at(-1)?.revision ?? revision }
 }

@@ -15,6 +15,8 @@ export const readStatements = (schema: string) => ({
     FROM ${laneNamed(schema)} JOIN ${schema}.transactions t ON t.lane = l.lane
     WHERE t.revision > $4::bigint ORDER BY t.revision LIMIT $5::bigint`,
 
+  revision: `SELECT l.revision FROM ${laneNamed(schema)}`,
+
   byId: `
     SELECT t.sequence, t.body FROM ${schema}.chains c JOIN ${schema}.transactions t ON t.chain = c.chain
     WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND t.id = $3::text`,

@@ -1,0 +1,275 @@
+import { type Clock, stoppableClock } from '../clock.js'
+import { invalid } from '../errors/invalid.js'
+import { readLane } from '../rpc/reads/readLane.js'
+import { hasEnded } from '../store/ended.js'
+import type { Store, StoredTransaction, Wish } from '../store/store.js'
+import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
+import type { Admission } from './admission.js'
+import { reportError } from './context.js'
+import { createDrains } from './drains.js'
+import { createGuestOperations } from './guestOperations.js'
+import type { LaneHandle } from './handle.js'
+import type { Hub } from './hub.js'
+import { queueFull } from './intake.js'
+import { createLooks } from './looks.js'
+import { unresolvedError } from './perform.js'
+import type { Seat } from './seat.js'
+import { endpointsOf } from './snapshot.js'
+import {
+  hasFailed,
+  hasReached,
+  refresh,
+  rejectWaiters,
+  type Transaction,
+  tellEnd,
+  tellVerdict,
+} from './transaction.js'
+import { createStop, unlessStopped } from './unlessStopped.js'
+
+/** The seat of a process that does not hold the lane. */
+export type Guest = Seat & {
+  start(): void
+  stop(): void
+}
+
+const PAGE = 500
+/** How often the store is read without a hint: while there is work in the lane, and while there is none. */
+const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
+/** A holder that died has lost the lane after so long. */
+const WISH_MS = 20_000
+/** Of those in sealed blocks, the newest are the ones without a verdict. */
+const SEALED_MAX = 500
+const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
+
+export function createGuest(options: {
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly store: Store
+  readonly admission: Admission
+  readonly clock: Clock
+  readonly limits: Limits
+  /** Tries to become the holder: the lane may be free. */
+  readonly take: () => Promise<unknown>
+}): Guest {
+  const { handle, hub, store, admission, limits } = options
+  const { key, transactions, events, txOf } = handle
+  const clock = stoppableClock(options.clock)
+  const gone = createStop(() => new Error('The lane has changed hands.'))
+  const looks = createLooks({
+    clock,
+    everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
+    read,
+    failed: (error) => reportError(handle, error),
+  })
+  // What has no verdict yet, whoever sent it; true: it is in no sealed block.
+  const open = new Map<string, boolean>()
+  const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
+  let revision: number | undefined
+  // Somebody left word here, and it may be that nobody holds the lane.
+  let wishedAtMs: number | undefined
+  let unwatch = () => {}
+
+  /** There is something that a holder has to do. */
+  const wanted = () => open.size > 0 || handle.waits > 0 || isWished()
+  const isWished = () => wishedAtMs !== undefined && clock.now() - wishedAtMs < WISH_MS
+
+  async function read(): Promise<void> {
+    revision ??= await begin()
+    let changed = false
+    for (let more = true; more; ) {
+      const page = await store.changes(key, revision, PAGE)
+      if (gone.stopped()) return
+      for (const stored of page.transactions) learn(stored)
+      revision = page.revision
+      changed ||= page.transactions.length > 0
+      more = page.transactions.length >= PAGE
+    }
+    drains.check()
+    // A hint without a change may be a holder who has let go.
+    if (wanted() && !(changed && heldLately())) await options.take()
+  }
+
+  // While changes come in, somebody holds the lane: it is not asked for with each of them.
+  let askedAtMs = 0
+  function heldLately(): boolean {
+    if (clock.now() - askedAtMs < LOOK_MS.busy) return true
+    askedAtMs = clock.now()
+    return false
+  }
+
+  /** What is open in the lane, and what became of what this process knows of. */
+  async function begin(): Promise<number> {
+    const now = await store.changes(key, 'now', 1)
+    for (const { id } of [...transactions.values()]) {
+      const stored = await store.find(key, { id })
+      if (gone.stopped()) break
+      if (stored) learn(stored)
+    }
+    for (const stage of UNSEALED) await listed(stage, Number.POSITIVE_INFINITY)
+    await listed('sealed', SEALED_MAX)
+    return now.revision
+  }
+
+  async function listed(stage: Stage, max: number): Promise<void> {
+    let cursor: string | undefined
+    for (let seen = 0; seen < max; ) {
+      const page = await store.list(key, { stage, limit: PAGE, cursor })
+      for (const stored of page.items) note(stored)
+      seen += page.items.length
+      cursor = page.cursor
+      if (cursor === undefined || gone.stopped()) return
+    }
+  }
+
+  function note({ id, stage, verdict }: StoredTransaction): void {
+    if (hasEnded(stage) || verdict !== undefined) open.delete(id)
+    else open.set(id, UNSEALED.includes(stage))
+  }
+
+  function learn(stored: StoredTransaction): void {
+    note(stored)
+    const transaction = transactions.get(stored.id)
+    if (transaction === undefined) return
+    const { stage, unresolved } = transaction
+    refresh(transaction, stored)
+    tell(transaction, stage)
+    if (transaction.unresolved && !unresolved) tellUnresolved(transaction)
+    if (hasFailed(transaction)) tellEnd(transaction)
+    else if (transaction.settled) tellVerdict(transaction)
+    if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
+  }
+
+  function tell(transaction: Transaction, before: Stage): void {
+    const { stage } = transaction
+    if (stage === before || stage === 'queued' || stage === 'safe' || stage === 'finalized') return
+    if (hasFailed(transaction) || !hasReached({ ...transaction, stage: before }, stage))
+      events.emit(stage, { tx: txOf(transaction) })
+  }
+
+  function tellUnresolved(transaction: Transaction): void {
+    rejectWaiters(transaction, unresolvedError(transaction))
+    events.emit('unresolved', { nonce: transaction.nonce ?? -1, tx: txOf(transaction) })
+  }
+
+  async function add(
+    request: TxRequest,
+    sendOptions: SendOptions,
+    replaces?: Transaction,
+  ): Promise<Transaction> {
+    if (transactions.size >= limits.queueMax) throw queueFull(limits.queueMax)
+    const nothing = () => {}
+    const { transaction, fresh } = await admission.admit(request, sendOptions, {
+      replaces,
+      taking: nothing,
+      dropped: nothing,
+    })
+    if (fresh) {
+      open.set(transaction.id, true)
+      events.emit('queued', { tx: txOf(transaction) })
+      handle.heed(transaction, sendOptions.signal)
+    }
+    looks.look()
+    return transaction
+  }
+
+  async function leave(id: string, wish: Wish): Promise<boolean> {
+    const left = await store.wish(key, id, wish)
+    wishedAtMs = clock.now()
+    looks.look()
+    return left
+  }
+
+  const operations = createGuestOperations({
+    handle,
+    hub,
+    add,
+    leave,
+    stopped: gone.stopped,
+    async readAgain(transaction) {
+      const stored = await store.find(key, { id: transaction.id })
+      if (stored) learn(stored)
+      return stored !== undefined
+    },
+    failed: (error) => reportError(handle, error),
+  })
+
+  return {
+    kind: 'guest',
+    add,
+    live: (by) => ('id' in by ? transactions.get(by.id) : undefined),
+    met(transaction) {
+      if (!hasEnded(transaction.stage)) transactions.set(transaction.id, transaction)
+    },
+    async flushed() {},
+    // The holder follows the chain.
+    observe() {},
+    async resolve(id, fate) {
+      const stored = await store.find(key, { id })
+      if (stored?.verdict !== 'unresolved' || stored.lane.address !== key.address)
+        throw invalid('id', id, 'the id of an unresolved transaction')
+      await leave(id, { kind: 'resolve', fate })
+    },
+    async snapshot() {
+      const { address } = key
+      const reading = await readLane(hub.reader.port, { address, timeoutMs: limits.readTimeoutMs })
+      return chainSnapshot(handle, hub, reading)
+    },
+    async resync() {
+      looks.look()
+    },
+    drained() {
+      looks.look()
+      const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
+      const drained = drains.add().then(() => true)
+      return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
+    },
+    get room() {
+      return limits.window - transactions.size
+    },
+    holds: [],
+    start() {
+      handle.operations = operations
+      unwatch = store.watch(key, () => looks.look())
+      looks.look()
+      // Who asked for a cancel of the holder that was here asks the next one.
+      for (const transaction of transactions.values()) {
+        if (transaction.verdicts !== undefined)
+          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
+      }
+    },
+    stop() {
+      unwatch()
+      looks.stop()
+      clock.stop()
+      gone.stop()
+    },
+  }
+}
+
+/** Counts as the chain shows them: the books are the holder's. */
+function chainSnapshot(
+  handle: LaneHandle,
+  hub: Hub,
+  { latest, pending, account }: Awaited<ReturnType<typeof readLane>>,
+): LaneSnapshot {
+  const own = [...handle.transactions.values()]
+  const cursor = Math.max(latest.count, pending?.count ?? 0)
+  return {
+    holder: false,
+    chainId: handle.key.chainId,
+    address: handle.key.address,
+    floor: latest.count,
+    cursor,
+    coveredTo: cursor,
+    window: 0,
+    holes: [],
+    queued: own.filter(({ stage }) => stage === 'queued').length,
+    inFlight: own.filter(({ nonce, settled }) => nonce !== undefined && !settled).length,
+    holds: [],
+    head:
+      latest.header.hash === null ? undefined : { number: latest.header.number, hash: latest.header.hash },
+    balanceWei: undefined,
+    account,
+    endpoints: endpointsOf(hub),
+  }
+}

@@ -1,0 +1,74 @@
+import type { FeeValues } from 'viem'
+import type { Fees } from '../ledger/fees.js'
+import type { Wish } from '../store/store.js'
+import type { CancelResult, SendOptions, TxRequest } from '../types.js'
+import { txError } from './context.js'
+import type { LaneHandle } from './handle.js'
+import type { Hub } from './hub.js'
+import { rejectSenders } from './intake.js'
+import type { Transaction } from './transaction.js'
+import type { TxOperations } from './txFace.js'
+import { checkAccountOf, checkFees, checkRequest, checkSendOptions, unsupported } from './validate.js'
+import { checkOpen, createVerdicts } from './verdicts.js'
+
+/** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
+export function createGuestOperations(parts: {
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly add: (request: TxRequest, options: SendOptions, replaces: Transaction) => Promise<Transaction>
+  /** False where the transaction has ended, or is not known. */
+  readonly leave: (id: string, wish: Wish) => Promise<boolean>
+  /** The lane has come into this process meanwhile. */
+  readonly stopped: () => boolean
+  /** False where the store does not know it. */
+  readonly readAgain: (transaction: Transaction) => Promise<boolean>
+  readonly failed: (error: unknown) => void
+}): TxOperations {
+  const { handle, hub, add, leave } = parts
+  const verdicts = createVerdicts(handle)
+
+  return {
+    async cancel(transaction): Promise<CancelResult> {
+      if (transaction.failure && transaction.endKept) return verdicts.ended(transaction)
+      if (transaction.settled) return verdicts.tooLate(transaction)
+      verdicts.checkWatched(transaction)
+      if (parts.stopped()) return handle.operations!.cancel(transaction)
+      const left = await leave(transaction.id, { kind: 'cancel' })
+      if (!left && !(await parts.readAgain(transaction))) {
+        throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')
+      }
+      return verdicts.outcome(transaction)
+    },
+    async replace(transaction, request, options) {
+      checkRequest(request, hub.chain)
+      checkAccountOf(request, handle.key.address)
+      checkSendOptions(options)
+      checkOpen(transaction, 'replace')
+      verdicts.checkWatched(transaction)
+      const replacement = await add(request, options, transaction)
+      if (options.until !== 'queued') await handle.waiting.accepted(replacement)
+      return handle.txOf(replacement)
+    },
+    async speedUp(transaction, wanted: Partial<FeeValues> | undefined) {
+      if (wanted !== undefined) checkFees(wanted)
+      checkOpen(transaction, 'bump')
+      verdicts.checkWatched(transaction)
+      if (transaction.outside)
+        throw unsupported(
+          'speedUp() of bytes that were signed outside the lane',
+          'commit bytes that offer more',
+        )
+      await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
+    },
+    abort(transaction) {
+      const message = 'It was aborted. The process that holds the lane may have sent it.'
+      rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
+      void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
+    },
+    /** Of all its attempts the store names the newest. */
+    attempts({ nonce, hash, fees }) {
+      if (nonce === undefined || hash === undefined || fees === undefined) return []
+      return [{ nonce, hash, fees: fees as FeeValues }]
+    },
+  }
+}

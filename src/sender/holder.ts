@@ -1,0 +1,75 @@
+import { invalid } from '../errors/invalid.js'
+import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
+import type { LaneSnapshot, Limits } from '../types.js'
+import type { Engine } from './engineTypes.js'
+import type { Seat } from './seat.js'
+import { snapshotOf } from './snapshot.js'
+import { unlessStopped } from './unlessStopped.js'
+
+/** The seat of the process that holds the lane: what callers want is done by the engine, at once. */
+export type Holder = Seat & {
+  readonly engine: Engine
+  /** What the lane looks like now, from its own books. */
+  look(): LaneSnapshot
+}
+
+export function createHolder(options: {
+  readonly engine: Engine
+  readonly limits: Limits
+  /** What the account was when the lane was read. */
+  readonly reading: LaneReading
+}): Holder {
+  const { engine, limits } = options
+  const { handle, hub, lane, transactions } = engine.context
+  let { reading } = options
+  const look = () => snapshotOf(engine, reading)
+
+  return {
+    kind: 'holder',
+    engine,
+    look,
+    add: (request, sendOptions) => engine.intake.add(request, sendOptions),
+    live(by) {
+      if ('id' in by) return transactions.get(by.id)
+      const nonce = lane.book.nonceOf(by.hash)
+      const slot = nonce === undefined ? undefined : lane.book.get(nonce)
+      const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
+      return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
+    },
+    met(transaction) {
+      // Kept, and not taken up yet: it comes with what arrives.
+      if (transaction.stage === 'queued') transactions.set(transaction.id, transaction)
+    },
+    async flushed() {
+      lane.journal.touch()
+      await lane.journal.flushed()
+    },
+    observe: engine.observe,
+    async resolve(id, fate) {
+      if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
+    },
+    snapshot: async () => look(),
+    async resync() {
+      reading = await readLane(hub.reader.port, {
+        address: lane.key.address,
+        timeoutMs: limits.readTimeoutMs,
+      })
+      engine.accountIs(reading.account)
+      await unlessStopped(hub.tracker.nextTick(), [handle.closing])
+    },
+    drained: () =>
+      engine.drained().then(
+        () => true,
+        (error: unknown) => {
+          if (handle.closing.stopped()) throw error
+          return false
+        },
+      ),
+    get room() {
+      return lane.window.size - (lane.book.cursor - lane.book.coveredTo) - engine.waiting
+    },
+    get holds() {
+      return lane.holds.list()
+    },
+  }
+}

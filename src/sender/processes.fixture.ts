@@ -1,0 +1,148 @@
+import type { Clock } from '../clock.js'
+import type { Port } from '../rpc/port.js'
+import { memoryStore } from '../store/memory.js'
+import type { Store } from '../store/store.js'
+import type { Sender, SenderEvents } from '../types.js'
+import { eventNames } from './emitter.js'
+import { createShared, type Environment } from './environment.js'
+import { createSenderIn } from './sender.js'
+import { openLane, type SimLane, type SimLaneOptions } from './simLane.fixture.js'
+
+/** A process of its own, as far as the lane can tell: it shares nothing with others but the store and the chain. */
+export type Process = {
+  readonly sender: Sender
+  readonly environment: Environment
+  readonly store: Store
+  readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** Nothing that it asks for, of the store or of the node, is done before it is thawed. */
+  freeze(): void
+  thaw(): void
+  /** Its node does not answer. */
+  nodeIs(up: boolean): void
+}
+
+export type Processes = AsyncDisposable & {
+  readonly lane: SimLane
+  readonly shared: Store
+  start(): Process
+}
+
+/** Several senders of one account over one store that outlives each of them. */
+export async function openProcesses(options: SimLaneOptions = {}): Promise<Processes> {
+  let now = () => 0
+  const shared: Store = { ...memoryStore({ now: () => now() }), durable: true }
+  const lane = await openLane({ ...options, store: shared, closed: true })
+  now = lane.clock.now
+  lane.chain.start()
+  const processes: Process[] = []
+
+  function start(): Process {
+    const gate = createGate()
+    let nodeUp = true
+    const port: Port = {
+      ...lane.port,
+      async batch(calls, batchOptions) {
+        await gate.pass()
+        if (nodeUp) return lane.port.batch(calls, batchOptions)
+        await new Promise<void>((resolve) => lane.clock.setTimer(resolve, 100))
+        return calls.map(() => ({ ok: false, failure: { kind: 'transport', message: 'refused' } }) as never)
+      },
+    }
+    const environment: Environment = {
+      ...lane.environment,
+      clock: gate.clockOf(lane.clock),
+      shared: createShared(),
+      portsOf: () => [{ port, role: 'both' }],
+    }
+    const store = gated(shared, gate)
+    const sender = createSenderIn(environment, { ...lane.parameters, store })
+    const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
+    for (const event of eventNames)
+      sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+    const started: Process = {
+      sender,
+      environment,
+      store,
+      told,
+      events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+      freeze: gate.close,
+      thaw: gate.open,
+      nodeIs(up) {
+        nodeUp = up
+      },
+    }
+    processes.push(started)
+    return started
+  }
+
+  return {
+    lane,
+    shared,
+    start,
+    async [Symbol.asyncDispose]() {
+      lane.script = undefined
+      for (const { thaw, nodeIs } of processes) {
+        thaw()
+        nodeIs(true)
+      }
+      await lane.settle(Promise.all(processes.map(({ sender }) => sender.close())))
+      await lane[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function createGate() {
+  let closed = false
+  let waiting: (() => void)[] = []
+  return {
+    /** Timers that come due meanwhile fire when it is thawed. */
+    clockOf: (clock: Clock): Clock => ({
+      now: clock.now,
+      setTimer(fn, delayMs) {
+        let cancelled = false
+        const cancel = clock.setTimer(() => {
+          if (!closed) return fn()
+          waiting.push(() => {
+            if (!cancelled) fn()
+          })
+        }, delayMs)
+        return () => {
+          cancelled = true
+          cancel()
+        }
+      },
+    }),
+    async pass() {
+      if (closed) await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    close() {
+      closed = true
+    },
+    open() {
+      closed = false
+      for (const go of waiting.splice(0)) go()
+      waiting = []
+    },
+  }
+}
+
+/** What was asked of the store before the process froze was answered by the store, not by the process. */
+function gated(store: Store, gate: ReturnType<typeof createGate>): Store {
+  const verbs = Object.fromEntries(
+    Object.entries(store).map(([name, verb]) => {
+      if (typeof verb !== 'function' || name === 'watch' || name === 'close') return [name, verb]
+      const call = verb as (...given: unknown[]) => Promise<unknown>
+      return [
+        name,
+        async (...given: unknown[]) => {
+          await gate.pass()
+          const answer = await call(...given)
+          await gate.pass()
+          return answer
+        },
+      ]
+    }),
+  )
+  return verbs as unknown as Store
+}

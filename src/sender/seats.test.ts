@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'vitest'
+import type { Tx } from '../types.js'
+import { createNonceAllocatorIn } from './allocator.js'
+import { openProcesses } from './processes.fixture.js'
+import { ACCOUNT, nameOf, swallow, transfer } from './simLane.fixture.js'
+
+const LEASE_MS = 10_000
+
+describe('P7: any process may send; the holder signs and broadcasts', () => {
+  test('what a guest sends is accepted, sealed, and told there, with its receipt', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [holder, guest] = [world.start(), world.start()]
+    await lane.settle(holder.sender.ready())
+    await lane.settle(guest.sender.ready())
+    expect(await lane.settle(holder.sender.snapshot())).toMatchObject({ holder: true })
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash, status: 'success' })
+    expect(tx.attempts).toMatchObject([{ nonce: 0, hash: tx.hash }])
+    expect(tx.attempts[0]?.fees).toMatchObject({ maxFeePerGas: expect.any(BigInt) })
+    expect(lane.executed()).toEqual([1])
+    const told = guest.told.map(({ event }) => event).filter((event) => event !== 'endpoint')
+    expect(told).toEqual(expect.arrayContaining(['queued', 'accepted', 'sealed']))
+    expect(await lane.settle(guest.sender.snapshot())).toMatchObject({ holder: false, floor: 1, cursor: 1 })
+  })
+
+  test('a stage is told in every process: preconfirmed before sealed', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [holder, guest] = [world.start(), world.start()]
+    await lane.settle(holder.sender.ready())
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    expect(await lane.settle(tx.wait('preconfirmed'))).toMatchObject({ stage: 'preconfirmed', hash: tx.hash })
+    expect(await lane.settle(tx.wait('finalized'), 4_000_000)).toMatchObject({ stage: 'finalized' })
+  })
+
+  test('P1: the same id from two processes at once is one transaction, and both have it', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [one, other] = [world.start(), world.start()]
+    await lane.settle(one.sender.ready())
+    const both = ['a', 'b', 'c'].flatMap((id, marker) =>
+      [one, other, other, one].map(({ sender }) => sender.send(transfer(marker + 1), { id })),
+    )
+    const sent = await lane.settle(Promise.all(both))
+    const landed = await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
+    expect([...lane.executed()].sort()).toEqual([1, 2, 3])
+    for (const [index, tx] of sent.entries()) {
+      const first = Math.floor(index / 4) * 4
+      expect(tx.hash).toBe(sent[first]?.hash)
+      expect(landed[index]?.hash).toBe(landed[first]?.hash)
+    }
+  })
+
+  test('an id that stands for another request is a conflict in every process, with nothing sent', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [one, other] = [world.start(), world.start()]
+    await lane.settle(one.sender.send(transfer(1), { id: 'a' }))
+    const conflict = await lane.rejection(other.sender.send(transfer(2), { id: 'a' }))
+    expect(conflict).toMatchObject({ code: 'ID_CONFLICT', fate: 'notExecuted' })
+    expect(lane.sent.map(nameOf)).not.toContain(2)
+  })
+
+  test('an id that has landed is that transaction, for a process that never saw it', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [one, other] = [world.start(), world.start()]
+    const tx = await lane.settle(one.sender.send(transfer(1), { id: 'a' }))
+    await lane.settle(tx.wait())
+    await lane.blocks(3)
+    const again = await lane.settle(other.sender.send(transfer(1), { id: 'a' }))
+    expect(await lane.settle(again.wait())).toMatchObject({ hash: tx.hash })
+    const found = await lane.settle(other.sender.get({ hash: tx.hash ?? '0x' }))
+    expect(found?.id).toBe('a')
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('a burst from four processes: each once, no gap', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const processes = [world.start(), world.start(), world.start(), world.start()]
+    await lane.settle(Promise.all(processes.map(({ sender }) => sender.ready())))
+    const markers = Array.from({ length: 80 }, (_, index) => index + 1)
+    const sent = await lane.settle(
+      Promise.all(
+        markers.map((marker) => processes[marker % 4]?.sender.send(transfer(marker)) as Promise<Tx>),
+      ),
+    )
+    await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
+    expect([...lane.executed()].sort((a, b) => Number(a) - Number(b))).toEqual(markers)
+  })
+})
+
+describe('what a guest wants of a transaction', () => {
+  async function withGuest() {
+    const world = await openProcesses()
+    const [holder, guest] = [world.start(), world.start()]
+    await world.lane.settle(holder.sender.ready())
+    await world.lane.settle(guest.sender.ready())
+    return {
+      world,
+      lane: world.lane,
+      holder,
+      guest,
+      [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    }
+  }
+
+  test('cancel of one that waits: removed, and nothing is sent', async () => {
+    await using here = await withGuest()
+    const { lane, holder, guest } = here
+    holder.sender.pause()
+    const tx = await lane.settle(guest.sender.send(transfer(1), { until: 'queued' }))
+    const waiting = lane.rejection(tx.wait())
+    expect(await lane.settle(tx.cancel())).toEqual({ result: 'removed' })
+    expect(await waiting).toMatchObject({ code: 'CANCELLED', fate: 'notExecuted' })
+    expect(guest.events('cancelled')).toHaveLength(1)
+    expect(lane.executed()).toEqual([])
+  })
+
+  test('cancel of one that is out: a no-op takes its nonce', async () => {
+    await using here = await withGuest()
+    const { lane, guest } = here
+    lane.script = swallow(1)
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    expect(await lane.settle(tx.cancel())).toEqual({ result: 'cancelled' })
+    expect(lane.executed()).toEqual(['noop'])
+  })
+
+  test('cancel of one that has landed: too late, with its receipt', async () => {
+    await using here = await withGuest()
+    const { lane, guest } = here
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    await lane.settle(tx.wait())
+    expect(await lane.settle(tx.cancel())).toMatchObject({ result: 'tooLate', landed: { hash: tx.hash } })
+  })
+
+  test('replace: the replacement alone executes, at the same nonce', async () => {
+    await using here = await withGuest()
+    const { lane, guest } = here
+    lane.script = swallow(1)
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const other = await lane.settle(tx.replace(transfer(2)))
+    expect(await lane.settle(other.wait())).toMatchObject({ nonce: 0 })
+    expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'SUPERSEDED', fate: 'notExecuted' })
+    expect(lane.executed()).toEqual([2])
+  })
+
+  test('speedUp: other bytes that offer more, and the hash of the newest', async () => {
+    await using here = await withGuest()
+    const { lane, guest } = here
+    lane.script = swallow(1)
+    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const before = tx.hash
+    await lane.settle(tx.speedUp({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }))
+    await lane.until(() => tx.hash !== before)
+    lane.script = undefined
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash })
+  })
+
+  test('a signal: who sent it is told at once; what waits is not sent', async () => {
+    await using here = await withGuest()
+    const { lane, holder, guest } = here
+    holder.sender.pause()
+    const controller = new AbortController()
+    const sending = lane.rejection(guest.sender.send(transfer(1), { id: 'a', signal: controller.signal }))
+    await lane.clock.advance(500)
+    controller.abort()
+    expect(await sending).toMatchObject({ code: 'ABORTED', fate: 'inFlight' })
+    await lane.until(() => guest.events('failed').length > 0)
+    holder.sender.resume()
+    await lane.blocks(3)
+    expect(lane.executed()).toEqual([])
+  })
+
+  test('a deadline is kept by the holder', async () => {
+    await using here = await withGuest()
+    const { lane, holder, guest } = here
+    holder.sender.pause()
+    const expires = { atMs: lane.clock.now() + 3_000 }
+    const sending = lane.rejection(guest.sender.send(transfer(1), { expires }))
+    expect(await sending).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
+  })
+
+  test('drain waits for what any process sent', async () => {
+    await using here = await withGuest()
+    const { lane, holder, guest } = here
+    const sent = await lane.settle(holder.sender.send(transfer(1)))
+    await lane.settle(guest.sender.send(transfer(2)))
+    await lane.settle(guest.sender.drain())
+    expect(sent.stage).toBe('sealed')
+    expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('an allocator hands out nonces where the lane is held, and nowhere else', async () => {
+    await using here = await withGuest()
+    const { lane, guest } = here
+    const allocator = createNonceAllocatorIn(guest.environment, {
+      client: lane.parameters.client,
+      store: guest.store,
+      address: ACCOUNT,
+    } as never)
+    expect(await lane.rejection(allocator.reserve())).toMatchObject({ code: 'LEASE_LOST' })
+    await lane.settle(allocator.close())
+  })
+})
+
+describe('P7: the lane changes hands', () => {
+  test('a holder that freezes: another goes on with its bytes and its queue, and it does no harm when it wakes', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1)
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    const here = first.sender.send(transfer(2))
+    const there = await lane.settle(second.sender.send(transfer(3), { until: 'queued' }))
+    first.freeze()
+    await lane.clock.advance(LEASE_MS + 5_000)
+    lane.script = undefined
+    await lane.settle(there.wait())
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    const late = first.sender.send(transfer(4))
+    first.thaw()
+    const landed = await lane.settle(Promise.all([tx.wait(), here.then((one) => one.wait())]))
+    expect(landed.map(({ nonce }) => nonce)).toEqual([0, 1])
+    await lane.settle(late.then((one) => one.wait()))
+    expect(first.events('leaseLost')).toHaveLength(1)
+    expect(lane.executed()).toEqual([1, 2, 3, 4])
+    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ nonce }) => nonce))).toEqual(
+      new Set([0]),
+    )
+  })
+
+  test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    first.sender.pause()
+    const left = await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    const waiting = lane.rejection(left.wait())
+    const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    const atMs = lane.clock.now()
+    await lane.settle(first.sender.close())
+    expect(await waiting).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
+    await lane.settle(tx.wait())
+    expect(lane.clock.now() - atMs).toBeLessThan(LEASE_MS)
+    expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('a lane in which nothing is left to do is anybody’s: who sends next has it at once', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    await lane.settle(second.sender.ready())
+    await lane.settle(tx.wait())
+    await lane.clock.advance(60_000)
+    expect(await lane.settle(first.sender.snapshot())).toMatchObject({ holder: false })
+    const requests = lane.requests.length
+    await lane.clock.advance(60_000)
+    expect(lane.requests.length).toBe(requests)
+    const next = await lane.settle(second.sender.send(transfer(2)))
+    await lane.settle(next.wait())
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    await lane.settle((await lane.settle(first.sender.send(transfer(3)))).wait())
+    expect(lane.executed()).toEqual([1, 2, 3])
+  })
+
+  test('a holder whose node is gone gives the lane to one that has a node', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    first.nodeIs(false)
+    const tx = await lane.settle(first.sender.send(transfer(1), { until: 'queued' }))
+    await lane.until(() => lane.executed().length > 0)
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    const waiting = tx.wait()
+    first.nodeIs(true)
+    expect(await lane.settle(waiting)).toMatchObject({ nonce: 0 })
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('drain goes on where the lane changes hands', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1)
+    await lane.settle(first.sender.send(transfer(1)))
+    const drained = second.sender.drain()
+    first.freeze()
+    await lane.clock.advance(2 * LEASE_MS)
+    lane.script = undefined
+    await lane.settle(drained)
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('who asked the old holder for a cancel is answered by the new one', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1, 'noop')
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    const cancelling = tx.cancel()
+    first.freeze()
+    await lane.clock.advance(2 * LEASE_MS)
+    first.thaw()
+    lane.script = swallow(1)
+    expect(await lane.settle(cancelling)).toEqual({ result: 'cancelled' })
+    expect(lane.executed()).toEqual(['noop'])
+  })
+
+  test('a pause stays with the process that said it', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    second.sender.pause()
+    await lane.settle((await lane.settle(second.sender.send(transfer(1)))).wait())
+    const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    await lane.settle(first.sender.close())
+    await lane.settle(tx.wait(), 20_000).catch(() => {})
+    const last = await lane.settle(second.sender.send(transfer(3), { until: 'queued' }))
+    await lane.clock.advance(20_000)
+    expect(lane.executed()).not.toContain(3)
+    second.sender.resume()
+    await lane.settle(last.wait())
+  })
+})

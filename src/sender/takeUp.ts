@@ -1,0 +1,119 @@
+import type { Address, Chain, LocalAccount } from 'viem'
+import { readLower, seedBook, settleColdStart } from '../allocator/seed.js'
+import { decodeQuantity } from '../rpc/codec.js'
+import { readLane } from '../rpc/reads/readLane.js'
+import { hasEnded } from '../store/ended.js'
+import type { Lease, Store } from '../store/store.js'
+import type { Admission } from './admission.js'
+import { createEngine } from './engine.js'
+import type { Environment } from './environment.js'
+import type { LaneHandle } from './handle.js'
+import { createHolder, type Holder } from './holder.js'
+import type { Hub } from './hub.js'
+import type { OpenOptions } from './open.js'
+import { restoreTransactions } from './restore.js'
+import { hasFailed, refresh, tellEnd, tellVerdict } from './transaction.js'
+
+export type TakeUpParts = {
+  readonly options: OpenOptions
+  readonly environment: Environment
+  readonly hub: Hub
+  readonly store: Store
+  readonly handle: LaneHandle
+  readonly admission: Admission
+  readonly lease: Lease
+  readonly signer: LocalAccount | undefined
+  /** The journal found out that another process has the lane. */
+  readonly lost: () => void
+}
+
+/**
+ * Takes the lane up where the store and the chain say it stands. Records, chain, book, engine: in this order, so that
+ * nothing is handed out before all of it is known. The holder that comes back has not begun to follow the chain.
+ */
+export async function takeUp(parts: TakeUpParts): Promise<Holder> {
+  const { options, environment, hub, store, handle, lease } = parts
+  const { limits } = options
+  const { key } = handle
+  const state = await store.load(lease)
+  const readOnce = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+  const read = () => readLower(readOnce)
+  const settle = state.cursor === undefined && options.coldStart !== 'immediate'
+  const reading = settle
+    ? await settleColdStart({
+        read,
+        clock: environment.clock,
+        blockMs: () => hub.tracker.blockMs ?? 2_000,
+        stopped: handle.closing.stopped,
+      })
+    : await read()
+  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+  const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
+  await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
+  const restored = await restoreTransactions(state.transactions, {
+    book,
+    known: handle.transactions,
+    find: (id) => store.find(key, { id }),
+  })
+  // From here on there is something that works by itself, and nothing is awaited until it has begun.
+  const engine = createEngine({
+    environment,
+    handle,
+    admission: parts.admission,
+    hub,
+    store,
+    key,
+    lease,
+    lost: parts.lost,
+    book,
+    tokenAbove,
+    arrived: state.arrived,
+    limits,
+    logger: options.logger,
+    signer: parts.signer,
+    fees: options.fees,
+    lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
+    starved: options.starved ?? 'wait',
+    simulate: options.simulate ?? false,
+    gasMultiplier: options.gasMultiplier ?? 1,
+  })
+  engine.accountIs(reading.account)
+  const { holds } = engine.context.lane
+  if (storeBehindChain) holds.add('storeBehindChain')
+  if (handle.paused) holds.add('paused')
+  engine.restore(restored)
+  if (balanceWei !== undefined) engine.setBalance(balanceWei)
+  return createHolder({ engine, limits, reading })
+}
+
+/**
+ * What somebody here knows of and is not open in the store has ended there while another process held the lane, or has
+ * yet to arrive. Nobody else can end it from now on.
+ */
+async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<string>): Promise<void> {
+  for (const transaction of [...handle.transactions.values()]) {
+    if (open.has(transaction.id)) continue
+    const stored = await store.find(handle.key, { id: transaction.id })
+    if (stored === undefined || !hasEnded(stored.stage)) continue
+    refresh(transaction, stored)
+    handle.transactions.delete(transaction.id)
+    if (hasFailed(transaction)) tellEnd(transaction)
+    else tellVerdict(transaction)
+  }
+}
+
+/** Without an answer the lane begins without a budget: the node's own refusals bring one. */
+async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
+  const call = { method: 'eth_getBalance', params: [address, 'latest'] }
+  const [reply] = await hub.reader.port.batch([call], { timeoutMs })
+  return reply?.ok ? decodeQuantity(reply.result, call.method) : undefined
+}
+
+/**
+ * One block of a single sequencer is as good as settled. viem's OP-stack definitions are known by their fee oracle;
+ * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
+ */
+function defaultLossDepth(chain: Chain): 'child' | 'safe' {
+  const declared = chain.custom?.singleSequencer === true
+  return declared || chain.contracts?.gasPriceOracle !== undefined ? 'child' : 'safe'
+}
