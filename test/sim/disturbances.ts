@@ -26,8 +26,10 @@ export type Disturbance = { readonly atMs: number } & (
   | { readonly kind: 'delegate'; readonly forMs: number }
   /** A replica stops following the chain. */
   | { readonly kind: 'freeze'; readonly port: number; readonly forMs: number }
-  /** The process is killed, and started again. */
-  | { readonly kind: 'crash'; readonly downMs: number }
+  /** A process is killed, and started again. */
+  | { readonly kind: 'crash'; readonly process: number; readonly downMs: number }
+  /** A process is stopped, and goes on as if nothing had happened. */
+  | { readonly kind: 'stop'; readonly process: number; readonly forMs: number }
 )
 
 export type DisturbanceLimits = {
@@ -35,6 +37,7 @@ export type DisturbanceLimits = {
   readonly reorgDepthMax: number
   readonly flashblocks: boolean
   readonly ports: number
+  readonly processes: number
 }
 
 const COUNT_MAX = 8
@@ -63,10 +66,11 @@ const KINDS = [
   'freeze',
   'crash',
   'crash',
+  'stop',
 ] as const satisfies readonly Disturbance['kind'][]
 
 function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
-  const { durationMs, reorgDepthMax, flashblocks, ports } = limits
+  const { durationMs, reorgDepthMax, flashblocks, ports, processes } = limits
   const atMs = between(random, 100, durationMs - 1)
   const forMs = between(random, 1_000, Math.floor(durationMs / 4))
   const kind = pick(random, [...KINDS, ...(flashblocks ? (['loseFlashblocks'] as const) : [])] as const)
@@ -95,7 +99,19 @@ function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
     case 'freeze':
       return { kind, atMs, port: between(random, 0, ports - 1), forMs }
     case 'crash':
-      return { kind, atMs, downMs: pick(random, [1, 200, 3_000, forMs]) }
+      return {
+        kind,
+        atMs,
+        process: between(random, 0, processes - 1),
+        downMs: pick(random, [1, 200, 3_000, forMs]),
+      }
+    case 'stop':
+      return {
+        kind,
+        atMs,
+        process: between(random, 0, processes - 1),
+        forMs: pick(random, [500, forMs, 15_000]),
+      }
     default:
       return { kind, atMs, forMs }
   }
@@ -107,7 +123,8 @@ export type DisturbanceTarget = {
   readonly random: Random
   readonly lane: Address
   freeze(port: number, forMs: number): void
-  crash(downMs: number): void
+  crash(process: number, downMs: number): void
+  stop(process: number, forMs: number): void
 }
 
 const ONE_ETHER = 10n ** 18n
@@ -163,7 +180,10 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       target.freeze(disturbance.port, disturbance.forMs)
       return
     case 'crash':
-      target.crash(disturbance.downMs)
+      target.crash(disturbance.process, disturbance.downMs)
+      return
+    case 'stop':
+      target.stop(disturbance.process, disturbance.forMs)
       return
     case 'pressure':
       chain.setPressure(true)

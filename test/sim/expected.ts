@@ -55,6 +55,7 @@ const DISTURBANCES: Record<Disturbance['kind'], true> = {
   delegate: true,
   freeze: true,
   crash: true,
+  stop: true,
 }
 
 /** By name: what ports, chain, signer and store do wrong, and what else happens to a world. */
@@ -63,6 +64,7 @@ const FAULTS = [
   ...Object.keys(WORST_STORE),
   ...Object.keys(DISTURBANCES),
   'lag',
+  'neighbour',
   'forkShown',
   'pruned',
   'signerSlow',

@@ -4,21 +4,24 @@ import type { Violation } from './oracle.js'
 import { LANE } from './outside.js'
 import { type Machine, type Process, startProcess } from './process.js'
 import { programOf } from './program.js'
+import { chance } from './random.js'
+import type { OpenSimStore } from './simStore.js'
 import type { CreateSubject, Subject, SubjectAlarm, SubjectEnvironment } from './subjectTypes.js'
 
 // An operator takes a while to look, and answers for what can no longer change.
 const RESUME_AFTER_MS = 2_000
 const RESOLVE_AFTER_MS = 15_000
+const EXPIRES_AT_ONCE = 0.7
 
 export type HostOptions = {
   readonly create: CreateSubject
-  readonly machine: Machine
+  readonly machine: Omit<Machine, 'store'>
   readonly world: Omit<SubjectEnvironment, keyof Machine | 'random'>
   /** One for each life of the process. */
   readonly random: (life: number) => Random
   readonly chain: SimChain
-  /** The lease of a holder that is gone runs out. */
-  readonly expire: () => Promise<void>
+  /** Each life has the store opened for itself. */
+  readonly openStore: () => OpenSimStore
   readonly crashed: () => void
   readonly restarted: (subject: Subject) => void
 }
@@ -29,6 +32,8 @@ export type Host = {
   /** A hold that says: beyond what the promises cover. */
   readonly beyond: boolean
   crash(downMs: number): void
+  /** It is stopped for a while, and does not notice. */
+  stop(forMs: number): void
   /** Starts what is down, at once. */
   up(): Promise<void>
   /** After its close: what it left behind. */
@@ -38,16 +43,23 @@ export type Host = {
 export function createHost(options: HostOptions): Host {
   const { create, machine, world, chain } = options
   let lives = 0
+  // Whether the lease of a life that ends runs out at once: otherwise the next one waits for it.
+  let expires = true
   let beyond = false
   let process: Process
+  let store: OpenSimStore
+  let cont: { readonly cancel: () => void } | undefined
   let subject: Subject
   let down: { readonly cancel: () => void } | undefined
   begin()
 
   function begin(): void {
-    process = startProcess(machine)
-    const { clock, ports, account, store } = process
-    subject = create({ ...world, clock, ports, account, store, random: options.random(lives++) })
+    store = options.openStore()
+    process = startProcess({ ...machine, store: store.store })
+    const random = options.random(lives++)
+    expires = chance(random, EXPIRES_AT_ONCE)
+    const { clock, ports, account } = process
+    subject = create({ ...world, clock, ports, account, store: process.store, random })
     subject.onAlarm((alarm) => answer(subject, alarm))
   }
 
@@ -74,12 +86,19 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function up(): Promise<void> {
+    goOn()
     if (down === undefined) return
     down.cancel()
     down = undefined
-    await options.expire()
+    if (expires) await store.expire()
     begin()
     options.restarted(subject)
+  }
+
+  function goOn(): void {
+    cont?.cancel()
+    cont = undefined
+    process.cont()
   }
 
   return {
@@ -91,9 +110,15 @@ export function createHost(options: HostOptions): Host {
     },
     crash(downMs) {
       if (down !== undefined) return
+      goOn()
       process.kill()
       options.crashed()
       down = { cancel: machine.clock.setTimer(() => void up(), downMs) }
+    },
+    stop(forMs) {
+      if (down !== undefined || cont !== undefined) return
+      process.stop()
+      cont = { cancel: machine.clock.setTimer(goOn, forMs) }
     },
     up,
     leftBehind() {

@@ -36,8 +36,16 @@ export type Plan = {
   readonly earlier: number
   readonly items: readonly Item[]
   readonly disturbances: readonly Disturbance[]
+  /** A second process with the same store. */
+  readonly neighbour: Neighbour | undefined
   /** When the world heals: no fault and no disturbance after it. */
   readonly durationMs: number
+}
+
+export type Neighbour = {
+  /** What it sends as well, by the same id. */
+  readonly twins: readonly { readonly marker: number; readonly atMs: number }[]
+  readonly closesFirst: boolean
 }
 
 export type PlanOptions = {
@@ -99,6 +107,16 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const safeDepth = between(random, 3, 5)
   const lossDepth = drawLossDepth(random, rules)
   const ports = drawPorts(random, calm, safeDepth)
+  const items = drawWorkload(
+    deriveRandom(seed, 'workload'),
+    between(random, transactions.min, transactions.max),
+    {
+      spanMs: Math.floor(durationMs * 0.7),
+      // A calm world shows that what is asked for happens; what is asked for is the same.
+      changes: chance(random, 0.7),
+    },
+  )
+  const neighbour = drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,
     rules,
@@ -113,11 +131,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     signer: drawSigner(random, calm),
     store: drawStore(random, calm),
     earlier: !calm && chance(random, 0.1) ? between(random, 1, 3) : 0,
-    items: drawWorkload(deriveRandom(seed, 'workload'), between(random, transactions.min, transactions.max), {
-      spanMs: Math.floor(durationMs * 0.7),
-      // A calm world shows that what is asked for happens; what is asked for is the same.
-      changes: chance(random, 0.7),
-    }),
+    items,
+    neighbour,
     disturbances: calm
       ? []
       : drawDisturbances(deriveRandom(seed, 'disturbances'), {
@@ -125,10 +140,24 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
           reorgDepthMax: reorgDepthMax(lossDepth, safeDepth) + (deep ? DEEPER_MAX : 0),
           flashblocks: rules === 'base',
           ports: ports.length,
+          processes: neighbour === undefined ? 1 : 2,
         }),
     durationMs,
   }
   return options.keep === undefined ? plan : keepOnly(plan, options.keep)
+}
+
+/** What the caller may want to end is not sent a second time by somebody who does not know of that. */
+function drawNeighbour(random: Random, items: readonly Item[]): Neighbour | undefined {
+  if (!chance(random, 0.25)) return undefined
+  const plain = items.filter(
+    ({ outside, oversized, expiresInMs, abortAfterMs }) =>
+      outside === undefined && !oversized && expiresInMs === undefined && abortAfterMs === undefined,
+  )
+  const twins = plain
+    .filter(() => chance(random, 0.5))
+    .map(({ marker, atMs }) => ({ marker, atMs: Math.max(0, atMs + pick(random, [-300, 0, 0, 200, 2_000])) }))
+  return { twins, closesFirst: chance(random, 0.5) }
 }
 
 function drawSize(random: Random): (typeof SIZES)[number] {
@@ -170,6 +199,7 @@ function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
     items: plan.items.filter(({ marker }) => items?.includes(marker) ?? true),
     disturbances: plan.disturbances.filter((_, index) => disturbances?.includes(index) ?? true),
     faultyStart: plan.faultyStart && kept('faultyStart'),
+    neighbour: kept('neighbour') ? plan.neighbour : undefined,
     earlier: kept('earlier') ? plan.earlier : 0,
     signer: {
       failures: kept('signerFails') ? plan.signer.failures : 0,
@@ -199,6 +229,7 @@ export function faultsOf(plan: Plan): string[] {
     ]),
     ...named(plan.store),
     ...(plan.faultyStart ? ['faultyStart'] : []),
+    ...(plan.neighbour === undefined ? [] : ['neighbour']),
     ...(plan.earlier > 0 ? ['earlier'] : []),
     ...(plan.signer.failures > 0 ? ['signerFails'] : []),
     ...(plan.signer.delayMsMax > 0 ? ['signerSlow'] : []),

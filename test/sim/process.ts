@@ -20,20 +20,33 @@ export type Process = Machine & {
    * sent is sent.
    */
   kill(): void
+  /** As SIGSTOP and SIGCONT: what comes meanwhile, answers and timers, comes afterwards. */
+  stop(): void
+  cont(): void
 }
 
-/** Stands between a sender and the machine, so that the sender can be killed at any moment. */
+/** Stands between a sender and the machine, so that the sender can be killed or stopped at any moment. */
 export function startProcess(machine: Machine): Process {
   const timers = new Set<CancelTimer>()
   let alive = true
+  let stopped = false
+  let held: (() => void)[] = []
+
+  /** Now, or when it goes on; never where it is dead by then. */
+  function whenRunning(what: () => void): void {
+    if (stopped) held.push(() => alive && what())
+    else if (alive) what()
+  }
 
   /** What comes after the death of the process never comes. */
-  function whileAlive<T>(promise: Promise<T>): Promise<T> {
+  function whileAlive<T>(begin: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      promise.then(
-        (value) => alive && resolve(value),
-        (error: unknown) => alive && reject(error),
-      )
+      const begun = () =>
+        void begin().then(
+          (value) => whenRunning(() => resolve(value)),
+          (error: unknown) => whenRunning(() => reject(error)),
+        )
+      whenRunning(begun)
     })
   }
 
@@ -42,9 +55,13 @@ export function startProcess(machine: Machine): Process {
     setTimer(fn, delayMs) {
       if (!alive) return () => {}
       const off = machine.clock.setTimer(() => {
+        if (stopped) return void held.push(() => timers.has(off) && fire())
+        fire()
+      }, delayMs)
+      const fire = () => {
         timers.delete(off)
         fn()
-      }, delayMs)
+      }
       timers.add(off)
       return () => {
         timers.delete(off)
@@ -60,18 +77,20 @@ export function startProcess(machine: Machine): Process {
       get stats() {
         return port.stats
       },
-      batch: (calls, options) => (alive ? whileAlive(port.batch(calls, options)) : NEVER),
+      batch: (calls, options) => whileAlive(() => port.batch(calls, options)),
       // The machine's port outlives a sender that closes its own and opens others.
       close() {},
     }
   }
 
-  function storeOf({ kind, durable, ...verbs }: Store): Store {
+  function storeOf({ kind, durable, watch, ...verbs }: Store): Store {
     const lived = Object.entries(verbs).map(([verb, call]) => {
       const act = call as (...args: unknown[]) => Promise<unknown>
-      return [verb, (...args: unknown[]) => (alive ? whileAlive(act(...args)) : NEVER)]
+      return [verb, (...args: unknown[]) => whileAlive(() => act(...args))]
     })
-    return { kind, durable, ...Object.fromEntries(lived) } as Store
+    const watched: Store['watch'] = (lane, changed) =>
+      watch(lane, (sequence) => whenRunning(() => changed(sequence)))
+    return { kind, durable, watch: watched, ...Object.fromEntries(lived) } as Store
   }
 
   return {
@@ -80,7 +99,7 @@ export function startProcess(machine: Machine): Process {
     account: {
       ...machine.account,
       signTransaction: (...args: Parameters<LocalAccount['signTransaction']>) =>
-        alive ? whileAlive(machine.account.signTransaction(...args)) : NEVER,
+        whileAlive(() => machine.account.signTransaction(...args)),
     } as LocalAccount,
     store: storeOf(machine.store),
     get alive() {
@@ -93,8 +112,14 @@ export function startProcess(machine: Machine): Process {
       alive = false
       for (const off of timers) off()
       timers.clear()
+      held = []
+    },
+    stop() {
+      stopped = true
+    },
+    cont() {
+      stopped = false
+      for (const go of held.splice(0)) go()
     },
   }
 }
-
-const NEVER = new Promise<never>(() => {})

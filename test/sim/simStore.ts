@@ -19,10 +19,15 @@ export const NO_STORE_FAULTS: Readonly<StoreFaults> = { delayMsMax: 0, lostAnswe
 
 /** A store that outlives the processes that use it. */
 export type SimStore = {
-  readonly store: Store
+  /** For one process. */
+  open(): OpenSimStore
   /** Attempts that were ever committed: nothing else may be seen on the wire (P6). */
   readonly journaled: ReadonlySet<Hash>
-  /** The holder is gone and its lease has run out: the next one may take over. */
+}
+
+export type OpenSimStore = {
+  readonly store: Store
+  /** The process is gone, and the lease that it has, or is about to get, runs out at once. */
   expire(): Promise<void>
 }
 
@@ -36,10 +41,6 @@ export function createSimStore(options: {
   const { clock, random, faults, strike } = options
   const inner = memoryStore({ now: clock.now })
   const journaled = new Set<Hash>()
-  let lease: Lease | undefined
-  // Leases taken by processes up to this one have run out, those too that are only on their way to it.
-  let generation = 0
-
   function delay(): Promise<void> | undefined {
     if (faults.delayMsMax === 0) return undefined
     strike('delayMsMax')
@@ -60,34 +61,42 @@ export function createSimStore(options: {
     return result
   }
 
-  return {
-    journaled,
-    async expire() {
-      generation++
-      if (lease !== undefined) await inner.release(lease)
-    },
-    store: {
-      ...inner,
-      async acquire(lane, holder, ttlMs) {
-        const mine = generation
-        const taken = await slowly(() => inner.acquire(lane, holder, ttlMs))
-        if (mine === generation) lease = taken ?? lease
-        else if (taken !== undefined) await inner.release(taken)
-        return taken
+  function open(): OpenSimStore {
+    let lease: Lease | undefined
+    let expired = false
+    return {
+      async expire() {
+        expired = true
+        if (lease !== undefined) await inner.release(lease)
       },
-      load: (held) => slowly(() => inner.load(held)),
-      enqueue: (transactions) => slowly(() => inner.enqueue(transactions)),
-      find: (chain, by) => slowly(() => inner.find(chain, by)),
-      async write(held, change) {
-        await delay()
-        if (strikes('lostCommit')) throw unknownCommit()
-        await inner.write(held, change)
-        for (const slot of change.slots) for (const attempt of slot.attempts) journaled.add(attempt.hash)
-        await delay()
-        if (strikes('lostAnswer')) throw unknownCommit()
+      store: {
+        ...inner,
+        durable: true,
+        async acquire(lane, holder, ttlMs) {
+          lease = await slowly(() => inner.acquire(lane, holder, ttlMs))
+          if (expired && lease !== undefined) await inner.release(lease)
+          return lease
+        },
+        renew: (holder, ttlMs) => slowly(() => inner.renew(holder, ttlMs)),
+        load: (held) => slowly(() => inner.load(held)),
+        enqueue: (transactions) => slowly(() => inner.enqueue(transactions)),
+        wish: (chain, id, wish) => slowly(() => inner.wish(chain, id, wish)),
+        arrivals: (lane, after, limit) => slowly(() => inner.arrivals(lane, after, limit)),
+        changes: (lane, revision, limit) => slowly(() => inner.changes(lane, revision, limit)),
+        find: (chain, by) => slowly(() => inner.find(chain, by)),
+        async write(held, change) {
+          await delay()
+          if (strikes('lostCommit')) throw unknownCommit()
+          await inner.write(held, change)
+          for (const slot of change.slots) for (const attempt of slot.attempts) journaled.add(attempt.hash)
+          await delay()
+          if (strikes('lostAnswer')) throw unknownCommit()
+        },
       },
-    },
+    }
   }
+
+  return { journaled, open }
 }
 
 function unknownCommit(): TxlaneError {

@@ -208,14 +208,13 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   }
 
   async function run(item: Item, first: boolean): Promise<void> {
-    const { marker, program, gas, until, expiresInMs, onExpiry, abortAfterMs, stage, changes } = item
+    const { marker, until, expiresInMs, onExpiry, abortAfterMs, stage, changes } = item
     unfinished.set(marker, () => run(item, false))
     if (expiresInMs !== undefined && first) expiry.set(marker, clock.now() + expiresInMs)
     const atMs = expiry.get(marker)
-    const data = programRequest(program)
-    const request = { ...(item.oversized ? oversized(data) : data), ...(gas === undefined ? {} : { gas }) }
+    const { request, id } = asSent(item)
     const tx = await send(marker, request, {
-      id: idOf(marker),
+      id,
       until,
       ...(atMs === undefined ? {} : { expires: { atMs }, onExpiry }),
       ...(abortAfterMs === undefined || !first ? {} : { signal: abortAfter(abortAfterMs) }),
@@ -301,6 +300,16 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
       }
     },
   }
+}
+
+/** What is sent for an item, by whoever sends it. */
+export function asSent({ marker, program, oversized: tooBig, gas }: Item) {
+  const data = programRequest(program)
+  const request: SubjectRequest = {
+    ...(tooBig ? oversized(data) : data),
+    ...(gas === undefined ? {} : { gas }),
+  }
+  return { request, id: idOf(marker) }
 }
 
 /** The marker in an id that the caller gave; undefined for one that the lane made. */

@@ -15,7 +15,7 @@ import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
-import { createWorkload, type Workload } from './workload.js'
+import { asSent, createWorkload, type Workload } from './workload.js'
 
 export type WorldResult = {
   readonly seed: number
@@ -65,6 +65,7 @@ export async function runWorld(
   if (!plan.faultyStart) late.push(...(await settled(clock, host.subject.ready(), 'ready', READY_MS)))
   world.break()
   for (const item of plan.items) workload.start(item)
+  startTwins(world)
   for (const each of plan.disturbances) {
     clock.setTimer(() => {
       world.counter.strike(each.kind)
@@ -75,7 +76,7 @@ export async function runWorld(
 
   world.heal()
   healChain(target)
-  await host.up()
+  for (const one of world.hosts) await one.up()
   const healedAtMs = clock.now()
   await clock.runUntil(() => workload.open.size === 0, healMs)
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
@@ -86,8 +87,11 @@ export async function runWorld(
   if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE))
-  late.push(...(await settled(clock, host.subject.close(), 'close', healMs)))
-  late.push(...host.leftBehind())
+  const closing = plan.neighbour?.closesFirst ? [...world.hosts].reverse() : world.hosts
+  for (const one of closing) {
+    late.push(...(await settled(clock, one.subject.close(), 'close', healMs)))
+    late.push(...one.leftBehind())
+  }
   await aftermath(chain, clock, wire)
 
   const census = takeCensus(chain, LANE)
@@ -97,7 +101,7 @@ export async function runWorld(
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
-    ...(host.beyond ? told.filter(({ promise }) => promise === 'P8') : told),
+    ...(world.hosts.some(({ beyond }) => beyond) ? told.filter(({ promise }) => promise === 'P8') : told),
   ]
   return {
     seed,
@@ -111,13 +115,29 @@ export async function runWorld(
   }
 }
 
+/** The neighbour sends what the caller sends, and does not ask what became of it. */
+function startTwins({ plan, clock, hosts }: OpenWorld): void {
+  const [, neighbour] = hosts
+  if (neighbour === undefined) return
+  void neighbour.subject.ready().catch(() => {})
+  for (const { marker, atMs } of plan.neighbour?.twins ?? []) {
+    const item = plan.items.find((one) => one.marker === marker)
+    if (item === undefined) continue
+    const { request, id } = asSent(item)
+    clock.setTimer(() => void neighbour.subject.send(request, { id, until: 'queued' }).catch(() => {}), atMs)
+  }
+}
+
 type OpenWorld = {
   readonly plan: Plan
   readonly clock: VirtualClock
   readonly chain: SimChain
   readonly replicas: Replicas
   readonly workload: Workload
+  /** The caller's process. */
   readonly host: Host
+  /** It, and the neighbour where there is one. */
+  readonly hosts: readonly Host[]
   readonly target: DisturbanceTarget
   readonly counter: Counter
   /** Everything that was ever sent. */
@@ -152,13 +172,12 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       wire.add(raw)
     },
   })
-  const host: Host = createHost({
+  const common = {
     create,
     machine: {
       clock,
       ports: replicas.list,
       account: makeAccount(plan, clock, () => replicas.healed, counter),
-      store: store.store,
     },
     world: {
       chainId: chain.settings.chainId,
@@ -166,12 +185,22 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       settings: chain.settings,
       probe: counter,
     },
-    random: (life) => random(`subject ${life}`),
     chain,
-    expire: store.expire,
+    openStore: store.open,
+  }
+  const host: Host = createHost({
+    ...common,
+    random: (life) => random(`subject ${life}`),
     crashed: () => workload.crashed(),
     restarted: (subject) => workload.restarted(subject),
   })
+  const hosts = [host]
+  if (plan.neighbour) {
+    counter.strike('neighbour')
+    hosts.push(
+      createHost({ ...common, random: (life) => random(`neighbour ${life}`), crashed() {}, restarted() {} }),
+    )
+  }
   const workload = createWorkload({
     clock,
     chainId: chain.settings.chainId,
@@ -190,7 +219,16 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     replicas,
     workload,
     host,
-    target: { chain, clock, random: random('disturb'), lane: LANE, freeze, crash: host.crash },
+    hosts,
+    target: {
+      chain,
+      clock,
+      random: random('disturb'),
+      lane: LANE,
+      freeze,
+      crash: (process, downMs) => hosts[process]?.crash(downMs),
+      stop: (process, forMs) => hosts[process]?.stop(forMs),
+    },
     counter,
     wire,
     unjournaled: () => early,
