@@ -33,6 +33,7 @@ export type Guest = Seat & {
 }
 
 const PAGE = 500
+const FINDS = 32
 /** How often the store is read without a hint: while there is work in the lane, and while there is none. */
 const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
 /** A holder that died has lost the lane after so long. */
@@ -100,10 +101,10 @@ export function createGuest(options: {
   /** What is open in the lane, and what became of what this process knows of. */
   async function begin(): Promise<number> {
     const now = await store.changes(key, 'now', 1)
-    for (const { id } of [...transactions.values()]) {
-      const stored = await store.find(key, { id })
-      if (gone.stopped()) break
-      if (stored) learn(stored)
+    const known = [...transactions.keys()]
+    for (let first = 0; first < known.length && !gone.stopped(); first += FINDS) {
+      const found = await Promise.all(known.slice(first, first + FINDS).map((id) => store.find(key, { id })))
+      if (!gone.stopped()) for (const stored of found) if (stored) learn(stored)
     }
     for (const stage of UNSEALED) await listed(stage, Number.POSITIVE_INFINITY)
     await listed('sealed', SEALED_MAX)

@@ -1,4 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import { isTxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
   Item,
@@ -121,15 +122,25 @@ export function createPool(members: readonly Member[]): SenderPool {
     const { id } = options ?? {}
     try {
       const member = await route(request, typeof id === 'string' ? id : undefined)
-      starting.set(member, (starting.get(member) ?? 0) + 1)
-      try {
-        return await member.start(request, await resolved(options))
-      } finally {
-        starting.set(member, (starting.get(member) ?? 1) - 1)
-      }
+      return await startIn(member, request, await resolved(options)).catch(async (error: unknown) => {
+        // Another process sent it at the same time, from another account.
+        const first =
+          isTxlaneError(error) && error.code === 'ID_CONFLICT' && (await memberThatKnows(id ?? ''))
+        if (!first || first === member || accountOf(request) !== undefined) throw error
+        return startIn(first, request, await resolved(options))
+      })
     } finally {
       // It is in the store now, or nowhere.
       if (id !== undefined) routes.delete(id)
+    }
+  }
+
+  const startIn = async (member: Member, ...given: Parameters<Start>): ReturnType<Start> => {
+    starting.set(member, (starting.get(member) ?? 0) + 1)
+    try {
+      return await member.start(...given)
+    } finally {
+      starting.set(member, (starting.get(member) ?? 1) - 1)
     }
   }
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createStubAccount } from '../../test/sim/stubAccount.js'
 import type { Tx } from '../types.js'
 import { createNonceAllocatorIn } from './allocator.js'
+import { createPool } from './pool.js'
 import { openProcesses } from './processes.fixture.js'
+import { createMemberIn } from './sender.js'
 import { ACCOUNT, nameOf, swallow, transfer } from './simLane.fixture.js'
 
 const LEASE_MS = 10_000
@@ -89,6 +92,38 @@ describe('P7: any process may send; the holder signs and broadcasts', () => {
     )
     await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
     expect([...lane.executed()].sort((a, b) => Number(a) - Number(b))).toEqual(markers)
+  })
+})
+
+describe('a pool of keys in several processes', () => {
+  test('P1: the same id from two processes at once is one transaction, whichever key it went to first', async () => {
+    const accounts = ['aa', 'bb'].map((end) => `0x${'0'.repeat(38)}${end}` as const)
+    const balanceWei = 10n ** 18n
+    await using world = await openProcesses({
+      chain: { accounts: accounts.map((address) => ({ address, nonce: 0, balanceWei })) } as never,
+    })
+    const { lane } = world
+    const pools = [world.start(), world.start()].map(({ environment, store }, turned) => {
+      const members = accounts.map((address) =>
+        createMemberIn(environment, {
+          ...lane.parameters,
+          store,
+          account: createStubAccount(address, { clock: lane.clock, delayMs: () => 0 }),
+        }),
+      )
+      return createPool(turned === 0 ? members : members.reverse())
+    })
+    const ids = ['a', 'b', 'c', 'd']
+    const sent = await lane.settle(
+      Promise.all(ids.flatMap((id, index) => pools.map((pool) => pool.send(transfer(index + 1), { id })))),
+    )
+    const landed = await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
+    for (const index of ids.keys()) expect(landed[2 * index + 1]?.hash).toBe(landed[2 * index]?.hash)
+    const executed = lane.chain.canonical.flatMap((block) => block.executed.map(({ tx }) => nameOf(tx)))
+    expect(executed.sort()).toEqual([1, 2, 3, 4])
+    const conflict = await lane.rejection(pools[1]?.send(transfer(9), { id: 'a' }) ?? Promise.reject())
+    expect(conflict).toMatchObject({ code: 'ID_CONFLICT', fate: 'notExecuted' })
+    await lane.settle(Promise.all(pools.map((pool) => pool.close())))
   })
 })
 
