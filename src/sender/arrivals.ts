@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js'
 import type { StoredTransaction, Wish } from '../store/store.js'
 import type { LaneContext } from './context.js'
 import { createLooks } from './looks.js'
@@ -22,12 +23,19 @@ export function createArrivals(
     readonly take: (stored: StoredTransaction) => Promise<void> | void
     readonly wish: (id: string, wish: Wish) => void
     readonly failed: (error: unknown) => void
+    /** A look now and then is no unfinished work. */
+    readonly background: Clock
   },
 ): Arrivals {
-  const { store, lane, clock } = context
+  const { store, lane } = context
   let after = options.after
   let wished = 0
-  const looks = createLooks({ clock, everyMs: () => LOOK_AGAIN_MS, read, failed: options.failed })
+  const looks = createLooks({
+    clock: () => options.background,
+    everyMs: () => LOOK_AGAIN_MS,
+    read,
+    failed: options.failed,
+  })
   const unwatch = store.watch(lane.key, (sequence) => {
     // What this process left there itself is known already.
     if (sequence === undefined || sequence > after) looks.look()

@@ -44,6 +44,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options
   const { random } = environment
   const clock = stoppableClock(environment.clock)
+  const background = stoppableClock(environment.background ?? environment.clock)
   const line = createLine<Transaction>()
   const { handle } = options
   const { events, transactions, txOf } = handle
@@ -311,6 +312,7 @@ export function createEngine(options: EngineOptions): Engine {
         take: intake.arrived,
         wish: fulfil,
         failed: broken,
+        background,
       })
       hub.tracker.wake()
       pump.run()
@@ -374,5 +376,6 @@ export function createEngine(options: EngineOptions): Engine {
     reservations.stop()
     lane.stop()
     clock.stop()
+    background.stop()
   }
 }

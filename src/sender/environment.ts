@@ -1,5 +1,5 @@
 import type { Client } from 'viem'
-import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { SendOutcome } from '../rpc/outcome.js'
 import type { Port } from '../rpc/port.js'
 import { clientPorts } from '../rpc/ports/fromClient.js'
@@ -16,6 +16,8 @@ export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read'
  */
 export type Environment = {
   readonly clock: Clock
+  /** For what stands for no unfinished work: its timers keep no process alive. @default `clock` */
+  readonly background?: Clock
   readonly random: Random
   readonly portsOf: (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
   /** What lanes of one process share. Isolated where a store is given. */
@@ -67,6 +69,7 @@ function processShared(): Shared {
 export function systemEnvironment(): Environment {
   return {
     clock: systemClock,
+    background: backgroundClock,
     random: systemRandom,
     portsOf: (client, { fetchFn, role }) =>
       clientPorts(client, { clock: systemClock, fetchFn }).map((entry) => ({
@@ -89,10 +92,15 @@ export function identityOf(shared: Shared, object: object): number {
 /** How long a lane stays taken after its process was heard of last. */
 const LEASE_MS = 10_000
 
-export function heartbeatOf({ shared, clock, random }: Environment, store: Store): Heartbeat {
+export function heartbeatOf({ shared, clock, background, random }: Environment, store: Store): Heartbeat {
   const known = shared.heartbeats.get(store)
   if (known !== undefined) return known
-  const heartbeat = createHeartbeat({ store, clock, holder: holderId(random), ttlMs: LEASE_MS })
+  const heartbeat = createHeartbeat({
+    store,
+    clock: background ?? clock,
+    holder: holderId(random),
+    ttlMs: LEASE_MS,
+  })
   shared.heartbeats.set(store, heartbeat)
   return heartbeat
 }

@@ -48,6 +48,8 @@ export function createGuest(options: {
   readonly store: Store
   readonly admission: Admission
   readonly clock: Clock
+  /** For what stands for no unfinished work. */
+  readonly background: Clock
   readonly limits: Limits
   /** Tries to become the holder: the lane may be free. */
   readonly take: () => Promise<unknown>
@@ -55,9 +57,10 @@ export function createGuest(options: {
   const { handle, hub, store, admission, limits } = options
   const { key, transactions, events, txOf } = handle
   const clock = stoppableClock(options.clock)
+  const background = stoppableClock(options.background)
   const gone = createStop(() => new Error('The lane has changed hands.'))
   const looks = createLooks({
-    clock,
+    clock: () => (wanted() ? clock : background),
     everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
     read,
     failed: (error) => reportError(handle, error),
@@ -242,6 +245,7 @@ export function createGuest(options: {
       unwatch()
       looks.stop()
       clock.stop()
+      background.stop()
       gone.stop()
     },
   }

@@ -8,13 +8,13 @@ export type Looks = {
 }
 
 export function createLooks(options: {
-  readonly clock: Clock
+  /** Whose timer the next look waits for. */
+  readonly clock: () => Clock
   /** Hints tell at once what is there; this finds what no hint came for. */
   readonly everyMs: () => number
   readonly read: () => Promise<void>
   readonly failed: (error: unknown) => void
 }): Looks {
-  const { clock } = options
   let looking = false
   let again = false
   let stopped = false
@@ -46,7 +46,7 @@ export function createLooks(options: {
 
   function plan(): void {
     timer?.()
-    timer = stopped ? undefined : clock.setTimer(look, options.everyMs())
+    timer = stopped ? undefined : options.clock().setTimer(look, options.everyMs())
   }
 
   return {

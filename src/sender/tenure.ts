@@ -55,7 +55,7 @@ export async function openTenure(parts: {
   readonly key: LaneKey
 }): Promise<Tenure> {
   const { options, environment, hub, store, key } = parts
-  const { clock, random } = environment
+  const { clock, random, background = clock } = environment
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs })
@@ -136,7 +136,7 @@ export async function openTenure(parts: {
   }
 
   function becomeGuest(): void {
-    guest = createGuest({ handle, hub, store, admission, clock, limits, take: takeForWork })
+    guest = createGuest({ handle, hub, store, admission, clock, background, limits, take: takeForWork })
     guest.start()
   }
 
@@ -189,7 +189,7 @@ export async function openTenure(parts: {
     }
     const plan = () => {
       dueMs = clock.now() + heartbeat.ttlMs / 2
-      watch = clock.setTimer(
+      watch = background.setTimer(
         () => void look().catch((error) => reportError(handle, error)),
         heartbeat.ttlMs / 2,
       )

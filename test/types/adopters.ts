@@ -26,13 +26,10 @@ import {
   createSender,
   entryPointNonce,
   laneActions,
-  type Store,
   type Tx,
   TxlaneError,
 } from '../../src/index.js'
-
-// The SQLite store has a subpath of its own, which this release does not have yet.
-declare const sqliteStore: (options: { path: string }) => Store
+import { sqliteStore } from '../../src/store/sqlite/index.js'
 
 const abi = parseAbi([
   'function quote(uint256 bid, uint256 ask)',
