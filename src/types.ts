@@ -17,6 +17,9 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
+import type { LaneSnapshot, SenderEvents } from './laneTypes.js'
+
+export type { HoldReason, LaneSnapshot, SenderEvents } from './laneTypes.js'
 
 /** Keeps a union a union, unlike TypeScript's own Omit. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -232,6 +235,7 @@ export interface Tx<chain extends Chain = Chain> {
   readonly nonce: number | undefined
   /** The newest attempt's hash, or that of the one that landed. */
   readonly hash: Hash | undefined
+  /** Where another process holds the lane: the newest alone. */
   readonly attempts: readonly { nonce: number; hash: Hash; fees: FeeValues }[]
   /**
    * Resolves when the transaction has come to the stage or beyond it. `preconfirmed` resolves at `sealed` where
@@ -271,86 +275,15 @@ export type SendManyOptions = {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
-export type HoldReason =
-  /** `pause()`; lifted by `resume()`. */
-  | 'paused'
-  /** The head cannot be paid; lifted when the balance can. */
-  | 'starved'
-  /** A no-op cannot be paid or is refused; lifted when one is accepted. */
-  | 'blocked'
-  /** Nobody knows whether a commit took; lifted when the store has been read again. */
-  | 'unknownCommit'
-  /** The floor moved by more than 64 without us; lifted by `resume()`. */
-  | 'jump'
-  /** A block beyond `lossDepth` left the chain; lifted by `resume()`. */
-  | 'deepReorg'
-  /** The store knows less than the chain at start; lifted by `resume()`. */
-  | 'storeBehindChain'
-
-/** What a lane looks like now. */
-export type LaneSnapshot = {
-  /**
-   * This process hands out the lane's nonces. Otherwise another one does, or nobody while there is nothing to do: the
-   * counts are the chain's own then, and what only the holder's books say (holes, holds, window, balance) is missing.
-   */
-  holder: boolean
-  chainId: number
-  address: Address
-  /** Lowest nonce not used in the latest sealed block. */
-  floor: number
-  /** Next nonce to hand out when there is no hole. */
-  cursor: number
-  /** All below is covered. */
-  coveredTo: number
-  window: number
-  holes: number[]
-  queued: number
-  /** Unfinished nonces: reserved, live or outside. */
-  inFlight: number
-  holds: HoldReason[]
-  head: { number: number; hash: Hash } | undefined
-  balanceWei: bigint | undefined
-  /** The code at the address: none, a contract, or a delegation (EIP-7702). */
-  account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
-  endpoints: { name: string; role: string; profile: object; requests: number; calls: number }[]
-}
-
-type TxEvents<chain extends Chain> = Record<
-  | 'queued'
-  | 'signed'
-  | 'accepted'
-  | 'preconfirmed'
-  | 'sealed'
-  | 'reverted'
-  | 'failed'
-  | 'cancelled'
-  | 'superseded'
-  | 'replaced'
-  | 'rebroadcast'
-  | 'stuck'
-  | 'feeCeiling',
-  { tx: Tx<chain> }
->
-type NonceEvents = Record<
-  'foreign' | 'displaced' | 'unresolved' | 'gap' | 'gapFilled' | 'reorged' | 'deepReorg',
-  { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
->
-
-/** What `on` tells. `held` and `released` carry the reason. */
-export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
-  NonceEvents &
-  Record<'held' | 'released', { reason: HoldReason }> & {
-    endpoint: { name: string; profile: object }
-    leaseLost: { epoch: number }
-    error: { error: Error }
-  }
-
 /** Sends transactions of one account on one chain. */
 export interface Sender<chain extends Chain = Chain> {
   readonly chain: chain
   readonly address: Address
-  /** Seeds the lane, probes the endpoints, takes the lease. `send` waits for it by itself. */
+  /**
+   * Probes the endpoints, takes the lane's lease where it is free and seeds the lane. Where another process has the
+   * lease this one is its guest: what is sent here goes to the holder by way of the store, and whoever is left takes
+   * the lane over. `send` waits for it by itself.
+   */
   ready(): Promise<void>
   send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
   writeContract<
@@ -387,7 +320,10 @@ export interface Sender<chain extends Chain = Chain> {
   snapshot(): Promise<LaneSnapshot>
   /** Reads counts, code and (where asked for) storage again. */
   resync(): Promise<void>
-  /** Stops reserving nonces; what is in flight goes on and is repaired. */
+  /**
+   * Stops reserving nonces; what is in flight goes on and is repaired. It goes for this process: a lane that another
+   * one holds goes on there.
+   */
   pause(): void
   resume(): void
   /**
@@ -396,6 +332,11 @@ export interface Sender<chain extends Chain = Chain> {
    * @throws TxlaneError `CLOSED`, fate `inFlight`, where the lane closes before that; `ABORTED` by the signal
    */
   drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
+  /**
+   * Finishes what has a nonce, fills gaps within `limits.closeTimeoutMs` and gives the lane back last. What is queued
+   * ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens the lane
+   * next. Who still waits is told `CLOSED`.
+   */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -62,7 +62,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   /**
    * The lowest nonce that is free, reserved for the caller. Waits while the lane is held.
    *
-   * @throws TxlaneError `ABORTED`, `CLOSED`, or `QUEUE_FULL` with `limits.windowMax` of them handed out and not covered
+   * @throws TxlaneError `ABORTED`, `CLOSED`, `LEASE_LOST` while another process holds the lane, or `QUEUE_FULL` with
+   * `limits.windowMax` of them handed out and not covered
    */
   reserve(options?: ReserveOptions): Promise<Reservation<nonce>>
   /** The `amount` lowest nonces that are free, in ascending order: consecutive unless some were given back. */
