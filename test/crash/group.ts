@@ -36,6 +36,8 @@ export type GroupResult = {
   /** What went wrong beside the chain: lives that got stuck or failed. */
   readonly problems: readonly string[]
   readonly troubles: readonly string[]
+  /** What was told of all that was asked for, each as often as it was told. */
+  readonly told: readonly string[]
 }
 
 // A point that a life does not come to is tried in the next one, at its first pass.
@@ -116,7 +118,23 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
   })
   const verdict = check({ account: lane.account, asks: [...asks.values()], told, chain })
   const troubles = told.flatMap((tell) => (tell.tell === 'trouble' ? [tell.message] : []))
-  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles }
+  const tellings = told.flatMap((tell) => tellingOf(tell) ?? [])
+  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, told: tellings }
+}
+
+function tellingOf(tell: Tell): string | undefined {
+  switch (tell.tell) {
+    case 'kept':
+      return 'kept'
+    case 'sealed':
+      return `sealed, ${tell.status}`
+    case 'failed':
+      return `${tell.code}, ${tell.fate}`
+    case 'cancelled':
+      return `cancel: ${tell.result}`
+    default:
+      return undefined
+  }
 }
 
 /** Who was asked for in a life that got stuck, and was given no answer in it. */

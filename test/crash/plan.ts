@@ -79,7 +79,8 @@ export function asksOf(seed: number, group: number, life: number): readonly Ask[
       kind,
       until: random() < 0.5 ? 'queued' : 'accepted',
       delayMs: between(random, 0, 120),
-      actAfterMs: between(random, 0, 150),
+      // At once, more often than not: a flashblock later there is nothing left to cancel or to replace.
+      actAfterMs: random() < 0.6 ? 0 : between(random, 1, 150),
       expiresAfterMs: between(random, 30, 600),
     }
   })

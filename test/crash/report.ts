@@ -19,6 +19,7 @@ export function renderReport(result: CrashResult, colors: Colors): string {
     ],
     ['restarts', `${restarts}, ${result.leasesRunOut} of them after the lease had run out by itself`],
     ['to the first acceptance', spread(result)],
+    ...Object.entries(result.told).map(([what, count]) => ['told', `${count} × ${what}`]),
     ...Object.entries(result.troubles).map(([what, count]) => ['besides', `${count} × ${what}`]),
   ]
   const lines = [

@@ -32,6 +32,9 @@ export type CrashResult = {
   /** From the start of the process to the first acceptance; without those that waited for a lease. */
   readonly restartToAcceptedMsMedian: number | null
   readonly restartToAcceptedMsP99: number | null
+  /** What the users were told, and how often. */
+  readonly told: Readonly<Record<string, number>>
+  /** What the senders told of themselves and should not have had to. */
   readonly troubles: Readonly<Record<string, number>>
   readonly problems: readonly Problem[]
 }
@@ -78,7 +81,8 @@ export function resultOf(ran: readonly Ran[], options: CrashOptions, seconds: nu
     leasesRunOut: sum((one) => one.leasesRunOut),
     restartToAcceptedMsMedian: share(0.5),
     restartToAcceptedMsP99: share(0.99),
-    troubles: troublesOf(results),
+    told: countsOfAll(results.flatMap((one) => one.told)),
+    troubles: countsOfAll(results.flatMap((one) => one.troubles.map(withoutNumbers))),
     problems,
   }
 }
@@ -87,10 +91,13 @@ function countsOf(all: readonly string[], names: readonly string[]): Record<stri
   return Object.fromEntries(names.map((name) => [name, all.filter((one) => one === name).length]))
 }
 
-/** Without their nonces and ids, so that like is counted with like. */
-function troublesOf(results: readonly GroupResult[]): Record<string, number> {
-  const kinds = results.flatMap(({ troubles }) => troubles.map((line) => line.replace(/\d+/g, 'n')))
-  return countsOf(kinds, [...new Set(kinds)])
+function countsOfAll(all: readonly string[]): Record<string, number> {
+  return countsOf(all, [...new Set(all)].sort())
+}
+
+/** So that like is counted with like, whatever its nonce and id. */
+function withoutNumbers(line: string): string {
+  return line.replace(/\d+/g, 'n')
 }
 
 /** The kills of a group follow from the seed and its number, on a lane of its own. */
