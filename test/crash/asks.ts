@@ -35,7 +35,7 @@ export type DatedAsk = Ask & { readonly firstAskedAtMs: number }
 // Code is put there before the sweep begins: whatever calls it reverts.
 export const REVERTER: Address = `0x${'e7'.repeat(20)}`
 export const REVERTER_CODE: Hex = '0x60006000fd'
-export const SINK: Address = `0x${'51'.repeat(20)}`
+const SINK: Address = `0x${'51'.repeat(20)}`
 
 /** The id of what takes the place of an ask of the kind `replace`. */
 export const replacementOf = (id: string): string => `${id}-instead`
@@ -93,6 +93,7 @@ export type LifeOrder = {
   /** Of the devnet's accounts, which everybody knows. */
   readonly account: number
   readonly store:
+    | { readonly kind: 'memory' }
     | { readonly kind: 'sqlite'; readonly path: string }
     | { readonly kind: 'postgres'; readonly connectionString: string; readonly schema: string }
   readonly asks: readonly DatedAsk[]

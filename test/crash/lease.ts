@@ -11,8 +11,17 @@ export type Leases = AsyncDisposable & { runOut(address: Address): Promise<void>
  * lane, and in which epoch, is found as the dead process left it.
  */
 export async function openLeases(store: LifeOrder['store']): Promise<Leases> {
-  if (store.kind === 'sqlite') return sqliteLeases(store.path)
-  return postgresLeases(store.connectionString, store.schema)
+  switch (store.kind) {
+    case 'memory':
+      // It died with the process, as all that was in it.
+      return { async runOut() {}, async [Symbol.asyncDispose]() {} }
+    case 'sqlite':
+      return sqliteLeases(store.path)
+    case 'postgres':
+      return postgresLeases(store.connectionString, store.schema)
+    default:
+      return store satisfies never
+  }
 }
 
 async function sqliteLeases(path: string): Promise<Leases> {

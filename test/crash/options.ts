@@ -5,7 +5,8 @@ import { GROUP_KILLS } from './plan.js'
 
 export type CrashOptions = {
   readonly kills: number
-  readonly store: 'sqlite' | 'postgres'
+  /** `memory` keeps nothing: it shows what a sweep finds then. */
+  readonly store: 'sqlite' | 'postgres' | 'memory'
   readonly seed: number
   readonly json: boolean
   /** A server to use in place of one that is started for the sweep. */
@@ -49,8 +50,8 @@ function createCommand(writeOut: (text: string) => void): Command {
     )
     .addOption(new Option('--kills <n>', 'how often').default(KILLS).argParser(whole(1, KILLS_MAX)))
     .addOption(
-      new Option('--store <kind>', 'where the sender keeps its books')
-        .choices(['sqlite', 'postgres'])
+      new Option('--store <kind>', 'where the sender keeps its books; memory forgets, and is found out')
+        .choices(['sqlite', 'postgres', 'memory'])
         .default('sqlite'),
     )
     .addOption(

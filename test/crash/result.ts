@@ -101,8 +101,9 @@ function withoutNumbers(line: string): string {
 }
 
 /** The kills of a group follow from the seed and its number, on a lane of its own. */
-function replayOf({ store, seed, postgres }: CrashOptions, group: number): string {
+function replayOf(options: CrashOptions, group: number): string {
+  const { store, seed, postgres } = options
   const url = postgres === undefined ? '' : ' --postgres URL'
-  const kills = (group + 1) * GROUP_KILLS
+  const kills = Math.min(options.kills, (group + 1) * GROUP_KILLS)
   return `npm run crash -- --store ${store} --seed ${seed} --kills ${kills} --group ${group}${url}`
 }

@@ -69,6 +69,7 @@ export async function runCrash(options: CrashOptions, progress: Progress): Promi
 type Place = AsyncDisposable & { readonly store: LifeOrder['store'] }
 
 async function openPlace({ store, postgres }: CrashOptions): Promise<Place> {
+  if (store === 'memory') return { store: { kind: store }, async [Symbol.asyncDispose]() {} }
   if (store === 'sqlite') {
     const folder = await mkdtemp(join(tmpdir(), 'txlane-crash-'))
     return {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createClient, defineChain, http } from 'viem'
 import { createAccounts } from '../../../src/devnet/accounts.js'
 import { isTxlaneError } from '../../../src/errors/base.js'
-import { createNonceAllocator, createSender, type Sender } from '../../../src/index.js'
+import { createNonceAllocator, createSender, memoryStore, type Sender } from '../../../src/index.js'
 import type { Store } from '../../../src/store/store.js'
 import type { LifeOrder } from '../asks.js'
 import { createCrashingFetch } from './crashingFetch.js'
@@ -75,6 +75,7 @@ async function untilOpen(sender: Sender): Promise<void> {
 
 /** Each brings a driver, and half of them would be loaded for nothing. */
 async function openStore(settings: LifeOrder['store']): Promise<Store> {
+  if (settings.kind === 'memory') return memoryStore()
   if (settings.kind === 'sqlite') {
     const { sqliteStore } = await import('../../../src/store/sqlite/index.js')
     // No power is lost here: what was committed survives the process with either setting.
