@@ -49,7 +49,7 @@ async function live(): Promise<void> {
   await untilOpen(sender)
   tell({ tell: 'open' })
 
-  const user = createUser({ sender, allocator, client, url: order.url })
+  const user = createUser({ sender, allocator, client, url: order.url, ...LIMITS })
   const all = Promise.all(order.asks.map((ask) => user.ask(ask)))
   if (order.closeAfterMs === undefined) {
     await all
