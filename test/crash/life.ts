@@ -19,8 +19,8 @@ export type Life = {
   readonly firstAcceptedMs: number | undefined
 }
 
-// Many times what a life takes, even where it waits for a lease to run out.
-const STUCK_MS = 60_000
+// Many times what a life takes, even where it waits for a lease to run out and the machine has other things to do.
+const STUCK_MS = 300_000
 const STDERR_CHARACTERS = 4_000
 
 /** Runs the child until it has ended, or is ended after `randomMs` of work. */

@@ -7,10 +7,13 @@ import { type Progress, runCrash } from './run.js'
 
 // For starting and checking, and for each kill on top of that: a few times what they take on a busy machine.
 const REST_MS = 180_000
-const KILL_MS = 20_000
+const KILL_MS = 60_000
 
 async function run(options: CrashOptions): Promise<number> {
-  const result = await runCrash(options, createProgress(options))
+  const stop = new AbortController()
+  // The first signal ends the sweep after its present group, and what was done is told; the second ends the process.
+  process.once('SIGINT', () => stop.abort())
+  const result = await runCrash(options, createProgress(options), stop.signal)
   await write(
     options.json ? `${JSON.stringify(result)}\n` : renderReport(result, createColors(wantsColors())),
   )

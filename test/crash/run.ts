@@ -22,8 +22,12 @@ export type Progress = {
   checked(ran: Ran): void
 }
 
-/** Makes the kills, and says what the chain has of all that was wanted meanwhile. */
-export async function runCrash(options: CrashOptions, progress: Progress): Promise<CrashResult> {
+/** Makes the kills, and says what the chain has of all that was wanted meanwhile. `stop` ends it after a group. */
+export async function runCrash(
+  options: CrashOptions,
+  progress: Progress,
+  stop: AbortSignal,
+): Promise<CrashResult> {
   const startedAtMs = systemClock.now()
   const groups = planSweep(options.kills, options.seed).filter(
     ({ number }) => options.group === undefined || number === options.group,
@@ -42,6 +46,7 @@ export async function runCrash(options: CrashOptions, progress: Progress): Promi
 
   const ran: Ran[] = []
   for (const group of groups) {
+    if (stop.aborted) break
     const lane: Lane = {
       bundle: bundle.path,
       seed: options.seed,
