@@ -22,6 +22,7 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
   // With records the floor is what the journal can account for; evidence raises it over the rest.
   const book = createBook({ floor: known ? Math.min(lowest, latest) : latest })
+  if (known) restorePruned(book, state, latest)
   let tokenAbove = 0
   for (const slot of [...state.slots].sort((a, b) => a.nonce - b.nonce)) {
     // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
@@ -37,6 +38,17 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
   const storeBehindChain =
     state.cursor !== undefined && state.transactions.length > 0 && latest > state.cursor
   return { book, tokenAbove, storeBehindChain }
+}
+
+/**
+ * Slots become final in no fixed order: between those that the store still has, nonces that the chain has used are
+ * those of slots that were pruned. Taken for holes they would be handed out once more. A hole that somebody else has
+ * used looks the same, and nothing was bound to it.
+ */
+function restorePruned(book: Book, { slots, cursor = 0 }: LaneState, latest: number): void {
+  const kept = new Set(slots.map(({ nonce }) => nonce))
+  for (let nonce = book.floor; nonce < Math.min(latest, cursor); nonce++)
+    if (!kept.has(nonce)) book.restore({ state: 'final', nonce, attempts: [] })
 }
 
 /** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */

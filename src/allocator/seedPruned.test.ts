@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { Slot } from '../ledger/slot.js'
+import type { LaneState } from '../store/store.js'
+import { seedBook } from './seed.js'
+
+const usedAt = (nonce: number): Slot => ({
+  state: 'used',
+  nonce,
+  attempts: [],
+  claims: [],
+  end: undefined,
+  by: { kind: 'noop', hash: '0x1' },
+  at: { number: 1, hash: '0x2' },
+  wasSealed: false,
+  settled: true,
+  committing: 0,
+})
+
+const handedOut = (nonce: number): Slot => ({ state: 'outside', nonce, attempts: [], origin: 'handedOut' })
+
+function seeded(counts: { readonly latest: number; readonly pending?: number }, state: Partial<LaneState>) {
+  const reading = {
+    latest: { count: counts.latest },
+    pending: counts.pending === undefined ? undefined : { count: counts.pending },
+  } as Parameters<typeof seedBook>[0]
+  const { book } = seedBook(reading, {
+    slots: [],
+    transactions: [],
+    cursor: undefined,
+    arrived: 0,
+    ...state,
+  })
+  return { floor: book.floor, cursor: book.cursor, hole: book.lowestHole() }
+}
+
+describe('slots that were pruned while lower ones were kept', () => {
+  test('are used: their nonces are not handed out again', () => {
+    const slots = [usedAt(2), usedAt(5)]
+    expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 6, cursor: 6, hole: undefined })
+  })
+
+  test('below one that is still open they are used as well', () => {
+    const slots = [handedOut(2), usedAt(5)]
+    expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 2, cursor: 6, hole: undefined })
+  })
+
+  test('above all that is kept they leave the cursor where it was', () => {
+    const slots = [handedOut(2)]
+    expect(seeded({ latest: 6 }, { slots, cursor: 6 })).toEqual({ floor: 2, cursor: 6, hole: undefined })
+  })
+
+  test('a nonce that the chain has not used is a hole, whatever stands above it', () => {
+    const slots = [usedAt(2), handedOut(5)]
+    expect(seeded({ latest: 3 }, { slots, cursor: 6 })).toEqual({ floor: 3, cursor: 6, hole: 3 })
+  })
+
+  test('what the chain has used above the cursor was never ours: it is left to evidence', () => {
+    expect(seeded({ latest: 8 }, { slots: [handedOut(2)], cursor: 4 })).toMatchObject({ floor: 2, cursor: 4 })
+  })
+})

@@ -1,0 +1,51 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import type { Trigger } from './trigger.js'
+
+const agent = new Agent({ keepAlive: true })
+
+/**
+ * A `fetch` of the fewest lines, over Node's own HTTP, which says when the system has taken the last byte of a request.
+ * The points stand around requests that send transactions; all others are let through.
+ */
+export function createCrashingFetch(pass: Trigger): typeof fetch {
+  return async (input, init) => {
+    const body = String(init?.body ?? '')
+    const sends = body.includes('eth_sendRawTransaction')
+    if (sends) pass('broadcast:before')
+    const answer = await post(
+      String(input instanceof Request ? input.url : input),
+      body,
+      init?.signal,
+      () => {
+        if (sends) pass('broadcast:sent')
+      },
+    )
+    if (sends) pass('broadcast:answered')
+    return answer
+  }
+}
+
+function post(
+  url: string,
+  body: string,
+  signal: AbortSignal | null | undefined,
+  sent: () => void,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const posted = request(url, { method: 'POST', agent, headers, ...(signal ? { signal } : {}) })
+    posted.once('error', reject)
+    posted.once('response', (message) => {
+      read(message).then((text) => resolve(new Response(text, { status: message.statusCode ?? 500 })), reject)
+    })
+    // The last segment was handed to the system, which delivers it whether the process lives or not.
+    posted.once('finish', sent)
+    posted.end(body)
+  })
+}
+
+async function read(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { createClient, defineChain, http } from 'viem'
+import { createAccounts } from '../../../src/devnet/accounts.js'
+import { isTxlaneError } from '../../../src/errors/base.js'
+import { createNonceAllocator, createSender, memoryStore, type Sender } from '../../../src/index.js'
+import type { Store } from '../../../src/store/store.js'
+import type { LifeOrder } from '../asks.js'
+import { createCrashingFetch } from './crashingFetch.js'
+import { createCrashingStore } from './crashingStore.js'
+import { pause } from './pause.js'
+import { tell } from './tells.js'
+import { createTrigger } from './trigger.js'
+import { createUser } from './user.js'
+
+// One life of the user's process: it opens the store that earlier lives have left, asks for what is open, and closes.
+
+const LIMITS = {
+  // Short, since what an earlier life had reserved and not committed is waited for in every life after it.
+  reservationTtlMs: 1_500,
+  gapFillAfterMs: 300,
+}
+// While the lease of the life before has not run out.
+const LANE_TAKEN_MS = 25
+
+const order = JSON.parse(readFileSync(0, 'utf8')) as LifeOrder
+tell({ tell: 'begun' })
+await live()
+tell({ tell: 'done' })
+// Connections that are kept alive would keep the process, too.
+process.exit(0)
+
+async function live(): Promise<void> {
+  const pass = createTrigger(order.end)
+  // Looked up at each request by whatever sends.
+  globalThis.fetch = createCrashingFetch(pass)
+  const account = createAccounts(order.account + 1)[order.account]!
+  const client = createClient({
+    account,
+    chain: chainOf(order),
+    transport: http(order.url, { retryCount: 0 }),
+  })
+  const store = createCrashingStore(await openStore(order.store), pass)
+  const sender = createSender({ client, store, lossDepth: 'child', limits: LIMITS }) as unknown as Sender
+  const allocator = createNonceAllocator({ client, address: account.address, store, limits: LIMITS })
+  sender.on('accepted', () => tell({ tell: 'works' }))
+  sender.on('held', ({ reason }) => tell({ tell: 'trouble', message: `held: ${reason}` }))
+  sender.on('foreign', ({ nonce }) => tell({ tell: 'trouble', message: `foreign: ${nonce}` }))
+  sender.on('unresolved', ({ nonce }) => tell({ tell: 'trouble', message: `unresolved: ${nonce}` }))
+  await untilOpen(sender)
+  tell({ tell: 'open' })
+
+  const user = createUser({ sender, allocator, client, url: order.url, ...LIMITS })
+  const all = Promise.all(order.asks.map((ask) => user.ask(ask)))
+  if (order.closeAfterMs === undefined) {
+    await all
+    await sender.drain()
+  } else await pause(order.closeAfterMs)
+  user.closing()
+  await allocator.close()
+  await sender.close()
+  await all
+  await store.close()
+}
+
+async function untilOpen(sender: Sender): Promise<void> {
+  for (;;) {
+    try {
+      return await sender.ready()
+    } catch (error) {
+      if (!isTxlaneError(error) || error.code !== 'LEASE_LOST') throw error
+      await pause(LANE_TAKEN_MS)
+    }
+  }
+}
+
+/** Each brings a driver, and half of them would be loaded for nothing. */
+async function openStore(settings: LifeOrder['store']): Promise<Store> {
+  if (settings.kind === 'memory') return memoryStore()
+  if (settings.kind === 'sqlite') {
+    const { sqliteStore } = await import('../../../src/store/sqlite/index.js')
+    // No power is lost here: what was committed survives the process with either setting.
+    return sqliteStore({ path: settings.path, synchronous: 'NORMAL' })
+  }
+  const { postgresStore } = await import('../../../src/store/postgres/index.js')
+  const { connectionString, schema } = settings
+  return postgresStore({ connectionString, schema, poolMax: 3 })
+}
+
+function chainOf({ url, chainId, blockTimeMs }: LifeOrder) {
+  return defineChain({
+    id: chainId,
+    name: 'crash',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [url] } },
+    blockTime: blockTimeMs,
+  })
+}

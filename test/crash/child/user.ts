@@ -1,0 +1,169 @@
+import {
+  type Account,
+  type Chain,
+  type Client,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type Transport,
+} from 'viem'
+import { systemClock } from '../../../src/clock.js'
+import { isTxlaneError } from '../../../src/errors/base.js'
+import type { NonceAllocator, Sender, Tx, TxRequest } from '../../../src/index.js'
+import { type Ask, type DatedAsk, dataOf, replacementOf, targetOf } from '../asks.js'
+import { pause } from './pause.js'
+import { tell } from './tells.js'
+
+/** Asks for things as a user does who restarts: the same ids again, since he cannot know how far they came. */
+export type User = {
+  /** Resolves once there is an answer, whatever it is. */
+  ask(ask: DatedAsk): Promise<void>
+  /** From now on answers may stay away. */
+  closing(): void
+}
+
+// Signed by the user himself: far above the devnet's base fee, and more than a plain transfer with some data takes.
+const OWN_FEES = { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n, gas: 60_000n }
+const REVERTING_GAS = 100_000n
+
+export function createUser(options: {
+  readonly sender: Sender
+  readonly allocator: NonceAllocator
+  readonly client: Client<Transport, Chain, Account & LocalAccount>
+  readonly url: string
+  readonly reservationTtlMs: number
+}): User {
+  const { sender, allocator, client, url, reservationTtlMs } = options
+  let closing = false
+
+  async function send(ask: DatedAsk): Promise<Tx | undefined> {
+    const expires = ask.kind === 'expires' ? { atMs: ask.firstAskedAtMs + ask.expiresAfterMs } : undefined
+    try {
+      const { id, until } = ask
+      const tx = await sender.send(requestOf(ask), { id, until, expires, onExpiry: 'cancel' })
+      tell({ tell: 'kept', id })
+      return tx
+    } catch (error) {
+      const fate = failed(ask.id, error)
+      return fate === 'inFlight' ? known(ask.id) : undefined
+    }
+  }
+
+  /** What the library has of an id, where it has anything. */
+  async function known(id: string): Promise<Tx | undefined> {
+    if (closing) return undefined
+    return await sender.get(id).catch((error) => void failed(id, error))
+  }
+
+  async function follow(id: string, tx: Tx | undefined): Promise<void> {
+    for (let tries = 0; tx !== undefined && tries < 2; tries++) {
+      try {
+        const { hash, nonce, status } = await tx.wait('sealed')
+        return tell({ tell: 'sealed', id, hash, nonce, status: String(status) })
+      } catch (error) {
+        if (failed(id, error) !== 'inFlight') return
+        tx = await known(id)
+      }
+    }
+  }
+
+  async function act(ask: Ask, tx: Tx | undefined): Promise<void> {
+    if (tx === undefined || closing) return
+    await pause(ask.actAfterMs)
+    if (closing) return
+    if (ask.kind === 'cancel') return cancel(ask.id, tx)
+    if (ask.kind === 'replace') return replace(ask, tx)
+    // A bump that comes too late changes nothing.
+    if (ask.kind === 'speedUp') await tx.speedUp().catch(() => undefined)
+  }
+
+  async function cancel(id: string, tx: Tx): Promise<void> {
+    try {
+      const { result } = await tx.cancel()
+      tell({ tell: 'cancelled', id, result })
+    } catch (error) {
+      failed(id, error)
+    }
+  }
+
+  /** The answer may be about either of the two: about the old one where it could not be replaced any more. */
+  async function replace(ask: Ask, tx: Tx): Promise<void> {
+    const id = replacementOf(ask.id)
+    try {
+      const instead = await tx.replace(requestOf({ id, kind: ask.kind }), { id, until: ask.until })
+      tell({ tell: 'kept', id })
+      await follow(id, instead)
+    } catch (error) {
+      const about = isTxlaneError(error) ? error.tx?.id : undefined
+      if (about !== undefined) failed(about, error)
+      // An earlier life may have got further.
+      if (about !== id) await follow(id, await known(id))
+    }
+  }
+
+  async function allocated(ask: Ask): Promise<void> {
+    const askedAtMs = systemClock.now()
+    const reservation = await allocator.reserve()
+    if (ask.kind === 'returned') return reservation.release()
+    const { account, chain } = client
+    const serializedTransaction = await account.signTransaction({
+      type: 'eip1559',
+      chainId: chain.id,
+      nonce: reservation.nonce,
+      to: targetOf(ask),
+      data: dataOf(ask.id),
+      ...OWN_FEES,
+    })
+    await reservation.commit({ serializedTransaction })
+    // A nonce that stays silent for as long is filled by a no-op, and of the two either may land.
+    if (systemClock.now() - askedAtMs < reservationTtlMs) tell({ tell: 'kept', id: ask.id })
+    const error = await post(serializedTransaction)
+    await reservation.settle(error)
+  }
+
+  /** Undefined where the node took it. */
+  async function post(raw: Hex): Promise<Error | undefined> {
+    const body = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }
+    try {
+      const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+      const answer = (await response.json()) as { result?: Hex; error?: { message: string } }
+      // The lane sends inherited bytes as well, and may have been quicker.
+      if (answer.result === keccak256(raw)) return undefined
+      return Object.assign(new Error(answer.error?.message ?? 'no answer'), answer.error)
+    } catch (error) {
+      return error as Error
+    }
+  }
+
+  /** Tells what an error says, and the fate that it names. */
+  function failed(id: string, error: unknown): string {
+    if (!isTxlaneError(error)) {
+      tell({ tell: 'trouble', message: `${id}: ${String(error)}` })
+      return 'unknown'
+    }
+    const { code, fate, shortMessage: message } = error
+    tell({ tell: 'failed', id, code, fate, message })
+    return fate
+  }
+
+  return {
+    async ask(ask) {
+      await pause(ask.delayMs)
+      if (closing) return
+      if (ask.kind === 'allocated' || ask.kind === 'returned') {
+        // Nothing is promised of what could not be committed.
+        return allocated(ask).catch(() => undefined)
+      }
+      const tx = await send(ask)
+      await Promise.all([follow(ask.id, tx), act(ask, tx)])
+    },
+    closing() {
+      closing = true
+    },
+  }
+}
+
+function requestOf(ask: Pick<Ask, 'id' | 'kind'>): TxRequest {
+  const gas = ask.kind === 'reverted' ? { gas: REVERTING_GAS } : {}
+  return { to: targetOf(ask), data: dataOf(ask.id), ...gas } as TxRequest
+}

@@ -1,0 +1,146 @@
+import type { Address } from 'viem'
+import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { systemClock } from '../../src/clock.js'
+import { deriveRandom } from '../sim/random.js'
+import type { DatedAsk, LifeOrder, Tell } from './asks.js'
+import { readChain } from './chain.js'
+import { check, saysEnded, type Verdict } from './check.js'
+import type { Leases } from './lease.js'
+import { type Life, runLife } from './life.js'
+import { asksOf, type GroupPlan, type Kill } from './plan.js'
+
+/** What the lives of one lane share. */
+export type Lane = {
+  readonly bundle: string
+  readonly seed: number
+  readonly account: Address
+  readonly order: Omit<LifeOrder, 'asks' | 'end' | 'closeAfterMs'>
+  readonly leases: Leases
+  readonly rpc: PlainRpc
+  /** The newest sealed block before the first life. */
+  readonly startBlock: number
+  /** Nonces of the account's transactions in the node's pool. */
+  waiting(): Promise<readonly number[]>
+  /** Told of each kill that was made. */
+  killed(kill: Kill, at: string): void
+}
+
+export type GroupResult = {
+  readonly verdict: Verdict
+  /** By point, and `random`. */
+  readonly killedAt: readonly string[]
+  readonly lives: number
+  readonly leasesRunOut: number
+  /** From the start of a life after a kill until something was accepted; without those that waited for a lease. */
+  readonly restartMs: readonly number[]
+  /** What went wrong beside the chain: lives that got stuck or failed. */
+  readonly problems: readonly string[]
+  readonly troubles: readonly string[]
+  /** What was told of all that was asked for, each as often as it was told. */
+  readonly told: readonly string[]
+}
+
+// A point that a life does not come to is tried in the next one, at its first pass.
+const TRIES_MAX = 4
+/** Some users keep no books at all: now and then everything is asked for again. */
+const FORGETS = 0.25
+
+/** Kills the lives of one lane one after the other, lets the last one finish, and holds it against the chain. */
+export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult> {
+  const asks = new Map<string, DatedAsk>()
+  const told: Tell[] = []
+  const killedAt: string[] = []
+  const restartMs: number[] = []
+  const problems: string[] = []
+  let lives = 0
+  let leasesRunOut = 0
+  /** How the life before the next one ended, where that was a kill. */
+  let before: 'killed' | 'killed, and has the lease' | undefined
+
+  async function live(how: {
+    readonly end: LifeOrder['end']
+    readonly randomMs?: number | undefined
+    readonly closeAfterMs: number | undefined
+    readonly everything: boolean
+    readonly wants: boolean
+  }): Promise<Life> {
+    const number = lives++
+    const nowMs = systemClock.now()
+    const fresh = how.wants ? asksOf(lane.seed, plan.number, number) : []
+    const again = [...asks.values()].filter(({ id, kind }) => {
+      if (kind === 'allocated' || kind === 'returned') return false
+      return how.everything || !isKnown(id)
+    })
+    for (const ask of fresh) asks.set(ask.id, { ...ask, firstAskedAtMs: nowMs })
+    const wanted = [...again, ...fresh.map(({ id }) => asks.get(id) as DatedAsk)]
+    const { end, closeAfterMs } = how
+    const life = await runLife(lane.bundle, { ...lane.order, asks: wanted, end, closeAfterMs }, how.randomMs)
+    told.push(...life.tells)
+    if (before === 'killed' && life.firstAcceptedMs !== undefined) restartMs.push(life.firstAcceptedMs)
+    before = undefined
+    if (life.stuck) problems.push(`life ${number} got stuck; open: ${openOf(life, wanted).join(', ')}`)
+    else if (!life.done && life.killedAt === undefined) problems.push(`life ${number} failed: ${life.stderr}`)
+    return life
+  }
+
+  const isKnown = (id: string) =>
+    told.some((tell) => 'id' in tell && tell.id === id && (tell.tell === 'sealed' || saysEnded(tell)))
+
+  for (const kill of plan.kills) {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const random = deriveRandom(lane.seed, `kill ${kill.number}, try ${tries}`)
+      const { how } = kill
+      const life = await live({
+        end: how.at === 'point' ? { point: how.point, pass: tries === 0 ? how.pass : 1 } : undefined,
+        // What it comes to before that moment is a matter of luck: a life that ends earlier is tried again, shorter.
+        randomMs: how.at === 'random' ? how.afterMs / (tries + 1) : undefined,
+        closeAfterMs: tries === 0 ? kill.closeAfterMs : undefined,
+        everything: random() < FORGETS,
+        wants: true,
+      })
+      if (life.killedAt === undefined) continue
+      killedAt.push(life.killedAt)
+      lane.killed(kill, life.killedAt)
+      before = 'killed'
+      if (kill.leaseRunsOut) {
+        before = 'killed, and has the lease'
+        leasesRunOut++
+      } else await lane.leases.runOut(lane.account)
+      break
+    }
+  }
+  await live({ end: undefined, closeAfterMs: undefined, everything: true, wants: false })
+  const chain = await readChain({
+    rpc: lane.rpc,
+    account: lane.account,
+    after: lane.startBlock,
+    waiting: await lane.waiting(),
+  })
+  const verdict = check({ account: lane.account, asks: [...asks.values()], told, chain })
+  const troubles = told.flatMap((tell) => (tell.tell === 'trouble' ? [tell.message] : []))
+  const tellings = told.flatMap((tell) => tellingOf(tell) ?? [])
+  return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, told: tellings }
+}
+
+function tellingOf(tell: Tell): string | undefined {
+  switch (tell.tell) {
+    case 'kept':
+      return 'kept'
+    case 'sealed':
+      return `sealed, ${tell.status}`
+    case 'failed':
+      return `${tell.code}, ${tell.fate}`
+    case 'cancelled':
+      return `cancel: ${tell.result}`
+    default:
+      return undefined
+  }
+}
+
+/** Who was asked for in a life that got stuck, and was given no answer in it. */
+function openOf({ tells }: Life, wanted: readonly DatedAsk[]): readonly string[] {
+  const answered = new Set(
+    tells.flatMap((tell) => ('id' in tell && (tell.tell === 'sealed' || saysEnded(tell)) ? [tell.id] : [])),
+  )
+  return wanted.map(({ id }) => id).filter((id) => !answered.has(id))
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import type { Address } from 'viem'
+import type { LifeOrder } from './asks.js'
+
+/** Lets the lease of a lane be over, as if the process that had it had died long ago. */
+export type Leases = AsyncDisposable & { runOut(address: Address): Promise<void> }
+
+/**
+ * A lease lasts ten seconds, and a sweep has hundreds of them to outlive: all but a few are ended in the tables of the
+ * store itself, by moving the time that the next process compares with its clock. Nothing else is touched: who has the
+ * lane, and in which epoch, is found as the dead process left it.
+ */
+export async function openLeases(store: LifeOrder['store']): Promise<Leases> {
+  switch (store.kind) {
+    case 'memory':
+      // It died with the process, as all that was in it.
+      return { async runOut() {}, async [Symbol.asyncDispose]() {} }
+    case 'sqlite':
+      return sqliteLeases(store.path)
+    case 'postgres':
+      return postgresLeases(store.connectionString, store.schema)
+    default:
+      return store satisfies never
+  }
+}
+
+async function sqliteLeases(path: string): Promise<Leases> {
+  const { default: Database } = await import('libsql')
+  return {
+    async runOut(address) {
+      // Not made here: a life that was ended early may have left no file, and the next one begins with none.
+      if (!existsSync(path)) return
+      const database = new Database(path)
+      try {
+        database.exec('PRAGMA busy_timeout = 5000')
+        const [tables] = database
+          .prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'lane'")
+          .raw()
+          .get() as [number]
+        if (tables === 0) return
+        database.prepare('UPDATE lane SET until_ms = 0 WHERE address = ?').run(address.toLowerCase())
+      } finally {
+        database.close()
+      }
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function postgresLeases(connectionString: string, schema: string): Promise<Leases> {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({ connectionString, max: 1 })
+  // A connection that is lost while idle; the next query says so.
+  pool.on('error', () => {})
+  return {
+    async runOut(address) {
+      const found = await pool.query('SELECT to_regclass($1) AS lanes', [`${schema}.lanes`])
+      if (found.rows[0]?.lanes === null) return
+      await pool.query(
+        `UPDATE ${schema}.lanes SET expires_at = clock_timestamp() WHERE address = $1 AND holder IS NOT NULL`,
+        [address.toLowerCase()],
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+      await pool.end()
+    },
+  }
+}

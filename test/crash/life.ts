@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { systemClock } from '../../src/clock.js'
+import { redactText } from '../../src/errors/redact.js'
+import type { LifeOrder, Tell } from './asks.js'
+
+/** What a life left behind. */
+export type Life = {
+  readonly tells: readonly Tell[]
+  /** The point at which it was ended; `random` where that was the parent's clock. */
+  readonly killedAt: string | undefined
+  /** It came to its own end. */
+  readonly done: boolean
+  /** It neither ended nor was ended. */
+  readonly stuck: boolean
+  /** What it wrote as it failed. */
+  readonly stderr: string
+  /** Milliseconds from its start until an endpoint accepted something. */
+  readonly firstAcceptedMs: number | undefined
+}
+
+// Many times what a life takes, even where it waits for a lease to run out and the machine has other things to do.
+const STUCK_MS = 300_000
+const STDERR_CHARACTERS = 4_000
+
+/** Runs the child until it has ended, or is ended after `randomMs` of work. */
+export async function runLife(path: string, order: LifeOrder, randomMs: number | undefined): Promise<Life> {
+  const startedAtMs = systemClock.now()
+  const child = spawn(process.execPath, ['--enable-source-maps', path], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const tells: Tell[] = []
+  let stderr = ''
+  let killedAt: string | undefined
+  let firstAcceptedMs: number | undefined
+  let stuck = false
+  const cancels: (() => void)[] = []
+
+  function kill(why: string | undefined): void {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    killedAt ??= why
+    child.kill('SIGKILL')
+  }
+
+  cancels.push(
+    systemClock.setTimer(() => {
+      stuck = true
+      kill(undefined)
+    }, STUCK_MS),
+  )
+  child.stdin.on('error', () => {})
+  child.stdin.end(JSON.stringify(order))
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = `${stderr}${chunk.toString()}`.slice(-STDERR_CHARACTERS)
+  })
+  const lines = createInterface({ input: child.stdout })
+  lines.on('line', (line) => {
+    const told = JSON.parse(line) as Tell
+    tells.push(told)
+    if (told.tell === 'works') firstAcceptedMs ??= systemClock.now() - startedAtMs
+    if (told.tell === 'ends') killedAt ??= told.point
+    if (told.tell === 'end me') kill(told.point)
+    if (told.tell === 'begun' && randomMs !== undefined)
+      cancels.push(systemClock.setTimer(() => kill('random'), randomMs))
+  })
+  const [signal] = await Promise.all([
+    new Promise<string | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (_code, how) => resolve(how))
+    }),
+    new Promise<void>((resolve) => lines.once('close', resolve)),
+  ])
+  for (const cancel of cancels) cancel()
+  return {
+    tells,
+    killedAt: signal === 'SIGKILL' ? killedAt : undefined,
+    done: tells.at(-1)?.tell === 'done',
+    stuck,
+    stderr: redactText(stderr),
+    firstAcceptedMs,
+  }
+}

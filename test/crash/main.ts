@@ -1,0 +1,56 @@
+import { createColors } from 'picocolors'
+import { answer, EXIT, endAfter, write } from '../../src/cli/program.js'
+import { redactText } from '../../src/errors/redact.js'
+import { type CrashOptions, parseOptions } from './options.js'
+import { renderReport } from './report.js'
+import { type Progress, runCrash } from './run.js'
+
+// For starting and checking, and for each kill on top of that: a few times what they take on a busy machine.
+const REST_MS = 180_000
+const KILL_MS = 60_000
+
+async function run(options: CrashOptions): Promise<number> {
+  const stop = new AbortController()
+  // The first signal ends the sweep after its present group, and what was done is told; the second ends the process.
+  process.once('SIGINT', () => stop.abort())
+  const result = await runCrash(options, createProgress(options), stop.signal)
+  await write(
+    options.json ? `${JSON.stringify(result)}\n` : renderReport(result, createColors(wantsColors())),
+  )
+  return result.ok ? EXIT.held : EXIT.failed
+}
+
+/** On standard error: one line that is written over in a terminal, and one for each group elsewhere. */
+function createProgress({ kills: all, seed }: CrashOptions): Progress {
+  const { stderr } = process
+  const live = stderr.isTTY === true
+  let kills = 0
+  return {
+    killed(_, at) {
+      kills++
+      if (live) stderr.write(`\r\u001b[K${kills} of ${all} kills: ${at}`)
+    },
+    checked({ number, result }) {
+      const problems = [...result.verdict.problems, ...result.problems]
+      const { executed, transactions } = result.verdict
+      const line = `group ${number}: ${kills} of ${all} kills, ${executed} of ${transactions} executed`
+      stderr.write(`${live ? '\r\u001b[K' : ''}${line}, ${problems.length} problems\n`)
+      for (const problem of problems) stderr.write(`  seed ${seed}: ${problem}\n`)
+    },
+  }
+}
+
+function wantsColors(): boolean {
+  return !process.env.NO_COLOR && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
+}
+
+const parsed = parseOptions(process.argv.slice(2))
+endAfter(parsed.kind === 'run' ? parsed.options.kills * KILL_MS + REST_MS : REST_MS)
+answer(parsed, 'npm run crash --', run).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`The sweep failed: ${redactText(message)}\n`)
+    process.exit(EXIT.failed)
+  },
+)

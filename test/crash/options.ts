@@ -1,0 +1,95 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import type { Parsed } from '../../src/cli/program.js'
+import { redactText } from '../../src/errors/redact.js'
+import { GROUP_KILLS } from './plan.js'
+
+export type CrashOptions = {
+  readonly kills: number
+  /** `memory` keeps nothing: it shows what a sweep finds then. */
+  readonly store: 'sqlite' | 'postgres' | 'memory'
+  readonly seed: number
+  readonly json: boolean
+  /** A server to use in place of one that is started for the sweep. */
+  readonly postgres: string | undefined
+  /** This one alone. */
+  readonly group: number | undefined
+}
+
+const KILLS = 100
+const KILLS_MAX = 10_000
+const SEED_MAX = 2 ** 31 - 1
+
+/** Reads the command line; never throws and never ends the process. */
+export function parseOptions(argv: readonly string[]): Parsed<CrashOptions> {
+  let help = ''
+  const command = createCommand((text) => {
+    help += text
+  })
+  try {
+    command.parse(argv as string[], { from: 'user' })
+    const { postgres, group, ...rest } = command.opts<CrashOptions>()
+    if (postgres !== undefined && rest.store !== 'postgres')
+      throw bad(`--postgres is for --store postgres, and the store is ${rest.store}.`)
+    const groups = Math.ceil(rest.kills / GROUP_KILLS)
+    if (group !== undefined && group >= groups)
+      throw bad(`--group ${group}: ${rest.kills} kills make ${groups} groups, from 0 to ${groups - 1}.`)
+    return { kind: 'run', options: { ...rest, postgres, group } }
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
+    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
+  }
+}
+
+function createCommand(writeOut: (text: string) => void): Command {
+  return new Command('npm run crash --')
+    .description(
+      'Ends a sender with SIGKILL, again and again, at each point where it writes, sends or lets go and at moments ' +
+        'of chance, starts it again on what is left, and then reads from the blocks whether everything happened ' +
+        'exactly once and as it was told. Exit code 0 when it did, 1 when not, 2 for bad options.',
+    )
+    .addOption(new Option('--kills <n>', 'how often').default(KILLS).argParser(whole(1, KILLS_MAX)))
+    .addOption(
+      new Option('--store <kind>', 'where the sender keeps its books; memory forgets, and is found out')
+        .choices(['sqlite', 'postgres', 'memory'])
+        .default('sqlite'),
+    )
+    .addOption(
+      new Option('--seed <n>', 'what work and kills are drawn from').default(1).argParser(whole(0, SEED_MAX)),
+    )
+    .option('--json', 'one JSON object on standard output in place of the table', false)
+    .addOption(
+      new Option(
+        '--postgres <url>',
+        'use this server, in a schema that is dropped again (default: one is started)',
+      ).argParser(connectionString),
+    )
+    .addOption(
+      new Option(
+        '--group <n>',
+        `run this group of ${GROUP_KILLS} kills alone, as a failed sweep says it`,
+      ).argParser(whole(0, KILLS_MAX)),
+    )
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeOut, writeErr: () => undefined })
+}
+
+function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
+    return value
+  }
+}
+
+function connectionString(text: string): string {
+  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text))
+    throw bad('--postgres expects postgres://user:password@host:port/database.')
+  return text
+}
+
+function bad(message: string): CommanderError {
+  return new CommanderError(2, 'crash.badOption', message)
+}

@@ -1,0 +1,109 @@
+import { percentile, rounded } from '../../src/cli/demo/statistics.js'
+import type { GroupResult } from './group.js'
+import type { CrashOptions } from './options.js'
+import { GROUP_KILLS } from './plan.js'
+import { POINT_NAMES } from './points.js'
+
+/** What `--json` prints. */
+export type CrashResult = {
+  readonly ok: boolean
+  readonly store: CrashOptions['store']
+  readonly seed: number
+  readonly seconds: number
+  readonly kills: number
+  /** A count for each point that has a name. */
+  readonly byPoint: Readonly<Record<string, number>>
+  readonly randomKills: number
+  /** Lives that began after a kill, or after one that ended before its kill. */
+  readonly restarts: number
+  readonly lanes: number
+  readonly transactions: number
+  readonly executed: number
+  readonly noops: number
+  readonly duplicates: number
+  readonly lost: number
+  readonly gaps: number
+  readonly foreign: number
+  readonly contradictions: number
+  /** Lives that got stuck, or failed by themselves. */
+  readonly failures: number
+  /** How many lives waited until the lease of a dead one had run out. */
+  readonly leasesRunOut: number
+  /** From the start of the process to the first acceptance; without those that waited for a lease. */
+  readonly restartToAcceptedMsMedian: number | null
+  readonly restartToAcceptedMsP99: number | null
+  /** What the users were told, and how often. */
+  readonly told: Readonly<Record<string, number>>
+  /** What the senders told of themselves and should not have had to. */
+  readonly troubles: Readonly<Record<string, number>>
+  readonly problems: readonly Problem[]
+}
+
+export type Problem = { readonly group: number; readonly what: string; readonly replay: string }
+
+export type Ran = { readonly number: number; readonly result: GroupResult }
+
+export function resultOf(ran: readonly Ran[], options: CrashOptions, seconds: number): CrashResult {
+  const results = ran.map(({ result }) => result)
+  const sum = (of: (result: GroupResult) => number) => results.reduce((total, one) => total + of(one), 0)
+  const killedAt = results.flatMap((one) => one.killedAt)
+  const restartMs = results.flatMap((one) => one.restartMs)
+  const problems = ran.flatMap(({ number, result }) =>
+    [...result.verdict.problems, ...result.problems].map((what) => ({
+      group: number,
+      what,
+      replay: replayOf(options, number),
+    })),
+  )
+  const share = (of: number) => {
+    const ms = percentile(restartMs, of)
+    return ms === undefined ? null : rounded(ms, 0)
+  }
+  return {
+    ok: problems.length === 0 && ran.length > 0,
+    store: options.store,
+    seed: options.seed,
+    seconds: rounded(seconds, 1),
+    kills: killedAt.length,
+    byPoint: countsOf(killedAt, POINT_NAMES),
+    randomKills: killedAt.filter((at) => at === 'random').length,
+    restarts: sum(({ lives }) => lives - 1),
+    lanes: ran.length,
+    transactions: sum(({ verdict }) => verdict.transactions),
+    executed: sum(({ verdict }) => verdict.executed),
+    noops: sum(({ verdict }) => verdict.noops),
+    duplicates: sum(({ verdict }) => verdict.duplicates),
+    lost: sum(({ verdict }) => verdict.lost),
+    gaps: sum(({ verdict }) => verdict.gaps),
+    foreign: sum(({ verdict }) => verdict.foreign),
+    contradictions: sum(({ verdict }) => verdict.contradictions),
+    failures: sum((one) => one.problems.length),
+    leasesRunOut: sum((one) => one.leasesRunOut),
+    restartToAcceptedMsMedian: share(0.5),
+    restartToAcceptedMsP99: share(0.99),
+    told: countsOfAll(results.flatMap((one) => one.told)),
+    troubles: countsOfAll(results.flatMap((one) => one.troubles.map(withoutNumbers))),
+    problems,
+  }
+}
+
+function countsOf(all: readonly string[], names: readonly string[]): Record<string, number> {
+  return Object.fromEntries(names.map((name) => [name, all.filter((one) => one === name).length]))
+}
+
+function countsOfAll(all: readonly string[]): Record<string, number> {
+  return countsOf(all, [...new Set(all)].sort())
+}
+
+/** So that like is counted with like, whatever its nonce and id. */
+function withoutNumbers(line: string): string {
+  return line.replace(/\d+/g, 'n')
+}
+
+/** The kills of a group follow from the seed and its number, on a lane of its own. */
+function replayOf(options: CrashOptions, group: number): string {
+  const { store, seed, postgres } = options
+  const url = postgres === undefined ? '' : ' --postgres URL'
+  const kills = Math.min(options.kills, (group + 1) * GROUP_KILLS)
+  return `npm run crash -- --store ${store} --seed ${seed} --kills ${kills} --group ${group}${url}`
+}

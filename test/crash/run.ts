@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { systemClock } from '../../src/clock.js'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { startPostgres } from '../support/postgres.js'
+import { type LifeOrder, REVERTER, REVERTER_CODE } from './asks.js'
+import { bundleChild } from './bundle.js'
+import { type Lane, runGroup } from './group.js'
+import { openLeases } from './lease.js'
+import type { CrashOptions } from './options.js'
+import { type Kill, planSweep } from './plan.js'
+import { type CrashResult, type Ran, resultOf } from './result.js'
+
+// Faster than chains are: a life gets from its first send to a verdict in less than a second.
+const BLOCKS = { blockTimeMs: 300, flashblockMs: 150 }
+const SCHEMA = 'txlane_crash'
+
+export type Progress = {
+  killed(kill: Kill, at: string): void
+  checked(ran: Ran): void
+}
+
+/** Makes the kills, and says what the chain has of all that was wanted meanwhile. `stop` ends it after a group. */
+export async function runCrash(
+  options: CrashOptions,
+  progress: Progress,
+  stop: AbortSignal,
+): Promise<CrashResult> {
+  const startedAtMs = systemClock.now()
+  const groups = planSweep(options.kills, options.seed).filter(
+    ({ number }) => options.group === undefined || number === options.group,
+  )
+  await using bundle = await bundleChild()
+  await using place = await openPlace(options)
+  const { store } = place
+  await using leases = await openLeases(store)
+  await using devnet = await startDevnet({
+    ...BLOCKS,
+    seed: options.seed,
+    accounts: Math.max(...groups.map(({ number }) => number)) + 1,
+  })
+  const rpc = createPlainRpc(devnet.url)
+  await rpc.call('anvil_setCode', REVERTER, REVERTER_CODE)
+
+  const ran: Ran[] = []
+  for (const group of groups) {
+    if (stop.aborted) break
+    const lane: Lane = {
+      bundle: bundle.path,
+      seed: options.seed,
+      account: devnet.accounts[group.number]!.address,
+      order: {
+        url: devnet.url,
+        chainId: devnet.chain.id,
+        blockTimeMs: BLOCKS.blockTimeMs,
+        account: group.number,
+        store,
+      },
+      leases,
+      rpc,
+      startBlock: Number(await rpc.call('eth_blockNumber')),
+      waiting: () => waitingOf(devnet, group.number),
+      killed: progress.killed,
+    }
+    const one = { number: group.number, result: await runGroup(lane, group) }
+    ran.push(one)
+    progress.checked(one)
+  }
+  return resultOf(ran, options, (systemClock.now() - startedAtMs) / 1_000)
+}
+
+type Place = AsyncDisposable & { readonly store: LifeOrder['store'] }
+
+async function openPlace({ store, postgres }: CrashOptions): Promise<Place> {
+  if (store === 'memory') return { store: { kind: store }, async [Symbol.asyncDispose]() {} }
+  if (store === 'sqlite') {
+    const folder = await mkdtemp(join(tmpdir(), 'txlane-crash-'))
+    return {
+      store: { kind: 'sqlite', path: join(folder, 'lanes.db') },
+      [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    }
+  }
+  if (postgres !== undefined) {
+    const schema = `${SCHEMA}_${process.pid}`
+    return {
+      store: { kind: 'postgres', connectionString: postgres, schema },
+      async [Symbol.asyncDispose]() {},
+    }
+  }
+  const server = await startPostgres()
+  return {
+    store: { kind: 'postgres', connectionString: server.connectionString, schema: SCHEMA },
+    [Symbol.asyncDispose]: () => server.stop(),
+  }
+}
+
+async function waitingOf(devnet: Devnet, account: number): Promise<readonly number[]> {
+  const own = devnet.accounts[account]!.address.toLowerCase()
+  return (await devnet.pool()).filter(({ from }) => from.toLowerCase() === own).map(({ nonce }) => nonce)
+}
