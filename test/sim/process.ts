@@ -25,6 +25,7 @@ export type Process = Machine & {
 /** Stands between a sender and the machine, so that the sender can be killed at any moment. */
 export function startProcess(machine: Machine): Process {
   const timers = new Set<CancelTimer>()
+  const unwatch = new Set<() => void>()
   let alive = true
 
   /** What comes after the death of the process never comes. */
@@ -66,12 +67,25 @@ export function startProcess(machine: Machine): Process {
     }
   }
 
-  function storeOf({ kind, durable, ...verbs }: Store): Store {
+  function storeOf({ kind, durable, watch, ...verbs }: Store): Store {
     const lived = Object.entries(verbs).map(([verb, call]) => {
       const act = call as (...args: unknown[]) => Promise<unknown>
       return [verb, (...args: unknown[]) => (alive ? whileAlive(act(...args)) : NEVER)]
     })
-    return { kind, durable, ...Object.fromEntries(lived) } as Store
+    return { kind, durable, watch: watchWith(watch), ...Object.fromEntries(lived) } as Store
+  }
+
+  /** The one verb that answers at once, and calls back: not after the death of the process. */
+  function watchWith(watch: Store['watch']): Store['watch'] {
+    return (lane, changed) => {
+      if (!alive) return () => {}
+      const off = watch(lane, changed)
+      unwatch.add(off)
+      return () => {
+        unwatch.delete(off)
+        off()
+      }
+    }
   }
 
   return {
@@ -91,8 +105,9 @@ export function startProcess(machine: Machine): Process {
     },
     kill() {
       alive = false
-      for (const off of timers) off()
+      for (const off of [...timers, ...unwatch]) off()
       timers.clear()
+      unwatch.clear()
     },
   }
 }
