@@ -148,7 +148,7 @@ async function beginLeased(
         stopped: () => false,
       })
     : await read()
-  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, store.durable)
   const restored = await restoreTransactions(state.transactions, book, (id) => store.find(key, { id }))
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   // From here on there is something that works by itself: what fails after it has to stop it.
