@@ -60,6 +60,8 @@ export function createJournal(options: JournalOptions): Journal {
   let running = false
   let stopped = false
   let wake: (() => void) | undefined
+  // Writes that failed in a row: where reading works and writing does not (a full disk), they are spaced all the same.
+  let failures = 0
   // What a failed write held is written again with the next one: nothing that changed may be forgotten.
   const carriedSlots = new Map<number, Slot>()
   const carriedTransactions = new Map<string, StoredTransaction>()
@@ -88,6 +90,7 @@ export function createJournal(options: JournalOptions): Journal {
       await store.write(lease, change)
     } catch (error) {
       if (isLost(error)) return options.onLost()
+      failures++
       options.onError(error)
       keepForLater(change)
       thens = [...after, ...thens]
@@ -95,6 +98,7 @@ export function createJournal(options: JournalOptions): Journal {
       await settleUnknown(batch)
       return
     }
+    failures = 0
     carriedSlots.clear()
     carriedTransactions.clear()
     for (const item of batch) item.done('committed')
@@ -148,7 +152,7 @@ export function createJournal(options: JournalOptions): Journal {
   }
 
   async function readAgain(): Promise<ReadonlySet<string> | undefined> {
-    for (let tries = 0; !stopped; tries++) {
+    for (let tries = failures - 1; !stopped; tries++) {
       await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 3_000)
       try {
         const { slots } = await store.load(lease)

@@ -7,7 +7,7 @@ export type Seeded = {
   readonly book: Book
   /** Above every token that was ever given out in this lane. */
   readonly tokenAbove: number
-  /** The chain knows nonces that the store does not: what was queued before is held until an operator looks. */
+  /** The chain knows nonces that the store does not: nothing is sent until an operator has looked. */
   readonly storeBehindChain: boolean
 }
 
@@ -15,7 +15,11 @@ export type Seeded = {
  * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
  * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are `outside`.
  */
-export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state: LaneState): Seeded {
+export function seedBook(
+  reading: Pick<LaneReading, 'latest' | 'pending'>,
+  state: LaneState,
+  store: { readonly durable: boolean; readonly seen: boolean },
+): Seeded {
   const latest = reading.latest.count
   const pending = Math.max(reading.pending?.count ?? latest, latest)
   const known = state.cursor !== undefined
@@ -35,9 +39,11 @@ export function seedBook(reading: Pick<LaneReading, 'latest' | 'pending'>, state
   for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++)
     book.apply(nonce, { type: 'seeded' })
   // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
-  const storeBehindChain =
-    state.cursor !== undefined && state.transactions.length > 0 && latest > state.cursor
-  return { book, tokenAbove, storeBehindChain }
+  const behind = state.cursor !== undefined && pending > state.cursor
+  // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
+  // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
+  const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
+  return { book, tokenAbove, storeBehindChain: behind && mayBeOlder }
 }
 
 /**

@@ -23,13 +23,8 @@ function seeded(counts: { readonly latest: number; readonly pending?: number }, 
     latest: { count: counts.latest },
     pending: counts.pending === undefined ? undefined : { count: counts.pending },
   } as Parameters<typeof seedBook>[0]
-  const { book } = seedBook(reading, {
-    slots: [],
-    transactions: [],
-    cursor: undefined,
-    arrived: 0,
-    ...state,
-  })
+  const full = { slots: [], transactions: [], cursor: undefined, arrived: 0, ...state }
+  const { book } = seedBook(reading, full, { durable: true, seen: false })
   return { floor: book.floor, cursor: book.cursor, hole: book.lowestHole() }
 }
 

@@ -22,6 +22,8 @@ export type TakeUpParts = {
   readonly handle: LaneHandle
   readonly admission: Admission
   readonly lease: Lease
+  /** This process was the one that held the lane last: what the store says of it cannot be from before. */
+  readonly seen: boolean
   readonly signer: LocalAccount | undefined
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
@@ -32,7 +34,7 @@ export type TakeUpParts = {
  * nothing is handed out before all of it is known. The holder that comes back has not begun to follow the chain.
  */
 export async function takeUp(parts: TakeUpParts): Promise<Holder> {
-  const { options, environment, hub, store, handle, lease } = parts
+  const { options, environment, hub, store, handle, lease, seen } = parts
   const { limits } = options
   const { key } = handle
   const state = await store.load(lease)
@@ -47,7 +49,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
         stopped: handle.closing.stopped,
       })
     : await read()
-  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state)
+  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, { durable: store.durable, seen })
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
   const restored = await restoreTransactions(state.transactions, {

@@ -65,6 +65,7 @@ export async function openTenure(parts: {
   let tenant: Tenant | undefined
   let guest: Guest | undefined
   let last: Holder | undefined
+  let lastEpoch = Number.NaN
   let taking: Promise<boolean> | undefined
   let leaving = false
   let notBeforeMs = 0
@@ -116,6 +117,7 @@ export async function openTenure(parts: {
         handle,
         admission,
         lease,
+        seen: lease.epoch === lastEpoch + 1,
         signer,
         lost,
       })
@@ -127,6 +129,7 @@ export async function openTenure(parts: {
       guest = undefined
       tenant = { holder, lease, letGo, sinceMs: clock.now() }
       last = holder
+      lastEpoch = lease.epoch
       holder.engine.start()
       watchOver(tenant)
     } catch (error) {

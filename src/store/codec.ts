@@ -146,17 +146,31 @@ function writtenObject(value: object, place: Place): string {
     return `{"$map":[${entries.join(',')}]}`
   }
   if (!isPlain(value)) throw unkept(place, 'an instance of a class')
-  const keys = Object.keys(value)
   const fields = value as Readonly<Record<string, unknown>>
-  if (keys.some((key) => key.startsWith('$') || key === '__proto__')) {
-    const entries = keys.map((key) => `[${JSON.stringify(key)},${written(fields[key], key, place)}]`)
-    return `{"$object":[${entries.join(',')}]}`
-  }
   let text = ''
-  for (const key of keys) {
-    text += `${text === '' ? '{' : ','}${JSON.stringify(key)}:${written(fields[key], key, place)}`
+  for (const key of Object.keys(value)) {
+    // Such a key would be taken for one that stands for something else.
+    if (key.startsWith('$') || key === '__proto__') return writtenEntries(fields, place)
+    text += `${text === '' ? '{' : ','}${quoted(key)}:${written(fields[key], key, place)}`
   }
   return text === '' ? '{}' : `${text}}`
+}
+
+function writtenEntries(fields: Readonly<Record<string, unknown>>, place: Place): string {
+  const entries = Object.keys(fields).map((key) => `[${quoted(key)},${written(fields[key], key, place)}]`)
+  return `{"$object":[${entries.join(',')}]}`
+}
+
+// The names of fields are few, and each is written many thousand times.
+const names = new Map<string, string>()
+const NAMES_MAX = 500
+
+function quoted(key: string): string {
+  const known = names.get(key)
+  if (known !== undefined) return known
+  const text = JSON.stringify(key)
+  if (names.size < NAMES_MAX) names.set(key, text)
+  return text
 }
 
 function isPlain(value: object): boolean {

@@ -4,7 +4,7 @@ import type { Sample } from './sampler.js'
 type Measured = 'heapBytes' | 'timers' | 'sockets' | 'handles'
 
 /** How much the end may lie above the beginning: a share of it, and an amount for what is small. */
-type Tolerance = { readonly share: number; readonly plus: number }
+export type Tolerance = { readonly share: number; readonly plus: number }
 
 /**
  * Wide enough for what varies: the transactions in flight vary with the faults, their timers and memory with them, and
@@ -18,8 +18,8 @@ const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
   handles: { share: 0, plus: 2 },
 }
 
-export type Flatness = {
-  readonly measured: Measured
+export type Flatness<measured extends string = Measured> = {
+  readonly measured: measured
   /** Medians of the second and of the last sixth of the samples. */
   readonly early: number
   readonly late: number
@@ -29,21 +29,28 @@ export type Flatness = {
 
 const SIXTHS = 6
 
-/** Compares the last sixth with the second: in the first the caches fill, and nothing has ended yet. */
 export function flatness(samples: readonly Sample[]): readonly Flatness[] {
+  return flatnessOf(samples, TOLERANCES)
+}
+
+/** Compares the last sixth with the second: in the first the caches fill, and nothing has ended yet. */
+export function flatnessOf<measured extends string>(
+  samples: readonly Readonly<Record<measured, number>>[],
+  tolerances: Readonly<Record<measured, Tolerance>>,
+): readonly Flatness<measured>[] {
   const sixth = (index: number) =>
     samples.slice(
       Math.floor((samples.length * index) / SIXTHS),
       Math.floor((samples.length * (index + 1)) / SIXTHS),
     )
-  return (Object.keys(TOLERANCES) as Measured[]).map((measured) => {
-    const median = (part: readonly Sample[]) =>
+  return (Object.keys(tolerances) as measured[]).map((measured) => {
+    const median = (part: readonly Readonly<Record<measured, number>>[]) =>
       percentile(
         part.map((sample) => sample[measured]),
         0.5,
       ) ?? 0
     const [early, late] = [median(sixth(1)), median(sixth(SIXTHS - 1))]
-    const { share, plus } = TOLERANCES[measured]
+    const { share, plus } = tolerances[measured]
     const most = early * (1 + share) + plus
     return { measured, early, late, most, flat: late <= most }
   })

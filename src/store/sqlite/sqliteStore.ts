@@ -9,7 +9,8 @@ import { arrivals, changes, find, list, load } from './reads.js'
 import { createWatchers } from './watchers.js'
 import { enqueue, leaveWish, write } from './writes.js'
 
-const HASHES_MAX = 50_000
+// Several times what is in flight at once: what is forgotten is written once more, and found to be there.
+const HASHES_MAX = 16_384
 
 /**
  * Keeps lanes in one SQLite file, for any number of processes on one machine, and through their ends. Needs the package

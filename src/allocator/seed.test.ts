@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { transactionIn } from '../store/contract/samples.js'
+import type { LaneState } from '../store/store.js'
+import { seedBook } from './seed.js'
+
+const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: '0xaa' } as const
+
+function seeded(
+  counts: { readonly latest: number; readonly pending?: number },
+  state: Partial<LaneState>,
+  durable: boolean,
+) {
+  const reading = {
+    latest: { count: counts.latest },
+    pending: counts.pending === undefined ? undefined : { count: counts.pending },
+  } as Parameters<typeof seedBook>[0]
+  return seedBook(
+    reading,
+    { slots: [], transactions: [], cursor: undefined, arrived: 0, ...state },
+    { durable, seen: false },
+  )
+}
+
+describe('a store behind the chain', () => {
+  const one = [transactionIn(LANE, 'a')]
+  test.each([
+    ['the chain has used a nonce above its cursor', { latest: 6 }, { cursor: 5 }, true, true],
+    ['one is on its way there', { latest: 5, pending: 6 }, { cursor: 5 }, true, true],
+    ['something waits in it', { latest: 6 }, { cursor: 5, transactions: one }, true, true],
+    [
+      'it knows as much as the chain',
+      { latest: 5, pending: 5 },
+      { cursor: 5, transactions: one },
+      true,
+      false,
+    ],
+    ['it knows more', { latest: 3, pending: 4 }, { cursor: 5, transactions: one }, true, false],
+    ['it has no records of the lane', { latest: 6 }, { transactions: one }, true, false],
+    // Memory cannot be put back to an earlier time: somebody else used the key.
+    ['it does not outlive its process', { latest: 6 }, { cursor: 5 }, false, false],
+    ['nor does this one, and something waits', { latest: 6 }, { cursor: 5, transactions: one }, false, true],
+  ])('%s', (_, counts, state, durable, behind) => {
+    expect(seeded(counts, state, durable).storeBehindChain).toBe(behind)
+  })
+
+  test('not where this process held it last: nobody can have put it back since', () => {
+    const reading = { latest: { count: 6 }, pending: undefined } as unknown as Parameters<typeof seedBook>[0]
+    const state = { slots: [], transactions: one, cursor: 5, arrived: 0 }
+    expect(seedBook(reading, state, { durable: true, seen: true }).storeBehindChain).toBe(false)
+  })
+
+  test('its cursor goes on above both', () => {
+    expect(seeded({ latest: 6, pending: 8 }, { cursor: 5 }, true).book.cursor).toBe(8)
+  })
+})

@@ -1,0 +1,211 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Libsql from 'libsql'
+import type { Address, Hash, Hex, LocalAccount } from 'viem'
+import { type Clock, systemClock, systemRandom } from '../../src/clock.js'
+import type { Devnet } from '../../src/devnet/index.js'
+import type { Sender, SenderEvents, Store, Tx, TxlaneError } from '../../src/index.js'
+import type { Port, RpcReply } from '../../src/rpc/port.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocator.js'
+import { eventNames } from '../../src/sender/emitter.js'
+import { createShared, type Environment, systemEnvironment } from '../../src/sender/environment.js'
+import { createSenderIn } from '../../src/sender/sender.js'
+import { sqliteStore } from '../../src/store/sqlite/index.js'
+import { startProcess } from '../sim/process.js'
+import { askAll, rpc } from './devnetSupport.js'
+
+/** Where lanes are kept from one life to the next. */
+export type Shelf = {
+  readonly kind: string
+  /** A store of its own for each life, as processes have. */
+  open(): Store
+  /**
+   * The lease of a life that was killed has run out. It lasts ten seconds (LEASE_MS in src/sender/environment.ts), which
+   * nobody wants to wait for: the row is put into the past.
+   */
+  expire(): Promise<void>
+}
+
+export type SqliteShelf = Shelf & { readonly path: string; dispose(): void }
+
+export function sqliteShelf(): SqliteShelf {
+  const folder = mkdtempSync(join(tmpdir(), 'txlane-recovery-'))
+  const path = join(folder, 'lanes.db')
+  return { ...sqliteShelfAt(path), dispose: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+export function sqliteShelfAt(path: string): Shelf & { readonly path: string } {
+  return {
+    kind: 'sqlite',
+    path,
+    open: () => sqliteStore({ path }),
+    async expire() {
+      const database = new Libsql(path)
+      database.exec('UPDATE lane SET until_ms = 0')
+      database.close()
+    },
+  }
+}
+
+export type LifeOptions = {
+  readonly devnet: Devnet
+  readonly account: LocalAccount
+  readonly shelf: Shelf
+  /** In the place of one that the shelf opens. */
+  readonly store?: Store
+  /** How much later than the machine says. */
+  readonly laterMs?: number
+  /** Signed bytes do not come to the node: the connection breaks before. Reads go on. */
+  readonly cutOff?: boolean
+  /** Awaited before bytes go out. */
+  readonly beforeSend?: (raws: readonly Hex[]) => Promise<void>
+  readonly limits?: object
+}
+
+/** One life of a process that sends for an account. Nothing of it is shared with other lives. */
+export type Life = {
+  readonly sender: Sender
+  readonly store: Store
+  /** Of the same lane. */
+  readonly allocator: NonceAllocator
+  /** Raw transactions that were handed to the endpoint, in order. */
+  readonly sent: readonly Hex[]
+  events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** As kill -9: whatever was under way never comes back to it, and its lease stays taken. */
+  kill(): Promise<void>
+  close(): Promise<void>
+}
+
+const POLL_MS = 20
+const BROKEN: RpcReply = { ok: false, failure: { kind: 'network', message: 'socket hang up' } }
+
+export function startLife(options: LifeOptions): Life {
+  const { devnet, account, shelf, laterMs = 0, beforeSend, cutOff = false } = options
+  const client = devnet.client(devnet.accounts.findIndex(({ address }) => address === account.address))
+  const store = options.store ?? shelf.open()
+  const sent: Hex[] = []
+  const own = systemEnvironment().portsOf(client, {})
+  const process = startProcess({ clock: later(laterMs), account, store, ports: own.map(watched) })
+  const environment: Environment = {
+    clock: process.clock,
+    random: systemRandom,
+    portsOf: () => process.ports,
+    shared: createShared(),
+  }
+  const limits = { pollIntervalMs: 50, stuckAfterMs: 300, gapFillAfterMs: 200, ...options.limits }
+  const common = { client: client as never, store: process.store, limits }
+  const sender = createSenderIn(environment, { ...common, account: process.account })
+  const allocator = createNonceAllocatorIn<number>(environment, {
+    ...common,
+    address: account.address,
+    lossDepth: 'child',
+  })
+  const told: { readonly event: string; readonly payload: Record<string, unknown> }[] = []
+  for (const event of eventNames)
+    sender.on(event, (payload) => void told.push({ event, payload: { ...payload } }))
+
+  function watched({ port, role }: (typeof own)[number]) {
+    const batch: Port['batch'] = async (calls, batchOptions) => {
+      const raws = calls.filter(({ method }) => method === 'eth_sendRawTransaction')
+      const bytes = raws.map(({ params }) => params[0] as Hex)
+      if (bytes.length > 0) await beforeSend?.(bytes)
+      sent.push(...bytes)
+      if (bytes.length > 0 && cutOff) return calls.map(() => BROKEN)
+      return port.batch(calls, batchOptions)
+    }
+    // Its numbers are read while it works: not to be copied.
+    return { role, port: Object.create(port, { batch: { value: batch } }) as Port }
+  }
+
+  async function letGo(): Promise<void> {
+    for (const { port } of own) port.close()
+    await store.close()
+  }
+
+  return {
+    sender,
+    store,
+    allocator,
+    sent,
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    async kill() {
+      process.kill()
+      await letGo()
+    },
+    async close() {
+      await sender.close()
+      await allocator.close()
+      await letGo()
+    },
+  }
+}
+
+function later(byMs: number): Clock {
+  return { now: () => systemClock.now() + byMs, setTimer: systemClock.setTimer }
+}
+
+/** Looks until it is so, or until the test's own time is over. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition()))
+    await new Promise<void>((resolve) => void systemClock.setTimer(resolve, POLL_MS))
+}
+
+/** So many more blocks are sealed. */
+export async function blocks(devnet: Devnet, count: number): Promise<void> {
+  const head = async () => Number(await rpc<Hex>(devnet.url, 'eth_blockNumber'))
+  const target = (await head()) + count
+  await until(async () => (await head()) >= target)
+}
+
+export type Landed = { readonly nonce: number; readonly hash: Hash; readonly marker: number }
+
+const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
+
+/** A transfer that is told from others by what it pays. */
+export function transfer(marker: number) {
+  return { to: NOBODY, value: BigInt(marker), gas: 21_000n } as const
+}
+
+/**
+ * All that the account executed in sealed blocks, read from their bodies, in the order of the nonces. What is no
+ * transfer of these tests has the marker 0: no-ops, and what others sent.
+ */
+export async function landed(devnet: Devnet, { address }: LocalAccount): Promise<Landed[]> {
+  const head = Number(await rpc<Hex>(devnet.url, 'eth_blockNumber'))
+  const found: Landed[] = []
+  for (let first = 0; first <= head; first += 100) {
+    const numbers = Array.from({ length: Math.min(100, head - first + 1) }, (_, index) => first + index)
+    const replies = await askAll(
+      devnet.url,
+      numbers.map((number) => ['eth_getBlockByNumber', `0x${number.toString(16)}`, true]),
+    )
+    for (const { result } of replies) {
+      const { transactions } = result as { transactions: Record<string, string>[] }
+      for (const { from, to, nonce, hash, value } of transactions) {
+        if (from !== address.toLowerCase()) continue
+        const marker = to === NOBODY ? Number(value) : 0
+        found.push({ nonce: Number(nonce), hash: hash as Hash, marker })
+      }
+    }
+  }
+  return found.sort((a, b) => a.nonce - b.nonce)
+}
+
+/** The markers alone. */
+export async function markers(devnet: Devnet, account: LocalAccount): Promise<number[]> {
+  return (await landed(devnet, account)).map(({ marker }) => marker)
+}
+
+export async function known(life: Life, id: string): Promise<Tx> {
+  const tx = await life.sender.get(id)
+  if (tx === undefined) throw new Error(`nothing is known of ${id}`)
+  return tx
+}
+
+export async function rejection(promise: Promise<unknown>): Promise<TxlaneError> {
+  return promise.then(
+    () => Promise.reject(new Error('it resolved')),
+    (error: TxlaneError) => error,
+  )
+}

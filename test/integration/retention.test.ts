@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { npmScript } from '../support/npmScript.js'
+
+const TIME_MS = 600_000
+
+/** A process of its own: the heap of the test runner is not to be part of what is measured. */
+async function retention(...args: string[]) {
+  const { code, out, err } = await npmScript('soak:retention', ['--json', ...args])
+  if (out === '') throw new Error(err)
+  return { code, result: JSON.parse(out) }
+}
+
+describe('P9: what a lane leaves behind', () => {
+  test(
+    '20,000 through one lane: each once, and file, rows and heap stay flat',
+    async () => {
+      const { code, result } = await retention('--transactions', '20000')
+      const { once, lost, doubled, flatness } = result
+      expect({ once, lost, doubled }).toEqual({ once: 20_000, lost: 0, doubled: 0 })
+      expect(flatness.filter(({ flat }: { flat: boolean }) => !flat)).toEqual([])
+      expect(code).toBe(0)
+    },
+    TIME_MS,
+  )
+
+  test(
+    'where nothing that ended is ever old, the rows grow, and the same measure says so',
+    async () => {
+      const { code, result } = await retention('--transactions', '6000', '--retention-ms', '1000000000')
+      const steep = result.flatness.filter(({ flat }: { flat: boolean }) => !flat)
+      const named = steep.map(({ measured }: { measured: string }) => measured)
+      expect(named).toEqual(expect.arrayContaining(['transactions', 'hashes']))
+      expect([code, result.once]).toEqual([1, 6_000])
+    },
+    TIME_MS,
+  )
+})

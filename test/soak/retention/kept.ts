@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Libsql from 'libsql'
+import { memoryStore, type Store } from '../../../src/index.js'
+import { sqliteStore } from '../../../src/store/sqlite/index.js'
+
+export type StoreKind = 'memory' | 'sqlite'
+
+/** What a store keeps at one moment. Nothing of it is seen from outside where a process keeps it to itself. */
+export type KeptNow = {
+  readonly fileBytes: number
+  readonly transactions: number
+  readonly hashes: number
+  readonly slots: number
+}
+
+export type KeptStore = {
+  readonly store: Store
+  look(): KeptNow
+  /** Closes the store, and deletes what it kept. */
+  dispose(): Promise<void>
+}
+
+export function keptStore(kind: StoreKind, retentionMs: number, historyMax: number): KeptStore {
+  if (kind === 'sqlite') return keptFile(retentionMs)
+  const store = memoryStore({ historyMax })
+  const nothing = { fileBytes: 0, transactions: 0, hashes: 0, slots: 0 }
+  return { store, look: () => nothing, dispose: () => store.close() }
+}
+
+function keptFile(retentionMs: number): KeptStore {
+  const folder = mkdtempSync(join(tmpdir(), 'txlane-retention-'))
+  const path = join(folder, 'lanes.db')
+  const store = sqliteStore({ path, synchronous: 'NORMAL', retentionMs })
+  // Opened for each look: one that stays open might keep the log from being taken into the file.
+  function look(): KeptNow {
+    const database = new Libsql(path)
+    const rows = (table: string) =>
+      (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count
+    const now = {
+      fileBytes: ['', '-wal'].reduce((sum, end) => sum + sizeOf(`${path}${end}`), 0),
+      transactions: rows('tx'),
+      hashes: rows('hash'),
+      slots: rows('slot'),
+    }
+    database.close()
+    return now
+  }
+  return {
+    store,
+    look,
+    async dispose() {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}

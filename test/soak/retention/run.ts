@@ -1,0 +1,157 @@
+import type { Client } from 'viem'
+import { systemClock, systemRandom } from '../../../src/clock.js'
+import type { Item, Sender } from '../../../src/index.js'
+import { createShared, type Environment } from '../../../src/sender/environment.js'
+import { createSenderIn } from '../../../src/sender/sender.js'
+import { createSimClient } from '../../sim/simClient.js'
+import { createStubAccount } from '../../sim/stubAccount.js'
+import { type Flatness, flatnessOf, type Tolerance } from '../flat.js'
+import { type KeptNow, keptStore, type StoreKind } from './kept.js'
+import { CHAIN_ID, type StubNode, startStubNode } from './stubNode.js'
+
+export type RetentionOptions = {
+  readonly transactions: number
+  readonly store: StoreKind
+  /** How long an ended transaction is kept: short, so that a run sees many times as many come and go. */
+  readonly retentionMs: number
+}
+
+type Sample = KeptNow & { readonly sent: number; readonly atMs: number; readonly heapBytes: number }
+type Measured = 'heapBytes' | 'fileBytes' | 'transactions' | 'hashes' | 'slots'
+
+export type RetentionResult = RetentionOptions & {
+  readonly ok: boolean
+  /** Fewer than were asked for where it was stopped. */
+  readonly sent: number
+  readonly seconds: number
+  readonly perSecond: number
+  /** Of those that were sent: executed once; not at all; more than once. */
+  readonly once: number
+  readonly lost: number
+  readonly doubled: number
+  readonly flatness: readonly Flatness<Measured>[]
+  /** What was left once all of it had ended, and was old. */
+  readonly end: KeptNow
+  readonly samples: readonly Sample[]
+}
+
+const ADDRESS = '0x00000000000000000000000000000000000000aa'
+const HISTORY_MAX = 1_000
+const SAMPLES = 120
+/** Open at once: what waits is memory too. */
+const OPEN_MAX = 4_096
+
+/**
+ * Wide enough for what hangs on how quickly the machine works: rows are kept by age, so that twice the rate is twice
+ * the rows, and a file keeps the size of its fullest moment. Narrow enough for what is never let go of: the end of a
+ * run has seen five times as many transactions as its second sixth.
+ */
+const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
+  heapBytes: { share: 0.1, plus: 4 * 1_024 * 1_024 },
+  fileBytes: { share: 0.5, plus: 4 * 1_024 * 1_024 },
+  transactions: { share: 1, plus: 1_000 },
+  hashes: { share: 1, plus: 1_000 },
+  slots: { share: 1, plus: 1_000 },
+}
+
+/** Drives one lane through so many transactions, or until it is stopped, and looks at what it keeps of them. */
+export async function runRetention(
+  options: RetentionOptions,
+  say: (line: string) => void,
+  stop: AbortSignal,
+): Promise<RetentionResult> {
+  const node = startStubNode(systemClock, options.transactions)
+  const kept = keptStore(options.store, options.retentionMs, HISTORY_MAX)
+  const sender = openSender(node, kept.store)
+  const startedAtMs = Date.now()
+  const samples: Sample[] = []
+  await sender.ready()
+  let sent = 0
+  const every = Math.max(1, Math.floor(options.transactions / SAMPLES))
+  for await (const result of sender.sendMany(items(options.transactions, stop))) {
+    if (!result.ok) throw result.error
+    if (++sent % every !== 0) continue
+    samples.push({ sent, atMs: Date.now() - startedAtMs, heapBytes: heapBytes(), ...kept.look() })
+    say(lineOf(samples.at(-1)!))
+  }
+  await sender.drain()
+  const seconds = (Date.now() - startedAtMs) / 1_000
+  const end = kept.look()
+  await sender.close()
+  node.stop()
+  await kept.dispose()
+  const times = (wanted: (times: number) => boolean) => countTimes(node, sent, wanted)
+  const [once, lost] = [times((count) => count === 1), times((count) => count === 0)]
+  const doubled = sent - once - lost
+  const flatness = flatnessOf<Measured>(samples, TOLERANCES)
+  return {
+    ...options,
+    sent,
+    ok: once === sent && flatness.every(({ flat }) => flat),
+    seconds,
+    perSecond: Math.round(sent / seconds),
+    once,
+    lost,
+    doubled,
+    flatness,
+    end,
+    samples,
+  }
+}
+
+function openSender(node: StubNode, store: ReturnType<typeof keptStore>['store']): Sender {
+  const account = createStubAccount(ADDRESS)
+  const environment: Environment = {
+    clock: systemClock,
+    random: systemRandom,
+    portsOf: () => [{ port: node.port, role: 'both' }],
+    shared: createShared(),
+  }
+  const client = createSimClient({ port: node.port, chainId: CHAIN_ID, account }) as unknown as Client
+  const limits = { queueMax: OPEN_MAX, window: 1_024 }
+  return createSenderIn(environment, { client: client as never, store, lossDepth: 'child', limits })
+}
+
+function* items(count: number, stop: AbortSignal): Iterable<Item> {
+  for (let number = 1; number <= count && !stop.aborted; number++) {
+    yield { id: `payout-${number}`, request: { to: ADDRESS, value: BigInt(number), gas: 21_000n } }
+  }
+}
+
+function countTimes(node: StubNode, count: number, wanted: (times: number) => boolean): number {
+  let found = 0
+  for (let number = 1; number <= count; number++) if (wanted(node.executed(number))) found++
+  return found
+}
+
+/** @throws Error without `--expose-gc`: a heap with garbage in it says nothing. */
+function heapBytes(): number {
+  const collect = globalThis.gc
+  if (collect === undefined) throw new Error('run node with --expose-gc.')
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+const mebibytes = (bytes: number) => (bytes / 1_024 / 1_024).toFixed(1)
+
+function lineOf({ sent, atMs, heapBytes: heap, fileBytes, transactions, hashes, slots }: Sample): string {
+  const rows = `rows: transactions ${transactions}, hashes ${hashes}, slots ${slots}`
+  return `${Math.round(atMs / 1_000)} s: sent ${sent}; heap ${mebibytes(heap)} MiB, file ${mebibytes(fileBytes)} MiB; ${rows}`
+}
+
+export function renderRetention(result: RetentionResult): string {
+  const { sent, store, seconds, perSecond, once, lost, doubled, flatness } = result
+  const shown = (measured: Measured, value: number) =>
+    measured.endsWith('Bytes') ? `${mebibytes(value)} MiB` : value.toFixed(0)
+  return [
+    `${sent} transactions through one lane, ${store} store: ${seconds.toFixed(0)} s, ${perSecond} a second`,
+    `once ${once}, lost ${lost}, doubled ${doubled}`,
+    ...flatness.map(
+      ({ measured, early, late, most, flat }) =>
+        `${measured}: median ${shown(measured, early)} in the second sixth, ${shown(measured, late)} in the last, at most ${shown(measured, most)}: ${flat ? 'flat' : 'GROWS'}`,
+    ),
+    result.ok ? 'held' : 'FAILED',
+    '',
+  ].join('\n')
+}

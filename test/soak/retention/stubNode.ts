@@ -1,0 +1,159 @@
+import { type Hash, type Hex, keccak256, toHex } from 'viem'
+import type { CancelTimer, Clock } from '../../../src/clock.js'
+import type { Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import { decodeTransaction } from '../../sim/transaction.js'
+
+/**
+ * A node in this process that keeps next to nothing: what a million transactions leave behind in the sender is to be
+ * measured, not what they leave in a chain. One account, `pending` counts the pool, blocks are final soon.
+ */
+export type StubNode = {
+  readonly port: Port
+  /** Nonces used in sealed blocks. */
+  readonly count: number
+  /** How often the transaction of this number, which is what it pays, was executed. */
+  executed(number: number): number
+  stop(): void
+}
+
+export const CHAIN_ID = 8_453
+
+type Block = {
+  readonly number: number
+  readonly hash: Hash
+  readonly wire: Readonly<Record<string, unknown>>
+}
+type Pooled = { readonly hash: Hash; readonly number: number }
+
+const BLOCK_MS = 200
+const BLOCK_TRANSACTIONS = 4_096
+// The sender looks back as far as `finalized` and a few blocks more.
+const BLOCKS_KEPT = 32
+const FINAL_DEPTH = 2
+const ZERO = `0x${'0'.repeat(64)}` as const
+const BALANCE: Hex = `0x${(10n ** 30n).toString(16)}`
+
+export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
+  const times = new Uint8Array(transactionsMax + 1)
+  const pool = new Map<number, Pooled>()
+  const genesis = blockOf(0, ZERO, [], clock.now())
+  const blocks: Block[] = [genesis]
+  const stats = { requests: 0, calls: 0 }
+  let count = 0
+  let pooled = 0
+  let timer: CancelTimer = clock.setTimer(seal, BLOCK_MS)
+
+  function seal(): void {
+    const hashes: Hash[] = []
+    for (let next = pool.get(count); next && hashes.length < BLOCK_TRANSACTIONS; next = pool.get(count)) {
+      pool.delete(count++)
+      hashes.push(next.hash)
+      times[next.number] = (times[next.number] ?? 0) + 1
+    }
+    const head = blocks[blocks.length - 1] as Block
+    blocks.push(blockOf(head.number + 1, head.hash, hashes, clock.now()))
+    if (blocks.length > BLOCKS_KEPT) blocks.shift()
+    timer = clock.setTimer(seal, BLOCK_MS)
+  }
+
+  function blockAt(selector: unknown): Block | undefined {
+    const head = blocks[blocks.length - 1] as Block
+    if (selector === 'latest' || selector === 'pending') return head
+    if (selector === 'safe' || selector === 'finalized')
+      return blockNumbered(Math.max(0, head.number - FINAL_DEPTH))
+    return blockNumbered(Number(selector))
+  }
+
+  function blockNumbered(number: number): Block | undefined {
+    const first = blocks[0] as Block
+    return number === 0 ? genesis : blocks[number - first.number]
+  }
+
+  function take(raw: string): RpcReply {
+    const tx = decodeTransaction(raw)
+    if (tx === undefined) return failure('rlp: expected input list')
+    if (tx.nonce < count) return failure('nonce too low')
+    if (!pool.has(tx.nonce)) pool.set(tx.nonce, { hash: tx.hash, number: Number(tx.valueWei) })
+    while (pool.has(pooled)) pooled++
+    return ok(tx.hash)
+  }
+
+  function answer({ method, params }: RpcCall): RpcReply {
+    switch (method) {
+      case 'eth_chainId':
+        return ok(toHex(CHAIN_ID))
+      case 'eth_sendRawTransaction':
+        return take(String(params[0]))
+      case 'eth_getBlockByNumber':
+        return ok(blockAt(params[0])?.wire ?? null)
+      case 'eth_getTransactionCount':
+        return ok(toHex(params[1] === 'pending' ? Math.max(pooled, count) : count))
+      case 'eth_getBalance':
+        return ok(BALANCE)
+      case 'eth_getCode':
+        return ok('0x')
+      case 'eth_gasPrice':
+      case 'eth_maxPriorityFeePerGas':
+        return ok('0x3b9aca00')
+      default:
+        return failure(`the method ${method} does not exist/is not available`, -32601)
+    }
+  }
+
+  const port: Port = {
+    name: 'stub',
+    kind: 'http',
+    stats,
+    async batch(calls) {
+      stats.requests++
+      stats.calls += calls.length
+      // As long as a request to a node next door takes: the sender's own turns go on meanwhile.
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, 1))
+      return calls.map(answer)
+    },
+    close() {},
+  }
+  return {
+    port,
+    get count() {
+      return count
+    },
+    executed: (number) => times[number] ?? 0,
+    stop: () => timer(),
+  }
+}
+
+function ok(result: unknown): RpcReply {
+  return { ok: true, result }
+}
+
+function failure(message: string, code = -32_000): RpcReply {
+  return { ok: false, failure: { kind: 'rpc', code, message } }
+}
+
+function blockOf(number: number, parentHash: Hash, transactions: readonly Hash[], nowMs: number): Block {
+  const hash = keccak256(toHex(`block ${number}`))
+  const wire = {
+    number: toHex(number),
+    hash,
+    parentHash,
+    timestamp: toHex(Math.floor(nowMs / 1_000)),
+    baseFeePerGas: '0x3b9aca00',
+    gasLimit: '0x11e1a300',
+    gasUsed: '0x0',
+    size: '0x3e8',
+    miner: `0x${'0'.repeat(40)}`,
+    extraData: '0x',
+    logsBloom: `0x${'0'.repeat(512)}`,
+    transactionsRoot: ZERO,
+    stateRoot: ZERO,
+    receiptsRoot: ZERO,
+    difficulty: '0x0',
+    nonce: '0x0000000000000000',
+    mixHash: ZERO,
+    sha3Uncles: ZERO,
+    uncles: [],
+    transactions,
+  }
+  return { number, hash, wire }
+}
