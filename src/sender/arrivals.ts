@@ -20,6 +20,8 @@ export function createArrivals(
   options: {
     /** What was there already when the lane was read. */
     readonly after: number
+    /** The store is about to be asked: what it says may be old by the time it is taken. */
+    readonly asking: () => void
     readonly take: (stored: StoredTransaction) => Promise<void> | void
     readonly wish: (id: string, wish: Wish) => void
     readonly failed: (error: unknown) => void
@@ -47,6 +49,7 @@ export function createArrivals(
 
   /** True while there may be more. */
   async function page(): Promise<boolean> {
+    options.asking()
     const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)
     if (context.closed) return false
     for (const stored of transactions) await options.take(stored)

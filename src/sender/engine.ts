@@ -95,7 +95,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   const funds = createFunds(context, (error, overWei) => intake.starved(error, overWei))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
-  const stages = createStages(context, landed)
+  const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, () => pump.run())
   const repair = createRepair({
     context,
@@ -309,6 +309,7 @@ export function createEngine(options: EngineOptions): Engine {
       reservations.start()
       arrivals = createArrivals(context, {
         after: options.arrived,
+        asking: intake.asking,
         take: intake.arrived,
         wish: fulfil,
         failed: broken,

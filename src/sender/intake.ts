@@ -37,6 +37,8 @@ export type Intake = {
   forget(transaction: Transaction): void
   /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
+  /** The store is about to be asked for what arrived: what ends from now on may still be queued in its answer. */
+  asking(): void
   /** Another process left it in the store for this one to send. Nothing where it is known already. */
   arrived(stored: StoredTransaction): Promise<void>
   /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
@@ -63,6 +65,8 @@ export function createIntake(parts: {
   const queued = new Set<Transaction>()
   // Transactions that are worked here: others are known to somebody in this process, and no more.
   const mine = new WeakSet<Transaction>()
+  // Forgotten since the store was asked last: its answer may be from before.
+  const forgotten = new Set<string>()
   let closed = false
 
   async function add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction> {
@@ -189,7 +193,9 @@ export function createIntake(parts: {
   function forget(transaction: Transaction): void {
     queued.delete(transaction)
     line.remove(transaction)
-    if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
+    if (transactions.get(transaction.id) !== transaction) return
+    transactions.delete(transaction.id)
+    forgotten.add(transaction.id)
   }
 
   /** It stays in the store for whoever works the lane next. */
@@ -200,7 +206,7 @@ export function createIntake(parts: {
 
   const isMine = (id: string): boolean => {
     const here = transactions.get(id)
-    return here !== undefined && mine.has(here)
+    return forgotten.has(id) || (here !== undefined && mine.has(here))
   }
 
   return {
@@ -230,6 +236,7 @@ export function createIntake(parts: {
       mine.add(transaction)
       transactions.set(transaction.id, transaction)
     },
+    asking: () => forgotten.clear(),
     async arrived(stored) {
       if (stored.stage !== 'queued' || isMine(stored.id)) return
       const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)

@@ -242,6 +242,31 @@ describe('P7: one writer', () => {
     expect((await lane.settle(store.arrivals(key, 0, 10))).wishes).toEqual([])
   })
 
+  test('P5: what ended while the store was asked for what arrived is not taken up from its answer', async () => {
+    const inner = memoryStore()
+    const answers: (() => void)[] = []
+    let slow = false
+    const store: Store = {
+      ...inner,
+      async arrivals(...given) {
+        const arrived = await inner.arrivals(...given)
+        if (slow) await new Promise<void>((resolve) => answers.push(resolve))
+        return arrived
+      },
+    }
+    await using lane = await openLane({ store })
+    lane.sender.pause()
+    slow = true
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    await lane.clock.advance(5_000)
+    expect(await lane.settle(tx.cancel())).toEqual({ result: 'removed' })
+    slow = false
+    for (const answer of answers.splice(0)) answer()
+    lane.sender.resume()
+    await lane.blocks(3)
+    expect(lane.executed()).toEqual([])
+  })
+
   test('another process may be opened while the lane is held, and has it at once after a clean close', async () => {
     await using lane = await openLane()
     const other = otherProcess(lane)

@@ -21,7 +21,12 @@ export type Stages = {
   unfollow(): void
 }
 
-export function createStages(context: LaneContext, landed: LandedIndex): Stages {
+export function createStages(
+  context: LaneContext,
+  landed: LandedIndex,
+  /** From now on it is found in the store. */
+  forget: (transaction: Transaction) => void,
+): Stages {
   const { transactions, changed, events, hub } = context
   let follower: Follower | undefined
   const watched = new Set<Hash>()
@@ -191,7 +196,7 @@ export function createStages(context: LaneContext, landed: LandedIndex): Stages 
       changed.add(transaction)
       context.lane.journal.touch(() => {
         tellVerdict(transaction)
-        transactions.delete(transaction.id)
+        forget(transaction)
       })
     },
     takeChanged() {
