@@ -50,10 +50,12 @@ export type Tell =
   | LaneTell
   /** It is about to stop itself, with the first part of a request out. */
   | { readonly tell: 'stops' }
+  /** It was to stop itself in a request, and had none to send for so long. */
+  | { readonly tell: 'has nothing to send' }
   /** Something that is no answer to any ask. */
   | { readonly tell: 'trouble'; readonly message: string }
-  /** It has closed everything. */
-  | { readonly tell: 'done' }
+  /** It has closed everything. With the processor time that it took, all in all. */
+  | { readonly tell: 'done'; readonly cpuMs: number }
 
 /**
  * Who has a lane. `holds`: the store gave it the lease; `sends`: the first request with a transaction of the lane since
@@ -83,7 +85,7 @@ export type ProcessOrder = {
 /** What it is told after that. */
 export type Command =
   | { readonly do: 'ask'; readonly asks: readonly Ask[] }
-  /** The next request that sends transactions is left half sent for as long as somebody has it stand still. */
-  | { readonly do: 'stop in a request' }
+  /** The next request that sends transactions is left half sent, and the process stands still; if one comes in time. */
+  | { readonly do: 'stop in a request'; readonly withinMs: number }
   /** Whatever is open. */
   | { readonly do: 'close' }

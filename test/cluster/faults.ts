@@ -32,12 +32,11 @@ export async function strike(
   const running = members.filter(({ state }) => state === 'running')
   // The last one has to do the work.
   if (running.length < 2) return undefined
+  const lane = fault.holderOf
   const holder =
-    fault.holderOf === undefined
-      ? undefined
-      : running.find(({ number }) => number === lanes.holderOf(fault.holderOf as number))
+    lane === undefined ? undefined : running.find(({ number }) => number === lanes.holderOf(lane))
   const victim = holder ?? (running[Math.floor(fault.anyOf * running.length)] as Member)
-  const what = `process ${victim.number}${holder ? `, which has lane ${fault.holderOf}` : ''}`
+  const what = `process ${victim.number}${holder ? `, which has lane ${lane}` : ''}`
   switch (fault.kind) {
     case 'kill':
       lanes.lost(victim.number, 'killed', systemClock.now())

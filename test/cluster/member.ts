@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { systemClock } from '../../src/clock.js'
 import { redactText } from '../../src/errors/redact.js'
 import type { Ask, Command, ProcessOrder, Tell } from './asks.js'
 
@@ -40,15 +39,16 @@ export function createMember(options: {
   let life: Life | undefined
   let state: Member['state'] = 'gone'
   let lives = 0
-  let stopped: (() => void) | undefined
+  let stopped: ((done: boolean) => void) | undefined
   const emptied: (() => void)[] = []
 
   function hear(tell: Tell): void {
     told(tell, member)
     if (tell.tell === 'stops') {
       state = 'stopped'
-      stopped?.()
+      stopped?.(true)
     }
+    if (tell.tell === 'has nothing to send') stopped?.(false)
     if (tell.tell !== 'answered') return
     open.delete(tell.id)
     if (open.size === 0) for (const done of emptied.splice(0)) done()
@@ -90,14 +90,9 @@ export function createMember(options: {
     },
     stopInRequest(withinMs) {
       return new Promise((resolve) => {
-        const cancel = systemClock.setTimer(() => finish(false), withinMs)
-        const finish = (done: boolean) => {
-          stopped = undefined
-          cancel()
-          resolve(done)
-        }
-        stopped = () => finish(true)
-        life?.command({ do: 'stop in a request' })
+        stopped = resolve
+        void life?.ended.then(() => resolve(false))
+        life?.command({ do: 'stop in a request', withinMs })
       })
     },
     goOn() {
@@ -106,6 +101,7 @@ export function createMember(options: {
       life?.signal('SIGCONT')
     },
     async close() {
+      member.goOn()
       await life?.close()
       state = 'gone'
     },

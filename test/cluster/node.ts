@@ -1,8 +1,9 @@
-import type { Address } from 'viem'
+import { type Address, toHex } from 'viem'
 import { createPlainRpc, type PlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { createAccounts } from '../../src/devnet/accounts.js'
+import { findAnvil } from '../../src/devnet/anvilPath.js'
+import { startAnvil } from '../../src/devnet/anvilProcess.js'
 import { startDevnet } from '../../src/devnet/index.js'
-import { startAnvil } from '../support/anvil.js'
 
 /** The chain of a run, as the check and the processes need it. */
 export type Node = AsyncDisposable & {
@@ -18,6 +19,7 @@ export type Node = AsyncDisposable & {
 // Faster than chains are, so that there are many blocks, and slower than a busy machine is.
 const BLOCKS = { blockTimeMs: 400, flashblockMs: 200 }
 const ANVIL_BLOCK_MS = 200
+const BALANCE = toHex(10n ** 22n)
 
 /** The devnet; or, to measure without its gateway, anvil itself. */
 export async function startNode(kind: 'devnet' | 'anvil', count: number, seed: number): Promise<Node> {
@@ -39,20 +41,18 @@ export async function startNode(kind: 'devnet' | 'anvil', count: number, seed: n
 }
 
 async function startBareNode(accounts: readonly Address[]): Promise<Node> {
-  // Blocks are made by anvil's own clock: the flag that the helper begins with would keep it from that.
-  const anvil = await startAnvil(['--chain-id=31337', '--gas-limit=300000000', '--base-fee=1000000000'])
-  await anvil.request('anvil_setIntervalMining', [0])
-  await anvil.request('evm_setIntervalMining', [ANVIL_BLOCK_MS / 1_000])
-  for (const account of accounts)
-    await anvil.request('anvil_setBalance', [account, `0x${(10n ** 22n).toString(16)}`])
+  const flags = ['--accounts=0', '--chain-id=31337', '--gas-limit=300000000', '--base-fee=1000000000']
+  const anvil = await startAnvil(findAnvil(undefined), [...flags, `--block-time=${ANVIL_BLOCK_MS / 1_000}`])
+  const rpc = createPlainRpc(anvil.url)
+  await rpc.all(accounts.map((account) => ['anvil_setBalance', account, BALANCE]))
   return {
     url: anvil.url,
     chainId: 31_337,
     blockTimeMs: ANVIL_BLOCK_MS,
     accounts,
-    rpc: createPlainRpc(anvil.url),
+    rpc,
     async waiting() {
-      const { pending = {}, queued = {} } = (await anvil.request('txpool_content')) as TxPool
+      const { pending = {}, queued = {} } = (await rpc.call('txpool_content')) as TxPool
       return (account) =>
         [pending, queued].flatMap((part) => {
           const key = Object.keys(part).find((from) => from.toLowerCase() === account.toLowerCase())

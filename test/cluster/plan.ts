@@ -66,7 +66,6 @@ function shuffle<t>(items: t[], random: Random): void {
 /** What is asked for, and which process asks: some ids come from two at once. */
 export type Wanted = { readonly ask: Ask; readonly processes: readonly number[] }
 
-const TWICE = 0.05
 const CANCELLED = 0.01
 const REPLACED = 0.01
 
@@ -75,14 +74,16 @@ export function planAsks(options: {
   readonly processes: number
   readonly accounts: number
   readonly seed: number
-  /** All of them plain, and asked for once. */
+  /** All of them plain. */
   readonly plain: boolean
+  /** The share of ids that come from two processes at once. */
+  readonly twice: number
 }): readonly Wanted[] {
   const random = deriveRandom(options.seed, 'asks')
   return Array.from({ length: options.transactions }, (_, index) => {
     const first = index % options.processes
     const second = (first + between(random, 1, options.processes - 1)) % options.processes
-    const twice = random() < TWICE && !options.plain && options.processes > 1
+    const twice = random() < options.twice && options.processes > 1
     const lot = options.plain ? 1 : random()
     const kind = lot < CANCELLED ? 'cancel' : lot < CANCELLED + REPLACED ? 'replace' : 'plain'
     return {

@@ -14,14 +14,21 @@ import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
 
 /** Of the transactions of a run with faults, so many are sent before the first one. */
 const CALM_SHARE = 0.3
+/** Of the ids of a run with faults, so many come from two processes at once. */
+const TWICE = 0.05
 /** Nothing takes that long, even on a busy machine: what is not answered by then never will be. */
-const ANSWERED_MS = 180_000
+const ANSWERED_MS = 120_000
 const TAKEN_OVER_MS = 40_000
+const CLOSED_MS = 60_000
 
 export type Say = (line: string) => void
 
 /** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
-export async function runCluster(options: ClusterOptions, place: Place, say: Say): Promise<ClusterResult> {
+export async function runCluster(
+  options: ClusterOptions & { readonly twice?: number },
+  place: Place,
+  say: Say,
+): Promise<ClusterResult> {
   const { processes, keys, transactions, seed } = options
   const startedAtMs = systemClock.now()
   await using bundle = await bundleChild()
@@ -34,7 +41,9 @@ export async function runCluster(options: ClusterOptions, place: Place, say: Say
   const struckCounts = { kill: 0, stop: 0, 'stop in a request': 0, close: 0, 'restart the database': 0 }
 
   const faults = planFaults({ ...options, accounts: keys, database: place.restart !== undefined })
-  const wanted = planAsks({ transactions, processes, accounts: keys, seed, plain: faults.length === 0 })
+  const plain = faults.length === 0
+  const twice = options.twice ?? (plain ? 0 : TWICE)
+  const wanted = planAsks({ transactions, processes, accounts: keys, seed, plain, twice })
   const asks = wanted.map(({ ask }) => ask)
   const order: ProcessOrder = {
     url: node.url,
@@ -64,9 +73,12 @@ export async function runCluster(options: ClusterOptions, place: Place, say: Say
   async function answered(what: string): Promise<void> {
     const all = Promise.all(members.map((member) => member.answered())).then(() => true)
     if (await within(all, ANSWERED_MS)) return
-    for (const { number, open } of members)
-      if (open.size > 0)
-        failures.push(`${what}: process ${number} had no answer for ${idsOf([...open.values()])}`)
+    for (const { number, open, state } of members) {
+      if (open.size === 0) continue
+      const failure = `${what}: process ${number}, ${state}, had no answer for ${idsOf([...open.values()])}`
+      failures.push(failure)
+      say(failure)
+    }
   }
 
   const timed = async (work: readonly Wanted[], run: () => Promise<void>): Promise<Rate> => {
@@ -90,7 +102,7 @@ export async function runCluster(options: ClusterOptions, place: Place, say: Say
     await suffer(wanted.slice(calm.length))
     await answered('in the end')
   })
-  for (const member of members) await within(member.close(), ANSWERED_MS)
+  await Promise.all(members.map((member) => within(member.close(), CLOSED_MS)))
   for (const { number, state } of members)
     if (state !== 'gone') failures.push(`process ${number} did not close`)
   const waiting = await node.waiting()
@@ -127,13 +139,15 @@ export async function runCluster(options: ClusterOptions, place: Place, say: Say
     const back: Promise<void>[] = []
     for (const [index, fault] of faults.entries()) {
       ask(parts[2 * index] ?? [])
+      // There has to be a request in which it can stop.
+      if (fault.kind === 'stop in a request') ask(parts[2 * index + 1] ?? [])
       const struck = await strike(fault, { members, lanes, restart: place.restart })
       if (struck !== undefined) {
         back.push(struck.back)
         struckCounts[fault.kind]++
         say(`${index + 1} of ${faults.length}: ${fault.kind} of ${struck.what}`)
-      }
-      ask(parts[2 * index + 1] ?? [])
+      } else say(`${index + 1} of ${faults.length}: ${fault.kind}: there was nobody to whom it could be done`)
+      if (fault.kind !== 'stop in a request') ask(parts[2 * index + 1] ?? [])
       if (isLast(index, faults) || fault.alone || !someRun(members)) {
         if (
           !(await within(

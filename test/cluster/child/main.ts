@@ -14,8 +14,10 @@ import { watchRequests } from './watchedFetch.js'
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const { value: first } = await lines.next()
+const begun = process.cpuUsage()
 await work(JSON.parse(String(first)) as ProcessOrder)
-tell({ tell: 'done' })
+const { user, system } = process.cpuUsage(begun)
+tell({ tell: 'done', cpuMs: Math.round((user + system) / 1_000) })
 // Connections that are kept alive would keep the process, too.
 process.exit(0)
 
@@ -23,6 +25,7 @@ async function work(order: ProcessOrder): Promise<void> {
   const atMs = systemClock.now
   const requests = watchRequests({
     stopping: () => tell({ tell: 'stops' }),
+    notStopping: () => tell({ tell: 'has nothing to send' }),
     sends: ({ account, epoch }) => tell({ tell: 'sends', account, epoch, atMs: atMs() }),
   })
   const accounts = createAccounts(order.accounts)
@@ -50,7 +53,7 @@ async function work(order: ProcessOrder): Promise<void> {
   for await (const line of { [Symbol.asyncIterator]: () => lines }) {
     const command = JSON.parse(line) as Command
     if (command.do === 'ask') for (const ask of command.asks) user.ask(ask)
-    else if (command.do === 'stop in a request') requests.stopInNext()
+    else if (command.do === 'stop in a request') requests.stopInNext(command.withinMs)
     else break
   }
   user.closing()

@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type CancelTimer, systemClock } from '../../../src/clock.js'
 import type { Held } from './tellingStore.js'
 
 /** Sees each request of this process on its way, by taking the place of `fetch`. */
@@ -8,7 +9,7 @@ export type WatchedRequests = {
   /** Bytes of the lane may be sent. */
   journaled(raw: string, held: Held): void
   /** The next request that sends is left half sent, and the process stands still. */
-  stopInNext(): void
+  stopInNext(withinMs: number): void
 }
 
 // Of the bytes that the store was given, so many are known again: enough to know those of the next request.
@@ -16,12 +17,13 @@ const KNOWN_MAX = 20_000
 
 export function watchRequests(told: {
   readonly stopping: () => void
+  readonly notStopping: () => void
   readonly sends: (held: Held) => void
 }): WatchedRequests {
   const plain = globalThis.fetch
   const waiting = new Map<number, Held>()
   const known = new Map<string, number>()
-  let stopNext = false
+  let stopNext: CancelTimer | undefined
 
   function see(body: string): void {
     if (waiting.size === 0) return
@@ -37,8 +39,9 @@ export function watchRequests(told: {
     const body = typeof init?.body === 'string' ? init.body : ''
     if (!body.includes('eth_sendRawTransaction')) return plain(input, init)
     see(body)
-    if (!stopNext) return plain(input, init)
-    stopNext = false
+    if (stopNext === undefined) return plain(input, init)
+    stopNext()
+    stopNext = undefined
     return halfSent(String(input instanceof Request ? input.url : input), body, told.stopping)
   }
 
@@ -50,8 +53,11 @@ export function watchRequests(told: {
       known.set(raw, account)
       if (known.size > KNOWN_MAX) known.clear()
     },
-    stopInNext() {
-      stopNext = true
+    stopInNext(withinMs) {
+      stopNext = systemClock.setTimer(() => {
+        stopNext = undefined
+        told.notStopping()
+      }, withinMs)
     },
   }
 }
