@@ -1,4 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import { isTxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
   Item,
@@ -121,16 +122,39 @@ export function createPool(members: readonly Member[]): SenderPool {
     const { id } = options ?? {}
     try {
       const member = await route(request, typeof id === 'string' ? id : undefined)
-      starting.set(member, (starting.get(member) ?? 0) + 1)
       try {
-        return await member.start(request, await resolved(options))
-      } finally {
-        starting.set(member, (starting.get(member) ?? 1) - 1)
+        return await startIn(member, request, options)
+      } catch (error) {
+        const other = await takenElsewhere(error, request, id)
+        if (other === undefined || other === member) throw error
+        return await startIn(other, request, options)
       }
     } finally {
       // It is in the store now, or nowhere.
       if (id !== undefined) routes.delete(id)
     }
+  }
+
+  async function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
+    starting.set(member, (starting.get(member) ?? 0) + 1)
+    try {
+      return await member.start(request, await resolved(options))
+    } finally {
+      starting.set(member, (starting.get(member) ?? 1) - 1)
+    }
+  }
+
+  /**
+   * Another process sent the same id at the same moment, from another account: what was asked for there may well be
+   * what is asked for here, and that lane can tell.
+   */
+  async function takenElsewhere(
+    error: unknown,
+    request: unknown,
+    id: string | undefined,
+  ): Promise<Member | undefined> {
+    if (!isTxlaneError(error) || error.code !== 'ID_CONFLICT') return undefined
+    return id === undefined || accountOf(request) !== undefined ? undefined : memberThatKnows(id)
   }
 
   /** An id names a transaction of any lane of the pool; a lane knows its own only. */

@@ -16,8 +16,8 @@ import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
 const CALM_SHARE = 0.3
 /** Of the ids of a run with faults, so many come from two processes at once. */
 const TWICE = 0.05
-/** Nothing takes that long, even on a busy machine: what is not answered by then never will be. */
-const ANSWERED_MS = 120_000
+/** Where nothing at all was answered for so long, even on a busy machine, nothing will be. */
+const SILENT_MS = 120_000
 const TAKEN_OVER_MS = 40_000
 const CLOSED_MS = 60_000
 
@@ -38,6 +38,7 @@ export async function runCluster(
   const told: Tell[] = []
   const acceptedAtMs = new Map<string, number>()
   const failures: string[] = []
+  let answers = 0
   const struckCounts = { kill: 0, stop: 0, 'stop in a request': 0, close: 0, 'restart the database': 0 }
 
   const faults = planFaults({ ...options, accounts: keys, database: place.restart !== undefined })
@@ -58,6 +59,7 @@ export async function runCluster(
 
   function hear(tell: Tell, { number }: Member): void {
     told.push(tell)
+    if (tell.tell === 'answered') answers++
     if (tell.tell === 'accepted' && !acceptedAtMs.has(tell.id)) acceptedAtMs.set(tell.id, tell.atMs)
     if (tell.tell === 'holds' || tell.tell === 'sends' || tell.tell === 'gives' || tell.tell === 'loses')
       lanes.hear(tell, number)
@@ -72,7 +74,10 @@ export async function runCluster(
 
   async function answered(what: string): Promise<void> {
     const all = Promise.all(members.map((member) => member.answered())).then(() => true)
-    if (await within(all, ANSWERED_MS)) return
+    for (let before = -1; before !== answers; ) {
+      before = answers
+      if (await within(all, SILENT_MS)) return
+    }
     for (const { number, open, state } of members) {
       if (open.size === 0) continue
       const failure = `${what}: process ${number}, ${state}, had no answer for ${idsOf([...open.values()])}`
