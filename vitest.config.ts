@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           setupFiles,
-          include: ['test/{contract,integration,package,peers,crash}/**/*.test.ts'],
+          include: ['test/{contract,integration,package,peers,crash,cluster}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },

@@ -36,6 +36,8 @@ const PAGE = 500
 const FINDS = 32
 /** How often the store is read without a hint: while there is work in the lane, and while there is none. */
 const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
+/** In a burst each write of the holder is a hint: what is told here may be so much later than there. */
+const REST_MS = 20
 /** A holder that died has lost the lane after so long. */
 const WISH_MS = 20_000
 /** Of those in sealed blocks, the newest are the ones without a verdict. */
@@ -62,6 +64,7 @@ export function createGuest(options: {
   const looks = createLooks({
     clock: () => (wanted() ? clock : background),
     everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
+    restMs: REST_MS,
     read,
     failed: (error) => reportError(handle, error),
   })

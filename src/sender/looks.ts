@@ -13,8 +13,11 @@ export function createLooks(options: {
   /** Hints tell at once what is there; this finds what no hint came for. */
   readonly everyMs: () => number
   readonly read: () => Promise<void>
+  /** After each look the next one waits so long: many hints in a row cost few of them. @default 0 */
+  readonly restMs?: number
   readonly failed: (error: unknown) => void
 }): Looks {
+  const { clock, restMs = 0 } = options
   let looking = false
   let again = false
   let stopped = false
@@ -41,12 +44,13 @@ export function createLooks(options: {
     do {
       again = false
       await options.read()
+      if (restMs > 0) await new Promise<void>((resolve) => void clock().setTimer(resolve, restMs))
     } while (again && !stopped)
   }
 
   function plan(): void {
     timer?.()
-    timer = stopped ? undefined : options.clock().setTimer(look, options.everyMs())
+    timer = stopped ? undefined : clock().setTimer(look, options.everyMs())
   }
 
   return {

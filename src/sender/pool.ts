@@ -122,26 +122,39 @@ export function createPool(members: readonly Member[]): SenderPool {
     const { id } = options ?? {}
     try {
       const member = await route(request, typeof id === 'string' ? id : undefined)
-      return await startIn(member, request, await resolved(options)).catch(async (error: unknown) => {
-        // Another process sent it at the same time, from another account.
-        const first =
-          isTxlaneError(error) && error.code === 'ID_CONFLICT' && (await memberThatKnows(id ?? ''))
-        if (!first || first === member || accountOf(request) !== undefined) throw error
-        return startIn(first, request, await resolved(options))
-      })
+      try {
+        return await startIn(member, request, options)
+      } catch (error) {
+        const other = await takenElsewhere(error, request, id)
+        if (other === undefined || other === member) throw error
+        return await startIn(other, request, options)
+      }
     } finally {
       // It is in the store now, or nowhere.
       if (id !== undefined) routes.delete(id)
     }
   }
 
-  const startIn = async (member: Member, ...given: Parameters<Start>): ReturnType<Start> => {
+  async function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
     starting.set(member, (starting.get(member) ?? 0) + 1)
     try {
-      return await member.start(...given)
+      return await member.start(request, await resolved(options))
     } finally {
       starting.set(member, (starting.get(member) ?? 1) - 1)
     }
+  }
+
+  /**
+   * Another process sent the same id at the same moment, from another account: what was asked for there may well be
+   * what is asked for here, and that lane can tell.
+   */
+  async function takenElsewhere(
+    error: unknown,
+    request: unknown,
+    id: string | undefined,
+  ): Promise<Member | undefined> {
+    if (!isTxlaneError(error) || error.code !== 'ID_CONFLICT') return undefined
+    return id === undefined || accountOf(request) !== undefined ? undefined : memberThatKnows(id)
   }
 
   /** An id names a transaction of any lane of the pool; a lane knows its own only. */

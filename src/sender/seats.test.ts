@@ -269,6 +269,32 @@ describe('P7: the lane changes hands', () => {
     )
   })
 
+  test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const first = world.start()
+    await lane.settle(first.sender.ready())
+    const burst = Array.from({ length: 40 }, (_, index) => first.sender.send(transfer(index + 1)))
+    await lane.settle(Promise.all(burst))
+    first.freeze()
+    await lane.clock.advance(LEASE_MS + 5_000)
+    const { batch } = lane.port
+    let searches = 0
+    lane.port.batch = (calls, options) => {
+      if (calls.some(({ params }) => params.length === 2 && /^0x[0-9a-f]+$/.test(String(params[1]))))
+        searches++
+      return batch(calls, options)
+    }
+    const second = world.start()
+    await lane.settle(second.sender.ready())
+    await lane.settle(second.sender.send(transfer(41)).then((tx) => tx.wait()))
+    lane.port.batch = batch
+    first.thaw()
+    await lane.settle(Promise.all(burst.map((sent) => sent.then((tx) => tx.wait()))))
+    expect(lane.executed()).toHaveLength(41)
+    expect(searches).toBeLessThan(20)
+  })
+
   test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
     await using world = await openProcesses()
     const { lane } = world

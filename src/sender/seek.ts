@@ -1,6 +1,8 @@
 import type { Hash } from 'viem'
-import { countCall, decodeNumber } from '../rpc/codec.js'
+import type { BlockRef } from '../ledger/slot.js'
+import { countCall, decodeNumber, headerCall } from '../rpc/codec.js'
 import { readEvidence } from '../tracker/evidence.js'
+import { readBlock } from '../tracker/evidenceReplies.js'
 import { type LaneContext, reportError } from './context.js'
 import { verdictLimit } from './depth.js'
 import { untilStopped } from './unlessStopped.js'
@@ -99,6 +101,8 @@ export function createSeeker(context: LaneContext, unwalked: Set<number>): Evide
       case 'own':
         lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
         reach(nonce, verdict.block.number)
+        quietAt = Math.max(quietAt ?? 0, verdict.block.number - 1)
+        await beside(verdict.block, signal)
         return true
       case 'other':
         return others(nonce, verdict.upTo, verdict.block, verdict.hash)
@@ -111,6 +115,26 @@ export function createSeeker(context: LaneContext, unwalked: Set<number>): Evide
         return false
       default:
         return verdict satisfies never
+    }
+  }
+
+  /**
+   * What else of ours is in a block that used one nonce. A lane that is taken over may have a whole window of attempts
+   * in a few blocks, and a search for each of them takes several requests, one after the other.
+   */
+  async function beside(block: BlockRef, signal: AbortSignal): Promise<void> {
+    if (book.floor >= book.cursor) return
+    const [reply] = await hub.reader.port.batch([headerCall(block.number)], {
+      timeoutMs: limits.readTimeoutMs,
+      signal,
+    })
+    const read = readBlock(reply)
+    if (read?.hash !== block.hash) return
+    for (const hash of read.hashes) {
+      const nonce = book.nonceOf(hash)
+      if (nonce === undefined || book.get(nonce)?.state !== 'live') continue
+      lane.apply(nonce, { type: 'sealed', hash, block })
+      reach(nonce, block.number)
     }
   }
 

@@ -207,6 +207,29 @@ describe('a pool that is handed in', () => {
   })
 })
 
+describe('a hint', () => {
+  it('carries the newest sequence of the lane, so that a holder knows its own writes', async () => {
+    await withStore({}, async (store) => {
+      const lane = newLane()
+      const heard: (number | undefined)[] = []
+      store.watch(lane, (sequence) => void heard.push(sequence))
+      // Told without a sequence once it can hear.
+      await until(() => heard.length > 0)
+      const [a] = await keep(store, lane, `${lane.address}a`, `${lane.address}b`)
+      await until(() => heard.at(-1) === 2)
+      const lease = (await store.acquire(lane, 'holder', 600_000)) as Lease
+      const hints = heard.length
+      await store.write(lease, change({ transactions: [{ ...a!, stage: 'signed' }], cursor: 1 }))
+      await until(() => heard.length > hints)
+      expect(heard.at(-1)).toBe(2)
+      await store.wish(lane, `${lane.address}a`, { kind: 'cancel' })
+      await until(() => heard.at(-1) === 3)
+      await store.release(lease)
+      await until(() => heard.at(-1) === undefined)
+    })
+  })
+})
+
 describe('what has ended', () => {
   it('is forgotten after a time, its hashes with it, and what is open stays', async () => {
     await withStore({ retentionMs: 0, schema: 'short' }, async (store) => {

@@ -8,8 +8,8 @@ export type ListenOptions = {
   /** Whoever listens keeps no process alive by it. */
   readonly clock: Clock
   readonly random: Random
-  /** The lane of that name may have changed; undefined: any of them may. */
-  readonly onNotice: (name: string | undefined) => void
+  /** What was said on the channel; undefined: something may have been said that was not heard. */
+  readonly onNotice: (notice: string | undefined) => void
 }
 
 const BACKOFF_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000] as const

@@ -17,7 +17,7 @@ export const enqueueStatements = (schema: string) => ({
       UPDATE ${schema}.lanes l SET sequence = l.sequence + locked.count, revision = l.revision + locked.count
       FROM locked
       WHERE l.lane = locked.lane AND (SELECT count(*) FROM locked) = array_length($1::bigint[], 1)
-      RETURNING l.lane, l.chain, locked.place, locked.name,
+      RETURNING l.lane, l.chain, locked.place, locked.name || ' ' || l.sequence AS notice,
         l.sequence - locked.count AS sequence, l.revision - locked.count AS revision
     ),
     added AS (
@@ -41,7 +41,7 @@ export const enqueueStatements = (schema: string) => ({
       WHERE u.hash IS NOT NULL
       ON CONFLICT (chain, hash) DO UPDATE SET id = excluded.id
     )
-    SELECT p.place AS lane, NULL AS id, NULL AS sequence, pg_notify($13, p.name)::text AS told FROM placed p
+    SELECT p.place AS lane, NULL AS id, NULL AS sequence, pg_notify($13, p.notice)::text AS told FROM placed p
     UNION ALL
     SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
 
@@ -66,5 +66,5 @@ export const enqueueStatements = (schema: string) => ({
     left_word AS (
       INSERT INTO ${schema}.wishes (lane, sequence, id, body) SELECT lane, sequence, $3::text, $4::text FROM lane
     )
-    SELECT pg_notify($5, name) FROM lane`,
+    SELECT pg_notify($5, name || ' ' || sequence) FROM lane`,
 })

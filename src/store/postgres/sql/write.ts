@@ -15,7 +15,8 @@ export const writeStatements = (schema: string) => ({
         revision = l.revision + coalesce(array_length($12::text[], 1), 0)
       FROM ${schema}.chains c
       WHERE ${leased} AND l.fence < $6::bigint
-      RETURNING l.lane, l.chain, l.revision - coalesce(array_length($12::text[], 1), 0) AS revision
+      RETURNING l.lane, l.chain, l.revision - coalesce(array_length($12::text[], 1), 0) AS revision,
+        l.sequence
     ),
     slots_gone AS (
       DELETE FROM ${schema}.slots s USING lane WHERE s.lane = lane.lane AND s.nonce = ANY ($8::bigint[])
@@ -50,7 +51,7 @@ export const writeStatements = (schema: string) => ({
         OR EXISTS (SELECT FROM ${schema}.transactions t WHERE t.chain = lane.chain AND t.id = u.id)
       ON CONFLICT (chain, hash) DO UPDATE SET id = excluded.id WHERE h.id <> excluded.id
     )
-    SELECT pg_notify($20, $21) FROM lane`,
+    SELECT pg_notify($20, $21 || ' ' || sequence) FROM lane`,
 
   /** Why a write found no lane: none here either, and the lease is lost; else the fence is ahead of the writer. */
   fence: `SELECT l.fence FROM ${schema}.lanes l, ${schema}.chains c WHERE ${leased}`,

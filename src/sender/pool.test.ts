@@ -1,0 +1,72 @@
+import type { Address } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { TxlaneError } from '../errors/base.js'
+import type { Sender, Tx, TxRequest } from '../types.js'
+import { createPool } from './pool.js'
+import type { Member } from './sender.js'
+
+const ACCOUNTS = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const
+const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
+const OTHER = { ...REQUEST, value: 2n }
+
+/** What a store that two processes share has of an id. */
+type Kept = { readonly address: Address; readonly value: bigint | undefined }
+
+/** The pool of one process, whose first choice is the account that is named. */
+function poolOf(kept: Map<string, Kept>, roomiest: Address) {
+  const members = ACCOUNTS.map((address): Member => {
+    const tx = (id: string) => ({ id, from: address }) as unknown as Tx
+    const sender = {
+      address,
+      get: async (id: string) => (kept.get(id)?.address === address ? tx(id) : undefined),
+    }
+    return {
+      sender: sender as unknown as Sender,
+      async start(request: TxRequest, { id = 'none' }) {
+        const known = kept.get(id) ?? { address, value: request.value }
+        kept.set(id, known)
+        if (known.address !== address || known.value !== request.value)
+          throw new TxlaneError('It stands for another request.', {
+            code: 'ID_CONFLICT',
+            fate: 'notExecuted',
+          })
+        return { tx: tx(id), accepted: async () => {} }
+      },
+      room: () => (address === roomiest ? 2 : 1),
+      held: () => false,
+      closed: () => false,
+    }
+  })
+  return createPool(members)
+}
+
+describe('P1: one id from two processes at once, whose pools would take different accounts', () => {
+  test('is one transaction, and both have it', async () => {
+    const kept = new Map<string, Kept>()
+    const pools = ACCOUNTS.map((account) => poolOf(kept, account))
+    const sent = await Promise.all(pools.map((pool) => pool.send(REQUEST, { id: 'a' })))
+    expect(sent).toEqual([
+      { id: 'a', from: ACCOUNTS[0] },
+      { id: 'a', from: ACCOUNTS[0] },
+    ])
+    expect(kept.size).toBe(1)
+  })
+
+  test('with different requests is a conflict for the second', async () => {
+    const kept = new Map<string, Kept>()
+    const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
+    const [, second] = await Promise.allSettled([
+      one?.send(REQUEST, { id: 'a' }),
+      two?.send(OTHER, { id: 'a' }),
+    ])
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'ID_CONFLICT' } })
+  })
+
+  test('is a conflict for who names the account', async () => {
+    const kept = new Map<string, Kept>()
+    const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
+    await one?.send(REQUEST, { id: 'a' })
+    const named = { ...REQUEST, account: ACCOUNTS[1] } as unknown as TxRequest
+    await expect(two?.send(named, { id: 'a' })).rejects.toMatchObject({ code: 'ID_CONFLICT' })
+  })
+})

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'tsup'
+
+const ENTRY = fileURLToPath(new URL('child/main.ts', import.meta.url))
+// Inside node_modules, so that the drivers, which stay outside the bundle, are found.
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+const DRIVERS = ['libsql', 'pg']
+
+export type Bundle = AsyncDisposable & { readonly path: string }
+
+/** The child as one file of plain JavaScript: it is started again after each kill. */
+export async function bundleChild(): Promise<Bundle> {
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'txlane-cluster-'))
+  await build({
+    config: false,
+    entry: { child: ENTRY },
+    outDir: folder,
+    format: 'esm',
+    target: 'node20',
+    noExternal: [/.*/],
+    external: DRIVERS,
+    // Some of what is bundled asks for modules of Node in the old way.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    splitting: true,
+    clean: false,
+    dts: false,
+    silent: true,
+  })
+  const path = ['child.js', 'child.mjs'].map((name) => join(folder, name)).find((file) => existsSync(file))
+  if (path === undefined) throw new Error(`the child was not bundled into ${folder}`)
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,89 @@
+import { createInterface } from 'node:readline'
+import { createClient, defineChain, http } from 'viem'
+import { systemClock } from '../../../src/clock.js'
+import { createAccounts } from '../../../src/devnet/accounts.js'
+import { createSender, type Sender } from '../../../src/index.js'
+import type { Store } from '../../../src/store/store.js'
+import type { Command, ProcessOrder, StoreSettings } from '../asks.js'
+import { createTellingStore } from './tellingStore.js'
+import { tell } from './tells.js'
+import { createUser } from './user.js'
+import { watchRequests } from './watchedFetch.js'
+
+// One of several processes on one store: it sends what it is asked to, from accounts that all of them have.
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const { value: first } = await lines.next()
+const begun = process.cpuUsage()
+await work(JSON.parse(String(first)) as ProcessOrder)
+const { user, system } = process.cpuUsage(begun)
+tell({ tell: 'done', cpuMs: Math.round((user + system) / 1_000) })
+// Connections that are kept alive would keep the process, too.
+process.exit(0)
+
+async function work(order: ProcessOrder): Promise<void> {
+  const atMs = systemClock.now
+  const requests = watchRequests({
+    stopping: () => tell({ tell: 'stops' }),
+    notStopping: () => tell({ tell: 'has nothing to send' }),
+    sends: ({ account, epoch }) => tell({ tell: 'sends', account, epoch, atMs: atMs() }),
+  })
+  const accounts = createAccounts(order.accounts)
+  const store = createTellingStore({
+    inner: await openStore(order.store),
+    accounts: accounts.map(({ address }) => address.toLowerCase()),
+    holds: requests.holds,
+    journaled: requests.journaled,
+  })
+  const chain = chainOf(order)
+  const senders = accounts.map((account, index) => {
+    const client = createClient({ account, chain, transport: http(order.url, { retryCount: 0 }) })
+    const sender = createSender({ client, store, lossDepth: 'child' }) as unknown as Sender
+    sender.on('leaseLost', ({ epoch }) => tell({ tell: 'loses', account: index, epoch, atMs: atMs() }))
+    for (const event of ['foreign', 'unresolved', 'deepReorg', 'gap'] as const)
+      sender.on(event, () => tell({ tell: 'trouble', message: event }))
+    sender.on('held', ({ reason }) => tell({ tell: 'trouble', message: `held: ${reason}` }))
+    sender.on('error', ({ error }) => tell({ tell: 'trouble', message: `error: ${summaryOf(error)}` }))
+    return sender
+  })
+  await Promise.all(senders.map((sender) => sender.ready()))
+  tell({ tell: 'open' })
+
+  const user = createUser(senders)
+  for await (const line of { [Symbol.asyncIterator]: () => lines }) {
+    const command = JSON.parse(line) as Command
+    if (command.do === 'ask') for (const ask of command.asks) user.ask(ask)
+    else if (command.do === 'stop in a request') requests.stopInNext(command.withinMs)
+    else break
+  }
+  user.closing()
+  await Promise.all(senders.map((sender) => sender.close()))
+  await store.close()
+}
+
+function summaryOf(error: unknown): string {
+  const { code, shortMessage, message } = (error ?? {}) as Record<string, unknown>
+  return `${code ?? ''} ${shortMessage ?? message ?? error}`.split('\n')[0] ?? ''
+}
+
+/** Each brings a driver, and half of them would be loaded for nothing. */
+async function openStore(settings: StoreSettings): Promise<Store> {
+  if (settings.kind === 'sqlite') {
+    const { sqliteStore } = await import('../../../src/store/sqlite/index.js')
+    // No power is lost here: what was committed survives the process with either setting.
+    return sqliteStore({ path: settings.path, synchronous: 'NORMAL' })
+  }
+  const { postgresStore } = await import('../../../src/store/postgres/index.js')
+  const { connectionString, schema } = settings
+  return postgresStore({ connectionString, schema, poolMax: 4 })
+}
+
+function chainOf({ url, chainId, blockTimeMs }: ProcessOrder) {
+  return defineChain({
+    id: chainId,
+    name: 'cluster',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [url] } },
+    blockTime: blockTimeMs,
+  })
+}

@@ -1,0 +1,48 @@
+import { systemClock } from '../../../src/clock.js'
+import type { Store } from '../../../src/store/store.js'
+import { tell } from './tells.js'
+
+/** A lane that this process has, since that epoch. */
+export type Held = { readonly account: number; readonly epoch: number }
+
+/** The store, which tells when a lane comes and goes, and whose bytes are journaled. */
+export function createTellingStore(options: {
+  readonly inner: Store
+  /** In lower case. */
+  readonly accounts: readonly string[]
+  readonly holds: (held: Held) => void
+  readonly journaled: (raw: string, held: Held) => void
+}): Store {
+  const { inner, accounts } = options
+  const epochs = new Map<string, number>()
+
+  return {
+    ...inner,
+    async acquire(lane, holder, ttlMs) {
+      const lease = await inner.acquire(lane, holder, ttlMs)
+      if (lease === undefined || epochs.get(lane.address) === lease.epoch) return lease
+      epochs.set(lane.address, lease.epoch)
+      const held = { account: accounts.indexOf(lane.address), epoch: lease.epoch }
+      options.holds(held)
+      tell({ tell: 'holds', ...held, atMs: systemClock.now() })
+      return lease
+    },
+    async release(lease) {
+      await inner.release(lease)
+      const account = accounts.indexOf(lease.lane.address)
+      tell({ tell: 'gives', account, epoch: lease.epoch, atMs: systemClock.now() })
+    },
+    async write(lease, change) {
+      await inner.write(lease, change)
+      const held = { account: accounts.indexOf(lease.lane.address), epoch: lease.epoch }
+      for (const { state, attempts } of change.slots)
+        if (state === 'live') for (const { raw } of attempts) options.journaled(raw, held)
+    },
+    async load(lease) {
+      const state = await inner.load(lease)
+      const held = { account: accounts.indexOf(lease.lane.address), epoch: lease.epoch }
+      for (const { attempts } of state.slots) for (const { raw } of attempts) options.journaled(raw, held)
+      return state
+    },
+  }
+}

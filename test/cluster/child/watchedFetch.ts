@@ -1,0 +1,88 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type CancelTimer, systemClock } from '../../../src/clock.js'
+import type { Held } from './tellingStore.js'
+
+/** Sees each request of this process on its way, by taking the place of `fetch`. */
+export type WatchedRequests = {
+  /** From now on the next request with a transaction of the lane is its first. */
+  holds(held: Held): void
+  /** Bytes of the lane may be sent. */
+  journaled(raw: string, held: Held): void
+  /** The next request that sends is left half sent, and the process stands still. */
+  stopInNext(withinMs: number): void
+}
+
+// Of the bytes that the store was given, so many are known again: enough to know those of the next request.
+const KNOWN_MAX = 20_000
+
+export function watchRequests(told: {
+  readonly stopping: () => void
+  readonly notStopping: () => void
+  readonly sends: (held: Held) => void
+}): WatchedRequests {
+  const plain = globalThis.fetch
+  const waiting = new Map<number, Held>()
+  const known = new Map<string, number>()
+  let stopNext: CancelTimer | undefined
+
+  function see(body: string): void {
+    if (waiting.size === 0) return
+    for (const [raw] of body.matchAll(/0x[0-9a-f]{130,}/g)) {
+      const held = waiting.get(known.get(raw) ?? -1)
+      if (held === undefined) continue
+      waiting.delete(held.account)
+      told.sends(held)
+    }
+  }
+
+  globalThis.fetch = (input, init) => {
+    const body = typeof init?.body === 'string' ? init.body : ''
+    if (!body.includes('eth_sendRawTransaction')) return plain(input, init)
+    see(body)
+    if (stopNext === undefined) return plain(input, init)
+    stopNext()
+    stopNext = undefined
+    return halfSent(String(input instanceof Request ? input.url : input), body, told.stopping)
+  }
+
+  return {
+    holds: (held) => void waiting.set(held.account, held),
+    journaled(raw, { account }) {
+      // Nobody asks whose they are once the first was seen.
+      if (!waiting.has(account)) return
+      known.set(raw, account)
+      if (known.size > KNOWN_MAX) known.clear()
+    },
+    stopInNext(withinMs) {
+      stopNext = systemClock.setTimer(() => {
+        stopNext = undefined
+        told.notStopping()
+      }, withinMs)
+    },
+  }
+}
+
+/** Headers and half of the body go out, the process stops, and whoever has it go on gets the rest sent. */
+function halfSent(url: string, body: string, stopping: () => void): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const posted: ClientRequest = request(url, { method: 'POST', headers })
+    posted.once('error', reject)
+    posted.once('response', (message) => {
+      read(message).then((text) => resolve(new Response(text, { status: message.statusCode ?? 500 })), reject)
+    })
+    const half = Math.floor(body.length / 2)
+    // Called once the system has taken this part.
+    posted.write(body.slice(0, half), () => {
+      stopping()
+      process.kill(process.pid, 'SIGSTOP')
+      posted.end(body.slice(half))
+    })
+  })
+}
+
+async function read(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { npmScript } from '../support/npmScript.js'
+import { openFile } from './place.js'
+import type { ClusterResult } from './result.js'
+import { runCluster } from './run.js'
+
+// Two of the faults last as long as a lease does, and everything is slower on a busy machine.
+const RUN_MS = 300_000
+
+const HELD = {
+  duplicates: 0,
+  lost: 0,
+  gaps: 0,
+  foreign: 0,
+  contradictions: 0,
+  failures: 0,
+  problems: [],
+  ok: true,
+}
+
+const ONE_KEY = { processes: 2, keys: 1, node: 'devnet', json: true, postgres: undefined } as const
+
+const cluster = (...args: readonly string[]) => npmScript('cluster', args)
+
+describe('several processes with the same key', () => {
+  test(
+    'on PostgreSQL, one killed and one stopped in a request: each id once, and nothing was told falsely',
+    async () => {
+      const { code, out, err } = await cluster(
+        ...['--json', '--processes', '2', '--keys', '1', '--transactions', '200'],
+        ...['--kills', '1', '--stops', '1', '--seed', '3'],
+      )
+      const result = JSON.parse(out) as ClusterResult
+      expect(result, err).toMatchObject({ ...HELD, kills: 1, stops: 1, databaseRestarts: 1 })
+      expect(result.executed).toBeGreaterThan(190)
+      expect(result.takeovers.killed.count + result.takeovers.stopped.count).toBeGreaterThan(0)
+      expect(code).toBe(0)
+    },
+    RUN_MS,
+  )
+
+  test(
+    'on one SQLite file, each id sent by both at once: one transaction, and both are told the same hash',
+    async () => {
+      await using place = await openFile()
+      const said: string[] = []
+      const options = { ...ONE_KEY, transactions: 100, kills: 0, stops: 0, seed: 4, twice: 1 }
+      const result = await runCluster(options, place, (line) => void said.push(line))
+      expect(result, said.join('\n')).toMatchObject({ ...HELD, executed: 100, noops: 0 })
+      // Every hash that was told is the one in the block: the check holds both against it.
+      expect(result.told).toMatchObject({ 'sealed, success': 200 })
+    },
+    RUN_MS,
+  )
+})
+
+test('a bad option is exit code 2, names option and value, and nothing is run', async () => {
+  const { code, out, err } = await cluster('--kills', 'many')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/--kills.*many/)
+})

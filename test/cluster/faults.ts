@@ -1,0 +1,60 @@
+import { systemClock } from '../../src/clock.js'
+import { pause } from './child/pause.js'
+import type { Lanes } from './lanes.js'
+import type { Member } from './member.js'
+import type { Fault } from './plan.js'
+
+/** A request is stopped only where there is one. */
+const REQUEST_MS = 10_000
+
+export type Struck = {
+  /** Who, for people. */
+  readonly what: string
+  /** Resolves once it is as if nothing had happened. */
+  readonly back: Promise<void>
+}
+
+/** Does to the processes what was planned. Undefined where there is nobody to whom it can be done. */
+export async function strike(
+  fault: Fault,
+  parts: {
+    readonly members: readonly Member[]
+    readonly lanes: Lanes
+    readonly restart: (() => Promise<void>) | undefined
+  },
+): Promise<Struck | undefined> {
+  const { members, lanes } = parts
+  await pause(fault.afterMs)
+  if (fault.kind === 'restart the database') {
+    await parts.restart?.()
+    return { what: 'PostgreSQL', back: Promise.resolve() }
+  }
+  const running = members.filter(({ state }) => state === 'running')
+  // The last one has to do the work.
+  if (running.length < 2) return undefined
+  const lane = fault.holderOf
+  const holder =
+    lane === undefined ? undefined : running.find(({ number }) => number === lanes.holderOf(lane))
+  const victim = holder ?? (running[Math.floor(fault.anyOf * running.length)] as Member)
+  const what = `process ${victim.number}${holder ? `, which has lane ${lane}` : ''}`
+  switch (fault.kind) {
+    case 'kill':
+      lanes.lost(victim.number, 'killed', systemClock.now())
+      await victim.kill()
+      return { what, back: pause(fault.backAfterMs).then(() => victim.start()) }
+    case 'stop':
+      lanes.lost(victim.number, 'stopped', systemClock.now())
+      victim.stop()
+      return { what, back: pause(fault.backAfterMs).then(victim.goOn) }
+    case 'stop in a request':
+      if (!(await victim.stopInRequest(REQUEST_MS))) return undefined
+      lanes.lost(victim.number, 'stopped', systemClock.now())
+      return { what, back: pause(fault.backAfterMs).then(victim.goOn) }
+    case 'close':
+      lanes.lost(victim.number, 'closed', systemClock.now())
+      await victim.close()
+      return { what, back: pause(fault.backAfterMs).then(() => victim.start()) }
+    default:
+      return fault.kind satisfies never
+  }
+}

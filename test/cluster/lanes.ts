@@ -1,0 +1,88 @@
+import type { LaneTell } from './asks.js'
+
+/** How a holder lost its lane. */
+export type Loss = 'killed' | 'stopped' | 'closed'
+
+export type Takeover = { readonly account: number; readonly how: Loss; readonly timeMs: number }
+
+/** Who has which lane, as the processes tell it, and how long nobody sent from one whose holder was lost. */
+export type Lanes = {
+  /** The process that has the lane, where that is known. */
+  holderOf(account: number): number | undefined
+  hear(tell: LaneTell, process: number): void
+  /** The process can do nothing from now on, or gives back what it has. */
+  lost(process: number, how: Loss, atMs: number): void
+  /** Resolves once others send from all lanes that were lost. */
+  takenOver(): Promise<void>
+  readonly takeovers: readonly Takeover[]
+  /** As the store counts them: the changes of holders. */
+  readonly epochs: number
+  readonly leasesLost: number
+}
+
+type Waiting = { readonly how: Loss; readonly sinceMs: number; readonly epoch: number }
+
+export function createLanes(): Lanes {
+  const holders = new Map<number, { readonly process: number; readonly epoch: number }>()
+  const waiting = new Map<number, Waiting>()
+  const takeovers: Takeover[] = []
+  const none: (() => void)[] = []
+  let epochs = 0
+  let leasesLost = 0
+
+  function check(): void {
+    if (waiting.size === 0) for (const done of none.splice(0)) done()
+  }
+
+  return {
+    takeovers,
+    get epochs() {
+      return epochs
+    },
+    get leasesLost() {
+      return leasesLost
+    },
+    holderOf: (account) => holders.get(account)?.process,
+    hear({ tell, account, epoch, atMs }, process) {
+      const holder = holders.get(account)
+      switch (tell) {
+        case 'holds':
+          epochs++
+          if (holder === undefined || holder.epoch < epoch) holders.set(account, { process, epoch })
+          break
+        case 'sends': {
+          const lost = waiting.get(account)
+          if (lost === undefined || epoch <= lost.epoch) break
+          takeovers.push({ account, how: lost.how, timeMs: atMs - lost.sinceMs })
+          waiting.delete(account)
+          check()
+          break
+        }
+        case 'gives': {
+          // A clean close lasts until what was reserved is finished: nobody waits before it is given back.
+          const lost = waiting.get(account)
+          if (lost?.how === 'closed' && lost.epoch === epoch) waiting.set(account, { ...lost, sinceMs: atMs })
+          if (holder?.epoch === epoch) holders.delete(account)
+          break
+        }
+        case 'loses':
+          leasesLost++
+          break
+        default:
+          tell satisfies never
+      }
+    },
+    lost(process, how, atMs) {
+      for (const [account, holder] of holders) {
+        if (holder.process !== process) continue
+        waiting.set(account, { how, sinceMs: atMs, epoch: holder.epoch })
+        holders.delete(account)
+      }
+    },
+    takenOver() {
+      const done = new Promise<void>((resolve) => none.push(resolve))
+      check()
+      return done
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { type Address, toHex } from 'viem'
+import { createPlainRpc, type PlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { createAccounts } from '../../src/devnet/accounts.js'
+import { findAnvil } from '../../src/devnet/anvilPath.js'
+import { startAnvil } from '../../src/devnet/anvilProcess.js'
+import { startDevnet } from '../../src/devnet/index.js'
+
+/** The chain of a run, as the check and the processes need it. */
+export type Node = AsyncDisposable & {
+  readonly url: string
+  readonly chainId: number
+  readonly blockTimeMs: number
+  readonly accounts: readonly Address[]
+  readonly rpc: PlainRpc
+  /** Nonces of the account's transactions in the node's pool. */
+  waiting(): Promise<(account: Address) => readonly number[]>
+}
+
+// Faster than chains are, so that there are many blocks, and slower than a busy machine is.
+const BLOCKS = { blockTimeMs: 400, flashblockMs: 200 }
+const ANVIL_BLOCK_MS = 200
+const BALANCE = toHex(10n ** 22n)
+
+/** The devnet; or, to measure without its gateway, anvil itself. */
+export async function startNode(kind: 'devnet' | 'anvil', count: number, seed: number): Promise<Node> {
+  const accounts = createAccounts(count).map(({ address }) => address)
+  if (kind === 'anvil') return startBareNode(accounts)
+  const devnet = await startDevnet({ ...BLOCKS, seed, accounts: count })
+  return {
+    url: devnet.url,
+    chainId: devnet.chain.id,
+    blockTimeMs: BLOCKS.blockTimeMs,
+    accounts,
+    rpc: createPlainRpc(devnet.url),
+    async waiting() {
+      const pool = await devnet.pool()
+      return (account) => noncesOf(pool, account)
+    },
+    [Symbol.asyncDispose]: () => devnet.stop(),
+  }
+}
+
+async function startBareNode(accounts: readonly Address[]): Promise<Node> {
+  const flags = ['--accounts=0', '--chain-id=31337', '--gas-limit=300000000', '--base-fee=1000000000']
+  const anvil = await startAnvil(findAnvil(undefined), [...flags, `--block-time=${ANVIL_BLOCK_MS / 1_000}`])
+  const rpc = createPlainRpc(anvil.url)
+  await rpc.all(accounts.map((account) => ['anvil_setBalance', account, BALANCE]))
+  return {
+    url: anvil.url,
+    chainId: 31_337,
+    blockTimeMs: ANVIL_BLOCK_MS,
+    accounts,
+    rpc,
+    async waiting() {
+      const { pending = {}, queued = {} } = (await rpc.call('txpool_content')) as TxPool
+      return (account) =>
+        [pending, queued].flatMap((part) => {
+          const key = Object.keys(part).find((from) => from.toLowerCase() === account.toLowerCase())
+          return Object.keys(part[key ?? ''] ?? {}).map(Number)
+        })
+    },
+    [Symbol.asyncDispose]: () => anvil.stop(),
+  }
+}
+
+type TxPool = { readonly [part in 'pending' | 'queued']?: Readonly<Record<string, object>> }
+
+function noncesOf(pool: readonly { from: string; nonce: number }[], account: Address): readonly number[] {
+  return pool.filter(({ from }) => from.toLowerCase() === account.toLowerCase()).map(({ nonce }) => nonce)
+}

@@ -1,0 +1,160 @@
+import { loadavg } from 'node:os'
+import { percentile, rounded } from '../../src/cli/demo/statistics.js'
+import type { Tell } from './asks.js'
+import type { Verdict } from './check.js'
+import type { Lanes, Loss } from './lanes.js'
+import type { ClusterOptions } from './options.js'
+import type { Fault } from './plan.js'
+
+export type Rate = { readonly transactions: number; readonly seconds: number; readonly perSecond: number }
+
+/** From the first ask to the last acceptance; what was told of it first, whichever process was told. */
+export function rateOf(acceptedAtMs: readonly (number | undefined)[], sinceMs: number): Rate {
+  const times = acceptedAtMs.filter((atMs) => atMs !== undefined)
+  const seconds = (times.reduce((last, atMs) => Math.max(last, atMs), sinceMs) - sinceMs) / 1_000
+  return {
+    transactions: times.length,
+    seconds: rounded(seconds, 2),
+    perSecond: seconds > 0 ? Math.round(times.length / seconds) : 0,
+  }
+}
+
+/** From the moment of the kill or the stop, or of the lease's return, to the first request by another holder. */
+export type TakeoverTimes = {
+  readonly count: number
+  readonly medianMs: number | null
+  readonly maxMs: number | null
+}
+
+/** What `--json` prints. */
+export type ClusterResult = {
+  readonly ok: boolean
+  readonly processes: number
+  readonly keys: number
+  readonly seed: number
+  readonly node: ClusterOptions['node']
+  readonly seconds: number
+  /** Of the machine, over the last minute: others may have run on it. */
+  readonly load: number
+  readonly accepted: Rate
+  readonly acceptedWithoutFaults: Rate
+  readonly kills: number
+  readonly stops: number
+  readonly closes: number
+  readonly databaseRestarts: number
+  readonly lives: number
+  /**
+   * Processor time of all processes that closed in the end, for each transaction: in a run without faults it says what
+   * a machine that has nothing else to do could send. The node and the database come on top.
+   */
+  readonly cpuMsPerTransaction: number
+  /** How often a lane was given to a holder, the first time too. */
+  readonly epochs: number
+  readonly leasesLost: number
+  readonly takeovers: Readonly<Record<Loss, TakeoverTimes>>
+  readonly transactions: number
+  readonly executed: number
+  readonly noops: number
+  readonly duplicates: number
+  readonly lost: number
+  readonly gaps: number
+  readonly foreign: number
+  readonly contradictions: number
+  /** Processes that ended by themselves or did not end, and promises that did not settle. */
+  readonly failures: number
+  /** What was told, and how often. */
+  readonly told: Readonly<Record<string, number>>
+  /** What the senders told of themselves. */
+  readonly troubles: Readonly<Record<string, number>>
+  readonly problems: readonly string[]
+}
+
+export function resultOf(run: {
+  readonly options: ClusterOptions
+  readonly seconds: number
+  readonly rate: Rate
+  readonly calmRate: Rate
+  readonly struck: Readonly<Record<Fault['kind'], number>>
+  readonly lanes: Lanes
+  readonly lives: number
+  readonly told: readonly Tell[]
+  readonly verdicts: readonly Verdict[]
+  readonly failures: readonly string[]
+}): ClusterResult {
+  const { options, verdicts, lanes, failures, struck } = run
+  const sum = (of: (verdict: Verdict) => number) => verdicts.reduce((total, one) => total + of(one), 0)
+  const problems = [...verdicts.flatMap((one) => one.problems), ...failures]
+  const takeovers = (loss: Loss): TakeoverTimes => {
+    const times = lanes.takeovers.filter(({ how }) => how === loss).map(({ timeMs }) => timeMs)
+    const [median, max] = [percentile(times, 0.5), percentile(times, 1)]
+    return { count: times.length, medianMs: median ?? null, maxMs: max ?? null }
+  }
+  return {
+    ok: problems.length === 0,
+    processes: options.processes,
+    keys: options.keys,
+    seed: options.seed,
+    node: options.node,
+    seconds: rounded(run.seconds, 1),
+    load: rounded(loadavg()[0] ?? 0, 1),
+    accepted: run.rate,
+    acceptedWithoutFaults: run.calmRate,
+    kills: struck.kill,
+    stops: struck.stop + struck['stop in a request'],
+    closes: struck.close,
+    databaseRestarts: struck['restart the database'],
+    lives: run.lives,
+    cpuMsPerTransaction: rounded(
+      run.told.reduce((sum, tell) => sum + (tell.tell === 'done' ? tell.cpuMs : 0), 0) / options.transactions,
+      2,
+    ),
+    epochs: lanes.epochs,
+    leasesLost: lanes.leasesLost,
+    takeovers: {
+      killed: takeovers('killed'),
+      stopped: takeovers('stopped'),
+      closed: takeovers('closed'),
+    },
+    transactions: sum((one) => one.transactions),
+    executed: sum((one) => one.executed),
+    noops: sum((one) => one.noops),
+    duplicates: sum((one) => one.duplicates),
+    lost: sum((one) => one.lost),
+    gaps: sum((one) => one.gaps),
+    foreign: sum((one) => one.foreign),
+    contradictions: sum((one) => one.contradictions),
+    failures: failures.length,
+    told: countsOf(run.told.flatMap((tell) => tellingOf(tell) ?? [])),
+    troubles: countsOf(
+      run.told.flatMap((tell) => (tell.tell === 'trouble' ? [withoutNumbers(tell.message)] : [])),
+    ),
+    problems,
+  }
+}
+
+function countsOf(all: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const one of [...all].sort()) counts[one] = (counts[one] ?? 0) + 1
+  return counts
+}
+
+/** So that like is counted with like, whatever its nonce and id. */
+function withoutNumbers(line: string): string {
+  return line.replace(/\d+/g, 'n')
+}
+
+function tellingOf(tell: Tell): string | undefined {
+  switch (tell.tell) {
+    case 'kept':
+    case 'accepted':
+      return tell.tell
+    case 'sealed':
+      return `sealed, ${tell.status}`
+    case 'failed':
+      return `${tell.code}, ${tell.fate}`
+    case 'cancelled':
+      return `cancel: ${tell.result}`
+    default:
+      return undefined
+  }
+}

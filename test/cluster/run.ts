@@ -1,0 +1,187 @@
+import { systemClock } from '../../src/clock.js'
+import type { Ask, ProcessOrder, Tell } from './asks.js'
+import { bundleChild } from './bundle.js'
+import { readChain } from './chain.js'
+import { check } from './check.js'
+import { strike } from './faults.js'
+import { createLanes } from './lanes.js'
+import { createMember, type Member } from './member.js'
+import { startNode } from './node.js'
+import type { ClusterOptions } from './options.js'
+import type { Place } from './place.js'
+import { type Fault, planAsks, planFaults, type Wanted } from './plan.js'
+import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
+
+/** Of the transactions of a run with faults, so many are sent before the first one. */
+const CALM_SHARE = 0.3
+/** Of the ids of a run with faults, so many come from two processes at once. */
+const TWICE = 0.05
+/** Where nothing at all was answered for so long, even on a busy machine, nothing will be. */
+const SILENT_MS = 120_000
+const TAKEN_OVER_MS = 40_000
+const CLOSED_MS = 60_000
+
+export type Say = (line: string) => void
+
+/** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
+export async function runCluster(
+  options: ClusterOptions & { readonly twice?: number },
+  place: Place,
+  say: Say,
+): Promise<ClusterResult> {
+  const { processes, keys, transactions, seed } = options
+  const startedAtMs = systemClock.now()
+  await using bundle = await bundleChild()
+  await using node = await startNode(options.node, keys, seed)
+  const startBlock = Number(await node.rpc.call('eth_blockNumber'))
+  const lanes = createLanes()
+  const told: Tell[] = []
+  const acceptedAtMs = new Map<string, number>()
+  const failures: string[] = []
+  let answers = 0
+  const struckCounts = { kill: 0, stop: 0, 'stop in a request': 0, close: 0, 'restart the database': 0 }
+
+  const faults = planFaults({ ...options, accounts: keys, database: place.restart !== undefined })
+  const plain = faults.length === 0
+  const twice = options.twice ?? (plain ? 0 : TWICE)
+  const wanted = planAsks({ transactions, processes, accounts: keys, seed, plain, twice })
+  const asks = wanted.map(({ ask }) => ask)
+  const order: ProcessOrder = {
+    url: node.url,
+    chainId: node.chainId,
+    blockTimeMs: node.blockTimeMs,
+    accounts: keys,
+    store: place.store,
+  }
+  const members = Array.from({ length: processes }, (_, number) =>
+    createMember({ number, path: bundle.path, order, told: hear, failed: (why) => failures.push(why) }),
+  )
+
+  function hear(tell: Tell, { number }: Member): void {
+    told.push(tell)
+    if (tell.tell === 'answered') answers++
+    if (tell.tell === 'accepted' && !acceptedAtMs.has(tell.id)) acceptedAtMs.set(tell.id, tell.atMs)
+    if (tell.tell === 'holds' || tell.tell === 'sends' || tell.tell === 'gives' || tell.tell === 'loses')
+      lanes.hear(tell, number)
+  }
+
+  function ask(some: readonly Wanted[]): void {
+    for (const member of members) {
+      const own = some.filter((one) => one.processes.includes(member.number)).map((one) => one.ask)
+      if (own.length > 0) member.ask(own)
+    }
+  }
+
+  async function answered(what: string): Promise<void> {
+    const all = Promise.all(members.map((member) => member.answered())).then(() => true)
+    for (let before = -1; before !== answers; ) {
+      before = answers
+      if (await within(all, SILENT_MS)) return
+    }
+    for (const { number, open, state } of members) {
+      if (open.size === 0) continue
+      const failure = `${what}: process ${number}, ${state}, had no answer for ${idsOf([...open.values()])}`
+      failures.push(failure)
+      say(failure)
+    }
+  }
+
+  const timed = async (work: readonly Wanted[], run: () => Promise<void>): Promise<Rate> => {
+    const sinceMs = systemClock.now()
+    await run()
+    return rateOf(
+      work.map(({ ask }) => acceptedAtMs.get(ask.id)),
+      sinceMs,
+    )
+  }
+
+  await Promise.all(members.map((member) => member.start()))
+  const calm = wanted.slice(0, faults.length === 0 ? wanted.length : Math.floor(wanted.length * CALM_SHARE))
+  let calmRate: Rate | undefined
+  const rate = await timed(wanted, async () => {
+    calmRate = await timed(calm, async () => {
+      ask(calm)
+      await answered('without faults')
+    })
+    say(`${calm.length} transactions without faults: ${calmRate.perSecond} accepted a second`)
+    await suffer(wanted.slice(calm.length))
+    await answered('in the end')
+  })
+  await Promise.all(members.map((member) => within(member.close(), CLOSED_MS)))
+  for (const { number, state } of members)
+    if (state !== 'gone') failures.push(`process ${number} did not close`)
+  const waiting = await node.waiting()
+  const facts = await readChain({ rpc: node.rpc, accounts: node.accounts, after: startBlock, waiting })
+  const verdicts = facts.map((chain, account) =>
+    check({
+      account: node.accounts[account]!,
+      asks: asks.filter((one) => one.account === account),
+      told,
+      chain,
+    }),
+  )
+  // Whatever does not end by itself: the run has failed already.
+  await Promise.all(members.map((member) => member.state === 'gone' || member.kill()))
+  return resultOf({
+    options,
+    seconds: (systemClock.now() - startedAtMs) / 1_000,
+    rate,
+    calmRate: calmRate as Rate,
+    struck: struckCounts,
+    lanes,
+    lives: members.reduce((sum, { lives }) => sum + lives, 0),
+    told,
+    verdicts,
+    failures,
+  })
+
+  /** A part of the work comes with each fault: half of it before, half of it after. */
+  async function suffer(work: readonly Wanted[]): Promise<void> {
+    const size = Math.ceil(work.length / (2 * faults.length || 1))
+    const parts = Array.from({ length: 2 * faults.length }, (_, index) =>
+      work.slice(index * size, (index + 1) * size),
+    )
+    const back: Promise<void>[] = []
+    for (const [index, fault] of faults.entries()) {
+      ask(parts[2 * index] ?? [])
+      // There has to be a request in which it can stop.
+      if (fault.kind === 'stop in a request') ask(parts[2 * index + 1] ?? [])
+      const struck = await strike(fault, { members, lanes, restart: place.restart })
+      if (struck !== undefined) {
+        back.push(struck.back)
+        struckCounts[fault.kind]++
+        say(`${index + 1} of ${faults.length}: ${fault.kind} of ${struck.what}`)
+      } else say(`${index + 1} of ${faults.length}: ${fault.kind}: there was nobody to whom it could be done`)
+      if (fault.kind !== 'stop in a request') ask(parts[2 * index + 1] ?? [])
+      if (isLast(index, faults) || fault.alone || !someRun(members)) {
+        if (
+          !(await within(
+            lanes.takenOver().then(() => true),
+            TAKEN_OVER_MS,
+          ))
+        )
+          say('a lane was not taken over: nobody had anything to send there')
+        await struck?.back
+      }
+    }
+    await Promise.all(back)
+  }
+}
+
+const isLast = (index: number, faults: readonly Fault[]) => index === faults.length - 1
+
+/** Two, so that one is left when the next one is struck. */
+const someRun = (members: readonly Member[]) => members.filter(({ state }) => state === 'running').length > 1
+
+function idsOf(asks: readonly Ask[]): string {
+  const first = asks.slice(0, 5).map(({ id, account }) => `${id} (lane ${account})`)
+  return `${asks.length}: ${first.join(', ')}${asks.length > first.length ? ' …' : ''}`
+}
+
+/** Undefined where it took longer. */
+function within<T>(work: Promise<T>, timeMs: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.setTimer(() => resolve(undefined), timeMs)
+    work.then(resolve, reject).finally(cancel)
+  })
+}
