@@ -29,3 +29,24 @@ test('once known, the fees of an older block are better than none', async () => 
   await lane.settle(lane.sender.send(transfer(2)))
   expect(lane.sent.map(({ tipWei }) => tipWei)).toEqual([TIP_WEI, TIP_WEI])
 })
+
+test('a node that is asked too often has the method all the same: its tip is not derived from something else', async () => {
+  await using lane = await openLane()
+  let asked = 0
+  lane.script = ({ method }) => {
+    if (method === 'eth_gasPrice') return { ok: true, result: '0x1' }
+    return method === 'eth_maxPriorityFeePerGas' && asked++ < 2
+      ? refuses('rate limit exceeded', -32005)
+      : undefined
+  }
+  await lane.settle(lane.sender.send(transfer(1)))
+  expect(tipOf(lane)).toBe(TIP_WEI)
+})
+
+test('a tip of nothing is one wei: pools take no less, and a no-op at the ceiling could not be raised', async () => {
+  await using lane = await openLane()
+  lane.script = ({ method }) =>
+    method === 'eth_maxPriorityFeePerGas' ? { ok: true, result: '0x0' } : undefined
+  await lane.settle(lane.sender.send(transfer(1)))
+  expect(tipOf(lane)).toBe(1n)
+})

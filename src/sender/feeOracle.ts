@@ -8,7 +8,8 @@ import {
 } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
 import { type BumpRule, capped, type FeeCeiling, type Fees, transactionCeiling } from '../ledger/fees.js'
-import { decodeQuantity } from '../rpc/codec.js'
+import { decodeHeader, decodeQuantity, headerCall } from '../rpc/codec.js'
+import { isMethodRefused } from '../rpc/errors.js'
 import type { RpcCall, RpcReply } from '../rpc/port.js'
 import type { FeePolicy } from '../types.js'
 import type { Hub } from './hub.js'
@@ -33,6 +34,8 @@ export type FeeOracle = {
 const CEILING_FACTOR = 10n
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
+// The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
+const LEAST_TIP_WEI = 1n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
 
 // GasPriceOracle.getL1FeeUpperBound(uint256 unsignedTxSize): ethereum-optimism/optimism
@@ -79,20 +82,31 @@ export function createFeeOracle(options: {
       if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
       return { gasPrice: (gasPrice * 12n) / 10n }
     }
-    const tip = await askTip(baseFee)
+    const tip = atLeast(await askTip(), LEAST_TIP_WEI)
     return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
   }
 
   /** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
-  async function askTip(baseFee: bigint): Promise<bigint> {
-    const reply = await request({ method: 'eth_maxPriorityFeePerGas', params: [] })
+  async function askTip(): Promise<bigint> {
+    const method = 'eth_maxPriorityFeePerGas'
+    const [reply] = await batch([{ method, params: [] }])
     const tip = quantity(reply)
     if (tip !== undefined) return tip
-    if (!refused(reply)) throw new Error('eth_maxPriorityFeePerGas brought no answer')
-    // Not every node has it; what it asks for a legacy transaction holds the tip as well.
-    const gasPrice = quantity(await request({ method: 'eth_gasPrice', params: [] }))
-    if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
-    return gasPrice > baseFee ? gasPrice - baseFee : 0n
+    // A failure that passes is no absence: a tip that is derived in its stead may be one that no pool takes.
+    if (reply === undefined || reply.ok || !isMethodRefused(method, reply.failure))
+      throw new Error(`${method} brought no answer`)
+    return tipOfGasPrice()
+  }
+
+  /** What the node asks for a legacy transaction holds the tip, above the base fee of the same moment. */
+  async function tipOfGasPrice(): Promise<bigint> {
+    const [price, header] = await batch([{ method: 'eth_gasPrice', params: [] }, headerCall('latest')])
+    const gasPrice = quantity(price)
+    const baseFee = header?.ok
+      ? decodeHeader(header.result, 'eth_getBlockByNumber')?.baseFeePerGas
+      : undefined
+    if (gasPrice === undefined || baseFee === undefined) throw new Error('eth_gasPrice brought no answer')
+    return gasPrice - baseFee
   }
 
   async function sampleDataFee(): Promise<void> {
@@ -105,8 +119,12 @@ export function createFeeOracle(options: {
     }
   }
 
+  function batch(calls: readonly RpcCall[]): Promise<readonly RpcReply[]> {
+    return hub.reader.port.batch(calls, { timeoutMs: options.timeoutMs })
+  }
+
   async function request(call: RpcCall): Promise<RpcReply | undefined> {
-    const [reply] = await hub.reader.port.batch([call], { timeoutMs: options.timeoutMs })
+    const [reply] = await batch([call])
     return reply
   }
 
@@ -159,13 +177,12 @@ function feesOf(values: FeeValues): Fees {
   return { maxFeePerGas, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n }
 }
 
-function cap(fees: Fees): bigint {
-  return 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+function atLeast(value: bigint, least: bigint): bigint {
+  return value > least ? value : least
 }
 
-/** The node's own word, and not a number. */
-function refused(reply: RpcReply | undefined): boolean {
-  return reply !== undefined && !reply.ok && reply.failure.kind === 'rpc'
+function cap(fees: Fees): bigint {
+  return 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
 }
 
 function quantity(reply: RpcReply | undefined): bigint | undefined {
