@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/clock.js'
-import { pause } from './child/pause.js'
+import { pause } from '../support/pause.js'
 import type { Lanes } from './lanes.js'
 import type { Member } from './member.js'
 import type { Fault } from './plan.js'

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock.js'
+import { bundleChild } from '../support/bundleChild.js'
 import type { Ask, ProcessOrder, Tell } from './asks.js'
-import { bundleChild } from './bundle.js'
 import { readChain } from './chain.js'
 import { check } from './check.js'
 import { strike } from './faults.js'
@@ -11,6 +11,8 @@ import type { ClusterOptions } from './options.js'
 import type { Place } from './place.js'
 import { type Fault, planAsks, planFaults, type Wanted } from './plan.js'
 import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
+
+const CHILD = new URL('child/main.ts', import.meta.url)
 
 /** Of the transactions of a run with faults, so many are sent before the first one. */
 const CALM_SHARE = 0.3
@@ -31,7 +33,7 @@ export async function runCluster(
 ): Promise<ClusterResult> {
   const { processes, keys, transactions, seed } = options
   const startedAtMs = systemClock.now()
-  await using bundle = await bundleChild()
+  await using bundle = await bundleChild(CHILD)
   await using node = await startNode(options.node, keys, seed)
   const startBlock = Number(await node.rpc.call('eth_blockNumber'))
   const lanes = createLanes()

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Bundle, bundleChild } from '../support/bundleChild.js'
 import { npmScript } from '../support/npmScript.js'
 import type { LifeOrder } from './asks.js'
-import { type Bundle, bundleChild } from './bundle.js'
 import { runLife } from './life.js'
 import { POINT_NAMES } from './points.js'
 import type { CrashResult } from './result.js'
+
+const CHILD = new URL('child/main.ts', import.meta.url)
 
 // A life is a few seconds on a busy machine.
 const SWEEP_MS = 300_000
@@ -78,7 +80,7 @@ describe('the points around a broadcast', () => {
   let bundle: Bundle
   let devnet: Devnet
   beforeAll(async () => {
-    bundle = await bundleChild()
+    bundle = await bundleChild(CHILD)
     devnet = await startDevnet({ mode: 'manual', accounts: 3 })
   })
   afterAll(async () => {

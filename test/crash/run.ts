@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/clock.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { bundleChild } from '../support/bundleChild.js'
 import { startPostgres } from '../support/postgres.js'
 import { type LifeOrder, REVERTER, REVERTER_CODE } from './asks.js'
-import { bundleChild } from './bundle.js'
 import { type Lane, runGroup } from './group.js'
 import { openLeases } from './lease.js'
 import type { CrashOptions } from './options.js'
 import { type Kill, planSweep } from './plan.js'
 import { type CrashResult, type Ran, resultOf } from './result.js'
+
+const CHILD = new URL('child/main.ts', import.meta.url)
 
 // Faster than chains are: a life gets from its first send to a verdict in less than a second.
 const BLOCKS = { blockTimeMs: 300, flashblockMs: 150 }
@@ -32,7 +34,7 @@ export async function runCrash(
   const groups = planSweep(options.kills, options.seed).filter(
     ({ number }) => options.group === undefined || number === options.group,
   )
-  await using bundle = await bundleChild()
+  await using bundle = await bundleChild(CHILD)
   await using place = await openPlace(options)
   const { store } = place
   await using leases = await openLeases(store)

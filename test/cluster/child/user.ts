@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/clock.js'
 import { isTxlaneError, type Sender, type Tx, type TxRequest } from '../../../src/index.js'
+import { pause } from '../../support/pause.js'
 import { type Ask, dataOf, replacementOf, TARGET } from '../asks.js'
-import { pause } from './pause.js'
 import { tell } from './tells.js'
 
 /** Asks for things as a service does whose callers bring ids: again and again, until it is told what became of them. */

@@ -4,20 +4,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
 
-const ENTRY = fileURLToPath(new URL('child/main.ts', import.meta.url))
 // Inside node_modules, so that the drivers, which stay outside the bundle, are found.
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 const DRIVERS = ['libsql', 'pg']
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
-/** The child as one file of plain JavaScript: it is started hundreds of times. */
-export async function bundleChild(): Promise<Bundle> {
+/** A program as one file of plain JavaScript: children that are killed are started again and again. */
+export async function bundleChild(entry: URL): Promise<Bundle> {
   await mkdir(CACHE, { recursive: true })
-  const folder = await mkdtemp(join(CACHE, 'txlane-crash-'))
+  const folder = await mkdtemp(join(CACHE, 'txlane-child-'))
   await build({
     config: false,
-    entry: { child: ENTRY },
+    entry: { child: fileURLToPath(entry) },
     outDir: folder,
     format: 'esm',
     target: 'node20',

@@ -1,5 +1,0 @@
-import { systemClock } from '../../../src/clock.js'
-
-export function pause(timeMs: number): Promise<void> {
-  return new Promise((resolve) => systemClock.setTimer(resolve, timeMs))
-}
