@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { openProcesses } from './processes.fixture.js'
+import { nameOf, swallow, transfer } from './simLane.fixture.js'
+
+const LEASE_MS = 10_000
+
+describe('P7: the lane changes hands', () => {
+  test('a holder that freezes: another goes on with its bytes and its queue, and it does no harm when it wakes', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1)
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    const here = first.sender.send(transfer(2))
+    const there = await lane.settle(second.sender.send(transfer(3), { until: 'queued' }))
+    first.freeze()
+    await lane.clock.advance(LEASE_MS + 5_000)
+    lane.script = undefined
+    await lane.settle(there.wait())
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    const late = first.sender.send(transfer(4))
+    first.thaw()
+    const landed = await lane.settle(Promise.all([tx.wait(), here.then((one) => one.wait())]))
+    expect(landed.map(({ nonce }) => nonce)).toEqual([0, 1])
+    await lane.settle(late.then((one) => one.wait()))
+    expect(first.events('leaseLost')).toHaveLength(1)
+    expect(lane.executed()).toEqual([1, 2, 3, 4])
+    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ nonce }) => nonce))).toEqual(
+      new Set([0]),
+    )
+  })
+
+  test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const first = world.start()
+    await lane.settle(first.sender.ready())
+    const burst = Array.from({ length: 40 }, (_, index) => first.sender.send(transfer(index + 1)))
+    await lane.settle(Promise.all(burst))
+    first.freeze()
+    await lane.clock.advance(LEASE_MS + 5_000)
+    const { batch } = lane.port
+    let searches = 0
+    lane.port.batch = (calls, options) => {
+      if (calls.some(({ params }) => params.length === 2 && /^0x[0-9a-f]+$/.test(String(params[1]))))
+        searches++
+      return batch(calls, options)
+    }
+    const second = world.start()
+    await lane.settle(second.sender.ready())
+    await lane.settle(second.sender.send(transfer(41)).then((tx) => tx.wait()))
+    lane.port.batch = batch
+    first.thaw()
+    await lane.settle(Promise.all(burst.map((sent) => sent.then((tx) => tx.wait()))))
+    expect(lane.executed()).toHaveLength(41)
+    expect(searches).toBeLessThan(20)
+  })
+
+  test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    first.sender.pause()
+    const left = await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    const waiting = lane.rejection(left.wait())
+    const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    const atMs = lane.clock.now()
+    await lane.settle(first.sender.close())
+    expect(await waiting).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
+    await lane.settle(tx.wait())
+    expect(lane.clock.now() - atMs).toBeLessThan(LEASE_MS)
+    expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('a lane in which nothing is left to do is anybody’s: who sends next has it at once', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    await lane.settle(second.sender.ready())
+    await lane.settle(tx.wait())
+    await lane.clock.advance(60_000)
+    expect(await lane.settle(first.sender.snapshot())).toMatchObject({ holder: false })
+    const requests = lane.requests.length
+    await lane.clock.advance(60_000)
+    expect(lane.requests.length).toBe(requests)
+    const next = await lane.settle(second.sender.send(transfer(2)))
+    await lane.settle(next.wait())
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    await lane.settle((await lane.settle(first.sender.send(transfer(3)))).wait())
+    expect(lane.executed()).toEqual([1, 2, 3])
+  })
+
+  test('a holder whose node is gone gives the lane to one that has a node', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    first.nodeIs(false)
+    const tx = await lane.settle(first.sender.send(transfer(1), { until: 'queued' }))
+    await lane.until(() => lane.executed().length > 0)
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+    const waiting = tx.wait()
+    first.nodeIs(true)
+    expect(await lane.settle(waiting)).toMatchObject({ nonce: 0 })
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('drain goes on where the lane changes hands', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1)
+    await lane.settle(first.sender.send(transfer(1)))
+    const drained = second.sender.drain()
+    first.freeze()
+    await lane.clock.advance(2 * LEASE_MS)
+    lane.script = undefined
+    await lane.settle(drained)
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('who asked the old holder for a cancel is answered by the new one', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    lane.script = swallow(1, 'noop')
+    const tx = await lane.settle(first.sender.send(transfer(1)))
+    const cancelling = tx.cancel()
+    first.freeze()
+    await lane.clock.advance(2 * LEASE_MS)
+    first.thaw()
+    lane.script = swallow(1)
+    expect(await lane.settle(cancelling)).toEqual({ result: 'cancelled' })
+    expect(lane.executed()).toEqual(['noop'])
+  })
+
+  test('a pause stays with the process that said it', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    await lane.settle(second.sender.ready())
+    second.sender.pause()
+    await lane.settle((await lane.settle(second.sender.send(transfer(1)))).wait())
+    const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    await lane.settle(first.sender.close())
+    await lane.settle(tx.wait(), 20_000).catch(() => {})
+    const last = await lane.settle(second.sender.send(transfer(3), { until: 'queued' }))
+    await lane.clock.advance(20_000)
+    expect(lane.executed()).not.toContain(3)
+    second.sender.resume()
+    await lane.settle(last.wait())
+  })
+})
