@@ -116,7 +116,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
       changes: chance(random, 0.7),
     },
   )
-  const neighbour = drawNeighbour(deriveRandom(seed, 'neighbour'), items)
+  const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,
     rules,
