@@ -181,6 +181,7 @@ export function createEngine(options: EngineOptions): Engine {
     fallen,
     unwalked,
     landed,
+    leased: options.leased,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
     broken,

@@ -26,6 +26,8 @@ export type EngineOptions = {
   /** What other processes left in the store is taken in from here. */
   readonly arrived: number
   readonly admission: Admission
+  /** Nobody else can have taken the lane. */
+  readonly leased: () => boolean
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
   readonly limits: Limits

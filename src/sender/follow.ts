@@ -19,6 +19,8 @@ export type FollowOptions = {
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
   readonly landed: LandedIndex
+  /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
+  readonly leased: () => boolean
   readonly waiting: () => number
   readonly transactionOf: (nonce: number) => Transaction | undefined
   /** All of a tick was told. */
@@ -135,7 +137,7 @@ export function createFollower(options: FollowOptions): Follower {
       if (hub.reader.profile.current().pending !== 'mempool') book.counted(0)
       else if (pending !== undefined) book.counted(pending)
       seenPending = undefined
-      if (latest === undefined) return
+      if (latest === undefined || !options.leased()) return
       seeker.count(latest, head)
       fallen.count(latest, head)
     },

@@ -32,6 +32,26 @@ describe('P7: the lane changes hands', () => {
     )
   })
 
+  test('a holder that wakes takes what the next one sent for nobody else’s: it asks first whether it is the holder', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.send(transfer(1)))
+    await lane.settle(second.sender.ready())
+    first.freeze()
+    await lane.clock.advance(LEASE_MS + 5_000)
+    const sent = await lane.settle(
+      Promise.all([2, 3, 4].map((marker) => second.sender.send(transfer(marker)))),
+    )
+    await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
+    first.storeIs(false)
+    first.thaw()
+    await lane.blocks(5)
+    first.storeIs(true)
+    await lane.until(() => first.events('leaseLost').length > 0)
+    expect([...first.events('foreign'), ...first.events('held')]).toEqual([])
+  })
+
   test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {
     await using world = await openProcesses()
     const { lane } = world

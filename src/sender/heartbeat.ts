@@ -7,9 +7,11 @@ export type Heartbeat = {
   readonly ttlMs: number
   /** From now on the lease is renewed, until it is let go of. `lost` is called, once, when another has taken it. */
   hold(lease: Lease, lost: () => void): () => void
+  /** Within its time: nobody else can have taken it. A process that was stopped finds it run out when it goes on. */
+  isFresh(lease: Lease): boolean
 }
 
-type Held = { readonly lease: Lease; readonly lost: () => void }
+type Held = { readonly lease: Lease; readonly lost: () => void; keptAtMs: number }
 
 // Two beats may be missed before the time has run out.
 const BEATS_A_LEASE = 3
@@ -30,12 +32,16 @@ export function createHeartbeat(options: {
 
   async function beat(): Promise<void> {
     const asked = [...held.values()]
+    const askedAtMs = clock.now()
     // A store that does not answer says nothing of who has the lane: every write is fenced, so it can wait.
     const kept = await store.renew(holder, ttlMs).catch(() => undefined)
     next = undefined
     if (kept !== undefined) {
       const epochs = new Map(kept.map(({ lane, epoch }) => [laneName(lane), epoch]))
-      for (const one of asked) if (epochs.get(laneName(one.lease.lane)) !== one.lease.epoch) lose(one)
+      for (const one of asked) {
+        if (epochs.get(laneName(one.lease.lane)) === one.lease.epoch) one.keptAtMs = askedAtMs
+        else lose(one)
+      }
     }
     plan()
   }
@@ -50,9 +56,13 @@ export function createHeartbeat(options: {
   return {
     holder,
     ttlMs,
+    isFresh(lease) {
+      const one = held.get(laneName(lease.lane))
+      return one?.lease === lease && clock.now() - one.keptAtMs <= ttlMs
+    },
     hold(lease, lost) {
       const name = laneName(lease.lane)
-      const mine: Held = { lease, lost }
+      const mine: Held = { lease, lost, keptAtMs: clock.now() }
       held.set(name, mine)
       plan()
       return () => {

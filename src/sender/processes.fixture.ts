@@ -18,6 +18,8 @@ export type Process = {
   /** Nothing that it asks for, of the store or of the node, is done before it is thawed. */
   freeze(): void
   thaw(): void
+  /** Its store answers, or does not do so yet. */
+  storeIs(answering: boolean): void
   /** Its node does not answer. */
   nodeIs(up: boolean): void
 }
@@ -39,6 +41,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
 
   function start(): Process {
     const gate = createGate()
+    const answers = createGate()
     let nodeUp = true
     const port: Port = {
       ...lane.port,
@@ -55,7 +58,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
       shared: createShared(),
       portsOf: () => [{ port, role: 'both' }],
     }
-    const store = gated(shared, gate)
+    const store = gated(gated(shared, answers), gate)
     const sender = createSenderIn(environment, { ...lane.parameters, store })
     const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
     for (const event of eventNames)
@@ -68,6 +71,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
       events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
       freeze: gate.close,
       thaw: gate.open,
+      storeIs: (answering) => (answering ? answers.open() : answers.close()),
       nodeIs(up) {
         nodeUp = up
       },
@@ -82,8 +86,9 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
     start,
     async [Symbol.asyncDispose]() {
       lane.script = undefined
-      for (const { thaw, nodeIs } of processes) {
+      for (const { thaw, nodeIs, storeIs } of processes) {
         thaw()
+        storeIs(true)
         nodeIs(true)
       }
       await lane.settle(Promise.all(processes.map(({ sender }) => sender.close())))

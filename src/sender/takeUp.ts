@@ -25,6 +25,7 @@ export type TakeUpParts = {
   /** This process was the one that held the lane last: what the store says of it cannot be from before. */
   readonly seen: boolean
   readonly signer: LocalAccount | undefined
+  readonly leased: () => boolean
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
 }
@@ -66,6 +67,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
     store,
     key,
     lease,
+    leased: parts.leased,
     lost: parts.lost,
     book,
     tokenAbove,

@@ -119,6 +119,7 @@ export async function openTenure(parts: {
         lease,
         seen: lease.epoch === lastEpoch + 1,
         signer,
+        leased: () => heartbeat.isFresh(lease),
         lost,
       })
       if (lostEarly || leaving) {
