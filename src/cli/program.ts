@@ -1,4 +1,5 @@
 import { systemClock } from '../clock.js'
+import { redactText } from '../errors/redact.js'
 
 /** What a command of ours ends with. */
 export const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
@@ -42,4 +43,20 @@ export function endAfter(timeMs: number): void {
     process.stderr.write(`The run is stuck: no end after ${Math.round(timeMs / 1_000)} s.\n`)
     process.exit(EXIT.failed)
   }, timeMs)
+}
+
+/** Ends the process with that code, whatever is open still. `what` failed where there is none. */
+export function endWith(code: Promise<number>, what: string, shown: 'message' | 'stack'): void {
+  code.then(
+    (ended) => process.exit(ended),
+    (error: unknown) => {
+      process.stderr.write(`${what} failed: ${redactText(textOf(error, shown))}\n`)
+      process.exit(EXIT.failed)
+    },
+  )
+}
+
+function textOf(error: unknown, shown: 'message' | 'stack'): string {
+  if (!(error instanceof Error)) return String(error)
+  return shown === 'stack' ? (error.stack ?? error.message) : error.message
 }

@@ -1,22 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { npmScript } from '../support/npmScript.js'
-import { openFile } from './place.js'
+import { HELD } from '../sweep/held.js'
+import { openFile } from '../sweep/place.js'
 import type { ClusterResult } from './result.js'
 import { runCluster } from './run.js'
 
 // Two of the faults last as long as a lease does, and everything is slower on a busy machine.
 const RUN_MS = 300_000
-
-const HELD = {
-  duplicates: 0,
-  lost: 0,
-  gaps: 0,
-  foreign: 0,
-  contradictions: 0,
-  failures: 0,
-  problems: [],
-  ok: true,
-}
 
 const ONE_KEY = { processes: 2, keys: 1, node: 'devnet', json: true, postgres: undefined } as const
 
@@ -42,7 +32,7 @@ describe('several processes with the same key', () => {
   test(
     'on one SQLite file, each id sent by both at once: one transaction, and both are told the same hash',
     async () => {
-      await using place = await openFile()
+      await using place = await openFile('cluster')
       const said: string[] = []
       const options = { ...ONE_KEY, transactions: 100, kills: 0, stops: 0, seed: 4, twice: 1 }
       const result = await runCluster(options, place, (line) => void said.push(line))

@@ -1,8 +1,8 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, write } from '../../src/cli/program.js'
-import { redactText } from '../../src/errors/redact.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../src/cli/program.js'
+import { wantsColors } from '../support/wantsColors.js'
+import { openServer } from '../sweep/place.js'
 import { type ClusterOptions, parseOptions } from './options.js'
-import { openPlace } from './place.js'
 import { renderReport } from './report.js'
 import { runCluster } from './run.js'
 
@@ -15,16 +15,12 @@ const TRANSACTION_MS = 50
 async function run(options: ClusterOptions): Promise<number> {
   if (options.postgres !== undefined)
     process.stderr.write('The database is not ours: it is not restarted in this run.\n')
-  await using place = await openPlace(options.postgres)
+  await using place = await openServer('cluster', options.postgres)
   const result = await runCluster(options, place, (line) => void process.stderr.write(`${line}\n`))
   await write(
     options.json ? `${JSON.stringify(result)}\n` : renderReport(result, createColors(wantsColors())),
   )
   return result.ok ? EXIT.held : EXIT.failed
-}
-
-function wantsColors(): boolean {
-  return !process.env.NO_COLOR && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
 }
 
 function timeMs({ kills, stops, transactions }: ClusterOptions): number {
@@ -33,11 +29,4 @@ function timeMs({ kills, stops, transactions }: ClusterOptions): number {
 
 const parsed = parseOptions(process.argv.slice(2))
 endAfter(parsed.kind === 'run' ? timeMs(parsed.options) : REST_MS)
-answer(parsed, 'npm run cluster --', run).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.stderr.write(`The run failed: ${redactText(message)}\n`)
-    process.exit(EXIT.failed)
-  },
-)
+endWith(answer(parsed, 'npm run cluster --', run), 'The run', 'stack')

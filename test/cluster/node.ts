@@ -4,17 +4,17 @@ import { createAccounts } from '../../src/devnet/accounts.js'
 import { findAnvil } from '../../src/devnet/anvilPath.js'
 import { startAnvil } from '../../src/devnet/anvilProcess.js'
 import { startDevnet } from '../../src/devnet/index.js'
+import { type Waiting, waitingIn } from '../sweep/chain.js'
+import type { ChainSettings } from '../sweep/settings.js'
 
 /** The chain of a run, as the check and the processes need it. */
-export type Node = AsyncDisposable & {
-  readonly url: string
-  readonly chainId: number
-  readonly blockTimeMs: number
-  readonly accounts: readonly Address[]
-  readonly rpc: PlainRpc
-  /** Nonces of the account's transactions in the node's pool. */
-  waiting(): Promise<(account: Address) => readonly number[]>
-}
+export type Node = AsyncDisposable &
+  ChainSettings & {
+    readonly accounts: readonly Address[]
+    readonly rpc: PlainRpc
+    /** What is in the node's pool. */
+    waiting(): Promise<Waiting>
+  }
 
 // Faster than chains are, so that there are many blocks, and slower than a busy machine is.
 const BLOCKS = { blockTimeMs: 400, flashblockMs: 200 }
@@ -32,10 +32,7 @@ export async function startNode(kind: 'devnet' | 'anvil', count: number, seed: n
     blockTimeMs: BLOCKS.blockTimeMs,
     accounts,
     rpc: createPlainRpc(devnet.url),
-    async waiting() {
-      const pool = await devnet.pool()
-      return (account) => noncesOf(pool, account)
-    },
+    waiting: async () => waitingIn(await devnet.pool()),
     [Symbol.asyncDispose]: () => devnet.stop(),
   }
 }
@@ -64,7 +61,3 @@ async function startBareNode(accounts: readonly Address[]): Promise<Node> {
 }
 
 type TxPool = { readonly [part in 'pending' | 'queued']?: Readonly<Record<string, object>> }
-
-function noncesOf(pool: readonly { from: string; nonce: number }[], account: Address): readonly number[] {
-  return pool.filter(({ from }) => from.toLowerCase() === account.toLowerCase()).map(({ nonce }) => nonce)
-}

@@ -1,6 +1,7 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
-import { redactText } from '../../src/errors/redact.js'
+import { connectionString } from '../sweep/connectionString.js'
 
 export type ClusterOptions = {
   readonly processes: number
@@ -15,28 +16,16 @@ export type ClusterOptions = {
   readonly postgres: string | undefined
 }
 
-const SEED_MAX = 2 ** 31 - 1
-
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<ClusterOptions> {
-  let help = ''
-  const command = createCommand((text) => {
-    help += text
-  })
-  try {
-    command.parse(argv as string[], { from: 'user' })
-    const { postgres, ...rest } = command.opts<ClusterOptions>()
+  return readCommandLine(createCommand(), argv, ({ postgres, ...rest }: ClusterOptions) => {
     if (rest.processes < 2 && rest.kills + rest.stops > 0)
-      throw bad('--kills and --stops need --processes 2 or more: somebody has to take the lanes over.')
-    return { kind: 'run', options: { ...rest, postgres } }
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
-    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
-  }
+      throw badOption('--kills and --stops need --processes 2 or more: somebody has to take the lanes over.')
+    return { ...rest, postgres }
+  })
 }
 
-function createCommand(writeOut: (text: string) => void): Command {
+function createCommand(): Command {
   return new Command('npm run cluster --')
     .description(
       'Sends from several processes over one PostgreSQL, with the same keys in all of them, while processes are ' +
@@ -74,26 +63,4 @@ function createCommand(writeOut: (text: string) => void): Command {
         'use this server, in a schema that is dropped again, and do not restart it (default: one is started)',
       ).argParser(connectionString),
     )
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut, writeErr: () => undefined })
-}
-
-function whole(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
-    return value
-  }
-}
-
-function connectionString(text: string): string {
-  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text))
-    throw bad('--postgres expects postgres://user:password@host:port/database.')
-  return text
-}
-
-function bad(message: string): CommanderError {
-  return new CommanderError(2, 'cluster.badOption', message)
 }

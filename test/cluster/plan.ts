@@ -1,5 +1,4 @@
-import type { Random } from '../../src/clock.js'
-import { between, deriveRandom } from '../sim/random.js'
+import { between, deriveRandom, shuffle } from '../sim/random.js'
 import type { Ask } from './asks.js'
 
 /** What happens to one process, and to the database. */
@@ -38,7 +37,7 @@ export function planFaults(options: {
     ),
     ...Array.from({ length: Math.ceil(options.kills / 2) }, () => 'close' as const),
   ]
-  shuffle(kinds, random)
+  shuffle(random, kinds)
   if (options.database && kinds.length > 0)
     kinds.splice(Math.ceil(kinds.length / 2), 0, 'restart the database')
   return kinds.map((kind) => ({
@@ -54,13 +53,6 @@ export function planFaults(options: {
       : between(random, 0, 2_000),
     alone: kind === 'restart the database' || random() < ALONE,
   }))
-}
-
-function shuffle<t>(items: t[], random: Random): void {
-  for (let at = items.length - 1; at > 0; at--) {
-    const other = between(random, 0, at)
-    ;[items[at], items[other]] = [items[other] as t, items[at] as t]
-  }
 }
 
 /** What is asked for, and which process asks: some ids come from two at once. */

@@ -1,7 +1,9 @@
 import { loadavg } from 'node:os'
 import { percentile, rounded } from '../../src/cli/demo/statistics.js'
+import { isAnswer, kindOf } from '../sweep/answers.js'
+import type { Counts, Verdict } from '../sweep/check.js'
+import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
 import type { Tell } from './asks.js'
-import type { Verdict } from './check.js'
 import type { Lanes, Loss } from './lanes.js'
 import type { ClusterOptions } from './options.js'
 import type { Fault } from './plan.js'
@@ -27,7 +29,7 @@ export type TakeoverTimes = {
 }
 
 /** What `--json` prints. */
-export type ClusterResult = {
+export type ClusterResult = Counts & {
   readonly ok: boolean
   readonly processes: number
   readonly keys: number
@@ -52,14 +54,6 @@ export type ClusterResult = {
   readonly epochs: number
   readonly leasesLost: number
   readonly takeovers: Readonly<Record<Loss, TakeoverTimes>>
-  readonly transactions: number
-  readonly executed: number
-  readonly noops: number
-  readonly duplicates: number
-  readonly lost: number
-  readonly gaps: number
-  readonly foreign: number
-  readonly contradictions: number
   /** Processes that ended by themselves or did not end, and promises that did not settle. */
   readonly failures: number
   /** What was told, and how often. */
@@ -82,7 +76,6 @@ export function resultOf(run: {
   readonly failures: readonly string[]
 }): ClusterResult {
   const { options, verdicts, lanes, failures, struck } = run
-  const sum = (of: (verdict: Verdict) => number) => verdicts.reduce((total, one) => total + of(one), 0)
   const problems = [...verdicts.flatMap((one) => one.problems), ...failures]
   const takeovers = (loss: Loss): TakeoverTimes => {
     const times = lanes.takeovers.filter(({ how }) => how === loss).map(({ timeMs }) => timeMs)
@@ -115,14 +108,7 @@ export function resultOf(run: {
       stopped: takeovers('stopped'),
       closed: takeovers('closed'),
     },
-    transactions: sum((one) => one.transactions),
-    executed: sum((one) => one.executed),
-    noops: sum((one) => one.noops),
-    duplicates: sum((one) => one.duplicates),
-    lost: sum((one) => one.lost),
-    gaps: sum((one) => one.gaps),
-    foreign: sum((one) => one.foreign),
-    contradictions: sum((one) => one.contradictions),
+    ...totalOf(verdicts),
     failures: failures.length,
     told: countsOf(run.told.flatMap((tell) => tellingOf(tell) ?? [])),
     troubles: countsOf(
@@ -132,29 +118,7 @@ export function resultOf(run: {
   }
 }
 
-function countsOf(all: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const one of [...all].sort()) counts[one] = (counts[one] ?? 0) + 1
-  return counts
-}
-
-/** So that like is counted with like, whatever its nonce and id. */
-function withoutNumbers(line: string): string {
-  return line.replace(/\d+/g, 'n')
-}
-
 function tellingOf(tell: Tell): string | undefined {
-  switch (tell.tell) {
-    case 'kept':
-    case 'accepted':
-      return tell.tell
-    case 'sealed':
-      return `sealed, ${tell.status}`
-    case 'failed':
-      return `${tell.code}, ${tell.fate}`
-    case 'cancelled':
-      return `cancel: ${tell.result}`
-    default:
-      return undefined
-  }
+  if (tell.tell === 'accepted') return tell.tell
+  return isAnswer(tell) ? kindOf(tell) : undefined
 }

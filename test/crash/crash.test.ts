@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { type Bundle, bundleChild } from '../support/bundleChild.js'
 import { npmScript } from '../support/npmScript.js'
+import { waitingIn } from '../sweep/chain.js'
+import { HELD } from '../sweep/held.js'
 import type { LifeOrder } from './asks.js'
 import { runLife } from './life.js'
 import { POINT_NAMES } from './points.js'
@@ -17,17 +19,6 @@ const crash = (...args: readonly string[]) => npmScript('crash', args)
 async function sweep(...args: readonly string[]) {
   const { code, out, err } = await crash('--json', ...args)
   return { code, err, result: JSON.parse(out) as CrashResult }
-}
-
-const HELD = {
-  ok: true,
-  duplicates: 0,
-  lost: 0,
-  gaps: 0,
-  foreign: 0,
-  contradictions: 0,
-  failures: 0,
-  problems: [],
 }
 
 // Side by side: they mostly wait for blocks.
@@ -112,10 +103,8 @@ describe('the points around a broadcast', () => {
     expect(await runLife(bundle.path, order, undefined)).toMatchObject({ killedAt: point, done: false })
   }
 
-  const pooled = async (account: number) => {
-    const own = devnet.accounts[account]!.address.toLowerCase()
-    return (await devnet.pool()).filter(({ from }) => from.toLowerCase() === own).length
-  }
+  const pooled = async (account: number) =>
+    waitingIn(await devnet.pool())(devnet.accounts[account]!.address).length
 
   test('before: no byte has left', async () => {
     const { byMethod } = devnet.stats

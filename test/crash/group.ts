@@ -2,9 +2,10 @@ import type { Address } from 'viem'
 import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/clock.js'
 import { deriveRandom } from '../sim/random.js'
+import { type Answer, isAnswer, kindOf, saysEnded } from '../sweep/answers.js'
+import { readChain, type Waiting } from '../sweep/chain.js'
+import { check, type Verdict } from '../sweep/check.js'
 import type { DatedAsk, LifeOrder, Tell } from './asks.js'
-import { readChain } from './chain.js'
-import { check, saysEnded, type Verdict } from './check.js'
 import type { Leases } from './lease.js'
 import { type Life, runLife } from './life.js'
 import { asksOf, type GroupPlan, type Kill } from './plan.js'
@@ -19,8 +20,8 @@ export type Lane = {
   readonly rpc: PlainRpc
   /** The newest sealed block before the first life. */
   readonly startBlock: number
-  /** Nonces of the account's transactions in the node's pool. */
-  waiting(): Promise<readonly number[]>
+  /** What is in the node's pool. */
+  waiting(): Promise<Waiting>
   /** Told of each kill that was made. */
   killed(kill: Kill, at: string): void
 }
@@ -83,8 +84,7 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
     return life
   }
 
-  const isKnown = (id: string) =>
-    told.some((tell) => 'id' in tell && tell.id === id && (tell.tell === 'sealed' || saysEnded(tell)))
+  const isKnown = (id: string) => told.some((tell) => isEnd(tell) && tell.id === id)
 
   for (const kill of plan.kills) {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -110,37 +110,25 @@ export async function runGroup(lane: Lane, plan: GroupPlan): Promise<GroupResult
     }
   }
   await live({ end: undefined, closeAfterMs: undefined, everything: true, wants: false })
-  const chain = await readChain({
+  const [chain] = await readChain({
     rpc: lane.rpc,
-    account: lane.account,
+    accounts: [lane.account],
     after: lane.startBlock,
     waiting: await lane.waiting(),
   })
-  const verdict = check({ account: lane.account, asks: [...asks.values()], told, chain })
+  const verdict = check({ account: lane.account, asks: [...asks.values()], told, chain: chain! })
   const troubles = told.flatMap((tell) => (tell.tell === 'trouble' ? [tell.message] : []))
-  const tellings = told.flatMap((tell) => tellingOf(tell) ?? [])
+  const tellings = told.filter(isAnswer).map(kindOf)
   return { verdict, killedAt, lives, leasesRunOut, restartMs, problems, troubles, told: tellings }
 }
 
-function tellingOf(tell: Tell): string | undefined {
-  switch (tell.tell) {
-    case 'kept':
-      return 'kept'
-    case 'sealed':
-      return `sealed, ${tell.status}`
-    case 'failed':
-      return `${tell.code}, ${tell.fate}`
-    case 'cancelled':
-      return `cancel: ${tell.result}`
-    default:
-      return undefined
-  }
+/** What became of the transaction was told. */
+function isEnd(tell: Tell): tell is Answer {
+  return isAnswer(tell) && (tell.tell === 'sealed' || saysEnded(tell))
 }
 
 /** Who was asked for in a life that got stuck, and was given no answer in it. */
 function openOf({ tells }: Life, wanted: readonly DatedAsk[]): readonly string[] {
-  const answered = new Set(
-    tells.flatMap((tell) => ('id' in tell && (tell.tell === 'sealed' || saysEnded(tell)) ? [tell.id] : [])),
-  )
+  const answered = new Set(tells.filter(isEnd).map(({ id }) => id))
   return wanted.map(({ id }) => id).filter((id) => !answered.has(id))
 }

@@ -61,9 +61,6 @@ async function postgresLeases(connectionString: string, schema: string): Promise
         [address.toLowerCase()],
       )
     },
-    async [Symbol.asyncDispose]() {
-      await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
-      await pool.end()
-    },
+    [Symbol.asyncDispose]: () => pool.end(),
   }
 }

@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, write } from '../../src/cli/program.js'
-import { redactText } from '../../src/errors/redact.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../src/cli/program.js'
+import { wantsColors } from '../support/wantsColors.js'
 import { type CrashOptions, parseOptions } from './options.js'
 import { renderReport } from './report.js'
 import { type Progress, runCrash } from './run.js'
@@ -40,17 +40,6 @@ function createProgress({ kills: all, seed }: CrashOptions): Progress {
   }
 }
 
-function wantsColors(): boolean {
-  return !process.env.NO_COLOR && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
-}
-
 const parsed = parseOptions(process.argv.slice(2))
 endAfter(parsed.kind === 'run' ? parsed.options.kills * KILL_MS + REST_MS : REST_MS)
-answer(parsed, 'npm run crash --', run).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.stderr.write(`The sweep failed: ${redactText(message)}\n`)
-    process.exit(EXIT.failed)
-  },
-)
+endWith(answer(parsed, 'npm run crash --', run), 'The sweep', 'stack')

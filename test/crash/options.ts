@@ -1,6 +1,7 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
-import { redactText } from '../../src/errors/redact.js'
+import { connectionString } from '../sweep/connectionString.js'
 import { GROUP_KILLS } from './plan.js'
 
 export type CrashOptions = {
@@ -17,31 +18,20 @@ export type CrashOptions = {
 
 const KILLS = 100
 const KILLS_MAX = 10_000
-const SEED_MAX = 2 ** 31 - 1
 
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<CrashOptions> {
-  let help = ''
-  const command = createCommand((text) => {
-    help += text
-  })
-  try {
-    command.parse(argv as string[], { from: 'user' })
-    const { postgres, group, ...rest } = command.opts<CrashOptions>()
+  return readCommandLine(createCommand(), argv, ({ postgres, group, ...rest }: CrashOptions) => {
     if (postgres !== undefined && rest.store !== 'postgres')
-      throw bad(`--postgres is for --store postgres, and the store is ${rest.store}.`)
+      throw badOption(`--postgres is for --store postgres, and the store is ${rest.store}.`)
     const groups = Math.ceil(rest.kills / GROUP_KILLS)
     if (group !== undefined && group >= groups)
-      throw bad(`--group ${group}: ${rest.kills} kills make ${groups} groups, from 0 to ${groups - 1}.`)
-    return { kind: 'run', options: { ...rest, postgres, group } }
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
-    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
-  }
+      throw badOption(`--group ${group}: ${rest.kills} kills make ${groups} groups, from 0 to ${groups - 1}.`)
+    return { ...rest, postgres, group }
+  })
 }
 
-function createCommand(writeOut: (text: string) => void): Command {
+function createCommand(): Command {
   return new Command('npm run crash --')
     .description(
       'Ends a sender with SIGKILL, again and again, at each point where it writes, sends or lets go and at moments ' +
@@ -70,26 +60,4 @@ function createCommand(writeOut: (text: string) => void): Command {
         `run this group of ${GROUP_KILLS} kills alone, as a failed sweep says it`,
       ).argParser(whole(0, KILLS_MAX)),
     )
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut, writeErr: () => undefined })
-}
-
-function whole(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
-    return value
-  }
-}
-
-function connectionString(text: string): string {
-  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text))
-    throw bad('--postgres expects postgres://user:password@host:port/database.')
-  return text
-}
-
-function bad(message: string): CommanderError {
-  return new CommanderError(2, 'crash.badOption', message)
 }

@@ -1,5 +1,6 @@
-import { between, deriveRandom, pick } from '../sim/random.js'
-import { type Ask, KINDS } from './asks.js'
+import { between, deriveRandom, pick, shuffle } from '../sim/random.js'
+import { KINDS } from '../sweep/asks.js'
+import type { Ask } from './asks.js'
 import { POINT_NAMES, POINTS, type Point } from './points.js'
 
 /** How one life is to end. */
@@ -58,10 +59,7 @@ function deckOf(round: number, seed: number): readonly (Point | undefined)[] {
   const random = deriveRandom(seed, `round ${round}`)
   const deck: (Point | undefined)[] = [...POINT_NAMES]
   while (deck.length < DECK) deck.push(undefined)
-  for (let at = deck.length - 1; at > 0; at--) {
-    const other = between(random, 0, at)
-    ;[deck[at], deck[other]] = [deck[other], deck[at]]
-  }
+  shuffle(random, deck)
   return deck
 }
 

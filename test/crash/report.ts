@@ -1,9 +1,5 @@
-import type { createColors } from 'picocolors'
+import { type Colors, columns, tellingsOf, transactionsOf, verdictOf } from '../sweep/report.js'
 import type { CrashResult } from './result.js'
-
-type Colors = ReturnType<typeof createColors>
-
-const LINES_MAX = 40
 
 /** The report that people read. */
 export function renderReport(result: CrashResult, colors: Colors): string {
@@ -13,14 +9,10 @@ export function renderReport(result: CrashResult, colors: Colors): string {
     ['at random', String(randomKills)],
   ]
   const rest = [
-    [
-      'transactions',
-      `${result.transactions}, of which ${result.executed} executed, and ${result.noops} no-ops`,
-    ],
+    ['transactions', transactionsOf(result)],
     ['restarts', `${restarts}, ${result.leasesRunOut} of them after the lease had run out by itself`],
     ['to the first acceptance', spread(result)],
-    ...Object.entries(result.told).map(([what, count]) => ['told', `${count} × ${what}`]),
-    ...Object.entries(result.troubles).map(([what, count]) => ['besides', `${count} × ${what}`]),
+    ...tellingsOf(result),
   ]
   const lines = [
     colors.bold(`${kills} kills of a sender on ${store}, in ${lanes} lanes, seed ${seed}, ${seconds} s`),
@@ -35,20 +27,13 @@ export function renderReport(result: CrashResult, colors: Colors): string {
 }
 
 function verdict(result: CrashResult, colors: Colors): string[] {
-  const { duplicates, lost, gaps, foreign, contradictions, failures, problems } = result
-  const text = `duplicates ${duplicates}, lost ${lost}, gaps ${gaps}, foreign ${foreign}, contradictions ${contradictions}, failed lives ${failures}`
-  const lines = [(result.ok ? colors.green : colors.red)(colors.bold(text))]
-  for (const { group, what } of problems.slice(0, LINES_MAX)) lines.push(`  group ${group}: ${what}`)
-  if (problems.length > LINES_MAX) lines.push(`  and ${problems.length - LINES_MAX} more`)
+  const { failures, problems } = result
+  const shown = problems.map(({ group, what }) => `group ${group}: ${what}`)
+  const lines = verdictOf(result, `failed lives ${failures}`, shown, colors)
   for (const replay of new Set(problems.map((problem) => problem.replay))) lines.push(`  again: ${replay}`)
   return lines
 }
 
 function spread({ restartToAcceptedMsMedian: median, restartToAcceptedMsP99: p99 }: CrashResult): string {
   return median === null ? 'not seen' : `median ${median} ms, p99 ${p99} ms from the start of the process`
-}
-
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const width = Math.max(...rows.map(([name = '']) => name.length))
-  return rows.map(([name = '', value]) => `  ${name.padEnd(width)}  ${value}`)
 }

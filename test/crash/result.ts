@@ -1,11 +1,13 @@
 import { percentile, rounded } from '../../src/cli/demo/statistics.js'
+import type { Counts } from '../sweep/check.js'
+import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
 import type { GroupResult } from './group.js'
 import type { CrashOptions } from './options.js'
 import { GROUP_KILLS } from './plan.js'
 import { POINT_NAMES } from './points.js'
 
 /** What `--json` prints. */
-export type CrashResult = {
+export type CrashResult = Counts & {
   readonly ok: boolean
   readonly store: CrashOptions['store']
   readonly seed: number
@@ -17,14 +19,6 @@ export type CrashResult = {
   /** Lives that began after a kill, or after one that ended before its kill. */
   readonly restarts: number
   readonly lanes: number
-  readonly transactions: number
-  readonly executed: number
-  readonly noops: number
-  readonly duplicates: number
-  readonly lost: number
-  readonly gaps: number
-  readonly foreign: number
-  readonly contradictions: number
   /** Lives that got stuck, or failed by themselves. */
   readonly failures: number
   /** How many lives waited until the lease of a dead one had run out. */
@@ -65,39 +59,21 @@ export function resultOf(ran: readonly Ran[], options: CrashOptions, seconds: nu
     seed: options.seed,
     seconds: rounded(seconds, 1),
     kills: killedAt.length,
-    byPoint: countsOf(killedAt, POINT_NAMES),
+    byPoint: Object.fromEntries(
+      POINT_NAMES.map((name) => [name, killedAt.filter((at) => at === name).length]),
+    ),
     randomKills: killedAt.filter((at) => at === 'random').length,
     restarts: sum(({ lives }) => lives - 1),
     lanes: ran.length,
-    transactions: sum(({ verdict }) => verdict.transactions),
-    executed: sum(({ verdict }) => verdict.executed),
-    noops: sum(({ verdict }) => verdict.noops),
-    duplicates: sum(({ verdict }) => verdict.duplicates),
-    lost: sum(({ verdict }) => verdict.lost),
-    gaps: sum(({ verdict }) => verdict.gaps),
-    foreign: sum(({ verdict }) => verdict.foreign),
-    contradictions: sum(({ verdict }) => verdict.contradictions),
+    ...totalOf(results.map(({ verdict }) => verdict)),
     failures: sum((one) => one.problems.length),
     leasesRunOut: sum((one) => one.leasesRunOut),
     restartToAcceptedMsMedian: share(0.5),
     restartToAcceptedMsP99: share(0.99),
-    told: countsOfAll(results.flatMap((one) => one.told)),
-    troubles: countsOfAll(results.flatMap((one) => one.troubles.map(withoutNumbers))),
+    told: countsOf(results.flatMap((one) => one.told)),
+    troubles: countsOf(results.flatMap((one) => one.troubles.map(withoutNumbers))),
     problems,
   }
-}
-
-function countsOf(all: readonly string[], names: readonly string[]): Record<string, number> {
-  return Object.fromEntries(names.map((name) => [name, all.filter((one) => one === name).length]))
-}
-
-function countsOfAll(all: readonly string[]): Record<string, number> {
-  return countsOf(all, [...new Set(all)].sort())
-}
-
-/** So that like is counted with like, whatever its nonce and id. */
-function withoutNumbers(line: string): string {
-  return line.replace(/\d+/g, 'n')
 }
 
 /** The kills of a group follow from the seed and its number, on a lane of its own. */

@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/clock.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/devnet/index.js'
 import { bundleChild } from '../support/bundleChild.js'
-import { startPostgres } from '../support/postgres.js'
-import { type LifeOrder, REVERTER, REVERTER_CODE } from './asks.js'
+import { REVERTER, REVERTER_CODE } from '../sweep/asks.js'
+import { waitingIn } from '../sweep/chain.js'
+import { openFile, openServer } from '../sweep/place.js'
+import type { LifeOrder } from './asks.js'
 import { type Lane, runGroup } from './group.js'
 import { openLeases } from './lease.js'
 import type { CrashOptions } from './options.js'
@@ -17,7 +16,6 @@ const CHILD = new URL('child/main.ts', import.meta.url)
 
 // Faster than chains are: a life gets from its first send to a verdict in less than a second.
 const BLOCKS = { blockTimeMs: 300, flashblockMs: 150 }
-const SCHEMA = 'txlane_crash'
 
 export type Progress = {
   killed(kill: Kill, at: string): void
@@ -63,7 +61,7 @@ export async function runCrash(
       leases,
       rpc,
       startBlock: Number(await rpc.call('eth_blockNumber')),
-      waiting: () => waitingOf(devnet, group.number),
+      waiting: async () => waitingIn(await devnet.pool()),
       killed: progress.killed,
     }
     const one = { number: group.number, result: await runGroup(lane, group) }
@@ -77,28 +75,5 @@ type Place = AsyncDisposable & { readonly store: LifeOrder['store'] }
 
 async function openPlace({ store, postgres }: CrashOptions): Promise<Place> {
   if (store === 'memory') return { store: { kind: store }, async [Symbol.asyncDispose]() {} }
-  if (store === 'sqlite') {
-    const folder = await mkdtemp(join(tmpdir(), 'txlane-crash-'))
-    return {
-      store: { kind: 'sqlite', path: join(folder, 'lanes.db') },
-      [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-    }
-  }
-  if (postgres !== undefined) {
-    const schema = `${SCHEMA}_${process.pid}`
-    return {
-      store: { kind: 'postgres', connectionString: postgres, schema },
-      async [Symbol.asyncDispose]() {},
-    }
-  }
-  const server = await startPostgres()
-  return {
-    store: { kind: 'postgres', connectionString: server.connectionString, schema: SCHEMA },
-    [Symbol.asyncDispose]: () => server.stop(),
-  }
-}
-
-async function waitingOf(devnet: Devnet, account: number): Promise<readonly number[]> {
-  const own = devnet.accounts[account]!.address.toLowerCase()
-  return (await devnet.pool()).filter(({ from }) => from.toLowerCase() === own).map(({ nonce }) => nonce)
+  return store === 'sqlite' ? openFile('crash') : openServer('crash', postgres)
 }

@@ -1,6 +1,7 @@
 import { type Address, type Hex, hexToBigInt, hexToNumber, toHex } from 'viem'
 import type { PlainRpc } from '../../src/cli/demo/plainRpc.js'
-import type { Payment, Pooled } from './types.js'
+import { walkBlocks } from '../../src/cli/demo/walk.js'
+import type { Pooled } from './types.js'
 
 /** A transaction of the account in a sealed block. */
 export type Executed = {
@@ -23,16 +24,13 @@ export type Evidence = {
 export type SeenInPool = { readonly nonce: number; readonly carried: string }
 
 type RawTx = {
-  readonly from: string
   readonly to: Address | null
   readonly input: Hex
   readonly value: Hex
-  readonly nonce: Hex
-  readonly hash: Hex
 }
 
 /** By what it carries, never by its hash: what was asked is known, what was signed only the sender knows. */
-export function carriedBy(fields: Pick<Payment, 'to' | 'data' | 'value'>): string {
+export function carriedBy(fields: { to?: Address | undefined; data?: Hex; value: bigint }): string {
   return `${fields.to ?? 'new'} ${fields.data ?? '0x'} ${fields.value}`.toLowerCase()
 }
 
@@ -63,20 +61,14 @@ export async function readExecuted(
   account: Address,
   fromBlock: number,
 ): Promise<{ readonly count: number; readonly executed: readonly Executed[] }> {
-  const last = hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
-  const numbers = Array.from({ length: last - fromBlock }, (_, index) => fromBlock + 1 + index)
-  const blocks = await rpc.all(numbers.map((number) => ['eth_getBlockByNumber', toHex(number), true]))
-  const own = (blocks as { transactions: readonly RawTx[] }[])
-    .flatMap(({ transactions }) => transactions)
-    .filter(({ from }) => from.toLowerCase() === account.toLowerCase())
-  const receipts = await rpc.all(own.map(({ hash }) => ['eth_getTransactionReceipt', hash]))
+  const { last, transactions } = await walkBlocks(rpc, [account], fromBlock)
   return {
     count: hexToNumber((await rpc.call('eth_getTransactionCount', account, toHex(last))) as Hex),
-    executed: own.map((raw, index) => ({
-      nonce: hexToNumber(raw.nonce),
-      hash: raw.hash,
-      carried: carriedByRaw(raw),
-      reverted: hexToNumber((receipts[index] as { status: Hex }).status) === 0,
+    executed: (transactions.get(account) ?? []).map(({ nonce, hash, status, ...fields }) => ({
+      nonce,
+      hash,
+      carried: carriedBy(fields),
+      reverted: status === 'reverted',
     })),
   }
 }

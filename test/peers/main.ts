@@ -1,6 +1,6 @@
 import { createColors } from 'picocolors'
-import { answer, EXIT, endAfter, write } from '../../src/cli/program.js'
-import { redactText } from '../../src/errors/redact.js'
+import { answer, EXIT, endAfter, endWith, write } from '../../src/cli/program.js'
+import { wantsColors } from '../support/wantsColors.js'
 import { type PeersOptions, parseOptions } from './options.js'
 import { resultOf } from './result.js'
 import { runAll } from './runner.js'
@@ -33,21 +33,10 @@ function showProgress(done: number, all: number): void {
   if (process.stderr.isTTY) process.stderr.write(done < all ? `\r${done} of ${all} runs` : '\r\u001b[K')
 }
 
-function wantsColors(): boolean {
-  return !process.env.NO_COLOR && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
-}
-
 const parsed = parseOptions(process.argv.slice(2), {
   scenarios: scenarios.map(({ name }) => name),
   senders: subjects.map(({ name }) => name),
 })
 endAfter(LIMIT_MS)
 // Some of the libraries keep timers and channels open for good, so the process is ended.
-answer(parsed, 'npm run peers --', run).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.stderr.write(`The run failed: ${redactText(message)}\n`)
-    process.exit(EXIT.failed)
-  },
-)
+endWith(answer(parsed, 'npm run peers --', run), 'The run', 'stack')

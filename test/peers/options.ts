@@ -1,4 +1,5 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
+import { readCommandLine } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
 
 export type PeersOptions = {
@@ -22,7 +23,6 @@ export function parseOptions(
   argv: readonly string[],
   known: { readonly scenarios: readonly string[]; readonly senders: readonly string[] },
 ): Parsed<PeersOptions> {
-  let help = ''
   const command = new Command('npm run peers --')
     .description(
       'Runs what has failed other senders against txlane and against those of them that are npm packages, each time ' +
@@ -38,23 +38,12 @@ export function parseOptions(
     .option('--sender <name>', 'run this sender alone; may be given more than once', named(known.senders), [])
     .option('--json', 'one JSON object on standard output in place of the table', false)
     .option('--rpc <url>', 'start each chain from the state of this one (HTTP); nothing is sent there', url)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => {
-        help += text
-      },
-      writeErr: () => undefined,
-    })
-  try {
-    command.parse(argv as string[], { from: 'user' })
-    const { only, sender, json, rpc } = command.opts<Raw>()
-    return { kind: 'run', options: { only, senders: sender, json, forkUrl: rpc } }
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
-    return { kind: 'bad', message: error.message.replace(/^error: /, '') }
-  }
+  return readCommandLine(command, argv, ({ only, sender, json, rpc }: Raw) => ({
+    only,
+    senders: sender,
+    json,
+    forkUrl: rpc,
+  }))
 }
 
 function named(known: readonly string[]) {

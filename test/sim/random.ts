@@ -35,3 +35,11 @@ export function between(random: Random, min: number, max: number): number {
 export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T
 }
+
+/** In place. */
+export function shuffle<T>(random: Random, items: T[]): void {
+  for (let at = items.length - 1; at > 0; at--) {
+    const other = between(random, 0, at)
+    ;[items[at], items[other]] = [items[other] as T, items[at] as T]
+  }
+}

@@ -137,9 +137,9 @@ createSender({ client: createWalletClient({ account: '0x', chain: base, transpor
 createSender({ client: createWalletClient({ account: privateKeyToAccount('0x'), transport: http() }) })
 const d = createSender({ client: pub, account: kms('0x') })
 // @ts-expect-error the lane owns the nonce
-d.send({ to: '0x', nonce: 1 })
+void d.send({ to: '0x', nonce: 1 })
 // @ts-expect-error wrong args
-d.writeContract({ address: book, abi, functionName: 'quote', args: ['x', 1n] })
+void d.writeContract({ address: book, abi, functionName: 'quote', args: ['x', 1n] })
 await d.deployContract({ abi, bytecode: '0x', args: [1n] })
 await pub.extend(chainReads()).reads.getStorageAt({ address: '0x', slot: '0x0', block: 'pending' })
 const al = createNonceAllocator({

@@ -1,6 +1,5 @@
 import { createColors } from 'picocolors'
-import { redactText } from '../../errors/redact.js'
-import { answer, EXIT, endAfter, write } from '../program.js'
+import { answer, EXIT, endAfter, endWith, write } from '../program.js'
 import { type DemoOptions, parseOptions } from './options.js'
 import { createProgress } from './progress.js'
 import { renderReport } from './report.js'
@@ -28,12 +27,4 @@ function wantsColors(): boolean {
 
 const parsed = parseOptions(process.argv.slice(2), process.env)
 endAfter(parsed.kind === 'run' ? burstTimeMs(parsed.options.count) + REST_MS : REST_MS)
-answer(parsed, 'npm run demo --', run).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(
-      `The run failed: ${redactText(error instanceof Error ? error.message : String(error))}\n`,
-    )
-    process.exit(EXIT.failed)
-  },
-)
+endWith(answer(parsed, 'npm run demo --', run), 'The run', 'message')

@@ -1,6 +1,6 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
-import { redactText } from '../../errors/redact.js'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../commandLine.js'
 import type { Parsed } from '../program.js'
 
 export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
@@ -22,7 +22,6 @@ const COUNT_DEVNET = 1_000
 // Against a real node every transaction costs the user money and the node's patience.
 const COUNT_NODE = 50
 const COUNT_MAX = 100_000
-const SEED_MAX = 2 ** 31 - 1
 
 type Raw = {
   readonly count?: number
@@ -38,24 +37,14 @@ export function parseOptions(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Parsed<DemoOptions> {
-  let help = ''
-  const command = createCommand((text) => {
-    help += text
-  })
-  try {
-    command.parse(argv as string[], { from: 'user' })
-    const raw = command.opts<Raw>()
+  return readCommandLine(createCommand(), argv, (raw: Raw) => {
     const target = targetOf(raw, environment)
     const count = raw.count ?? (target.kind === 'node' ? COUNT_NODE : COUNT_DEVNET)
-    return { kind: 'run', options: { count, seed: raw.seed, json: raw.json, target } }
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
-    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
-  }
+    return { count, seed: raw.seed, json: raw.json, target }
+  })
 }
 
-function createCommand(writeOut: (text: string) => void): Command {
+function createCommand(): Command {
   return new Command('npm run demo --')
     .description(
       'Sends a burst of mixed transactions from one key while faults are injected, then walks the sealed blocks ' +
@@ -81,37 +70,25 @@ function createCommand(writeOut: (text: string) => void): Command {
       'run against this node (HTTP) in place of the devnet: costs gas, injects no faults',
     )
     .option('--key-env <name>', 'environment variable that holds the private key to use with --rpc')
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut, writeErr: () => undefined })
-}
-
-function whole(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
-    }
-    return value
-  }
 }
 
 function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefined>>): DemoTarget {
   if (raw.rpc === undefined) {
-    if (raw.keyEnv !== undefined) throw bad('--key-env is for --rpc: the devnet brings its own account.')
+    if (raw.keyEnv !== undefined)
+      throw badOption('--key-env is for --rpc: the devnet brings its own account.')
     return { kind: 'devnet', faults: raw.faults ?? 'default' }
   }
-  if (!isHttpUrl(raw.rpc)) throw bad('--rpc expects a URL that begins with http:// or https://.')
+  if (!isHttpUrl(raw.rpc)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
   if (raw.keyEnv === undefined) {
-    throw bad('--rpc needs --key-env NAME: the environment variable that holds the private key.')
+    throw badOption('--rpc needs --key-env NAME: the environment variable that holds the private key.')
   }
   if (/[0-9a-f]{64}/i.test(raw.keyEnv)) {
-    throw bad('--key-env expects the name of an environment variable, not a key.')
+    throw badOption('--key-env expects the name of an environment variable, not a key.')
   }
   const key = keyOf(environment[raw.keyEnv])
   // The value is not shown: it may be a key with a slip in it.
   if (key === undefined) {
-    throw bad(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
+    throw badOption(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
   }
   return { kind: 'node', url: raw.rpc, key, faultsIgnored: (raw.faults ?? 'none') !== 'none' }
 }
@@ -128,8 +105,4 @@ function keyOf(text: string | undefined): Hex | undefined {
   const digits = text?.trim().replace(/^0x/i, '') ?? ''
   const key = `0x${digits}`
   return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined
-}
-
-function bad(message: string): CommanderError {
-  return new CommanderError(2, 'demo.badOption', message)
 }

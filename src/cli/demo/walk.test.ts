@@ -1,7 +1,7 @@
 import { keccak256, toHex } from 'viem'
 import { expect, test } from 'vitest'
 import type { PlainCall, PlainRpc } from './plainRpc.js'
-import { walkChain } from './walk.js'
+import { walkBlocks, walkChain } from './walk.js'
 
 const ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const LEDGER = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
@@ -72,6 +72,19 @@ test("every block after the start is walked, and the account's transactions alon
   expect([...evidence.marks]).toEqual([
     [1, 3],
     [2, 3],
+  ])
+})
+
+test('of several accounts each has its own, and one that sent nothing an empty list', async () => {
+  const silent = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+  const { last, transactions } = await walkBlocks(chain(), [ACCOUNT, LEDGER, silent], 20)
+  expect(last).toBe(HEAD)
+  expect([...transactions].map(([account, sent]) => [account, sent.map(({ hash }) => hash)])).toEqual([
+    ...[ACCOUNT, LEDGER].map((from) => [
+      from,
+      [21, 22, 23].map((number) => keccak256(toHex(`${from} ${number}`))),
+    ]),
+    [silent, []],
   ])
 })
 

@@ -72,9 +72,8 @@ export async function walkChain(options: {
   readonly waiting: readonly number[]
 }): Promise<ChainEvidence> {
   const { rpc, account, start, ledger, items } = options
-  const { last, found } = await readBodies(rpc, account, start.blockNumber)
+  const { last, transactions } = await walkBlocks(rpc, [account], start.blockNumber)
   const at = toHex(last)
-  const receipts = await rpc.all(found.map(({ tx }) => ['eth_getTransactionReceipt', tx.hash]))
   const slots = [TOTAL_SLOT, ...items.map(markSlot)]
   const words = await rpc.all(
     slots.map((slot) => ['eth_getStorageAt', ledger, toHex(slot, { size: 32 }), at]),
@@ -84,16 +83,38 @@ export async function walkChain(options: {
     firstNonce: start.nonce,
     count: hexToNumber((await rpc.call('eth_getTransactionCount', account, at)) as Hex),
     blocks: { first: start.blockNumber + 1, last },
-    transactions: found.map(({ tx, blockNumber }, index) => executed(tx, blockNumber, receipts[index])),
+    transactions: transactions.get(account) ?? [],
     marks: new Map(items.map((item, index) => [item, marks[index] ?? 0])),
     total,
     waiting: options.waiting,
   }
 }
 
+/**
+ * Walks every sealed block after `after` up to the newest and takes out of the bodies what the accounts sent, in its
+ * order on the chain. Every account has a list, were it an empty one.
+ *
+ * @throws Error when the node does not give a chain whose blocks are linked, or leaves a receipt out.
+ */
+export async function walkBlocks(
+  rpc: PlainRpc,
+  accounts: readonly Address[],
+  after: number,
+): Promise<{ readonly last: number; readonly transactions: ReadonlyMap<Address, readonly ExecutedTx[]> }> {
+  const byAccount = new Map(accounts.map((account) => [account.toLowerCase(), [] as ExecutedTx[]]))
+  const { last, found } = await readBodies(rpc, new Set(byAccount.keys()), after)
+  const receipts = await rpc.all(found.map(({ tx }) => ['eth_getTransactionReceipt', tx.hash]))
+  for (const [index, { tx, blockNumber }] of found.entries())
+    byAccount.get(tx.from.toLowerCase())?.push(executed(tx, blockNumber, receipts[index]))
+  return {
+    last,
+    transactions: new Map(accounts.map((account) => [account, byAccount.get(account.toLowerCase()) ?? []])),
+  }
+}
+
 type Found = { readonly tx: RawTx; readonly blockNumber: number }
 
-async function readBodies(rpc: PlainRpc, account: Address, after: number) {
+async function readBodies(rpc: PlainRpc, accounts: ReadonlySet<string>, after: number) {
   for (let left = WALKS_MAX; left > 0; left--) {
     const head = (await rpc.call('eth_getBlockByNumber', 'latest', false)) as RawBlock
     const last = hexToNumber(head.number)
@@ -109,7 +130,7 @@ async function readBodies(rpc: PlainRpc, account: Address, after: number) {
       for (const block of blocks as (RawBlock | null)[]) {
         linked &&= block !== null && (parent === undefined || block.parentHash === parent)
         parent = block?.hash
-        found.push(...ownOf(block, account))
+        found.push(...ownOf(block, accounts))
       }
     }
     if (linked && (parent === undefined || parent === head.hash)) return { last, found }
@@ -117,9 +138,9 @@ async function readBodies(rpc: PlainRpc, account: Address, after: number) {
   throw new Error(`the blocks after ${after} are not linked by their parent hashes`)
 }
 
-function ownOf(block: RawBlock | null, account: Address): Found[] {
+function ownOf(block: RawBlock | null, accounts: ReadonlySet<string>): Found[] {
   if (block === null) return []
-  const own = block.transactions.filter(({ from }) => from.toLowerCase() === account.toLowerCase())
+  const own = block.transactions.filter(({ from }) => accounts.has(from.toLowerCase()))
   return own.map((tx) => ({ tx, blockNumber: hexToNumber(block.number) }))
 }
 

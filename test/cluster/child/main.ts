@@ -1,16 +1,18 @@
 import { createInterface } from 'node:readline'
-import { createClient, defineChain, http } from 'viem'
+import { createClient, http } from 'viem'
 import { systemClock } from '../../../src/clock.js'
 import { createAccounts } from '../../../src/devnet/accounts.js'
 import { createSender, type Sender } from '../../../src/index.js'
-import type { Store } from '../../../src/store/store.js'
-import type { Command, ProcessOrder, StoreSettings } from '../asks.js'
+import { chainOf, openStore } from '../../sweep/opening.js'
+import type { Command, ProcessOrder } from '../asks.js'
 import { createTellingStore } from './tellingStore.js'
 import { tell } from './tells.js'
 import { createUser } from './user.js'
 import { watchRequests } from './watchedFetch.js'
 
 // One of several processes on one store: it sends what it is asked to, from accounts that all of them have.
+
+const POOL_MAX = 4
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const { value: first } = await lines.next()
@@ -30,7 +32,7 @@ async function work(order: ProcessOrder): Promise<void> {
   })
   const accounts = createAccounts(order.accounts)
   const store = createTellingStore({
-    inner: await openStore(order.store),
+    inner: await openStore(order.store, POOL_MAX),
     accounts: accounts.map(({ address }) => address.toLowerCase()),
     holds: requests.holds,
     journaled: requests.journaled,
@@ -64,26 +66,4 @@ async function work(order: ProcessOrder): Promise<void> {
 function summaryOf(error: unknown): string {
   const { code, shortMessage, message } = (error ?? {}) as Record<string, unknown>
   return `${code ?? ''} ${shortMessage ?? message ?? error}`.split('\n')[0] ?? ''
-}
-
-/** Each brings a driver, and half of them would be loaded for nothing. */
-async function openStore(settings: StoreSettings): Promise<Store> {
-  if (settings.kind === 'sqlite') {
-    const { sqliteStore } = await import('../../../src/store/sqlite/index.js')
-    // No power is lost here: what was committed survives the process with either setting.
-    return sqliteStore({ path: settings.path, synchronous: 'NORMAL' })
-  }
-  const { postgresStore } = await import('../../../src/store/postgres/index.js')
-  const { connectionString, schema } = settings
-  return postgresStore({ connectionString, schema, poolMax: 4 })
-}
-
-function chainOf({ url, chainId, blockTimeMs }: ProcessOrder) {
-  return defineChain({
-    id: chainId,
-    name: 'cluster',
-    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-    rpcUrls: { default: { http: [url] } },
-    blockTime: blockTimeMs,
-  })
 }

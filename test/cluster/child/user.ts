@@ -1,7 +1,8 @@
 import { systemClock } from '../../../src/clock.js'
 import { isTxlaneError, type Sender, type Tx, type TxRequest } from '../../../src/index.js'
 import { pause } from '../../support/pause.js'
-import { type Ask, dataOf, replacementOf, TARGET } from '../asks.js'
+import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
+import type { Ask } from '../asks.js'
 import { tell } from './tells.js'
 
 /** Asks for things as a service does whose callers bring ids: again and again, until it is told what became of them. */
@@ -131,5 +132,5 @@ export function createUser(senders: readonly Sender[]): User {
 }
 
 function requestOf(id: string): TxRequest {
-  return { to: TARGET, data: dataOf(id), value: 0n, gas: GAS } as TxRequest
+  return { to: targetOf({ kind: 'plain' }), data: dataOf(id), value: 0n, gas: GAS } as TxRequest
 }

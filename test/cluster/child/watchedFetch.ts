@@ -1,5 +1,6 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { request } from 'node:http'
 import { type CancelTimer, systemClock } from '../../../src/clock.js'
+import { responseTo } from '../../sweep/responses.js'
 import type { Held } from './tellingStore.js'
 
 /** Sees each request of this process on its way, by taking the place of `fetch`. */
@@ -64,25 +65,14 @@ export function watchRequests(told: {
 
 /** Headers and half of the body go out, the process stops, and whoever has it go on gets the rest sent. */
 function halfSent(url: string, body: string, stopping: () => void): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const posted: ClientRequest = request(url, { method: 'POST', headers })
-    posted.once('error', reject)
-    posted.once('response', (message) => {
-      read(message).then((text) => resolve(new Response(text, { status: message.statusCode ?? 500 })), reject)
-    })
-    const half = Math.floor(body.length / 2)
-    // Called once the system has taken this part.
-    posted.write(body.slice(0, half), () => {
-      stopping()
-      process.kill(process.pid, 'SIGSTOP')
-      posted.end(body.slice(half))
-    })
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const posted = request(url, { method: 'POST', headers })
+  const half = Math.floor(body.length / 2)
+  // Called once the system has taken this part.
+  posted.write(body.slice(0, half), () => {
+    stopping()
+    process.kill(process.pid, 'SIGSTOP')
+    posted.end(body.slice(half))
   })
-}
-
-async function read(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
+  return responseTo(posted)
 }

@@ -1,4 +1,5 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, request } from 'node:http'
+import { responseTo } from '../../sweep/responses.js'
 import type { Trigger } from './trigger.js'
 
 const agent = new Agent({ keepAlive: true })
@@ -31,21 +32,10 @@ function post(
   signal: AbortSignal | null | undefined,
   sent: () => void,
 ): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const posted = request(url, { method: 'POST', agent, headers, ...(signal ? { signal } : {}) })
-    posted.once('error', reject)
-    posted.once('response', (message) => {
-      read(message).then((text) => resolve(new Response(text, { status: message.statusCode ?? 500 })), reject)
-    })
-    // The last segment was handed to the system, which delivers it whether the process lives or not.
-    posted.once('finish', sent)
-    posted.end(body)
-  })
-}
-
-async function read(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const posted = request(url, { method: 'POST', agent, headers, ...(signal ? { signal } : {}) })
+  // The last segment was handed to the system, which delivers it whether the process lives or not.
+  posted.once('finish', sent)
+  posted.end(body)
+  return responseTo(posted)
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { createClient, defineChain, http } from 'viem'
+import { createClient, http } from 'viem'
 import { createAccounts } from '../../../src/devnet/accounts.js'
 import { isTxlaneError } from '../../../src/errors/base.js'
 import { createNonceAllocator, createSender, memoryStore, type Sender } from '../../../src/index.js'
-import type { Store } from '../../../src/store/store.js'
 import { pause } from '../../support/pause.js'
+import { chainOf, openStore } from '../../sweep/opening.js'
 import type { LifeOrder } from '../asks.js'
 import { createCrashingFetch } from './crashingFetch.js'
 import { createCrashingStore } from './crashingStore.js'
@@ -21,6 +21,7 @@ const LIMITS = {
 }
 // While the lease of the life before has not run out.
 const LANE_TAKEN_MS = 25
+const POOL_MAX = 3
 
 const order = JSON.parse(readFileSync(0, 'utf8')) as LifeOrder
 tell({ tell: 'begun' })
@@ -39,7 +40,8 @@ async function live(): Promise<void> {
     chain: chainOf(order),
     transport: http(order.url, { retryCount: 0 }),
   })
-  const store = createCrashingStore(await openStore(order.store), pass)
+  const inner = order.store.kind === 'memory' ? memoryStore() : await openStore(order.store, POOL_MAX)
+  const store = createCrashingStore(inner, pass)
   const sender = createSender({ client, store, lossDepth: 'child', limits: LIMITS }) as unknown as Sender
   const allocator = createNonceAllocator({ client, address: account.address, store, limits: LIMITS })
   sender.on('accepted', () => tell({ tell: 'works' }))
@@ -71,27 +73,4 @@ async function untilOpen(sender: Sender): Promise<void> {
       await pause(LANE_TAKEN_MS)
     }
   }
-}
-
-/** Each brings a driver, and half of them would be loaded for nothing. */
-async function openStore(settings: LifeOrder['store']): Promise<Store> {
-  if (settings.kind === 'memory') return memoryStore()
-  if (settings.kind === 'sqlite') {
-    const { sqliteStore } = await import('../../../src/store/sqlite/index.js')
-    // No power is lost here: what was committed survives the process with either setting.
-    return sqliteStore({ path: settings.path, synchronous: 'NORMAL' })
-  }
-  const { postgresStore } = await import('../../../src/store/postgres/index.js')
-  const { connectionString, schema } = settings
-  return postgresStore({ connectionString, schema, poolMax: 3 })
-}
-
-function chainOf({ url, chainId, blockTimeMs }: LifeOrder) {
-  return defineChain({
-    id: chainId,
-    name: 'crash',
-    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-    rpcUrls: { default: { http: [url] } },
-    blockTime: blockTimeMs,
-  })
 }

@@ -11,7 +11,8 @@ import { systemClock } from '../../../src/clock.js'
 import { isTxlaneError } from '../../../src/errors/base.js'
 import type { NonceAllocator, Sender, Tx, TxRequest } from '../../../src/index.js'
 import { pause } from '../../support/pause.js'
-import { type Ask, type DatedAsk, dataOf, replacementOf, targetOf } from '../asks.js'
+import { dataOf, replacementOf, targetOf } from '../../sweep/asks.js'
+import type { Ask, DatedAsk } from '../asks.js'
 import { tell } from './tells.js'
 
 /** Asks for things as a user does who restarts: the same ids again, since he cannot know how far they came. */

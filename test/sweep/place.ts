@@ -2,37 +2,37 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../support/postgres.js'
-import type { StoreSettings } from './asks.js'
+import type { StoreSettings } from './settings.js'
 
-/** The store that all processes share. */
+/** Where the store of a sweep is. What it leaves behind is taken away in the end. */
 export type Place = AsyncDisposable & {
   readonly store: StoreSettings
   /** Undefined for a server that is not ours. */
   readonly restart: (() => Promise<void>) | undefined
 }
 
-const SCHEMA = 'txlane_cluster'
-
-export async function openPlace(postgres: string | undefined): Promise<Place> {
-  if (postgres !== undefined) {
-    const schema = `${SCHEMA}_${process.pid}`
+/** A server that is started; or the one of that address, in a schema that is dropped again. */
+export async function openServer(name: string, connectionString: string | undefined): Promise<Place> {
+  const schema = `txlane_${name}`
+  if (connectionString !== undefined) {
+    const own = `${schema}_${process.pid}`
     return {
-      store: { kind: 'postgres', connectionString: postgres, schema },
+      store: { kind: 'postgres', connectionString, schema: own },
       restart: undefined,
-      [Symbol.asyncDispose]: () => dropSchema(postgres, schema),
+      [Symbol.asyncDispose]: () => dropSchema(connectionString, own),
     }
   }
   const server = await startPostgres()
   return {
-    store: { kind: 'postgres', connectionString: server.connectionString, schema: SCHEMA },
+    store: { kind: 'postgres', connectionString: server.connectionString, schema },
     restart: server.restart,
     [Symbol.asyncDispose]: () => server.stop(),
   }
 }
 
 /** One file, for processes on one machine. */
-export async function openFile(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), 'txlane-cluster-'))
+export async function openFile(name: string): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), `txlane-${name}-`))
   return {
     store: { kind: 'sqlite', path: join(folder, 'lanes.db') },
     restart: undefined,

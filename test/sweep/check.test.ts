@@ -1,24 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { type Ask, dataOf, replacementOf, type Tell, targetOf } from './asks.js'
-import type { ChainFacts, Executed } from './chain.js'
+import type { ExecutedTx } from '../../src/cli/demo/walk.js'
+import type { Answer } from './answers.js'
+import { dataOf, type Kind, replacementOf, targetOf, type Wanted } from './asks.js'
+import type { ChainFacts } from './chain.js'
 import { check } from './check.js'
 
 const ACCOUNT = `0x${'aa'.repeat(20)}` as const
 const OTHER = `0x${'bb'.repeat(20)}` as const
 const NOTHING_WRONG = { duplicates: 0, lost: 0, gaps: 0, foreign: 0, contradictions: 0, problems: [] }
 
-const ask = (id: string, kind: Ask['kind'] = 'plain'): Ask => ({
-  id,
-  kind,
-  until: 'accepted',
-  delayMs: 0,
-  actAfterMs: 0,
-  expiresAfterMs: 0,
-})
+const ask = (id: string, kind: Kind = 'plain'): Wanted => ({ id, kind })
 
 const hashAt = (nonce: number) => `0x${String(nonce).padStart(64, '0')}` as const
 
-const executed = (nonce: number, id: string, kind: Ask['kind'] = 'plain'): Executed => ({
+const executed = (nonce: number, id: string, kind: Kind = 'plain'): ExecutedTx => ({
   nonce,
   hash: hashAt(nonce),
   blockNumber: 10 + nonce,
@@ -28,17 +23,17 @@ const executed = (nonce: number, id: string, kind: Ask['kind'] = 'plain'): Execu
   value: 0n,
 })
 
-const noop = (nonce: number): Executed => ({ ...executed(nonce, ''), to: ACCOUNT, data: '0x' })
+const noop = (nonce: number): ExecutedTx => ({ ...executed(nonce, ''), to: ACCOUNT, data: '0x' })
 
-const sealed = (id: string, nonce: number, status = 'success'): Tell => ({
+const sealed = (id: string, nonce: number, status = 'success', hash = hashAt(nonce)): Answer => ({
   tell: 'sealed',
   id,
-  hash: hashAt(nonce),
+  hash,
   nonce,
   status,
 })
 
-const failed = (id: string, over: Partial<Extract<Tell, { tell: 'failed' }>> = {}): Tell => ({
+const failed = (id: string, over: Partial<Extract<Answer, { tell: 'failed' }>> = {}): Answer => ({
   tell: 'failed',
   id,
   code: 'EXPIRED',
@@ -47,18 +42,18 @@ const failed = (id: string, over: Partial<Extract<Tell, { tell: 'failed' }>> = {
   ...over,
 })
 
-const cancelled = (id: string, result: 'removed' | 'cancelled' | 'tooLate'): Tell => ({
+const cancelled = (id: string, result: 'removed' | 'cancelled' | 'tooLate'): Answer => ({
   tell: 'cancelled',
   id,
   result,
 })
 
-const kept = (id: string): Tell => ({ tell: 'kept', id })
+const kept = (id: string): Answer => ({ tell: 'kept', id })
 
 function verdict(
-  asks: readonly Ask[],
-  told: readonly Tell[],
-  blocks: readonly Executed[],
+  asks: readonly Wanted[],
+  told: readonly Answer[],
+  blocks: readonly ExecutedTx[],
   over: Partial<ChainFacts> = {},
 ) {
   const count = blocks.length
@@ -99,6 +94,16 @@ describe('nothing is found', () => {
     expect(verdict(asks, told, blocks)).toMatchObject({ executed: 2, ...NOTHING_WRONG })
   })
 
+  test('where each ran once, whichever of the processes was told so, and told that it was too late', () => {
+    const asks = [ask('a'), ask('b', 'cancel')]
+    const told = [sealed('a', 0), sealed('a', 0), cancelled('b', 'tooLate')]
+    expect(verdict(asks, told, [executed(0, 'a'), executed(1, 'b')])).toMatchObject(NOTHING_WRONG)
+  })
+
+  test('where one ran of which nobody that lives was told', () => {
+    expect(verdict([ask('a')], [], [executed(0, 'a')])).toMatchObject(NOTHING_WRONG)
+  })
+
   test('where bytes that were never committed did not run, and a nonce was given back', () => {
     expect(verdict([ask('a', 'allocated'), ask('b', 'returned')], [], [])).toMatchObject(NOTHING_WRONG)
   })
@@ -130,6 +135,7 @@ describe('lost', () => {
   test('an error that leaves the fate open, or refuses the call alone, is no end', () => {
     expect(verdict([ask('a')], [failed('a', { fate: 'inFlight' })], []).lost).toBe(1)
     expect(verdict([ask('a')], [failed('a', { code: 'STORE' })], []).lost).toBe(1)
+    expect(verdict([ask('a')], [failed('a', { code: 'CLOSED' })], []).lost).toBe(1)
   })
 
   test('bytes that were committed at a nonce of the allocator', () => {
@@ -161,10 +167,11 @@ describe('gaps', () => {
 })
 
 describe('foreign', () => {
-  test('what nobody asked for, or has other data, or goes elsewhere', () => {
+  test('what nobody asked for, or has other data, goes elsewhere, or brings a value', () => {
     const stranger = executed(0, 'who')
     expect(verdict([], [], [stranger]).foreign).toBe(1)
     expect(verdict([ask('a')], [failed('a')], [{ ...executed(0, 'a'), to: OTHER }]).foreign).toBe(1)
+    expect(verdict([ask('a')], [failed('a')], [{ ...executed(0, 'a'), value: 1n }]).foreign).toBe(1)
     expect(verdict([], [], [{ ...noop(0), value: 1n }]).foreign).toBe(1)
   })
 })
@@ -191,5 +198,10 @@ describe('contradictions', () => {
   test('told another hash, nonce or status than the chain has', () => {
     const wrong = [sealed('a', 7), sealed('a', 0, 'reverted')]
     expect(verdict([ask('a')], wrong, [executed(0, 'a')]).contradictions).toBe(2)
+  })
+
+  test('two processes that were told different hashes', () => {
+    const told = [sealed('a', 0), sealed('a', 0, 'success', hashAt(7))]
+    expect(verdict([ask('a')], told, [executed(0, 'a')]).contradictions).toBe(1)
   })
 })

@@ -1,0 +1,50 @@
+import { type Command, CommanderError, InvalidArgumentError, type OptionValues } from 'commander'
+import { redactText } from '../errors/redact.js'
+import type { Parsed } from './program.js'
+
+export const SEED_MAX = 2 ** 31 - 1
+
+/**
+ * Reads the command line; never throws and never ends the process. `take` makes the options of what was given, and
+ * throws `badOption` where it does not fit together.
+ */
+export function readCommandLine<given extends OptionValues, options>(
+  command: Command,
+  argv: readonly string[],
+  take: (given: given) => options,
+): Parsed<options> {
+  let help = ''
+  command
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        help += text
+      },
+      writeErr: () => undefined,
+    })
+  try {
+    command.parse(argv as string[], { from: 'user' })
+    return { kind: 'run', options: take(command.opts<given>()) }
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
+    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
+  }
+}
+
+/** Parses a number of digits alone. */
+export function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}
+
+/** Its message is all that is shown, without the value that was given. */
+export function badOption(message: string): CommanderError {
+  return new CommanderError(2, 'badOption', message)
+}

@@ -1,0 +1,42 @@
+import type { createColors } from 'picocolors'
+import type { Counts } from './check.js'
+
+export type Colors = ReturnType<typeof createColors>
+
+const PROBLEMS_MAX = 40
+
+/** What was counted of the transactions, in words. */
+export function transactionsOf({ transactions, executed, noops }: Counts): string {
+  return `${transactions}, of which ${executed} executed, and ${noops} no-ops`
+}
+
+/** What was found, and the first of the problems. `failures` says what went wrong beside the chain. */
+export function verdictOf(
+  result: Counts & { readonly ok: boolean },
+  failures: string,
+  problems: readonly string[],
+  colors: Colors,
+): string[] {
+  const { duplicates, lost, gaps, foreign, contradictions } = result
+  const text = `duplicates ${duplicates}, lost ${lost}, gaps ${gaps}, foreign ${foreign}, contradictions ${contradictions}, ${failures}`
+  const lines = [(result.ok ? colors.green : colors.red)(colors.bold(text))]
+  for (const problem of problems.slice(0, PROBLEMS_MAX)) lines.push(`  ${problem}`)
+  if (problems.length > PROBLEMS_MAX) lines.push(`  and ${problems.length - PROBLEMS_MAX} more`)
+  return lines
+}
+
+/** A row for each count of what was told, and of what was told besides. */
+export function tellingsOf(result: {
+  readonly told: Readonly<Record<string, number>>
+  readonly troubles: Readonly<Record<string, number>>
+}): string[][] {
+  return [
+    ...Object.entries(result.told).map(([what, count]) => ['told', `${count} × ${what}`]),
+    ...Object.entries(result.troubles).map(([what, count]) => ['besides', `${count} × ${what}`]),
+  ]
+}
+
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const width = Math.max(...rows.map(([name = '']) => name.length))
+  return rows.map(([name = '', value]) => `  ${name.padEnd(width)}  ${value}`)
+}
