@@ -87,7 +87,15 @@ describe('the README', () => {
 function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly string[]> {
   const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ['x.ts'] }, ts.sys, ROOT)
-  const paths = { txlane: [`${ROOT}src/index.ts`], 'txlane/devnet': [`${ROOT}src/devnet/index.ts`] }
+  const paths = Object.fromEntries(
+    Object.entries({
+      txlane: 'index',
+      'txlane/devnet': 'devnet/index',
+      'txlane/postgres': 'store/postgres/index',
+      'txlane/sqlite': 'store/sqlite/index',
+      'txlane/store-contract': 'store/contract/index',
+    }).map(([name, file]) => [name, [`${ROOT}src/${file}.ts`]]),
+  )
   const host = ts.createCompilerHost({ ...options, paths })
   const texts = new Map(files.map(({ file, text }) => [file, text]))
   const { fileExists, readFile, getSourceFile } = host
