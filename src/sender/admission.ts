@@ -1,23 +1,13 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
 import type { Clock, Random } from '../clock.js'
-import type { Fate, TxlaneError } from '../errors/base.js'
+import { type Fate, TxlaneError } from '../errors/base.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { createKeeper } from './keeper.js'
-import {
-  end,
-  fromStored,
-  hasFailed,
-  refresh,
-  type Transaction,
-  tellEnd,
-  tellVerdict,
-  toStored,
-  untouched,
-} from './transaction.js'
+import { end, fromStored, refresh, type Transaction, tellEnd, toStored, untouched } from './transaction.js'
 
 export type Admitted = {
   readonly transaction: Transaction
@@ -117,10 +107,8 @@ export function createAdmission(parts: {
     }
     refresh(transaction, stored)
     if (!hasEnded(stored.stage)) return
-    transaction.settled = !hasFailed(transaction)
     forget(transaction)
-    if (hasFailed(transaction)) tellEnd(transaction)
-    else tellVerdict(transaction)
+    tellEnd(transaction)
   }
 
   function forget(transaction: Transaction): void {
@@ -164,6 +152,13 @@ export function createAdmission(parts: {
 function same(known: Transaction, asked: Transaction): Transaction {
   if (known.fingerprint === asked.fingerprint) return known
   throw conflict(known)
+}
+
+export function queueFull(queueMax: number): TxlaneError {
+  return new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
 }
 
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */

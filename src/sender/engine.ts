@@ -236,17 +236,19 @@ export function createEngine(options: EngineOptions): Engine {
     const transaction = transactions.get(id)
     lane.journal.touch()
     if (transaction === undefined) return
+    const tx = txOf(transaction)
     // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
     const nothing = () => {}
     switch (wish.kind) {
       case 'cancel':
-        return void operations.cancel(transaction).catch(nothing)
+        return void tx.cancel().catch(nothing)
       case 'abort':
         return operations.abort(transaction)
-      case 'speedUp': {
-        const wanted = operations.speedUp(transaction, wish.fees as FeeValues | undefined)
-        return void wanted.catch(() => operations.speedUp(transaction, undefined)).catch(nothing)
-      }
+      case 'speedUp':
+        return void tx
+          .speedUp(wish.fees as FeeValues | undefined)
+          .catch(() => tx.speedUp())
+          .catch(nothing)
       case 'resolve':
         return void (transaction.unresolved && settle(transaction, wish.fate))
       default:

@@ -4,26 +4,17 @@ import { readLane } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
-import type { Admission } from './admission.js'
+import { type Admission, queueFull } from './admission.js'
 import { reportError } from './context.js'
 import { createDrains } from './drains.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
-import { queueFull } from './intake.js'
 import { createLooks } from './looks.js'
 import { unresolvedError } from './perform.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
-import {
-  hasFailed,
-  hasReached,
-  refresh,
-  rejectWaiters,
-  type Transaction,
-  tellEnd,
-  tellVerdict,
-} from './transaction.js'
+import { hasFailed, hasReached, refresh, rejectWaiters, type Transaction, tellEnd } from './transaction.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 
 /** The seat of a process that does not hold the lane. */
@@ -141,8 +132,7 @@ export function createGuest(options: {
     refresh(transaction, stored)
     tell(transaction, stage)
     if (transaction.unresolved && !unresolved) tellUnresolved(transaction)
-    if (hasFailed(transaction)) tellEnd(transaction)
-    else if (transaction.settled) tellVerdict(transaction)
+    if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
   }
 
@@ -188,7 +178,6 @@ export function createGuest(options: {
 
   const operations = createGuestOperations({
     handle,
-    hub,
     add,
     leave,
     stopped: gone.stopped,

@@ -4,17 +4,13 @@ import type { Wish } from '../store/store.js'
 import type { CancelResult, SendOptions, TxRequest } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
-import type { Hub } from './hub.js'
-import { rejectSenders } from './intake.js'
-import type { Transaction } from './transaction.js'
+import { rejectSenders, type Transaction } from './transaction.js'
 import type { TxOperations } from './txFace.js'
-import { checkAccountOf, checkFees, checkRequest, checkSendOptions, unsupported } from './validate.js'
-import { checkOpen, createVerdicts } from './verdicts.js'
+import { checkWatched, createVerdicts } from './verdicts.js'
 
 /** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
 export function createGuestOperations(parts: {
   readonly handle: LaneHandle
-  readonly hub: Hub
   readonly add: (request: TxRequest, options: SendOptions, replaces: Transaction) => Promise<Transaction>
   /** False where the transaction has ended, or is not known. */
   readonly leave: (id: string, wish: Wish) => Promise<boolean>
@@ -24,14 +20,14 @@ export function createGuestOperations(parts: {
   readonly readAgain: (transaction: Transaction) => Promise<boolean>
   readonly failed: (error: unknown) => void
 }): TxOperations {
-  const { handle, hub, add, leave } = parts
+  const { handle, leave } = parts
   const verdicts = createVerdicts(handle)
 
   return {
     async cancel(transaction): Promise<CancelResult> {
       if (transaction.failure && transaction.endKept) return verdicts.ended(transaction)
       if (transaction.settled) return verdicts.tooLate(transaction)
-      verdicts.checkWatched(transaction)
+      checkWatched(transaction, handle.closing)
       if (parts.stopped()) return handle.operations!.cancel(transaction)
       const left = await leave(transaction.id, { kind: 'cancel' })
       if (!left && !(await parts.readAgain(transaction))) {
@@ -39,25 +35,8 @@ export function createGuestOperations(parts: {
       }
       return verdicts.outcome(transaction)
     },
-    async replace(transaction, request, options) {
-      checkRequest(request, hub.chain)
-      checkAccountOf(request, handle.key.address)
-      checkSendOptions(options)
-      checkOpen(transaction, 'replace')
-      verdicts.checkWatched(transaction)
-      const replacement = await add(request, options, transaction)
-      if (options.until !== 'queued') await handle.waiting.accepted(replacement)
-      return handle.txOf(replacement)
-    },
-    async speedUp(transaction, wanted: Partial<FeeValues> | undefined) {
-      if (wanted !== undefined) checkFees(wanted)
-      checkOpen(transaction, 'bump')
-      verdicts.checkWatched(transaction)
-      if (transaction.outside)
-        throw unsupported(
-          'speedUp() of bytes that were signed outside the lane',
-          'commit bytes that offer more',
-        )
+    replace: (transaction, request, options) => parts.add(request, options, transaction),
+    async speedUp(transaction, wanted) {
       await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
     },
     abort(transaction) {

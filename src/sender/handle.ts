@@ -4,7 +4,7 @@ import type { Tx } from '../types.js'
 import { closedLaneError } from './drains.js'
 import type { Emitter } from './emitter.js'
 import type { Hub } from './hub.js'
-import { createReceipts, type Receipts } from './receipts.js'
+import { createReceipts } from './receipts.js'
 import { hasFailed, type Transaction } from './transaction.js'
 import { createTxFace, type TxOperations } from './txFace.js'
 import { createStop, type Stop } from './unlessStopped.js'
@@ -21,7 +21,6 @@ export type LaneHandle = {
   readonly transactions: Map<string, Transaction>
   /** The public face of a transaction: always the same object. */
   readonly txOf: (transaction: Transaction) => Tx
-  readonly receipts: Receipts
   readonly waiting: Waiting
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   readonly waits: number
@@ -48,7 +47,9 @@ export function createHandle(options: {
   const closing = createStop(closedLaneError)
   const receipts = createReceipts(hub, options.readTimeoutMs)
   const operations = () => handle.operations as TxOperations
-  const txOf = createTxFace({ operations, waiting: () => handle.waiting })
+  const { chain } = hub
+  const waiting = () => handle.waiting
+  const txOf = createTxFace({ chain, address: key.address, closing, operations, waiting })
   let waits = 0
 
   async function counted<T>(work: () => Promise<T>): Promise<T> {
@@ -67,7 +68,6 @@ export function createHandle(options: {
     events,
     transactions: new Map(),
     txOf,
-    receipts,
     waiting: createWaiting({ hub, clock, receipts, closing, counted, reverted }),
     get waits() {
       return waits

@@ -8,9 +8,7 @@ describe('P7: the lane changes hands', () => {
   test('a holder that freezes: another goes on with its bytes and its queue, and it does no harm when it wakes', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first, second] = await world.pair()
     lane.script = swallow(1)
     const tx = await lane.settle(first.sender.send(transfer(1)))
     const here = first.sender.send(transfer(2))
@@ -81,9 +79,7 @@ describe('P7: the lane changes hands', () => {
   test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first, second] = await world.pair()
     first.sender.pause()
     const left = await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
     const waiting = lane.rejection(left.wait())
@@ -118,9 +114,7 @@ describe('P7: the lane changes hands', () => {
   test('a holder whose node is gone gives the lane to one that has a node', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first, second] = await world.pair()
     first.nodeIs(false)
     const tx = await lane.settle(first.sender.send(transfer(1), { until: 'queued' }))
     await lane.until(() => lane.executed().length > 0)
@@ -134,9 +128,7 @@ describe('P7: the lane changes hands', () => {
   test('drain goes on where the lane changes hands', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first, second] = await world.pair()
     lane.script = swallow(1)
     await lane.settle(first.sender.send(transfer(1)))
     const drained = second.sender.drain()
@@ -150,9 +142,7 @@ describe('P7: the lane changes hands', () => {
   test('who asked the old holder for a cancel is answered by the new one', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first] = await world.pair()
     lane.script = swallow(1, 'noop')
     const tx = await lane.settle(first.sender.send(transfer(1)))
     const cancelling = tx.cancel()
@@ -167,9 +157,7 @@ describe('P7: the lane changes hands', () => {
   test('a pause stays with the process that said it', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [first, second] = [world.start(), world.start()]
-    await lane.settle(first.sender.ready())
-    await lane.settle(second.sender.ready())
+    const [first, second] = await world.pair()
     second.sender.pause()
     await lane.settle((await lane.settle(second.sender.send(transfer(1)))).wait())
     const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))

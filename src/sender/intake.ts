@@ -1,14 +1,23 @@
-import { TxlaneError } from '../errors/base.js'
+import type { TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
+import { queueFull } from './admission.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
-import { end, fromStored, hasFailed, refresh, type Transaction, tellEnd } from './transaction.js'
+import {
+  end,
+  fromStored,
+  hasFailed,
+  refresh,
+  rejectSenders,
+  type Transaction,
+  tellEnd,
+} from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -268,18 +277,4 @@ export function createIntake(parts: {
       }
     },
   }
-}
-
-/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
-export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
-  const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
-  transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
-  for (const waiter of senders) waiter.failed(error)
-}
-
-export function queueFull(queueMax: number): TxlaneError {
-  return new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
-    code: 'QUEUE_FULL',
-    fate: 'notExecuted',
-  })
 }

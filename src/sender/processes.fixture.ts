@@ -28,6 +28,8 @@ export type Processes = AsyncDisposable & {
   readonly lane: SimLane
   readonly shared: Store
   start(): Process
+  /** Two that are open: the first holds the lane. */
+  pair(): Promise<readonly [Process, Process]>
 }
 
 /** Several senders of one account over one store that outlives each of them. */
@@ -84,6 +86,12 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
     lane,
     shared,
     start,
+    async pair() {
+      const [first, second] = [start(), start()]
+      await lane.settle(first.sender.ready())
+      await lane.settle(second.sender.ready())
+      return [first, second]
+    },
     async [Symbol.asyncDispose]() {
       lane.script = undefined
       for (const { thaw, nodeIs, storeIs } of processes) {

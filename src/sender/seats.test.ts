@@ -11,9 +11,7 @@ describe('P7: any process may send; the holder signs and broadcasts', () => {
   test('what a guest sends is accepted, sealed, and told there, with its receipt', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = [world.start(), world.start()]
-    await lane.settle(holder.sender.ready())
-    await lane.settle(guest.sender.ready())
+    const [holder, guest] = await world.pair()
     expect(await lane.settle(holder.sender.snapshot())).toMatchObject({ holder: true })
     const tx = await lane.settle(guest.sender.send(transfer(1)))
     expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash, status: 'success' })
@@ -128,9 +126,7 @@ describe('a pool of keys in several processes', () => {
 describe('what a guest wants of a transaction', () => {
   async function withGuest() {
     const world = await openProcesses()
-    const [holder, guest] = [world.start(), world.start()]
-    await world.lane.settle(holder.sender.ready())
-    await world.lane.settle(guest.sender.ready())
+    const [holder, guest] = await world.pair()
     return {
       world,
       lane: world.lane,

@@ -12,7 +12,7 @@ import { createHolder, type Holder } from './holder.js'
 import type { Hub } from './hub.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
-import { hasFailed, refresh, tellEnd, tellVerdict } from './transaction.js'
+import { refresh, tellEnd } from './transaction.js'
 
 export type TakeUpParts = {
   readonly options: OpenOptions
@@ -101,8 +101,7 @@ async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<strin
     if (stored === undefined || !hasEnded(stored.stage)) continue
     refresh(transaction, stored)
     handle.transactions.delete(transaction.id)
-    if (hasFailed(transaction)) tellEnd(transaction)
-    else tellVerdict(transaction)
+    tellEnd(transaction)
   }
 }
 

@@ -237,7 +237,7 @@ export async function openTenure(parts: {
       return last
     },
     async hold() {
-      if (tenant === undefined && !(await take())) throw heldError()
+      if (tenant === undefined) await take()
       if (tenant === undefined) throw heldError()
       return tenant.holder.engine
     },
@@ -263,18 +263,9 @@ export async function openTenure(parts: {
     close,
   }
 
-  if (!(await take())) becomeGuest()
-  else await firstTick()
+  if (await take()) await hub.tracker.nextTick()
+  else becomeGuest()
   return tenure
-
-  async function firstTick(): Promise<void> {
-    try {
-      await hub.tracker.nextTick()
-    } catch (error) {
-      await close()
-      throw error
-    }
-  }
 }
 
 function heldError(): TxlaneError {

@@ -130,7 +130,7 @@ function disarm(transaction: Transaction): void {
   transaction.unheed = undefined
 }
 
-/** Every promise about it rejects with the error that it ended with; `cancel()` has its answer. */
+/** Its end is known: where it failed, every promise about it rejects with the error; `cancel()` has its answer. */
 export function tellEnd(transaction: Transaction): void {
   transaction.endKept = hasFailed(transaction)
   if (transaction.failure) rejectWaiters(transaction, transaction.failure)
@@ -150,6 +150,13 @@ export function rejectWaiters(transaction: Transaction, error: TxlaneError): voi
   const waiters = transaction.waiters ?? []
   transaction.waiters = undefined
   for (const waiter of waiters) waiter.failed(error)
+}
+
+/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
+export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
+  const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
+  transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
+  for (const waiter of senders) waiter.failed(error)
 }
 
 export function addWaiter(transaction: Transaction, waiter: Waiter): () => void {

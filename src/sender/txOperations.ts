@@ -2,14 +2,13 @@ import type { FeeValues } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { type Fees, replacementFees } from '../ledger/fees.js'
 import { newestAttempt } from '../ledger/slot.js'
-import type { CancelResult, SendOptions, Tx, TxRequest } from '../types.js'
+import type { CancelResult, Tx } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import type { Intake } from './intake.js'
 import type { Signing } from './signing.js'
 import type { Transaction } from './transaction.js'
 import type { TxOperations } from './txFace.js'
-import { checkAccountOf, checkFees, checkRequest, checkSendOptions, unsupported } from './validate.js'
-import { checkOpen, createVerdicts } from './verdicts.js'
+import { checkWatched, createVerdicts } from './verdicts.js'
 
 /** What the holder of a lane does for callers who have a transaction of it. */
 export function createHolderOperations(parts: {
@@ -25,13 +24,13 @@ export function createHolderOperations(parts: {
     for (;;) {
       if (transaction.failure) return verdicts.ended(transaction)
       if (transaction.settled) return verdicts.tooLate(transaction)
-      verdicts.checkWatched(transaction)
+      checkWatched(transaction, handle.closing)
       // The lane has gone to another process meanwhile.
       if (context.closed) return handle.operations!.cancel(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
       if (intake.remove(transaction, error)) {
         await verdicts.verdict(transaction)
-        if (!transaction.endKept) verdicts.checkWatched(transaction)
+        if (!transaction.endKept) checkWatched(transaction, handle.closing)
         return { result: 'removed' }
       }
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
@@ -43,27 +42,8 @@ export function createHolderOperations(parts: {
     return verdicts.outcome(transaction)
   }
 
-  async function replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Tx> {
-    checkRequest(request, context.hub.chain)
-    checkAccountOf(request, lane.key.address)
-    checkSendOptions(options)
-    checkOpen(transaction, 'replace')
-    verdicts.checkWatched(transaction)
-    const replacement = await intake.add(request, options, transaction)
-    if (options.until !== 'queued') await handle.waiting.accepted(replacement)
-    return context.txOf(replacement)
-  }
-
   async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
-    if (wanted !== undefined) checkFees(wanted)
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
-    checkOpen(transaction, 'bump')
-    verdicts.checkWatched(transaction)
-    if (transaction.outside)
-      throw unsupported(
-        'speedUp() of bytes that were signed outside the lane',
-        'commit bytes that offer more',
-      )
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return
     if (wanted !== undefined) signing.prefer(slot.nonce, enough(slot, wanted))
@@ -89,7 +69,7 @@ export function createHolderOperations(parts: {
 
   return {
     cancel,
-    replace,
+    replace: (transaction, request, options) => intake.add(request, options, transaction),
     speedUp,
     abort: intake.abort,
     attempts: (transaction) => attemptsOf(context, transaction),

@@ -2,12 +2,11 @@ import type { CancelResult } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { hasReached, type Transaction } from './transaction.js'
+import type { Stop } from './unlessStopped.js'
 import { closedError } from './waiting.js'
 
 /** What callers who want an end are told of it, whoever works the lane. */
 export type Verdicts = {
-  /** After close nobody of this process signs, sends or follows the chain any more. */
-  checkWatched(transaction: Transaction): void
   /** Resolves once it is certain, and kept, whether it executed; or when the lane closes. */
   verdict(transaction: Transaction): Promise<void>
   /** It ended. Told once that is in the store: a crash would undo it (P5). */
@@ -18,12 +17,10 @@ export type Verdicts = {
 }
 
 export function createVerdicts(handle: LaneHandle): Verdicts {
-  function checkWatched(transaction: Transaction): void {
-    if (handle.closing.stopped()) throw closedError(transaction)
-  }
+  const { closing } = handle
 
   function verdict(transaction: Transaction): Promise<void> {
-    if (transaction.endKept || transaction.settled || handle.closing.stopped()) return Promise.resolve()
+    if (transaction.endKept || transaction.settled || closing.stopped()) return Promise.resolve()
     return handle.counted(
       () =>
         new Promise<void>((resolve) => {
@@ -34,7 +31,7 @@ export function createVerdicts(handle: LaneHandle): Verdicts {
 
   async function ended(transaction: Transaction): Promise<CancelResult> {
     await verdict(transaction)
-    if (!transaction.endKept) checkWatched(transaction)
+    if (!transaction.endKept) checkWatched(transaction, closing)
     const { failure, hash, rebound } = transaction
     const signed = hash !== undefined || rebound
     const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
@@ -46,17 +43,21 @@ export function createVerdicts(handle: LaneHandle): Verdicts {
   }
 
   return {
-    checkWatched,
     verdict,
     ended,
     tooLate,
     async outcome(transaction) {
       await verdict(transaction)
       if (transaction.failure) return ended(transaction)
-      if (!transaction.settled) checkWatched(transaction)
+      if (!transaction.settled) checkWatched(transaction, closing)
       return tooLate(transaction)
     },
   }
+}
+
+/** After close nobody of this process signs, sends or follows the chain any more. */
+export function checkWatched(transaction: Transaction, closing: Stop): void {
+  if (closing.stopped()) throw closedError(transaction)
 }
 
 /** What has landed or ended cannot be changed any more. */
