@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -8,14 +8,11 @@ import { docExamples, type Example } from './docExamples.js'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
 
-const examples: readonly Example[] = [...readme.matchAll(/^## (.+)$|^```ts\n([\s\S]*?)^```$/gm)].reduce(
-  ({ heading, found }, [, next, text]) => {
-    if (text === undefined) return { heading: next ?? '', found }
-    const file = `${ROOT}test/package/example-${found.length}.ts`
-    return { heading, found: [...found, { heading, file, text }] }
-  },
-  { heading: '', found: [] as Example[] },
-).found
+const examples = textExamples(readme, 'readme')
+// Each guide stands alone: its examples say what they import.
+const guides = readdirSync(`${ROOT}docs`)
+  .filter((name) => name.endsWith('.md'))
+  .flatMap((name) => textExamples(readFileSync(`${ROOT}docs/${name}`, 'utf8'), `docs/${name}`))
 
 const wrong: Example = {
   heading: 'none',
@@ -26,7 +23,7 @@ const wrong: Example = {
 const documented = docExamples(ROOT)
 let problems: ReadonlyMap<string, readonly string[]>
 beforeAll(() => {
-  problems = typeCheck([...examples, ...documented, wrong])
+  problems = typeCheck([...examples, ...guides, ...documented, wrong])
 }, 60_000)
 
 describe('an example in a doc comment', () => {
@@ -38,6 +35,15 @@ describe('an example in a doc comment', () => {
     expect(documented.map(({ heading }) => heading)).toContain('src/sender/sender.ts')
     const marked = readSources('src').flatMap(({ text }) => [...text.matchAll(/^ +\* @example$/gm)])
     expect(documented).toHaveLength(marked.length)
+  })
+})
+
+describe('a guide', () => {
+  it('has only examples that compile', () => {
+    const wanting = guides.flatMap(({ heading, file }) =>
+      (problems.get(file) ?? ['not read']).map((problem) => `${heading}: ${problem}`),
+    )
+    expect(wanting).toEqual([])
   })
 })
 
@@ -82,6 +88,19 @@ describe('the README', () => {
     expect(statSync(`${ROOT}.ci/run`).mode & 0o111).toBe(0o111)
   })
 })
+
+/** The TypeScript in a Markdown text, each piece under the heading that it stands below. */
+function textExamples(markdown: string, source: string): readonly Example[] {
+  const found: Example[] = []
+  let heading = ''
+  for (const [, next, text] of markdown.matchAll(/^#{1,3} (.+)$|^```ts\n([\s\S]*?)^```$/gm)) {
+    heading = next ?? heading
+    if (text === undefined) continue
+    const file = `${ROOT}test/package/example-${source.replaceAll(/\W/g, '-')}-${found.length}.ts`
+    found.push({ heading: source === 'readme' ? heading : `${source}: ${heading}`, file, text })
+  }
+  return found
+}
 
 /** Type-checks texts as if they stood in this folder and the package were installed. */
 function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly string[]> {
