@@ -33,6 +33,7 @@ import { createStages } from './stages.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
+import { tellUnresolved } from './unresolved.js'
 
 // One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
 const DELEGATED_IN_FLIGHT = 1
@@ -302,6 +303,8 @@ export function createEngine(options: EngineOptions): Engine {
       for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
       for (const transaction of open) intake.resume(transaction)
       for (const transaction of final) stages.finalized(transaction)
+      // It was found out in another process: who listens here has yet to hear that an operator's word is needed.
+      for (const transaction of open) if (transaction.unresolved) tellUnresolved(handle, transaction)
     },
     start() {
       unfollow = hub.tracker.follow(follower)

@@ -11,11 +11,11 @@ import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
 import { createLooks } from './looks.js'
-import { unresolvedError } from './perform.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
-import { hasFailed, hasReached, refresh, rejectWaiters, type Transaction, tellEnd } from './transaction.js'
+import { hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
+import { tellUnresolved } from './unresolved.js'
 
 /** The seat of a process that does not hold the lane. */
 export type Guest = Seat & {
@@ -131,7 +131,7 @@ export function createGuest(options: {
     const { stage, unresolved } = transaction
     refresh(transaction, stored)
     tell(transaction, stage)
-    if (transaction.unresolved && !unresolved) tellUnresolved(transaction)
+    if (transaction.unresolved && !unresolved) tellUnresolved(handle, transaction)
     if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
   }
@@ -141,11 +141,6 @@ export function createGuest(options: {
     if (stage === before || stage === 'queued' || stage === 'safe' || stage === 'finalized') return
     if (hasFailed(transaction) || !hasReached({ ...transaction, stage: before }, stage))
       events.emit(stage, { tx: txOf(transaction) })
-  }
-
-  function tellUnresolved(transaction: Transaction): void {
-    rejectWaiters(transaction, unresolvedError(transaction))
-    events.emit('unresolved', { nonce: transaction.nonce ?? -1, tx: txOf(transaction) })
   }
 
   async function add(

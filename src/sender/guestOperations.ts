@@ -25,8 +25,7 @@ export function createGuestOperations(parts: {
 
   return {
     async cancel(transaction): Promise<CancelResult> {
-      if (transaction.failure && transaction.endKept) return verdicts.ended(transaction)
-      if (transaction.settled) return verdicts.tooLate(transaction)
+      if (transaction.endKept || transaction.settled) return verdicts.outcome(transaction)
       checkWatched(transaction, handle.closing)
       if (parts.stopped()) return handle.operations!.cancel(transaction)
       const left = await leave(transaction.id, { kind: 'cancel' })

@@ -139,6 +139,36 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
+  test('a receipt is asked for again where nobody walks the chain: its block may have left', async () => {
+    await using world = await openProcesses({ lossDepth: 5 })
+    const { lane } = world
+    const [first, second] = await world.pair()
+    const tx = await lane.settle(second.sender.send(transfer(1)))
+    const before = await lane.settle(tx.wait())
+    first.freeze()
+    lane.chain.reorg({ depth: 2, drops: () => true })
+    lane.chain.seal()
+    const after = await lane.settle(tx.wait())
+    expect(after.receipt?.blockHash).not.toBe(before.receipt?.blockHash)
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('what a holder removes that has lost the lane may have landed: its cancel says so', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = await world.pair()
+    first.sender.pause()
+    const tx = await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    first.freeze()
+    await lane.clock.advance(2 * LEASE_MS)
+    await lane.settle(second.sender.drain())
+    first.thaw()
+    const cancelled = tx.cancel()
+    expect(tx.stage).toBe('queued')
+    expect(await lane.settle(cancelled)).toMatchObject({ result: 'tooLate', landed: { nonce: 0 } })
+    expect(lane.executed()).toEqual([1])
+  })
+
   test('who asked the old holder for a cancel is answered by the new one', async () => {
     await using world = await openProcesses()
     const { lane } = world

@@ -2,15 +2,8 @@ import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { EndAs, SlotAction, Told } from '../ledger/event.js'
 import { type LaneContext, txError } from './context.js'
-import {
-  end,
-  hasFailed,
-  moveTo,
-  rejectWaiters,
-  type Transaction,
-  tellEnd,
-  tellVerdict,
-} from './transaction.js'
+import { end, hasFailed, moveTo, type Transaction, tellEnd, tellVerdict } from './transaction.js'
+import { tellUnresolved } from './unresolved.js'
 
 export type PerformParts = {
   readonly context: LaneContext
@@ -136,24 +129,11 @@ export function createPerformer(parts: PerformParts) {
     const claims = slot?.state === 'used' ? slot.claims : []
     if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
     for (const claim of claims) {
-      withTransaction(claim, (transaction) => {
-        rejectWaiters(transaction, unresolvedError(transaction))
-        events.emit('unresolved', { nonce, tx: context.txOf(transaction) })
-      })
+      withTransaction(claim, (transaction) => tellUnresolved(context.handle, transaction))
     }
   }
 
   return perform
-}
-
-/** Nobody can tell whether it executed: the operator's `resolve` ends it. */
-export function unresolvedError(transaction: Transaction) {
-  return txError(
-    transaction,
-    'UNRESOLVED',
-    'inFlight',
-    'Its nonce is used, and the endpoint no longer shows by what: it may have executed. Look it up and call resolve().',
-  )
 }
 
 /** The stage that goes with the error a transaction ended with. */

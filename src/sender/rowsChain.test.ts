@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
 import type { Tx } from '../types.js'
 import { createShared } from './environment.js'
+import { openProcesses, type Process } from './processes.fixture.js'
 import { createSenderIn } from './sender.js'
 import {
   nameOf,
@@ -258,8 +259,31 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     await lane.settle(again.close())
   })
 
+  test('row 26: a process that takes the lane over tells who listens there, and passes the word on', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = await world.pair()
+    const tx = await unresolved(lane, undefined, first)
+    expect(second.events('unresolved')).toEqual([])
+    first.freeze()
+    const next = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    await lane.until(() => second.events('unresolved').length > 0)
+    expect(second.events('unresolved')).toEqual([{ nonce: 0, tx: expect.objectContaining({ id: tx.id }) }])
+    lane.script = undefined
+    await lane.settle(second.sender.resolve(tx.id, 'notExecuted'))
+    await lane.settle(next.wait())
+    first.thaw()
+    await lane.settle(first.sender.drain())
+    expect(await lane.settle(tx.wait())).toMatchObject({ status: 'success' })
+    expect(lane.executed().toSorted()).toEqual([1, 2, 'foreign'])
+  })
+
   /** Something else used nonce 0, and by the time the node answers again it has pruned how. */
-  async function unresolved(lane: SimLane, before = async (_: Tx) => {}) {
+  async function unresolved(
+    lane: SimLane,
+    before = async (_: Tx) => {},
+    { sender, events }: Pick<Process, 'sender' | 'events'> = lane,
+  ) {
     let silent = true
     lane.script = (call, tx) => {
       if (tx) return nameOf(tx) === 'noop' ? undefined : swallows(tx)
@@ -271,12 +295,12 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
       if (silent) return TIMES_OUT
       return Number(selector) >= lane.chain.head.number - 1 ? undefined : refuses('missing trie node')
     }
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    const tx = await lane.settle(sender.send(transfer(1)))
     await before(tx)
     lane.foreign()
     await lane.blocks(5)
     silent = false
-    await lane.until(() => lane.events('unresolved').length >= 1)
+    await lane.until(() => events('unresolved').length >= 1)
     return tx
   }
 })

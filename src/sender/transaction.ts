@@ -52,6 +52,7 @@ export type Transaction = {
   blockHash: Hash | undefined
   status: 'success' | 'reverted' | undefined
   failure: TxlaneError | undefined
+  stageBeforeEnd: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
   endKept: boolean
   /** What an endpoint last said instead of taking it. */
@@ -85,6 +86,11 @@ export type Transaction = {
   verdicts: (() => void)[] | undefined
 }
 
+/** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
+export function shownStage({ stage, failure, endKept, stageBeforeEnd }: Transaction): Stage {
+  return failure && !endKept ? (stageBeforeEnd ?? stage) : stage
+}
+
 /** True when the transaction has come to the stage or beyond it on its way to execution. */
 export function hasReached(transaction: Transaction, stage: Stage): boolean {
   const now = rank.get(transaction.stage)
@@ -116,9 +122,10 @@ export function end(
 ): void {
   if (hasFailed(transaction)) return
   transaction.failure = error
+  transaction.stageBeforeEnd = transaction.stage
   transaction.stage = stage
   // The error was made before the end: what it says of the transaction is how it ended.
-  Object.assign(error, { tx: describe(transaction) })
+  Object.assign(error, { tx: { ...describe(transaction), stage } })
   disarm(transaction)
 }
 
@@ -168,8 +175,13 @@ export function addWaiter(transaction: Transaction, waiter: Waiter): () => void 
 
 /** What an error or a record may say of it: plain JSON, no bytes, no keys. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
-  const { id, stage, nonce, hash } = transaction
-  return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
+  const { id, nonce, hash } = transaction
+  return {
+    id,
+    stage: shownStage(transaction),
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(hash === undefined ? {} : { hash }),
+  }
 }
 
 export function toStored(transaction: Transaction): StoredTransaction {
@@ -214,6 +226,7 @@ export const untouched = {
   status: undefined,
   failure: undefined,
   endKept: false,
+  stageBeforeEnd: undefined,
   refusal: undefined,
   landed: undefined,
   unresolved: false,
@@ -251,7 +264,7 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
   const { waiters, verdicts, unheed, elsewhere, replaces, landed, hash } = transaction
   transaction.cancelTimers?.()
   Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces })
-  if (hash === transaction.hash && hasReached(transaction, 'sealed')) transaction.landed = landed
+  if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
 }
 

@@ -1,6 +1,6 @@
 import type { Address, Chain, FeeValues } from 'viem'
 import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
-import { describe, type Transaction } from './transaction.js'
+import { describe, shownStage, type Transaction } from './transaction.js'
 import type { Stop } from './unlessStopped.js'
 import {
   checkAccountOf,
@@ -49,7 +49,7 @@ export function createTxFace(parts: {
         return transaction.id
       },
       get stage() {
-        return transaction.stage
+        return shownStage(transaction)
       },
       get nonce() {
         return transaction.nonce

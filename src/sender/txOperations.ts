@@ -22,23 +22,20 @@ export function createHolderOperations(parts: {
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
     for (;;) {
-      if (transaction.failure) return verdicts.ended(transaction)
-      if (transaction.settled) return verdicts.tooLate(transaction)
+      if (transaction.failure || transaction.settled) break
       checkWatched(transaction, handle.closing)
       // The lane has gone to another process meanwhile.
       if (context.closed) return handle.operations!.cancel(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
-      if (intake.remove(transaction, error)) {
-        await verdicts.verdict(transaction)
-        if (!transaction.endKept) checkWatched(transaction, handle.closing)
-        return { result: 'removed' }
-      }
+      if (intake.remove(transaction, error)) break
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
-      if (slot?.state !== 'reserved') break
+      if (slot?.state !== 'reserved') {
+        intake.askEnd(transaction)
+        break
+      }
       // A commit in flight counts as journaled: its answer says which of the two it is.
       await lane.journal.flushed()
     }
-    intake.askEnd(transaction)
     return verdicts.outcome(transaction)
   }
 

@@ -7,12 +7,10 @@ import { closedError } from './waiting.js'
 
 /** What callers who want an end are told of it, whoever works the lane. */
 export type Verdicts = {
-  /** Resolves once it is certain, and kept, whether it executed; or when the lane closes. */
-  verdict(transaction: Transaction): Promise<void>
-  /** It ended. Told once that is in the store: a crash would undo it (P5). */
-  ended(transaction: Transaction): Promise<CancelResult>
-  tooLate(transaction: Transaction): Promise<CancelResult>
-  /** Once the verdict is there: one of the two. */
+  /**
+   * Resolves once it is certain, and kept, which it is. A crash, or a lane that was lost meanwhile, undoes an end
+   * that is not in the store yet: what was ended here may execute all the same (P5).
+   */
   outcome(transaction: Transaction): Promise<CancelResult>
 }
 
@@ -29,28 +27,18 @@ export function createVerdicts(handle: LaneHandle): Verdicts {
     )
   }
 
-  async function ended(transaction: Transaction): Promise<CancelResult> {
-    await verdict(transaction)
-    if (!transaction.endKept) checkWatched(transaction, closing)
-    const { failure, hash, rebound } = transaction
+  function ended({ failure, hash, rebound }: Transaction): CancelResult {
     const signed = hash !== undefined || rebound
     const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
     return { result: signed && !byOthers ? 'cancelled' : 'removed' }
   }
 
-  async function tooLate(transaction: Transaction): Promise<CancelResult> {
-    return { result: 'tooLate', landed: await handle.waiting.wait(transaction, 'sealed', {}) }
-  }
-
   return {
-    verdict,
-    ended,
-    tooLate,
     async outcome(transaction) {
       await verdict(transaction)
-      if (transaction.failure) return ended(transaction)
+      if (transaction.endKept) return ended(transaction)
       if (!transaction.settled) checkWatched(transaction, closing)
-      return tooLate(transaction)
+      return { result: 'tooLate', landed: await handle.waiting.wait(transaction, 'sealed', {}) }
     },
   }
 }

@@ -4,10 +4,10 @@ import type { TxlaneError } from '../errors/base.js'
 import type { Landed, WaitOptions, WaitStage } from '../types.js'
 import { txError } from './context.js'
 import type { Hub } from './hub.js'
-import { unresolvedError } from './perform.js'
 import type { Receipts } from './receipts.js'
 import { addWaiter, hasReached, type Transaction } from './transaction.js'
 import { type Stop, unlessStopped } from './unlessStopped.js'
+import { unresolvedError } from './unresolved.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
@@ -76,7 +76,9 @@ export function createWaiting(parts: {
     tellReverted(transaction, receipt)
     transaction.status = receipt.status
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
-    transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
+    // Who does not walk the chain is not told when the block leaves: it is asked for each time.
+    if (block !== undefined || transaction.settled)
+      transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
     return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
   }
 
