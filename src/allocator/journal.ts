@@ -5,8 +5,11 @@ import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
 import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
 
-/** What became of an attempt that was to be journaled. `stale`: not written, its token was not current any more. */
-export type Committed = 'committed' | 'stale'
+/**
+ * What became of an attempt that was to be journaled. `found`: the write's answer was lost, and the attempt was there
+ * when the store was read again. `stale`: not written, its token was not current any more.
+ */
+export type Committed = 'committed' | 'found' | 'stale'
 
 export type Journal = {
   /**
@@ -142,7 +145,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (found === undefined) return
     for (const item of batch) {
       if (found.has(item.attempt.hash)) {
-        item.done('committed')
+        item.done('found')
         continue
       }
       options.notCommitted(item.nonce)

@@ -231,11 +231,36 @@ describe('what is kept', () => {
 
   test('what changed is told once; a hole that is gone is told as one without attempts', () => {
     const book = started(5)
+    expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([5])
     reserve(book, 6)
-    expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([5, 6])
     withdraw(book, 6)
     expect(book.takeChanged()).toEqual([{ state: 'hole', nonce: 6, attempts: [] }])
     expect(book.takeChanged()).toEqual([])
+  })
+
+  test('what a later process learns anew is not told: a reservation, a send, an acceptance, a pre-confirmation', () => {
+    const book = started(5)
+    book.takeChanged()
+    reserve(book, 6)
+    book.apply(5, { type: 'sent', hash: hash('h5') })
+    book.apply(5, outcome(hash('h5'), 'accepted'))
+    book.apply(5, { type: 'preconfirmed', hash: hash('h5'), blockNumber: 30 })
+    expect(book.takeChanged()).toEqual([])
+    seal(book, 5, 30)
+    expect(book.takeChanged().map((slot) => slot.state)).toEqual(['used'])
+  })
+
+  test('what the store has as it was journaled is not told; what was only found there is (row 5)', () => {
+    const book = createBook({ floor: 5 })
+    for (const [nonce, stored] of [
+      [5, true],
+      [6, false],
+    ] as const) {
+      reserve(book, nonce)
+      const bytes = attempt(`t${nonce}`, `h${nonce}`)
+      book.apply(nonce, { type: 'journaled', token: nonce, attempt: bytes, stored })
+    }
+    expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([6])
   })
 
   test('restored slots give back the same lane, in whatever order, with no commit under way', () => {

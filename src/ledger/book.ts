@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
-import { type BlockRef, isBound, isUsed, type Slot } from './slot.js'
+import { type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { type Transition, transition } from './transition.js'
 
 /**
@@ -57,7 +57,7 @@ export type Book = {
   /** Nonces seen in the pending block of a number up to `number`, and not sealed since. */
   preconfirmedUpTo(number: number): readonly number[]
   /**
-   * What changed since the last call, to be journaled. A nonce of which nothing is left to keep comes as `final`, or
+   * What changed since the last call and is not in the store, to be journaled. A nonce of which nothing is left to keep comes as `final`, or
    * as a hole without attempts.
    */
   takeChanged(): readonly Slot[]
@@ -181,7 +181,8 @@ export function createBook(seed: { floor: number }): Book {
       const result = transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
-      changed.add(nonce)
+      const isStored = event.type === 'journaled' && event.stored === true
+      if (!isStored && !isSameRecord(before, result.slot)) changed.add(nonce)
       return result
     },
     restore(slot) {

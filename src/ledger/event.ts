@@ -30,7 +30,13 @@ export type SlotEvent =
    * hand them over, and say `journaled` or `notCommitted` once it is known which. Until then nothing frees the nonce.
    */
   | { readonly type: 'committing'; readonly token: number; readonly claim: string | undefined }
-  | { readonly type: 'journaled'; readonly token: number; readonly attempt: Attempt }
+  /** `stored`: the store has the slot as this event makes it. */
+  | {
+      readonly type: 'journaled'
+      readonly token: number
+      readonly attempt: Attempt
+      readonly stored?: boolean
+    }
   | { readonly type: 'commitUnknown'; readonly token: number }
   /** The store was read again and has nothing of it, and never will. */
   | { readonly type: 'notCommitted' }

@@ -120,6 +120,21 @@ export function wantedClaim(slot: Live): string | undefined {
   return slot.end === undefined ? lastClaim(slot) : undefined
 }
 
+/**
+ * Whether a store that has the one need not be told of the other. What a later process has no use for is not kept up to
+ * date: it takes every attempt as possibly sent and sends it again, and learns the rest anew (P2, row 6).
+ */
+export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
+  const attempts = before?.attempts ?? []
+  if (attempts.length !== after.attempts.length) return false
+  if (!attempts.every((attempt, index) => attempt.hash === after.attempts[index]?.hash)) return false
+  if (after.state === 'reserved')
+    return before === undefined || before.state === 'hole' || before.state === 'reserved'
+  if (after.state !== 'live' || before?.state !== 'live') return false
+  const sameClaims = before.claims.length === after.claims.length && lastClaim(before) === lastClaim(after)
+  return sameClaims && before.end === after.end && before.wasSealed === after.wasSealed
+}
+
 /** A nonce is bound when something may still be sent, or was sent, under it. */
 export function isBound(slot: Slot | undefined): boolean {
   return slot !== undefined && slot.state !== 'hole'

@@ -75,9 +75,9 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       sends: 0,
       accepted: false,
     }
-    if ((await lane.journal.commit(nonce, token, attempt)) === 'committed') {
-      lane.apply(nonce, { type: 'journaled', token, attempt })
-    }
+    const committed = await lane.journal.commit(nonce, token, attempt)
+    if (committed === 'stale') return
+    lane.apply(nonce, { type: 'journaled', token, attempt, stored: committed === 'committed' })
   }
 
   function jobFailed(job: Job, error: unknown): void {

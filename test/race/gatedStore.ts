@@ -10,6 +10,8 @@ export type Takes = 'takes' | 'fails' | 'takes, and nobody hears of it'
 export type GatedStore = Store & {
   /** All bytes that were ever committed: each may have been sent, by anyone, for ever (P2). */
   readonly journaled: ReadonlySet<Hex>
+  /** Bytes as the store has them now, by nonce: what a process that begins now would find. */
+  readonly kept: ReadonlyMap<number, readonly Hex[]>
   /** Nonces whose first bytes are on their way into the store: nobody knows yet whether they are in it. */
   readonly awaiting: ReadonlySet<number>
   /** Writes without an answer. */
@@ -25,6 +27,7 @@ export function createGatedStore(
 ): GatedStore {
   const inner = memoryStore()
   const journaled = new Set<Hex>()
+  const kept = new Map<number, readonly Hex[]>()
   const acknowledged = new Set<Hex>()
   const awaiting = new Set<number>()
   let writing = 0
@@ -57,6 +60,7 @@ export function createGatedStore(
   const store: GatedStore = {
     ...inner,
     journaled,
+    kept,
     awaiting,
     get writing() {
       return writing
@@ -79,7 +83,13 @@ export function createGatedStore(
       writing++
       await raced('write', draws.writes.next(), async () => {
         await inner.write(lease, change)
-        for (const slot of change.slots) for (const { raw } of slot.attempts) journaled.add(raw)
+        for (const { nonce, attempts } of change.slots) {
+          kept.set(
+            nonce,
+            attempts.map(({ raw }) => raw),
+          )
+          for (const { raw } of attempts) journaled.add(raw)
+        }
       }).finally(() => writing--)
       acknowledge(change.slots)
     },

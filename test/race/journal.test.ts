@@ -103,7 +103,8 @@ function follow(
   lane.apply(nonce, { type: 'reserve', claim: claimOf(nonce), token })
   void gates.pass(`commit ${nonce}`).then(async () => {
     told.result = await lane.journal.commit(nonce, token, attempt)
-    if (told.result === 'committed') lane.apply(nonce, { type: 'journaled', token, attempt })
+    if (told.result !== 'stale')
+      lane.apply(nonce, { type: 'journaled', token, attempt, stored: told.result === 'committed' })
   })
   if (given.withdraws)
     void gates.pass(`withdraw ${nonce}`).then(() => {
@@ -121,18 +122,23 @@ test('P2, P6: each commit is answered by what is in the store, and what was with
       world.gates.shutNow()
       const ways = commits.map((given, nonce) => follow(world.lane, world.gates, nonce, given))
       await world.play(picks)
-      // What was answered by now has to be true by now.
-      for (const { attempt, told } of ways)
-        if (told.result === 'committed') expect(world.store.journaled).toContain(attempt.raw)
+      // What was answered by now has to be true by now, and to stay so.
+      const answered = () =>
+        ways.forEach(({ attempt, told }, nonce) => {
+          if (told.result !== undefined && told.result !== 'stale')
+            expect(world.store.kept.get(nonce)).toContain(attempt.raw)
+        })
+      answered()
       await world.heal()
       for (const { attempt, told } of ways) {
-        expect(told.result).toBeOneOf(['committed', 'stale'])
-        expect(world.store.journaled.has(attempt.raw)).toBe(told.result === 'committed')
+        expect(told.result).toBeOneOf(['committed', 'found', 'stale'])
+        expect(world.store.journaled.has(attempt.raw)).toBe(told.result !== 'stale')
         if (told.withdrawn) expect(told.result).toBe('stale')
       }
       expect(world.overlapped(), 'two writes at once').toBe(false)
       expect(world.lane.holds.list()).toEqual([])
       await world.lane.journal.flushed()
+      answered()
       world.lane.stop()
     }),
     { runs: 300 },
