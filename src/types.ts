@@ -327,7 +327,8 @@ export interface Sender<chain extends Chain = Chain> {
   pause(): void
   resume(): void
   /**
-   * Resolves when nothing is queued, all is sealed and no gap is left.
+   * Resolves when nothing is queued, all is sealed and no gap is left. Nonces that were handed to outside code are seen
+   * through by the process that holds the lane; others need not wait for them.
    *
    * @throws TxlaneError `CLOSED`, fate `inFlight`, where the lane closes before that; `ABORTED` by the signal
    */

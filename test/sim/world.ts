@@ -81,10 +81,10 @@ export async function runWorld(
   await clock.runUntil(() => workload.open.size === 0, healMs)
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
-  if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
+  if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet.
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
-  if (workload.open.size === 0) late.push(...(await settled(clock, host.subject.drain(), 'drain', healMs)))
+  if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE))
   const closing = plan.neighbour?.closesFirst ? [...world.hosts].reverse() : world.hosts
@@ -113,6 +113,13 @@ export async function runWorld(
     timers: clock.firedTimers,
     digest: `${chain.head.hash}/${clock.firedTimers}/${workload.tellings.map(({ how }) => how).join()}`,
   }
+}
+
+/** By every process: what outside code has of the lane's nonces is seen through by the one that holds it. */
+async function drained({ hosts, clock }: OpenWorld, healMs: number): Promise<Violation[]> {
+  const found: Violation[] = []
+  for (const { subject } of hosts) found.push(...(await settled(clock, subject.drain(), 'drain', healMs)))
+  return found
 }
 
 /** The neighbour sends what the caller sends, and does not ask what became of it. */
