@@ -50,6 +50,8 @@ export function createPump(options: {
       first?.ready === true &&
       !lane.holds.any &&
       !context.closed &&
+      // A lane that an allocator opened has no key until a sender joins it.
+      context.signer !== undefined &&
       signing.open < limits.signMax &&
       lane.hasRoom()
     )

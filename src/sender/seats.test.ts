@@ -233,4 +233,25 @@ describe('what a guest wants of a transaction', () => {
     expect(await lane.rejection(allocator.reserve())).toMatchObject({ code: 'LEASE_LOST' })
     await lane.settle(allocator.close())
   })
+
+  test('P8: a lane that an allocator opened without a key sends what waits as soon as a sender joins it', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    first.sender.pause()
+    await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    await lane.settle(first.sender.close())
+    const allocator = createNonceAllocatorIn(second.environment, {
+      client: lane.parameters.client,
+      store: second.store,
+      address: ACCOUNT,
+    } as never)
+    await lane.settle(allocator.ready())
+    await lane.blocks(2)
+    expect(lane.executed()).toEqual([])
+    await lane.settle(second.sender.ready())
+    await lane.settle(second.sender.drain())
+    expect(lane.executed()).toEqual([1])
+    await lane.settle(allocator.close())
+  })
 })
