@@ -5,12 +5,15 @@ const shared: Options = {
     index: 'src/index.ts',
     'devnet/index': 'src/devnet/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
+    'signer/index': 'src/signer/index.ts',
     'sqlite/index': 'src/store/sqlite/index.ts',
     'store-contract/index': 'src/store/contract/index.ts',
   },
   target: 'es2022',
   // What the subpaths share is one file, so that an error of the devnet is an instance of the root's TxlaneError.
   splitting: true,
+  // Optional: what is not there for this machine is done without.
+  external: [/^secp256k1/, /^keccak/, 'tiny-secp256k1'],
   treeshake: true,
   sourcemap: true,
   // `fs` instead of `node:fs` would be looked for in node_modules by workers and Deno.

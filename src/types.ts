@@ -13,6 +13,8 @@ import type {
   Hex,
   LocalAccount,
   SendTransactionRequest,
+  SerializeTransactionFn,
+  TransactionSerializable,
   Transport,
   WriteContractParameters,
 } from 'viem'
@@ -20,6 +22,15 @@ import type { Fate, TxlaneError } from './errors/base.js'
 import type { LaneSnapshot, SenderEvents } from './laneTypes.js'
 
 export type { HoldReason, LaneSnapshot, SenderEvents } from './laneTypes.js'
+
+/** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
+export type EnvelopeSigner = {
+  /** `hash` is that of the raw bytes, under which a node knows the transaction. */
+  signEnvelope(
+    transaction: TransactionSerializable,
+    serializer?: SerializeTransactionFn<TransactionSerializable> | undefined,
+  ): Promise<{ raw: Hex; hash: Hash }>
+}
 
 /** Keeps a union a union, unlike TypeScript's own Omit. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never

@@ -9,7 +9,7 @@ import {
 } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
-import type { TxRequest } from '../types.js'
+import type { EnvelopeSigner, TxRequest } from '../types.js'
 
 export type Signed = { readonly raw: Hex; readonly hash: Hash }
 
@@ -49,6 +49,8 @@ export async function sign(
     ...fees,
   } as TransactionSerializable
   const serializer = chain.serializers?.transaction as SerializeTransactionFn | undefined
+  const { signEnvelope } = account as Partial<EnvelopeSigner>
+  if (signEnvelope) return signEnvelope(transaction, serializer)
   const raw = await account.signTransaction(transaction, serializer ? { serializer } : undefined)
   if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
     throw new TxlaneError('The account gave back something other than signed bytes.', {

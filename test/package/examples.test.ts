@@ -111,6 +111,7 @@ function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly stri
       txlane: 'index',
       'txlane/devnet': 'devnet/index',
       'txlane/postgres': 'store/postgres/index',
+      'txlane/signer': 'signer/index',
       'txlane/sqlite': 'store/sqlite/index',
       'txlane/store-contract': 'store/contract/index',
     }).map(([name, file]) => [name, [`${ROOT}src/${file}.ts`]]),

@@ -34,7 +34,9 @@ describe('the installed package', () => {
       const cjs = await packed.node('names.cjs', `const all = require('${subpath}')\n${PRINT_NAMES}`)
       expect({ esm: esm.stderr, cjs: cjs.stderr }).toEqual({ esm: '', cjs: '' })
       expect(cjs.stdout).toBe(esm.stdout)
-      expect(esm.stdout).toMatch(/^(?:.*,)?(?:createSender|startDevnet|storeContract|\w+Store)\b/)
+      expect(esm.stdout).toMatch(
+        /^(?:.*,)?(?:createSender|nativeAccount|startDevnet|storeContract|\w+Store)\b/,
+      )
     }
   })
 

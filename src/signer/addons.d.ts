@@ -1,0 +1,14 @@
+// The addons alone: the packages' own entries fall back to slow JavaScript without a word.
+
+declare module 'secp256k1/bindings.js' {
+  export function ecdsaSign(
+    hash: Uint8Array,
+    privateKey: Uint8Array,
+  ): { readonly signature: Uint8Array; readonly recid: number }
+}
+
+declare module 'keccak/bindings.js' {
+  export default function createKeccakHash(algorithm: 'keccak256'): {
+    update(bytes: Uint8Array): { digest(): Uint8Array }
+  }
+}

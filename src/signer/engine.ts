@@ -1,0 +1,88 @@
+import { bytesToHex, hexToBytes, keccak256 } from 'viem'
+import { sign } from 'viem/accounts'
+
+/** What signs and hashes: bytes in, bytes out. */
+export type SigningEngine = {
+  readonly kind: 'native' | 'wasm'
+  /** Deterministic (RFC 6979), low s: what every library gives for the same hash and key. */
+  readonly sign: (hash: Uint8Array, privateKey: Uint8Array) => Signature
+  readonly keccak: (bytes: Uint8Array) => Uint8Array
+}
+
+export type Signature = {
+  /** r and s, 32 bytes each. */
+  readonly rs: Uint8Array
+  /** Which of two keys it recovers to. */
+  readonly yParity: number
+}
+
+export type Loader = () => Promise<SigningEngine>
+
+// Prebuilt for linux-x64 (glibc and musl), darwin and win32-x64 in secp256k1 5.0.2 and keccak 3.0.4; elsewhere a
+// compiler may have built them. WebAssembly runs wherever Node does.
+const LOADERS: readonly Loader[] = [loadNative, loadWasm]
+
+/**
+ * The fastest engine whose package is there, runs on this machine and gives the bytes that viem gives; undefined where
+ * there is none.
+ */
+export async function findEngine(loaders: readonly Loader[] = LOADERS): Promise<SigningEngine | undefined> {
+  for (const load of loaders) {
+    const engine = await load().catch(() => undefined)
+    if (engine && (await agrees(engine))) return engine
+  }
+  return undefined
+}
+
+export async function loadNative(): Promise<SigningEngine> {
+  const { ecdsaSign } = interop(await import('secp256k1/bindings.js'))
+  return {
+    kind: 'native',
+    sign(hash, privateKey) {
+      const { signature, recid } = ecdsaSign(hash, privateKey)
+      return { rs: signature, yParity: recid }
+    },
+    keccak: await loadKeccak(),
+  }
+}
+
+export async function loadWasm(): Promise<SigningEngine> {
+  const { signRecoverable } = await import('tiny-secp256k1')
+  return {
+    kind: 'wasm',
+    sign(hash, privateKey) {
+      const { signature, recoveryId } = signRecoverable(hash, privateKey)
+      return { rs: signature, yParity: recoveryId }
+    },
+    keccak: await loadKeccak(),
+  }
+}
+
+/** Hashing is a tenth of the work: without the addon viem's own does it. */
+async function loadKeccak(): Promise<SigningEngine['keccak']> {
+  try {
+    const create = (await import('keccak/bindings.js')).default
+    // It takes nothing but Buffers.
+    const bufferOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const keccak = (bytes: Uint8Array) => create('keccak256').update(bufferOf(bytes)).digest()
+    if (bytesToHex(keccak(SAMPLE.hash)) === keccak256(SAMPLE.hash)) return keccak
+  } catch {
+    // Not installed, or not for this machine.
+  }
+  return (bytes) => keccak256(bytes, 'bytes')
+}
+
+/** A CommonJS module has its exports on `default` where Node imports it. */
+function interop<module extends object>(loaded: module): module {
+  return (loaded as { default?: module }).default ?? loaded
+}
+
+const SAMPLE = { key: new Uint8Array(32).fill(0x42), hash: new Uint8Array(32).fill(0x17) }
+
+/** An addon that loads and answers something else (another runtime's N-API, say) is not used. */
+async function agrees(engine: SigningEngine): Promise<boolean> {
+  const expected = await sign({ hash: bytesToHex(SAMPLE.hash), privateKey: bytesToHex(SAMPLE.key) })
+  const { rs, yParity } = engine.sign(SAMPLE.hash, SAMPLE.key)
+  const same = bytesToHex(rs) === `${expected.r}${expected.s.slice(2)}` && yParity === expected.yParity
+  return same && bytesToHex(engine.keccak(hexToBytes('0x'))) === keccak256('0x')
+}

@@ -1,0 +1,1 @@
+export { type NativeAccount, nativeAccount, signingEngine } from './nativeAccount.js'
