@@ -18,10 +18,10 @@ import {
   type LocalAccount,
   toHex,
 } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { findAnvil } from '../src/devnet/anvilPath.js'
 import { startAnvil } from '../src/devnet/anvilProcess.js'
 import { createSender, memoryStore, type Sender, type Store } from '../src/index.js'
+import { nativeAccount } from '../src/signer/index.js'
 import { postgresStore } from '../src/store/postgres/index.js'
 import { sqliteStore } from '../src/store/sqlite/index.js'
 import { startPostgres } from '../test/support/postgres.js'
@@ -63,7 +63,7 @@ function optionsOf(argv: readonly string[]): Options {
 const request = (marker: number) => ({ to: NOBODY, value: BigInt(marker), gas: 21_000n, ...FEES })
 
 function accountOf(number: number): LocalAccount {
-  return privateKeyToAccount(keccak256(toHex(`bench durable ${number}`)))
+  return nativeAccount(keccak256(toHex(`bench durable ${number}`)))
 }
 
 async function call<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {

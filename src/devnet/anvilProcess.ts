@@ -64,15 +64,16 @@ function listening(child: ChildProcess): Promise<string> {
     child.stderr?.on('data', (chunk: Buffer) => {
       errors = `${errors}${chunk.toString()}`.slice(-STDERR_KEPT)
     })
-    child.stdout?.on('data', (chunk: Buffer) => {
-      if (out === undefined) return
+    const { stdout } = child
+    const read = (chunk: Buffer) => {
       out += chunk.toString()
       const address = /Listening on (127\.0\.0\.1:\d+)/.exec(out)?.[1]
       if (address === undefined) return
       resolve(`http://${address}`)
-      // The log goes on for the life of the node: it is read so that the pipe never fills, and not kept.
-      out = ''
-    })
+      // The log goes on for the life of the node: it is let through so that the pipe never fills, and not looked at.
+      stdout?.off('data', read).resume()
+    }
+    stdout?.on('data', read)
     const failed = (cause?: unknown) =>
       reject(
         new TxlaneError('anvil ended before it listened.', {

@@ -35,6 +35,7 @@ const FEED_AHEAD_MAX = 16
 export function createFollower(options: FollowOptions): Follower {
   const { context, funds, seeker, fallen, unwalked, landed } = options
   const { lane, hub } = context
+  const { waiting } = context.handle
   const { book } = lane
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
@@ -100,8 +101,8 @@ export function createFollower(options: FollowOptions): Follower {
     address: lane.key.address,
     pace,
     tags: () => ({
-      safe: landed.wants('safe') || (context.lossDepth === 'safe' && book.unfinished > 0),
-      finalized: landed.wants('finalized') || book.unfinished > 0,
+      safe: waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0),
+      finalized: waiting.waitsFor('finalized') || book.unfinished > 0,
     }),
     wantsBalance: () => funds.wanted,
     sealed,
@@ -146,7 +147,8 @@ export function createFollower(options: FollowOptions): Follower {
       const head = tracker.head?.number
       if (newHead && head !== undefined) judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
-        if (tracker.tag(tag) === 'absent') landed.refuse(tag, (transaction) => tagError(transaction, tag))
+        if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
+          landed.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.window.progress(book.coveredTo, book.cursor)

@@ -1,5 +1,4 @@
 import type { TxlaneError } from '../errors/base.js'
-import type { WaitStage } from '../types.js'
 import { moveTo, type Transaction } from './transaction.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
@@ -16,8 +15,6 @@ export type LandedIndex = {
   ): void
   /** Tells who waits for a tag that it will not come. */
   refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
-  /** Whether somebody waits for the tag, so that it is worth reading. */
-  wants(tag: WaitStage): boolean
   readonly size: number
 }
 
@@ -71,14 +68,6 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
           for (const waiter of waiters) waiter.failed(error(transaction))
         }
       }
-    },
-    wants(tag) {
-      for (const transactions of byBlock.values()) {
-        for (const transaction of transactions) {
-          if (transaction.waiters?.some((waiter) => waiter.stage === tag)) return true
-        }
-      }
-      return false
     },
     get size() {
       return size

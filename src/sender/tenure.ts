@@ -218,7 +218,7 @@ export async function openTenure(parts: {
     guest?.stop()
     handle.closing.stop()
     for (const transaction of handle.transactions.values()) {
-      rejectWaiters(transaction, closedError(transaction))
+      if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
       tellVerdict(transaction)
     }
     if (held === undefined) return

@@ -14,6 +14,8 @@ export type Waiting = {
   wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
   /** Resolves when a node has accepted it, or it has come further. */
   accepted(transaction: Transaction): Promise<void>
+  /** Somebody waits for this stage. Costs the same however many transactions there are. */
+  waitsFor(stage: WaitStage): boolean
 }
 
 type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
@@ -29,6 +31,8 @@ export function createWaiting(parts: {
   readonly reverted: (transaction: Transaction) => void
 }): Waiting {
   const { hub, clock, receipts, closing, counted } = parts
+  /** Who waits for each stage, by number. */
+  const waited = new Map<WaitStage | 'accepted', number>()
 
   async function reach(
     transaction: Transaction,
@@ -40,12 +44,14 @@ export function createWaiting(parts: {
     if (hasReached(transaction, stage)) return
     if (closing.stopped()) throw closedError(transaction)
     let drop: (() => void) | undefined
+    waited.set(stage, (waited.get(stage) ?? 0) + 1)
     const reached = new Promise<void>((resolve, reject) => {
       drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
     })
-    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() =>
-      drop?.(),
-    )
+    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() => {
+      drop?.()
+      waited.set(stage, (waited.get(stage) ?? 1) - 1)
+    })
   }
 
   async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
@@ -151,6 +157,7 @@ export function createWaiting(parts: {
       }
     },
     accepted: (transaction) => reach(transaction, 'accepted'),
+    waitsFor: (stage) => (waited.get(stage) ?? 0) > 0,
   }
 }
 
