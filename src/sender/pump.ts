@@ -12,6 +12,9 @@ export type Pump = {
 }
 
 const FEES_RETRY_MS = 300
+const BREATH_MS = 10
+/** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
+const UNJOURNALED = 8
 
 export function createPump(options: {
   context: LaneContext
@@ -29,6 +32,7 @@ export function createPump(options: {
   let running = false
   let again = false
   let feesFailed = false
+  let breathedAtMs = 0
 
   async function turn(): Promise<void> {
     if (!mayReserve()) return
@@ -52,7 +56,8 @@ export function createPump(options: {
       !context.closed &&
       // A lane that an allocator opened has no key until a sender joins it.
       context.signer !== undefined &&
-      signing.open < limits.signMax &&
+      signing.signatures < limits.signMax &&
+      signing.open < UNJOURNALED * limits.signMax &&
       lane.hasRoom()
     )
   }
@@ -86,6 +91,13 @@ export function createPump(options: {
     }, FEES_RETRY_MS)
   }
 
+  /** Signing may keep the event loop to itself: now and then answers are let in and bytes out. Never on an idle lane. */
+  async function breathe(): Promise<void> {
+    if (signing.open === 0 || clock.now() - breathedAtMs < BREATH_MS) return
+    await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
+    breathedAtMs = clock.now()
+  }
+
   function run(): void {
     if (running) {
       again = true
@@ -101,6 +113,7 @@ export function createPump(options: {
     running = true
     do {
       again = false
+      await breathe()
       await turn().catch(options.broken)
     } while (again)
     running = false

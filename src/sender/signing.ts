@@ -20,7 +20,9 @@ export type Signing = {
   prefer(nonce: number, fees: Fees): void
   /** Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. */
   ceilings(slot: Live): { atCeiling: boolean; fillable: boolean }
-  /** Signatures under way. */
+  /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
+  readonly signatures: number
+  /** Of these and of what is signed, those that are not journaled. */
   readonly open: number
   /** Resolves when none is under way and none waits. */
   idle(): Promise<void>
@@ -37,6 +39,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   const { lane, hub, fees, limits, events } = context
   // One job a nonce and token: the table may ask for the same signature twice.
   const running = new Map<string, Job>()
+  const unsigned = new Set<Job>()
   const preferred = new Map<number, Fees>()
   const fills: (() => void)[] = []
   const idlers: (() => void)[] = []
@@ -48,10 +51,12 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const name = `${job.kind}:${job.nonce}:${job.token}`
     if (running.has(name)) return
     running.set(name, job)
+    unsigned.add(job)
     void work()
       .catch((error: unknown) => jobFailed(job, error))
       .finally(() => {
         running.delete(name)
+        unsigned.delete(job)
         if (running.size === 0) for (const done of idlers.splice(0)) done()
         freed()
       })
@@ -64,6 +69,8 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     if (signer === undefined || context.closed) return
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
     await checkSigner(signer, raw)
+    unsigned.delete(job)
+    freed()
     const epoch = lane.lease.epoch
     const attempt: Attempt = {
       hash,
@@ -236,6 +243,9 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
         atCeiling: replacementFees(newest.fees, { rule: fees.rule, ceiling }) === undefined,
         fillable: filling !== undefined && fees.laneCeiling().maxFeePerGas >= baseFee,
       }
+    },
+    get signatures() {
+      return unsigned.size
     },
     get open() {
       return running.size
