@@ -4,7 +4,7 @@ import { readLane } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
-import { type Admission, queueFull } from './admission.js'
+import { type Admission, type Place, queueFull } from './admission.js'
 import { reportError } from './context.js'
 import { createDrains } from './drains.js'
 import { createGuestOperations } from './guestOperations.js'
@@ -151,12 +151,12 @@ export function createGuest(options: {
   async function add(
     request: TxRequest,
     sendOptions: SendOptions,
-    replaces?: Transaction,
+    place: Place = {},
   ): Promise<Transaction> {
     if (transactions.size >= limits.queueMax) throw queueFull(limits.queueMax)
     const nothing = () => {}
     const { transaction, fresh } = await admission.admit(request, sendOptions, {
-      replaces,
+      place,
       taking: nothing,
       dropped: nothing,
     })
@@ -218,6 +218,9 @@ export function createGuest(options: {
       const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
       const drained = drains.add().then(() => true)
       return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
+    },
+    get queueRoom() {
+      return limits.queueMax - transactions.size
     },
     get room() {
       return limits.window - transactions.size

@@ -19,6 +19,7 @@ import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { type Start, sendMany } from './sendMany.js'
+import { checkSequence, sendSequence } from './sendSequence.js'
 import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
@@ -155,6 +156,20 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     deployContract: async (call, sendOptions) => sendCall(deployCall(call, account.address), sendOptions),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
       sendMany(start, items, manyOptions, limits.queueMax),
+    async sendSequence(requests, sequenceOptions = {}) {
+      checkSequence(requests, sequenceOptions)
+      for (const request of requests) {
+        checkRequest(request, chain)
+        checkAccountOf(request, account.address)
+      }
+      if (sequenceOptions.signal?.aborted)
+        throw await abortedBefore(sequenceOptions.id && `${sequenceOptions.id}/0`)
+      const lane = await openFor(sequenceOptions.id)
+      return sendSequence(lane, requests, sequenceOptions, {
+        random: environment.random,
+        queueMax: limits.queueMax,
+      })
+    },
     async get(by) {
       checkKey(by)
       const lane = await openFor(typeof by === 'string' ? by : by.hash)
