@@ -70,7 +70,7 @@ export function createIntake(parts: {
   pump: Pump
   /** It has its place in the order of arrival. */
   kept(sequence: number): void
-  /** It ended without execution, and the store has it. */
+  /** It ended without execution. */
   ended(transaction: Transaction): void
 }): Intake {
   const { context, line, preparer, pump } = parts
@@ -159,6 +159,8 @@ export function createIntake(parts: {
     queued.delete(transaction)
     line.remove(transaction)
     context.changed.add(transaction)
+    // At once: all that ends with it is in the store with one write.
+    parts.ended(transaction)
     lane.journal.touch(() => {
       tellEnd(transaction)
       events.emit(stage, { tx: context.txOf(transaction) })

@@ -33,7 +33,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
         return { tx: tx(id), accepted: async () => {} }
       },
       room: () => (address === roomiest ? 2 : 1),
-      held: () => false,
+      holds: () => [],
       closed: () => false,
     }
   })

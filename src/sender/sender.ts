@@ -2,6 +2,7 @@ import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
+  HoldReason,
   Item,
   LaneOptions,
   Sender,
@@ -64,8 +65,8 @@ export type Member = {
   readonly start: Start
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
-  /** Its lane reserves nothing for now. */
-  held(): boolean
+  /** Why its lane reserves nothing for now. */
+  holds(): readonly HoldReason[]
   closed(): boolean
 }
 
@@ -245,7 +246,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room
     },
-    held: () => (opened?.tenure.seat.holds.length ?? 0) > 0,
+    holds: () => opened?.tenure.seat.holds ?? [],
     closed: () => closing !== undefined,
   }
 
