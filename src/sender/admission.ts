@@ -1,9 +1,9 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
-import { invalid } from '../errors/invalid.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
@@ -163,7 +163,11 @@ export function createAdmission(parts: {
       if (await parts.store.find(key, { id })) continue
       // What was sent before by the same id may have outlived the records of what it came after.
       if (own !== undefined && (await parts.store.find(key, { id: own }))) return
-      throw invalid(argument, id, 'the id of a transaction that was sent before, on this chain and in this store')
+      throw invalid(
+        argument,
+        id,
+        'the id of a transaction that was sent before, on this chain and in this store',
+      )
     }
   }
 

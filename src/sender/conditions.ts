@@ -70,7 +70,11 @@ export function createConditions(
 async function lands(
   id: string,
   wait: Tx['wait'],
-  { afterStage, afterStatus, signal }: Pick<Required<Needs>, 'afterStage' | 'afterStatus'> & { signal: AbortSignal },
+  {
+    afterStage,
+    afterStatus,
+    signal,
+  }: Pick<Required<Needs>, 'afterStage' | 'afterStatus'> & { signal: AbortSignal },
 ): Promise<void> {
   let landed = await wait(afterStage, { signal })
   if (afterStatus === 'any') return

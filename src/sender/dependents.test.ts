@@ -184,7 +184,9 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
     const far = await other.settle(other.sender.send(transfer(2)))
-    expect(await lane.rejection(first.replace(call(3), { after: [first] }))).toMatchObject({ code: 'INVALID' })
+    expect(await lane.rejection(first.replace(call(3), { after: [first] }))).toMatchObject({
+      code: 'INVALID',
+    })
     const crossed = await lane.rejection(lane.sender.send(transfer(4), { after: [far] }))
     expect(crossed).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
     await lane.settle(first.cancel())

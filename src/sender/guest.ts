@@ -148,11 +148,7 @@ export function createGuest(options: {
     events.emit('unresolved', { nonce: transaction.nonce ?? -1, tx: txOf(transaction) })
   }
 
-  async function add(
-    request: TxRequest,
-    sendOptions: SendOptions,
-    place: Place = {},
-  ): Promise<Transaction> {
+  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
     if (transactions.size >= limits.queueMax) throw queueFull(limits.queueMax)
     const nothing = () => {}
     const { transaction, fresh } = await admission.admit(request, sendOptions, {

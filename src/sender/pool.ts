@@ -140,9 +140,9 @@ export function createPool(members: readonly Member[]): SenderPool {
   }
 
   const start: Start = (request, options) => {
-    const { id } = options ?? {}
+    const { id, affinity } = options ?? {}
     const given = Array.isArray(options?.after) ? resolved(options) : Promise.resolve(options)
-    const begun = begin(request, given, options)
+    const begun = begin(request, given, { id, affinity })
     if (typeof id !== 'string' || arriving.has(id)) return begun
     arriving.set(id, begun)
     return begun.finally(() => arriving.delete(id))
@@ -151,19 +151,18 @@ export function createPool(members: readonly Member[]): SenderPool {
   async function begin(
     request: TxRequest,
     given: Promise<SendOptions>,
-    { id, affinity }: SendOptions = {},
+    { id, affinity }: Pick<SendOptions, 'id' | 'affinity'>,
   ): ReturnType<Start> {
     try {
-      const [member] = await Promise.all([
-        route(request, typeof id === 'string' ? id : undefined, affinity),
-        given,
-      ])
+      // First: what was named is waited for, and a route is chosen by the room that there is after that.
+      const options = await given
+      const member = await route(request, typeof id === 'string' ? id : undefined, affinity)
       try {
-        return await startIn(member, request, await given)
+        return await startIn(member, request, options)
       } catch (error) {
         const other = await takenElsewhere(error, request, id)
         if (other === undefined || other === member) throw error
-        return await startIn(other, request, await given)
+        return await startIn(other, request, options)
       }
     } finally {
       // It is in the store now, or nowhere.
@@ -206,7 +205,7 @@ export function createPool(members: readonly Member[]): SenderPool {
     return {
       ...options,
       after: await Promise.all(after.map((one) => (typeof one === 'string' ? known(one) : one))),
-    }
+    } as options
   }
 
   async function sendSequence(
@@ -321,7 +320,8 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
 /** FNV-1a, its bits mixed once more: the same number for the same text everywhere. */
 function scoreOf(text: string): number {
   let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return (hash ^ (hash >>> 13)) >>> 0
 }

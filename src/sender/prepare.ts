@@ -32,7 +32,7 @@ export type PrepareOptions = {
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
   /** What is to be noted before it can be sent. */
   readonly note: (transaction: Transaction) => Promise<void> | undefined
-  readonly sequences: Pick<Sequences, 'enter' | 'before'>
+  readonly sequences: Pick<Sequences, 'enter' | 'before' | 'waits'>
   readonly sequenceGas: SequenceGas
   readonly ready: (transaction: Transaction) => void
   /** Out of the line while it waits for a head, so that what comes after it goes on. */
@@ -74,7 +74,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   async function met(transaction: Transaction): Promise<void> {
     if (context.closed || hasFailed(transaction)) return
-    metAt.set(transaction, headNumber())
+    if (context.hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
     await prepare(transaction)
   }
 
@@ -133,10 +133,16 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
   function mayDepend(transaction: Transaction): boolean {
-    if (headNumber() <= (metAt.get(transaction) ?? -1) + 1) return true
+    if (mayLag(transaction)) return true
     const first = options.nextInLine()
     if (first !== undefined && goesBefore(first, transaction)) return true
     return options.earlierInFlight(transaction) || [...asking].some((one) => goesBefore(one, transaction))
+  }
+
+  /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
+  function mayLag(transaction: Transaction): boolean {
+    const met = metAt.get(transaction)
+    return met !== undefined && headNumber() <= met + 1
   }
 
   function waitsForMoney(estimate: Estimate): boolean {
@@ -172,7 +178,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     },
     ticked() {
       for (const transaction of following) {
-        if (options.sequences.before(transaction).length > 0) continue
+        if (options.sequences.waits(transaction)) continue
         following.delete(transaction)
         if (!hasFailed(transaction)) void prepare(transaction)
       }

@@ -18,7 +18,11 @@ export function checkSequence(requests: unknown, options: SequenceOptions): void
   const fields = object('options', options)
   for (const name of ITSELF) {
     if (fields[name] !== undefined)
-      throw invalid(`options.${name}`, fields[name], 'nothing: it is said of one transaction, sent with send()')
+      throw invalid(
+        `options.${name}`,
+        fields[name],
+        'nothing: it is said of one transaction, sent with send()',
+      )
   }
   if (options.id !== undefined && options.id.length > ID_LENGTH_MAX)
     throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)

@@ -23,9 +23,16 @@ const BLOCK_GAS = numberToHex(30_000_000)
 const TRIES_MAX = 3
 
 type Result = { readonly ok: boolean; readonly gasUsed: bigint }
-type Run = { readonly of: readonly Transaction[]; readonly answers: Promise<ReadonlyMap<Transaction, bigint>> }
+type Run = {
+  readonly of: readonly Transaction[]
+  readonly answers: Promise<ReadonlyMap<Transaction, bigint>>
+}
 
-export function createSequenceGas({ lane, hub, limits }: Pick<LaneContext, 'lane' | 'hub' | 'limits'>): SequenceGas {
+export function createSequenceGas({
+  lane,
+  hub,
+  limits,
+}: Pick<LaneContext, 'lane' | 'hub' | 'limits'>): SequenceGas {
   // What is asked for in one turn is one simulation: the longest holds the others.
   let asked: { readonly chain: readonly Transaction[]; readonly done: (run: Run | undefined) => void }[] = []
 
@@ -34,7 +41,9 @@ export function createSequenceGas({ lane, hub, limits }: Pick<LaneContext, 'lane
     limitOf: (transaction: Transaction) => bigint | undefined,
   ): Promise<readonly Result[] | undefined> {
     const { port, profile } = hub.reader
-    const calls = chain.map((one) => formatted(hub.chain, { ...one.request, gas: limitOf(one) }, lane.key.address))
+    const calls = chain.map((one) =>
+      formatted(hub.chain, { ...one.request, gas: limitOf(one) }, lane.key.address),
+    )
     const blockStateCalls = [{ blockOverrides: { gasLimit: BLOCK_GAS }, calls }]
     const tag = profile.current().pending === 'absent' ? 'latest' : 'pending'
     const reply = await call(port, METHOD, [{ blockStateCalls, validation: false }, tag], {
@@ -60,7 +69,9 @@ export function createSequenceGas({ lane, hub, limits }: Pick<LaneContext, 'lane
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const results = await simulate(chain, (one) => limits.get(one))
       if (results === undefined) return solved
-      const failed = chain.findIndex((one, index) => first[index]?.ok === true && results[index]?.ok === false)
+      const failed = chain.findIndex(
+        (_, index) => first[index]?.ok === true && results[index]?.ok === false,
+      )
       // What comes after one that failed ran on a state that will not be.
       const sound = failed < 0 ? chain.length : failed
       for (const [index, one] of chain.slice(0, sound).entries())

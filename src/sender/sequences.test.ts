@@ -90,7 +90,9 @@ describe('a sequence', () => {
     await using lane = await openLane({ limits: { queueMax: 3 } })
     const full = await lane.rejection(lane.sender.sendSequence(range(4).map(transfer)))
     expect(full).toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
-    const bad = await lane.rejection(lane.sender.sendSequence([transfer(1), { ...transfer(2), value: 1 } as never]))
+    const bad = await lane.rejection(
+      lane.sender.sendSequence([transfer(1), { ...transfer(2), value: 1 } as never]),
+    )
     expect(bad).toMatchObject({ code: 'INVALID' })
     expect(await lane.rejection(lane.sender.sendSequence('x' as never))).toMatchObject({ code: 'INVALID' })
     expect(lane.executed()).toEqual([])
@@ -160,10 +162,11 @@ describe('dependent work outlives the process', () => {
     lane.script = swallow(1)
     const before = await lane.settle(first.sender.send(call(1), { id: 'a' }))
     const after = await lane.settle(
-      first.sender.send(
-        { ...needing(2, 1), gas: 100_000n } as TxRequest,
-        { id: 'b', after: [before], until: 'queued' },
-      ),
+      first.sender.send({ ...needing(2, 1), gas: 100_000n } as TxRequest, {
+        id: 'b',
+        after: [before],
+        until: 'queued',
+      }),
     )
     await lane.settle(
       first.sender.sendSequence([transfer(3), transfer(4), transfer(5)], {

@@ -1,5 +1,5 @@
-import { hasEnded } from '../store/ended.js'
 import type { Slot } from '../ledger/slot.js'
+import { hasEnded } from '../store/ended.js'
 import { dependencyError } from './conditions.js'
 import { type LaneContext, reportError } from './context.js'
 import type { Intake } from './intake.js'
@@ -21,6 +21,8 @@ export type Sequences = {
   ended(transaction: Transaction): void
   /** Those before it that no state shows yet, in their order. */
   before(transaction: Transaction): readonly Transaction[]
+  /** There are such. */
+  waits(transaction: Transaction): boolean
 }
 
 const LOOK_AGAIN_MS = 1_000
@@ -123,9 +125,13 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
     before(transaction) {
       const found: Transaction[] = []
       for (let one = followed(transaction); one !== undefined && !isShown(one); one = followed(one)) {
-        found.unshift(one)
+        found.push(one)
       }
-      return found
+      return found.reverse()
+    },
+    waits(transaction) {
+      const before = followed(transaction)
+      return before !== undefined && !isShown(before)
     },
   }
 

@@ -1,7 +1,14 @@
 import { createWalletClient, type Hex, http, pad } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { createSender, createSenderPool, type Landed, type Sender, type Tx, type TxRequest } from '../../src/index.js'
+import {
+  createSender,
+  createSenderPool,
+  type Landed,
+  type Sender,
+  type Tx,
+  type TxRequest,
+} from '../../src/index.js'
 import { rpc } from './devnetSupport.js'
 
 let devnet: Devnet
@@ -24,13 +31,16 @@ const to = '0x1111111111111111111111111111111111111111'
  *
  * calldatasize iszero jumpi(10) sstore(0, calldataload(0)) stop; 10: sload(0) iszero jumpi(18) stop; 18: revert(0, 0)
  */
-const DEPLOY: Hex =
-  '0x6016600a5f3960165ff33615600a575f355f55005b5f5415601257005b5f5ffd'
+const DEPLOY: Hex = '0x6016600a5f3960165ff33615600a575f355f55005b5f5415601257005b5f5ffd'
 
 /** A sender that has sent before, so that its endpoint is known to pre-confirm, and the contract. */
 async function warm(on = devnet, sealed: (tx: Tx) => Promise<Landed> = (tx) => tx.wait('sealed')) {
   const account = on.accounts[nextAccount++]!
-  const client = createWalletClient({ account, chain: on.chain, transport: http(undefined, { retryCount: 0 }) })
+  const client = createWalletClient({
+    account,
+    chain: on.chain,
+    transport: http(undefined, { retryCount: 0 }),
+  })
   const sender = createSender({ client, lossDepth: 'child' }) as unknown as Sender
   opened.push(sender)
   const deployed = await sender.send({ data: DEPLOY, gas: 200_000n } as TxRequest)
@@ -74,7 +84,9 @@ test('a sequence whose gas is not given: the swap is estimated on what the appro
   const landed = await Promise.all([approved, swapped, last].map((tx) => tx!.wait('sealed')))
   expect(landed.map(({ status }) => status)).toEqual(['success', 'success', 'success'])
   expect(new Set(landed.map(({ nonce }) => nonce)).size).toBe(3)
-  expect(landed.map(({ nonce }) => nonce)).toEqual([...landed.map(({ nonce }) => nonce)].sort((a, b) => a - b))
+  expect(landed.map(({ nonce }) => nonce)).toEqual(
+    [...landed.map(({ nonce }) => nonce)].sort((a, b) => a - b),
+  )
 })
 
 test('a predecessor in another account of the pool, by its id', async () => {
