@@ -96,7 +96,7 @@ test('a predecessor in another account of the pool, by its id', async () => {
   const client = createWalletClient({ chain: devnet.chain, transport: http() })
   const pool = createSenderPool({ client, accounts, lossDepth: 'child' })
   opened.push(pool)
-  const [one, two] = accounts as [{ address: Hex }, { address: Hex }]
+  const [one, two] = accounts as unknown as [{ address: Hex }, { address: Hex }]
   const sent = [
     pool.send({ ...approve(contract), account: one.address } as never, { id: 'approve' }),
     pool.send({ ...swap(contract), account: two.address } as never, { id: 'swap', after: ['approve'] }),

@@ -7,8 +7,8 @@ import { decodeTransaction } from './transaction.js'
 
 /** Watches that nothing goes out before what it comes after has been where it has to be. */
 export type Order = {
-  /** The chain shows this from now on. */
-  shown(view: View): void
+  /** The chain shows this from now on; `promised`: by pre-confirmations. */
+  shown(view: View, promised: boolean): void
   /** The subject hands these bytes to a node. */
   sent(raw: Hex): void
   violations(): readonly Violation[]
@@ -16,9 +16,13 @@ export type Order = {
 
 /**
  * What is held against the sender is what the chain has ever shown: a block that left it again was there to be believed.
+ * What a node builds from its pool is no pre-confirmation; `fooled`: counts that lie can make it look like one.
  * `strike` counts what was seen.
  */
-export function createOrder(items: readonly Item[], strike: (what: string) => void): Order {
+export function createOrder(
+  items: readonly Item[],
+  { strike, fooled }: { readonly strike: (what: string) => void; readonly fooled: boolean },
+): Order {
   const wanted = new Map(items.flatMap(({ marker, after }) => (after ? [[marker, after] as const] : [])))
   const [shown, sealed] = [new Set<string>(), new Set<string>()]
   const known = new WeakSet<SimBlock>()
@@ -46,10 +50,10 @@ export function createOrder(items: readonly Item[], strike: (what: string) => vo
   }
 
   return {
-    shown({ head, pending }) {
+    shown({ head, pending }, promised) {
       if (wanted.size === 0) return
       learn(head)
-      if (pending) learn(pending)
+      if (pending && (promised || fooled)) learn(pending)
     },
     sent(raw) {
       const tx = decodeTransaction(raw)

@@ -157,8 +157,11 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const plan = drawPlan(seed, options)
   const counter = options.counter ?? createCounter()
   const clock = createVirtualClock()
-  const order = createOrder(plan.items, counter.strike)
-  const chain = makeChain(plan, clock, order.shown)
+  const fooled = plan.ports.some(
+    ({ faults, lagMs }) => lagMs > 0 || Object.values(faults).some((rate) => rate > 0),
+  )
+  const order = createOrder(plan.items, { strike: counter.strike, fooled })
+  const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
   const wire = new Set<Hex>()
   const early: string[] = []
   const faults = { ...NO_STORE_FAULTS }

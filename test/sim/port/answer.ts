@@ -221,6 +221,7 @@ function local(chain: SimChain, head: SimBlock): SimBlock {
     words: {},
   }
   head.words.local = { version: pool.version, block }
+  settings.onView({ atMs, head, pending: block })
   return block
 }
 
