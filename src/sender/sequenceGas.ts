@@ -69,9 +69,7 @@ export function createSequenceGas({
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const results = await simulate(chain, (one) => limits.get(one))
       if (results === undefined) return solved
-      const failed = chain.findIndex(
-        (_, index) => first[index]?.ok === true && results[index]?.ok === false,
-      )
+      const failed = chain.findIndex((_, index) => first[index]?.ok === true && results[index]?.ok === false)
       // What comes after one that failed ran on a state that will not be.
       const sound = failed < 0 ? chain.length : failed
       for (const [index, one] of chain.slice(0, sound).entries())
