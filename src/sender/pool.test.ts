@@ -111,9 +111,9 @@ describe('affinity', () => {
 
   test('another account takes over from one that is starved or paused, and only what was that one’s', async () => {
     for (const reason of ['starved', 'paused'] as const) {
-      const [before, after] = [choices(), choices(new Map([[3, [reason]]]))]
+      const [usual, without] = [choices(), choices(new Map([[3, [reason]]]))]
       for (const word of words) {
-        const [was, is] = [await before(word), await after(word)]
+        const [was, is] = [await usual(word), await without(word)]
         if (was === 3) expect(is).not.toBe(3)
         else expect(is).toBe(was)
       }
@@ -121,7 +121,7 @@ describe('affinity', () => {
   })
 
   test('a hold of a moment moves nothing', async () => {
-    const [before, after] = [choices(), choices(new Map([[3, ['unknownCommit']]]))]
-    for (const word of words) expect(await after(word)).toBe(await before(word))
+    const [usual, held] = [choices(), choices(new Map([[3, ['unknownCommit']]]))]
+    for (const word of words) expect(await held(word)).toBe(await usual(word))
   })
 })
