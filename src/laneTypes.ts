@@ -1,5 +1,5 @@
 import type { Address, Chain, Hash } from 'viem'
-import type { Tx } from './types.js'
+import type { SendOptions, Tx } from './types.js'
 
 /** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
 export type HoldReason =
@@ -76,3 +76,19 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
     leaseLost: { epoch: number }
     error: { error: Error }
   }
+
+/** What goes for all of a sequence; `id` names it: its transactions are `id/0`, `id/1` and so on. */
+export type SequenceOptions = Pick<
+  SendOptions,
+  | 'id'
+  | 'until'
+  | 'expires'
+  | 'onExpiry'
+  | 'signal'
+  | 'priority'
+  | 'feeCeiling'
+  | 'after'
+  | 'afterStage'
+  | 'afterStatus'
+  | 'affinity'
+>

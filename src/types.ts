@@ -19,9 +19,9 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
-import type { LaneSnapshot, SenderEvents } from './laneTypes.js'
+import type { LaneSnapshot, SenderEvents, SequenceOptions } from './laneTypes.js'
 
-export type { HoldReason, LaneSnapshot, SenderEvents } from './laneTypes.js'
+export type { HoldReason, LaneSnapshot, SenderEvents, SequenceOptions } from './laneTypes.js'
 
 /** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
 export type EnvelopeSigner = {
@@ -70,6 +70,8 @@ export type EndpointProfileInput = {
   /** Code and storage at `pending` show pre-confirmed state. */
   pendingState: boolean
   blockReceipts: boolean
+  /** `eth_simulateV1` is to be used. */
+  simulateV1: boolean
 }
 
 export type FeePolicy<chain extends Chain = Chain> = {
@@ -188,16 +190,34 @@ export type SendOptions = {
   priority?: number | undefined
   /** The most this transaction may offer for a unit of gas, in wei. @default the lane's */
   feeCeiling?: bigint | undefined
-  /** Transactions that must have come to `afterStage` before this one takes a nonce. */
+  /**
+   * Transactions of the same chain, of any account, as they are or by id, that must have come to `afterStage` before
+   * this one takes a nonce. Where one ends without execution, reverts (see `afterStatus`) or is unresolved, this one
+   * ends with DEPENDENCY and was never sent. What takes another's place (`replace`) does not take it here.
+   */
   after?: readonly (string | Tx)[] | undefined
-  /** @default 'preconfirmed' where the endpoint has it, else 'sealed' */
+  /**
+   * Beyond `preconfirmed` nothing undoes it but a reorg; a pre-confirmation may be withdrawn after this one was sent.
+   * @default 'preconfirmed', which is 'sealed' where the endpoint has no pre-confirmations
+   */
   afterStage?: WaitStage | undefined
-  /** @default 'success' */
+  /** `any`: it is enough that they executed. @default 'success' */
   afterStatus?: 'success' | 'any' | undefined
-  /** An address whose code must be there before this transaction is prepared. */
+  /**
+   * The address that this transaction gives code to: what comes `after` it at the pre-confirmed stage starts as soon
+   * as the code is there at `pending`, even where the pending block does not list this transaction. It tells nothing
+   * where there was code before this one was sent, or where `pending` shows the node's own pool.
+   *
+   * Not guaranteed: that the code came from this transaction, where others may put it there as well.
+   */
   deploys?: Address | undefined
-  /** A storage value that must be there before this transaction is prepared. */
+  /** As `deploys`, with a storage value that this transaction brings about. With both, both have to be there. */
   effect?: { address: Address; slot: Hex; value: Hex } | undefined
+  /**
+   * In a pool: transactions with the same word here go to the same account, in every process, for as long as it can
+   * pay and is not paused. A sender has one account anyway.
+   */
+  affinity?: string | undefined
 }
 
 /** A transaction as it may be stored: plain JSON. */
@@ -313,6 +333,22 @@ export interface Sender<chain extends Chain = Chain> {
     items: Iterable<Item<chain>> | AsyncIterable<Item<chain>>,
     options?: SendManyOptions,
   ): AsyncIterable<ItemResult<chain>>
+  /**
+   * Sends transactions in one lane in this order, without waiting between them: each takes a nonce as soon as the one
+   * before it has one. Where one ends before the next has a nonce, the next and all after it end with DEPENDENCY, fate
+   * `notExecuted`. One that reverts stops nothing: who wants that sends with `after`.
+   *
+   * Gas that is not given comes from `eth_simulateV1`, run on what goes before it in the sequence and checked by running
+   * it again; without that method a transaction without gas waits until those before it are on the chain.
+   *
+   * Resolves with all of them once each was accepted or has ended (`until`), which `wait` on each tells. `after` goes
+   * for the first, and so for all. Not guaranteed: the order where a nonce of them is taken by another wallet.
+   * @throws TxlaneError where not all of it was taken on; with `inFlight`, the first of them are on their way
+   */
+  sendSequence(
+    requests: readonly TxRequest<chain>[],
+    options?: SequenceOptions,
+  ): Promise<readonly Tx<chain>[]>
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   list(options?: {
     stage?: Stage | undefined

@@ -24,6 +24,8 @@ export type EndpointProfile = {
   }
   /** `eth_sendRawTransactionSync` is answered. */
   readonly sendSync: boolean | undefined
+  /** `eth_simulateV1` is answered. */
+  readonly simulateV1: boolean | undefined
   /** Milliseconds between two refreshes of the pending block. */
   readonly cadenceMs: number | undefined
   /** One sequencer orders all transactions of this chain. Declared, never probed. */
@@ -53,6 +55,7 @@ const UNKNOWN: EndpointProfile = {
   blockReceipts: undefined,
   batch: { usable: undefined, sizeMax: undefined },
   sendSync: undefined,
+  simulateV1: undefined,
   cadenceMs: undefined,
   singleSequencer: undefined,
   chainId: undefined,

@@ -155,6 +155,7 @@ function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): 
 
 function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
   if (method === BLOCK_RECEIPTS) return { blockReceipts: usable }
+  if (method === 'eth_simulateV1') return { simulateV1: usable }
   return method === SEND_SYNC ? { sendSync: usable } : {}
 }
 

@@ -1,13 +1,31 @@
 import { type Hash, keccak256, stringToHex } from 'viem'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { createKeeper } from './keeper.js'
-import { end, fromStored, refresh, type Transaction, tellEnd, toStored, untouched } from './transaction.js'
+import {
+  end,
+  fromStored,
+  refresh,
+  type Transaction,
+  tellEnd,
+  toStored,
+  transactionOf,
+  untouched,
+} from './transaction.js'
+
+/** Where it goes, other than to the end of the line. */
+export type Place = {
+  /** To the nonce of this one. */
+  readonly replaces?: Transaction | undefined
+  /** After the one with this id, as the next of a sequence. */
+  readonly follows?: string | undefined
+}
 
 export type Admitted = {
   readonly transaction: Transaction
@@ -25,7 +43,7 @@ export type Admission = {
     request: TxRequest,
     options: SendOptions,
     parts: {
-      readonly replaces: Transaction | undefined
+      readonly place: Place
       readonly taking: (transaction: Transaction) => void
       readonly dropped: (transaction: Transaction) => void
     },
@@ -38,12 +56,14 @@ export type Admission = {
   seen(sequence: number): void
 }
 
+type Unknown = { readonly argument: string; readonly id: string }
+
 const CLOSED = 'The sender was closed before it was sent.'
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
   readonly handle: LaneHandle
-  readonly store: Pick<Store, 'enqueue'>
+  readonly store: Pick<Store, 'enqueue' | 'find'>
   readonly random: Random
   readonly clock: Clock
 }): Admission {
@@ -56,9 +76,11 @@ export function createAdmission(parts: {
   async function admit(
     request: TxRequest,
     options: SendOptions,
-    { replaces, taking, dropped }: Parameters<Admission['admit']>[2],
+    { place, taking, dropped }: Parameters<Admission['admit']>[2],
   ): Promise<Admitted> {
-    const transaction = create(request, options, replaces)
+    const transaction = create(request, options, place)
+    const unknown = checkAfter(transaction, options.after ?? [])
+    if (unknown.length > 0 && !transactions.has(transaction.id)) await checkKnown(unknown, options.id)
     const known = transactions.get(transaction.id)
     if (known) return { transaction: same(known, transaction), fresh: false }
     if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
@@ -115,9 +137,43 @@ export function createAdmission(parts: {
     if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
   }
 
-  function create(request: TxRequest, options: SendOptions, replaces: Transaction | undefined): Transaction {
+  /**
+   * What it is to come after has to be known before it, so that nothing can wait for itself in a circle. Answers with
+   * the ids that nobody here knows.
+   */
+  function checkAfter({ id, replaces }: Transaction, after: readonly unknown[]): Unknown[] {
+    const unknown: Unknown[] = []
+    for (const [index, one] of after.entries()) {
+      const argument = `options.after[${index}]`
+      const given = transactionOf(one)
+      const of = given?.id ?? (one as string)
+      if (of === id) throw invalid(argument, of, 'another transaction than itself')
+      if (of === replaces?.id) throw invalid(argument, of, 'another transaction than the one it replaces')
+      if (given === undefined && !transactions.has(of)) unknown.push({ argument, id: of })
+      if (given === undefined) continue
+      const { chainId, genesisHash } = given.lane
+      if (chainId !== key.chainId || genesisHash !== key.genesisHash)
+        throw invalid(argument, of, `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`)
+    }
+    return unknown
+  }
+
+  async function checkKnown(unknown: readonly Unknown[], own: string | undefined): Promise<void> {
+    for (const { argument, id } of unknown) {
+      if (await parts.store.find(key, { id })) continue
+      // What was sent before by the same id may have outlived the records of what it came after.
+      if (own !== undefined && (await parts.store.find(key, { id: own }))) return
+      throw invalid(
+        argument,
+        id,
+        'the id of a transaction that was sent before, on this chain and in this store',
+      )
+    }
+  }
+
+  function create(request: TxRequest, options: SendOptions, { replaces, follows }: Place): Transaction {
     const { after, afterStage, afterStatus, deploys, effect } = options
-    const needy = after !== undefined || deploys !== undefined || effect !== undefined
+    const needy = [after, deploys, effect, follows].some((one) => one !== undefined)
     return {
       ...untouched,
       id: options.id ?? randomId(random),
@@ -132,7 +188,9 @@ export function createAdmission(parts: {
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
-      needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
+      needs: needy
+        ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
+        : undefined,
       replaces,
     }
   }
@@ -179,7 +237,7 @@ function conflict(known: Transaction): TxlaneError {
 }
 
 /** 128 bits of chance as hex. */
-function randomId(random: () => number): string {
+export function randomId(random: () => number): string {
   let id = ''
   for (let part = 0; part < 4; part++) {
     id += Math.floor(random() * 2 ** 32)

@@ -1,26 +1,86 @@
-import type { TxlaneError } from '../errors/base.js'
-import { waitForCode, waitForStorage } from '../rpc/reads/waitFor.js'
-import type { WaitStage } from '../types.js'
+import { isTxlaneError, type TxlaneError } from '../errors/base.js'
+import type { Tx } from '../types.js'
 import { type LaneContext, txError } from './context.js'
-import type { Transaction } from './transaction.js'
-
-// Long enough for a slow chain; who wants less gives the transaction a deadline (`expires`).
-const NEEDS_TIMEOUT_MS = 600_000
+import { followStored } from './followStored.js'
+import type { Shown } from './shown.js'
+import { type Needs, type Transaction, transactionOf } from './transaction.js'
 
 /**
- * What has to be on the chain before a transaction is prepared: earlier transactions, code, a storage value.
- * `undefined` where it waits for nothing; rejects with the error that ends it.
+ * What has to be on the chain before a transaction is prepared: those that it comes after. `undefined` where it waits
+ * for nothing; rejects with the error that ends it.
  */
 export function createConditions(
   context: LaneContext,
+  shown: Shown,
 ): (transaction: Transaction) => Promise<void> | undefined {
+  /** What it waits for, wherever it is: here, in another lane of this process, in another process or life. */
+  async function come(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
+    const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
+    if (here === undefined) return stored(one as string, needs, signal)
+    const tx = typeof one === 'string' ? context.txOf(here) : one
+    try {
+      await settles(here, tx.wait, needs, signal)
+    } catch (error) {
+      // Its own sender is gone. What becomes of it the store may still be told.
+      const closed = isTxlaneError(error) && error.code === 'CLOSED' && error.fate !== 'notExecuted'
+      if (!closed || context.closed) throw error
+      await stored(here.id, needs, signal)
+    }
+  }
+
+  async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
+    const followed = await followStored(context, id)
+    const { transaction } = followed
+    const wait: Tx['wait'] = (stage = 'sealed', options = {}) =>
+      context.handle.waiting.wait(transaction, stage, options)
+    try {
+      await settles(transaction, wait, needs, signal)
+    } finally {
+      followed.stop()
+    }
+  }
+
+  /** By its hash and receipt, or by what it brings about: the first that tells. */
+  async function settles(
+    transaction: Transaction,
+    wait: Tx['wait'],
+    { afterStage = 'preconfirmed', afterStatus = 'success' }: Needs,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const landed = lands(transaction.id, wait, { afterStage, afterStatus, signal })
+    if (afterStage !== 'preconfirmed') return landed
+    const effect = shown.watch(transaction)
+    await Promise.race([landed, effect.seen]).finally(effect.stop)
+  }
+
   return (transaction) => {
     const { needs } = transaction
-    if (needs === undefined) return undefined
-    return waitForAll(context, transaction, endOf(transaction)).catch((error: unknown) => {
-      throw dependencyError(transaction, error)
-    })
+    if (needs?.after === undefined || needs.after.length === 0) return undefined
+    const signal = endOf(transaction)
+    const all = needs.after.map((one) => come(one, needs, signal))
+    return Promise.all(all).then(
+      () => {},
+      (error: unknown) => {
+        throw dependencyError(transaction, error)
+      },
+    )
   }
+}
+
+async function lands(
+  id: string,
+  wait: Tx['wait'],
+  {
+    afterStage,
+    afterStatus,
+    signal,
+  }: Pick<Required<Needs>, 'afterStage' | 'afterStatus'> & { signal: AbortSignal },
+): Promise<void> {
+  let landed = await wait(afterStage, { signal })
+  if (afterStatus === 'any') return
+  // Not every endpoint serves receipts of what is pre-confirmed: there the sealed one tells.
+  if (landed.status === undefined) landed = await wait('sealed', { signal })
+  if (landed.status === 'reverted') throw new Error(`The transaction ${id} reverted.`)
 }
 
 /** Aborts when the transaction ends, so that nothing of its waiting stays behind. */
@@ -34,49 +94,6 @@ function endOf(transaction: Transaction): AbortSignal {
   return controller.signal
 }
 
-async function waitForAll(
-  context: LaneContext,
-  transaction: Transaction,
-  signal: AbortSignal,
-): Promise<void> {
-  const { after = [], afterStage, afterStatus, deploys, effect } = transaction.needs ?? {}
-  const stage = afterStage ?? usualStage(context)
-  for (const one of after) {
-    const known = typeof one === 'string' ? context.transactions.get(one) : undefined
-    const tx = typeof one === 'string' ? known && context.txOf(known) : one
-    // One that is not known here any more has ended: the store tells how.
-    if (tx === undefined) await waitStored(context, one as string)
-    else await waitOne(tx, stage, afterStatus ?? 'success', signal)
-  }
-  const { port } = context.hub.reader
-  const clock = context.clock
-  if (deploys) await waitForCode(port, { address: deploys, clock, signal, timeoutMs: NEEDS_TIMEOUT_MS })
-  if (effect) await waitForStorage(port, { ...effect, clock, signal, timeoutMs: NEEDS_TIMEOUT_MS })
-}
-
-async function waitOne(
-  tx: ReturnType<LaneContext['txOf']>,
-  stage: WaitStage,
-  status: 'success' | 'any',
-  signal: AbortSignal,
-): Promise<void> {
-  const landed = await tx.wait(stage, { signal })
-  if (status === 'any' || landed.status === 'success') return
-  if (landed.status === 'reverted') throw new Error(`The transaction ${tx.id} reverted.`)
-  const sealed = await tx.wait('sealed', { signal })
-  if (sealed.status === 'reverted') throw new Error(`The transaction ${tx.id} reverted.`)
-}
-
-async function waitStored(context: LaneContext, id: string): Promise<void> {
-  const stored = await context.store.find(context.lane.key, { id })
-  if (stored === undefined) throw new Error(`No transaction has the id ${JSON.stringify(id)}.`)
-  if (stored.failure !== undefined) throw new Error(`The transaction ${id} ended: ${stored.failure.code}.`)
-}
-
-function usualStage(context: LaneContext): WaitStage {
-  return context.hub.reader.profile.current().pending === 'preconfirmed' ? 'preconfirmed' : 'sealed'
-}
-
-function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
+export function dependencyError(transaction: Transaction, cause: unknown): TxlaneError {
   return txError(transaction, 'DEPENDENCY', 'notExecuted', 'What it depends on did not come about.', cause)
 }

@@ -8,8 +8,8 @@ import type { Wish } from '../store/store.js'
 import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
 import { createBroadcaster } from './broadcast.js'
-import { createConditions } from './conditions.js'
 import { type LaneContext, reportError } from './context.js'
+import { createDependence } from './dependence.js'
 import { closedLaneError, createDrains } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFallenCount } from './fallen.js'
@@ -125,7 +125,8 @@ export function createEngine(options: EngineOptions): Engine {
     fresh,
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
-  const conditions = createConditions(context)
+  const dependence = createDependence(context, { line, intake: () => intake, pump: () => pump })
+  const { sequences } = dependence
   const preparer = createPreparer({
     context,
     estimator,
@@ -133,7 +134,7 @@ export function createEngine(options: EngineOptions): Engine {
     gasMultiplier: options.gasMultiplier,
     earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
     nextInLine: () => line.peek(),
-    conditions,
+    ...dependence,
     ready(transaction) {
       transaction.ready = true
       if (transaction.replaces) intake.place(transaction)
@@ -148,6 +149,7 @@ export function createEngine(options: EngineOptions): Engine {
     preparer,
     pump,
     kept: (sequence) => arrivals?.own(sequence),
+    ended: sequences.ended,
   })
   const reservations = createReservations({
     context,
@@ -166,6 +168,7 @@ export function createEngine(options: EngineOptions): Engine {
     queueAgain(transaction) {
       stages.again(transaction)
       intake.again(transaction)
+      sequences.unbound(transaction.id)
       const pauseMs = transaction.retryAtMs - clock.now()
       if (pauseMs <= 0) return enqueue(transaction)
       clock.setTimer(() => {
@@ -191,6 +194,7 @@ export function createEngine(options: EngineOptions): Engine {
         resender.newHead()
         preparer.newHead()
       }
+      preparer.ticked()
       repair.ticked()
       repair.watchGaps()
       pump.run()
@@ -202,6 +206,7 @@ export function createEngine(options: EngineOptions): Engine {
     stages.moved(nonce, before, after)
     if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
     if (after.state === 'reserved') intake.bound(after.claim)
+    sequences.moved(before, after)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
     if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
@@ -228,6 +233,7 @@ export function createEngine(options: EngineOptions): Engine {
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
     if (!transaction.ready) return preparer.add(transaction)
+    if (!sequences.mayGo(transaction)) return
     line.add(transaction)
     pump.run()
   }

@@ -80,7 +80,7 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
 }
 
 /** The request in the chain's own wire form. Fees are left out: with them nodes check the balance as well. */
-function formatted(chain: Chain, request: TxRequest, from: Hex): object {
+export function formatted(chain: Chain, request: TxRequest, from: Hex): object {
   const { gas, ...rest } = request as TxRequest & Record<string, unknown>
   const fields = { ...rest, from } as Record<string, unknown>
   for (const key of ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'account', 'authorize', 'chain']) {

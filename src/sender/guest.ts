@@ -4,7 +4,7 @@ import { readLane } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
-import { type Admission, queueFull } from './admission.js'
+import { type Admission, type Place, queueFull } from './admission.js'
 import { reportError } from './context.js'
 import { createDrains } from './drains.js'
 import { createGuestOperations } from './guestOperations.js'
@@ -143,15 +143,11 @@ export function createGuest(options: {
       events.emit(stage, { tx: txOf(transaction) })
   }
 
-  async function add(
-    request: TxRequest,
-    sendOptions: SendOptions,
-    replaces?: Transaction,
-  ): Promise<Transaction> {
+  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
     if (transactions.size >= limits.queueMax) throw queueFull(limits.queueMax)
     const nothing = () => {}
     const { transaction, fresh } = await admission.admit(request, sendOptions, {
-      replaces,
+      place,
       taking: nothing,
       dropped: nothing,
     })
@@ -213,6 +209,9 @@ export function createGuest(options: {
       const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
       const drained = drains.add().then(() => true)
       return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
+    },
+    get queueRoom() {
+      return limits.queueMax - transactions.size
     },
     get room() {
       return limits.window - transactions.size

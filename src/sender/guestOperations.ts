@@ -2,6 +2,7 @@ import type { FeeValues } from 'viem'
 import type { Fees } from '../ledger/fees.js'
 import type { Wish } from '../store/store.js'
 import type { CancelResult, SendOptions, TxRequest } from '../types.js'
+import type { Place } from './admission.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { rejectSenders, type Transaction } from './transaction.js'
@@ -11,7 +12,7 @@ import { checkWatched, createVerdicts } from './verdicts.js'
 /** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
 export function createGuestOperations(parts: {
   readonly handle: LaneHandle
-  readonly add: (request: TxRequest, options: SendOptions, replaces: Transaction) => Promise<Transaction>
+  readonly add: (request: TxRequest, options: SendOptions, place: Place) => Promise<Transaction>
   /** False where the transaction has ended, or is not known. */
   readonly leave: (id: string, wish: Wish) => Promise<boolean>
   /** The lane has come into this process meanwhile. */
@@ -34,7 +35,7 @@ export function createGuestOperations(parts: {
       }
       return verdicts.outcome(transaction)
     },
-    replace: (transaction, request, options) => parts.add(request, options, transaction),
+    replace: (transaction, request, options) => parts.add(request, options, { replaces: transaction }),
     async speedUp(transaction, wanted) {
       await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
     },

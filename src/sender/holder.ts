@@ -28,7 +28,7 @@ export function createHolder(options: {
     kind: 'holder',
     engine,
     look,
-    add: (request, sendOptions) => engine.intake.add(request, sendOptions),
+    add: engine.intake.add,
     live(by) {
       if ('id' in by) return transactions.get(by.id)
       const nonce = lane.book.nonceOf(by.hash)
@@ -65,6 +65,9 @@ export function createHolder(options: {
           return false
         },
       ),
+    get queueRoom() {
+      return limits.queueMax - engine.waiting
+    },
     get room() {
       return lane.window.size - (lane.book.cursor - lane.book.coveredTo) - engine.waiting
     },

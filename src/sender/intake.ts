@@ -2,7 +2,7 @@ import type { TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
-import { queueFull } from './admission.js'
+import { type Place, queueFull } from './admission.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
@@ -24,7 +24,9 @@ export type Intake = {
   /** Queued transactions: they have no nonce and have not ended. */
   readonly open: number
   /** Resolves once it is kept in the store; with the one that is there already where the id is known. */
-  add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction>
+  add(request: TxRequest, options: SendOptions, place?: Place): Promise<Transaction>
+  /** It has neither a nonce nor an end, and is not left to others. */
+  waits(transaction: Transaction): boolean
   /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
   abort(transaction: Transaction): void
   /** It has a nonce. */
@@ -68,6 +70,8 @@ export function createIntake(parts: {
   pump: Pump
   /** It has its place in the order of arrival. */
   kept(sequence: number): void
+  /** It ended without execution. */
+  ended(transaction: Transaction): void
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, handle, admission, transactions, events, limits, clock, store } = context
@@ -78,10 +82,10 @@ export function createIntake(parts: {
   const forgotten = new Set<string>()
   let closed = false
 
-  async function add(request: TxRequest, options: SendOptions, replaces?: Transaction): Promise<Transaction> {
+  async function add(request: TxRequest, options: SendOptions, place: Place = {}): Promise<Transaction> {
     if (queued.size >= limits.queueMax) throw queueFull(limits.queueMax)
     const { transaction, fresh } = await admission.admit(request, options, {
-      replaces,
+      place,
       taking(taken) {
         mine.add(taken)
         queued.add(taken)
@@ -155,6 +159,8 @@ export function createIntake(parts: {
     queued.delete(transaction)
     line.remove(transaction)
     context.changed.add(transaction)
+    // At once: all that ends with it is in the store with one write.
+    parts.ended(transaction)
     lane.journal.touch(() => {
       tellEnd(transaction)
       events.emit(stage, { tx: context.txOf(transaction) })
@@ -202,6 +208,7 @@ export function createIntake(parts: {
   function forget(transaction: Transaction): void {
     queued.delete(transaction)
     line.remove(transaction)
+    if (hasFailed(transaction)) parts.ended(transaction)
     if (transactions.get(transaction.id) !== transaction) return
     transactions.delete(transaction.id)
     forgotten.add(transaction.id)
@@ -223,6 +230,7 @@ export function createIntake(parts: {
       return queued.size
     },
     add,
+    waits: (transaction) => queued.has(transaction),
     abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),
     bound(id) {
       const transaction = transactions.get(id)

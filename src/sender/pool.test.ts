@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { TxlaneError } from '../errors/base.js'
-import type { Sender, Tx, TxRequest } from '../types.js'
+import type { HoldReason, Sender, Tx, TxRequest } from '../types.js'
 import { createPool } from './pool.js'
 import type { Member } from './sender.js'
 
@@ -33,7 +33,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
         return { tx: tx(id), accepted: async () => {} }
       },
       room: () => (address === roomiest ? 2 : 1),
-      held: () => false,
+      holds: () => [],
       closed: () => false,
     }
   })
@@ -68,5 +68,60 @@ describe('P1: one id from two processes at once, whose pools would take differen
     await one?.send(REQUEST, { id: 'a' })
     const named = { ...REQUEST, account: ACCOUNTS[1] } as unknown as TxRequest
     await expect(two?.send(named, { id: 'a' })).rejects.toMatchObject({ code: 'ID_CONFLICT' })
+  })
+})
+
+describe('affinity', () => {
+  /** Who takes what, among ten accounts with the given holds. */
+  function choices(holds: ReadonlyMap<number, readonly HoldReason[]> = new Map()) {
+    const taken: number[] = []
+    const members = Array.from({ length: 10 }, (_, index): Member => {
+      const address = `0x${String(index).padStart(40, '0')}` as Address
+      return {
+        sender: { address, get: async () => undefined } as unknown as Sender,
+        async start() {
+          taken.push(index)
+          return { tx: {} as Tx, accepted: async () => {} }
+        },
+        room: () => 10 - index,
+        holds: () => holds.get(index) ?? [],
+        closed: () => false,
+      }
+    })
+    const pool = createPool(members)
+    return async (affinity: string) => {
+      await pool.send(REQUEST, { affinity })
+      return taken.at(-1) as number
+    }
+  }
+  const words = Array.from({ length: 200 }, (_, index) => `user-${index}`)
+
+  test('the same word goes to the same account, in every process, and words are spread', async () => {
+    const [one, other] = [choices(), choices()]
+    const counts = new Map<number, number>()
+    for (const word of words) {
+      const choice = await one(word)
+      expect(await one(word)).toBe(choice)
+      expect(await other(word)).toBe(choice)
+      counts.set(choice, (counts.get(choice) ?? 0) + 1)
+    }
+    expect(counts.size).toBe(10)
+    expect(Math.max(...counts.values())).toBeLessThan(50)
+  })
+
+  test('another account takes over from one that is starved or paused, and only what was that one’s', async () => {
+    for (const reason of ['starved', 'paused'] as const) {
+      const [usual, without] = [choices(), choices(new Map([[3, [reason]]]))]
+      for (const word of words) {
+        const [was, is] = [await usual(word), await without(word)]
+        if (was === 3) expect(is).not.toBe(3)
+        else expect(is).toBe(was)
+      }
+    }
+  })
+
+  test('a hold of a moment moves nothing', async () => {
+    const [usual, held] = [choices(), choices(new Map([[3, ['unknownCommit']]]))]
+    for (const word of words) expect(await held(word)).toBe(await usual(word))
   })
 })

@@ -2,11 +2,13 @@ import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { isTxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
+  HoldReason,
   Item,
   LaneOptions,
   Sender,
   SendManyOptions,
   SendOptions,
+  SequenceOptions,
   Stage,
   Tx,
   TxRecord,
@@ -16,6 +18,7 @@ import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { createMemberIn, type Member } from './sender.js'
 import { type Start, sendMany } from './sendMany.js'
+import { checkSequence } from './sendSequence.js'
 import { unsupported } from './validate.js'
 
 /**
@@ -38,11 +41,15 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *
  * - A request that names an `account` goes to that one. An `id` that is known goes where it went before, so that
  *   sending it again is safe. Everything else goes to the lane with the most room; lanes under a hold are passed over
- *   as long as one is not.
+ *   as long as one is not: a key that runs out of money gets nothing new, and what has a nonce there is finished.
+ * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
+ *   to one account as a whole.
  * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
  *   lane's own: see `senders`.
  *
- * Not guaranteed: any order between transactions. Who needs one names it with `after`, or sends from one account.
+ * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
+ * one account. What waits for a nonce on a key that has run out of money waits there, until it is cancelled or the key
+ * can pay; with `starved: 'fail'` it ends with STARVED.
  *
  * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
  * @example
@@ -82,12 +89,14 @@ export function createPool(members: readonly Member[]): SenderPool {
   const [first] = senders as [Sender]
   // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
   const routes = new Map<string, Promise<Member>>()
+  // By id: what `after` names may be no further yet.
+  const arriving = new Map<string, ReturnType<Start>>()
   const starting = new Map<Member, number>()
   let turn = 0
 
   /** The one with the most room. Among equals they take turns. */
   function roomiest(): Member {
-    const free = members.filter((member) => !member.held())
+    const free = members.filter((member) => member.holds().length === 0)
     const choice = free.length > 0 ? free : members
     const start = turn++ % choice.length
     const turned = [...choice.slice(start), ...choice.slice(0, start)]
@@ -96,15 +105,27 @@ export function createPool(members: readonly Member[]): SenderPool {
 
   const roomOf = (member: Member): number => member.room() - (starting.get(member) ?? 0)
 
-  function route(request: unknown, id: string | undefined): Promise<Member> {
+  function route(request: unknown, id: string | undefined, affinity: unknown): Promise<Member> {
     const named = accountOf(request)
     if (named !== undefined) return Promise.resolve(memberOf(named))
-    if (id === undefined) return Promise.resolve(roomiest())
+    const choose = () => (typeof affinity === 'string' ? nearest(affinity) : roomiest())
+    if (id === undefined) return Promise.resolve(choose())
     const known = routes.get(id)
     if (known) return known
-    const found = memberThatKnows(id).then((member) => member ?? roomiest())
+    const found = memberThatKnows(id).then((member) => member ?? choose())
     routes.set(id, found)
     return found
+  }
+
+  /** By the word alone, so that it is the same one in every process; another only while that one is out of work. */
+  function nearest(affinity: string): Member {
+    const isOut = (member: Member) => member.holds().some((reason) => OUT_OF_WORK.has(reason))
+    const fit = members.filter((member) => !isOut(member))
+    const scores = (fit.length > 0 ? fit : members).map((member) => ({
+      member,
+      score: scoreOf(`${affinity}@${member.sender.address.toLowerCase()}`),
+    }))
+    return scores.reduce((best, one) => (one.score > best.score ? one : best)).member
   }
 
   function memberOf(address: string): Member {
@@ -118,10 +139,24 @@ export function createPool(members: readonly Member[]): SenderPool {
     return undefined
   }
 
-  const start: Start = async (request, options) => {
-    const { id } = options ?? {}
+  const start: Start = (request, options) => {
+    const { id, affinity } = options ?? {}
+    const given = Array.isArray(options?.after) ? resolved(options) : Promise.resolve(options)
+    const begun = begin(request, given, { id, affinity })
+    if (typeof id !== 'string' || arriving.has(id)) return begun
+    arriving.set(id, begun)
+    return begun.finally(() => arriving.delete(id))
+  }
+
+  async function begin(
+    request: TxRequest,
+    given: Promise<SendOptions>,
+    { id, affinity }: Pick<SendOptions, 'id' | 'affinity'>,
+  ): ReturnType<Start> {
     try {
-      const member = await route(request, typeof id === 'string' ? id : undefined)
+      // First: what was named is waited for, and a route is chosen by the room that there is after that.
+      const options = await given
+      const member = await route(request, typeof id === 'string' ? id : undefined, affinity)
       try {
         return await startIn(member, request, options)
       } catch (error) {
@@ -138,7 +173,7 @@ export function createPool(members: readonly Member[]): SenderPool {
   async function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
     starting.set(member, (starting.get(member) ?? 0) + 1)
     try {
-      return await member.start(request, await resolved(options))
+      return await member.start(request, options)
     } finally {
       starting.set(member, (starting.get(member) ?? 1) - 1)
     }
@@ -157,15 +192,35 @@ export function createPool(members: readonly Member[]): SenderPool {
     return id === undefined || accountOf(request) !== undefined ? undefined : memberThatKnows(id)
   }
 
-  /** An id names a transaction of any lane of the pool; a lane knows its own only. */
-  async function resolved(options: SendOptions): Promise<SendOptions> {
-    if (!Array.isArray(options?.after)) return options
-    const after = options.after as readonly (string | Tx)[]
+  /**
+   * An id names a transaction of any lane of the pool, as it is known there. Those that are on their way into a lane
+   * when this is called are waited for, and no others: none can wait for itself.
+   */
+  async function resolved<options extends SendOptions | SequenceOptions>(options: options): Promise<options> {
+    const { after = [] } = options
+    const known = async (id: string): Promise<string | Tx> => {
+      const begun = await arriving.get(id)?.catch(() => undefined)
+      return begun?.tx ?? (await get(id)) ?? id
+    }
     return {
       ...options,
-      after: await Promise.all(
-        after.map(async (one) => (typeof one === 'string' ? ((await get(one)) ?? one) : one)),
-      ),
+      after: await Promise.all(after.map((one) => (typeof one === 'string' ? known(one) : one))),
+    } as options
+  }
+
+  async function sendSequence(
+    requests: readonly TxRequest[],
+    options: SequenceOptions = {},
+  ): Promise<readonly Tx[]> {
+    checkSequence(requests, options)
+    const { id, affinity } = options
+    const given = options.after === undefined ? options : await resolved(options)
+    const named = requests.find((request) => accountOf(request) !== undefined)
+    const member = await route(named, id === undefined ? undefined : `${id}/0`, affinity)
+    try {
+      return await member.sender.sendSequence(requests, given)
+    } finally {
+      if (id !== undefined) routes.delete(`${id}/0`)
     }
   }
 
@@ -205,6 +260,7 @@ export function createPool(members: readonly Member[]): SenderPool {
     deployContract: async (call, options) => sendCall(withAccount(call, deployCall), options),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, options?: SendManyOptions) =>
       sendMany(start, items, options),
+    sendSequence,
     get,
     list: (options) => listAll(senders, options),
     inFlight: () => senders.flatMap((sender) => sender.inFlight()),
@@ -250,6 +306,24 @@ export function createPool(members: readonly Member[]): SenderPool {
       decode,
     }
   }
+}
+
+/** Held by one of these, a lane takes nothing on for longer than a moment. */
+const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  'paused',
+  'starved',
+  'jump',
+  'deepReorg',
+  'storeBehindChain',
+])
+
+/** FNV-1a, its bits mixed once more: the same number for the same text everywhere. */
+function scoreOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return (hash ^ (hash >>> 13)) >>> 0
 }
 
 function accountOf(request: unknown): string | undefined {

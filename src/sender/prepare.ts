@@ -2,6 +2,8 @@ import PQueue from 'p-queue'
 import type { TxlaneError } from '../errors/base.js'
 import { type LaneContext, txError } from './context.js'
 import type { Estimate, GasEstimator } from './gas.js'
+import type { SequenceGas } from './sequenceGas.js'
+import type { Sequences } from './sequences.js'
 import { hasFailed, type Transaction } from './transaction.js'
 
 /**
@@ -13,6 +15,8 @@ export type Preparer = {
   add(transaction: Transaction): void
   /** A sealed block joined: estimates that reverted on what was in flight are tried again. */
   newHead(): void
+  /** More may be pre-confirmed: what waits for no more than that goes on. */
+  ticked(): void
   readonly size: number
 }
 
@@ -26,6 +30,10 @@ export type PrepareOptions = {
   /** The first of those that are prepared and wait for a nonce. */
   readonly nextInLine: () => Transaction | undefined
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
+  /** What is to be noted before it can be sent. */
+  readonly note: (transaction: Transaction) => Promise<void> | undefined
+  readonly sequences: Pick<Sequences, 'enter' | 'before' | 'waits'>
+  readonly sequenceGas: SequenceGas
   readonly ready: (transaction: Transaction) => void
   /** Out of the line while it waits for a head, so that what comes after it goes on. */
   readonly parked: (transaction: Transaction) => void
@@ -41,17 +49,22 @@ export function createPreparer(options: PrepareOptions): Preparer {
   // Made on first use: an idle lane costs nothing.
   let queue: PQueue | undefined
   const parked = new Set<Transaction>()
+  // Not asked about at all before what they follow shows: the answer would be about another state.
+  const following = new Set<Transaction>()
+  // At which head the conditions of a transaction were met: a replica may be behind with what met them.
+  const metAt = new WeakMap<Transaction, number>()
   // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
   const asking = new Set<Transaction>()
 
   async function run(transaction: Transaction): Promise<void> {
     if (hasFailed(transaction)) return
+    options.sequences.enter(transaction)
     const waiting = options.conditions(transaction)
     if (waiting !== undefined) {
       options.parked(transaction)
       // Its place in the queue is given up: what it waits for may stand behind it.
       void waiting.then(
-        () => prepare(transaction),
+        () => met(transaction),
         (error: TxlaneError) => options.failed(transaction, error),
       )
       return
@@ -59,21 +72,45 @@ export function createPreparer(options: PrepareOptions): Preparer {
     await prepare(transaction)
   }
 
+  async function met(transaction: Transaction): Promise<void> {
+    if (context.closed || hasFailed(transaction)) return
+    if (context.hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
+    await prepare(transaction)
+  }
+
+  const headNumber = () => context.hub.tracker.head?.number ?? 0
+
   async function prepare(transaction: Transaction, tries = 0): Promise<void> {
     const given = transaction.request.gas
+    const noted = options.note(transaction)
     if (given !== undefined && !options.simulate) {
+      await noted
+      if (hasFailed(transaction)) return
       transaction.gas = given
       return options.ready(transaction)
     }
-    const from = context.lane.key.address
     asking.add(transaction)
-    const estimate =
-      given === undefined
-        ? await estimator.estimate(transaction.request, from)
-        : await estimator.simulate(transaction.request, from)
+    const estimate = await ask(transaction)
+    await noted
     asking.delete(transaction)
-    if (hasFailed(transaction)) return
+    if (hasFailed(transaction) || context.closed) return
+    if (estimate === undefined) return follow(transaction)
     take(transaction, estimate, tries)
+  }
+
+  /** Undefined where it cannot be told before what goes before it in its sequence shows. */
+  async function ask(transaction: Transaction): Promise<Estimate | undefined> {
+    const { request } = transaction
+    const from = context.lane.key.address
+    const before = options.sequences.before(transaction)
+    if (before.length > 0) return options.sequenceGas(before, transaction)
+    return request.gas === undefined ? estimator.estimate(request, from) : estimator.simulate(request, from)
+  }
+
+  function follow(transaction: Transaction): void {
+    options.parked(transaction)
+    following.add(transaction)
+    context.hub.tracker.wake()
   }
 
   function take(transaction: Transaction, estimate: Estimate, tries: number): void {
@@ -96,9 +133,16 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
   function mayDepend(transaction: Transaction): boolean {
+    if (mayLag(transaction)) return true
     const first = options.nextInLine()
     if (first !== undefined && goesBefore(first, transaction)) return true
     return options.earlierInFlight(transaction) || [...asking].some((one) => goesBefore(one, transaction))
+  }
+
+  /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
+  function mayLag(transaction: Transaction): boolean {
+    const met = metAt.get(transaction)
+    return met !== undefined && headNumber() <= met + 1
   }
 
   function waitsForMoney(estimate: Estimate): boolean {
@@ -127,12 +171,20 @@ export function createPreparer(options: PrepareOptions): Preparer {
       void queue.add(() => run(transaction), { priority: transaction.priority })
     },
     newHead() {
-      const again = [...parked]
+      const again = [...parked, ...following]
       parked.clear()
+      following.clear()
       for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
     },
+    ticked() {
+      for (const transaction of following) {
+        if (options.sequences.waits(transaction)) continue
+        following.delete(transaction)
+        if (!hasFailed(transaction)) void prepare(transaction)
+      }
+    },
     get size() {
-      return parked.size
+      return parked.size + following.size
     },
   }
 

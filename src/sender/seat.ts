@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../types.js'
+import type { Place } from './admission.js'
 import type { Transaction } from './transaction.js'
 
 /**
@@ -9,7 +10,7 @@ import type { Transaction } from './transaction.js'
 export type Seat = {
   readonly kind: 'holder' | 'guest'
   /** Resolves once it is kept in the store. */
-  add(request: TxRequest, options: SendOptions): Promise<Transaction>
+  add(request: TxRequest, options: SendOptions, place?: Place): Promise<Transaction>
   /** What is known of it here is newer than what the store says. */
   live(by: { id: string } | { hash: Hash }): Transaction | undefined
   /** It was read from the store, and somebody here has it from now on. */
@@ -24,6 +25,8 @@ export type Seat = {
   resync(): Promise<void>
   /** True once nothing is queued, all is sealed and no gap is left; false where the lane changed hands before that. */
   drained(): Promise<boolean>
+  /** How many more it would take on. */
+  readonly queueRoom: number
   /** How many more it could send now; below 0 by how many wait. */
   readonly room: number
   readonly holds: readonly HoldReason[]

@@ -2,6 +2,7 @@ import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type {
+  HoldReason,
   Item,
   LaneOptions,
   Sender,
@@ -19,6 +20,7 @@ import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { type Start, sendMany } from './sendMany.js'
+import { checkSequence, sendSequence } from './sendSequence.js'
 import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
@@ -63,8 +65,8 @@ export type Member = {
   readonly start: Start
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
-  /** Its lane reserves nothing for now. */
-  held(): boolean
+  /** Why its lane reserves nothing for now. */
+  holds(): readonly HoldReason[]
   closed(): boolean
 }
 
@@ -155,6 +157,20 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     deployContract: async (call, sendOptions) => sendCall(deployCall(call, account.address), sendOptions),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
       sendMany(start, items, manyOptions, limits.queueMax),
+    async sendSequence(requests, sequenceOptions = {}) {
+      checkSequence(requests, sequenceOptions)
+      for (const request of requests) {
+        checkRequest(request, chain)
+        checkAccountOf(request, account.address)
+      }
+      if (sequenceOptions.signal?.aborted)
+        throw await abortedBefore(sequenceOptions.id && `${sequenceOptions.id}/0`)
+      const lane = await openFor(sequenceOptions.id)
+      return sendSequence(lane, requests, sequenceOptions, {
+        random: environment.random,
+        queueMax: limits.queueMax,
+      })
+    },
     async get(by) {
       checkKey(by)
       const lane = await openFor(typeof by === 'string' ? by : by.hash)
@@ -230,7 +246,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room
     },
-    held: () => (opened?.tenure.seat.holds.length ?? 0) > 0,
+    holds: () => opened?.tenure.seat.holds ?? [],
     closed: () => closing !== undefined,
   }
 

@@ -2,7 +2,7 @@ import type { Hash, Hex } from 'viem'
 import type { CancelTimer } from '../clock.js'
 import { type ErrorTx, TxlaneError } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
-import type { LaneKey, StoredNeeds, StoredTransaction } from '../store/store.js'
+import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
 
 /** Stages in the order in which a transaction that executes comes through them. */
@@ -24,8 +24,9 @@ export type Waiter = {
   readonly failed: (error: TxlaneError) => void
 }
 
-/** Work on the chain that a transaction depends on (the options `after`, `deploys`, `effect`). */
-export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'>
+/** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
+export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
+  OwnNeeds
 
 /** What the engine knows of one transaction. One object for its whole life; `Tx` is its public face. */
 export type Transaction = {
@@ -66,8 +67,7 @@ export type Transaction = {
   unheed: (() => void) | undefined
   /** Another process may wait for it: each of its stages is written. */
   elsewhere: boolean
-  /** What has to be there before it is prepared. */
-  readonly needs: Needs | undefined
+  needs: Needs | undefined
   /** The transaction whose nonce it is to take over. */
   replaces: Transaction | undefined
   /** Prepared: it may take a nonce as soon as it is the first in line. */
@@ -272,3 +272,15 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
 export const OUTSIDE_PREFIX = 'outside:'
 
 export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
+
+// Registered, so that the copies of the package know each other's.
+const TRANSACTION = Symbol.for('txlane.transaction')
+
+export function faceOf(transaction: Transaction, tx: object): void {
+  Object.defineProperty(tx, TRANSACTION, { value: transaction })
+}
+
+/** What a `Tx` is the face of; undefined for anything else. */
+export function transactionOf(tx: unknown): Transaction | undefined {
+  return (tx as { [TRANSACTION]?: Transaction } | null | undefined)?.[TRANSACTION]
+}

@@ -1,6 +1,6 @@
 import type { Address, Chain, FeeValues } from 'viem'
 import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
-import { describe, shownStage, type Transaction } from './transaction.js'
+import { describe, faceOf, shownStage, type Transaction } from './transaction.js'
 import type { Stop } from './unlessStopped.js'
 import {
   checkAccountOf,
@@ -88,6 +88,7 @@ export function createTxFace(parts: {
       },
       toJSON: () => describe(transaction),
     }
+    faceOf(transaction, tx)
     faces.set(transaction, tx)
     return tx
   }

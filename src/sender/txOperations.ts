@@ -66,7 +66,7 @@ export function createHolderOperations(parts: {
 
   return {
     cancel,
-    replace: (transaction, request, options) => intake.add(request, options, transaction),
+    replace: (transaction, request, options) => intake.add(request, options, { replaces: transaction }),
     speedUp,
     abort: intake.abort,
     attempts: (transaction) => attemptsOf(context, transaction),

@@ -2,7 +2,7 @@ import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../types.js'
-import { OUTSIDE_PREFIX } from './transaction.js'
+import { OUTSIDE_PREFIX, transactionOf } from './transaction.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
@@ -139,6 +139,8 @@ export function checkSendOptions(options: SendOptions): void {
   }
   amount('options.feeCeiling', feeCeiling, UINT256_MAX, 1n)
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
+  if (options.affinity !== undefined && typeof options.affinity !== 'string')
+    throw invalid('options.affinity', options.affinity, 'a string')
   checkAfter(options.after)
   checkEffect(options.effect)
 }
@@ -147,8 +149,7 @@ function checkAfter(after: unknown): void {
   if (after === undefined) return
   if (!Array.isArray(after)) throw invalid('options.after', after, 'an array of ids or transactions')
   for (const [index, one] of after.entries()) {
-    const isTx = typeof (one as { wait?: unknown } | null)?.wait === 'function'
-    if (typeof one !== 'string' && !isTx)
+    if (typeof one !== 'string' && transactionOf(one) === undefined)
       throw invalid(`options.after[${index}]`, one, 'an id or a transaction')
   }
 }

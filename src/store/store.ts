@@ -18,6 +18,14 @@ export type Lease = {
 /** As the options of `send`, with ids in the place of transactions. */
 export type StoredNeeds = Pick<SendOptions, 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> & {
   readonly after?: readonly string[] | undefined
+} & OwnNeeds
+
+/** What the lane itself notes beside them. */
+export type OwnNeeds = {
+  /** What it `deploys`, and its `effect`, did not stand before its first bytes were sent. */
+  readonly missing?: boolean | undefined
+  /** The id of what goes before it in its sequence. */
+  readonly follows?: string | undefined
 }
 
 /** A transaction as it is kept. */
@@ -36,7 +44,7 @@ export type StoredTransaction = {
   readonly onExpiry: 'cancel' | 'leave'
   /** The id of what it was to take the place of. Alone, it must not be sent beside it. */
   readonly replaces: string | undefined
-  /** What has to be on the chain before it is prepared. */
+  /** What it depends on, and what others that depend on it may look for. */
   readonly needs: StoredNeeds | undefined
   readonly stage: Stage
   readonly nonce: number | undefined

@@ -68,5 +68,9 @@ const FAULTS = [
   'forkShown',
   'pruned',
   'signerSlow',
+  'after success preconfirmed',
+  'after success sealed',
+  'after any preconfirmed',
+  'after any sealed',
   'signerFails',
 ]

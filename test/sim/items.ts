@@ -25,8 +25,18 @@ export type Item = {
   readonly changes: readonly Change[]
   /** Not sent by the lane: the caller reserves a nonce, and then does this with it. */
   readonly outside: Outside | undefined
+  /** What it comes after, by their markers. */
+  readonly after: After | undefined
+  /** It says what it brings about, so that what comes after it may look for that. */
+  readonly tellsEffect: boolean
   /** Data beyond what the node takes. */
   readonly oversized: boolean
+}
+
+export type After = {
+  readonly markers: readonly number[]
+  readonly status: 'success' | 'any'
+  readonly stage: 'preconfirmed' | 'sealed'
 }
 
 /**
@@ -61,6 +71,8 @@ export function drawWorkload(
       program,
       gas: drawGas(random, program),
       outside,
+      after: undefined,
+      tellsEffect: false,
       oversized: program.kind === 'call' && chance(random, 0.01),
       until: pick(random, ['queued', 'accepted']),
       expiresInMs: changes && chance(random, 0.1) ? between(random, 50, 5_000) : undefined,
@@ -71,6 +83,30 @@ export function drawWorkload(
     })
   }
   return items
+}
+
+/** The same, with some that come after others: what becomes of those, they have drawn already. */
+export function withDependents(random: Random, items: readonly Item[]): Item[] {
+  const given: Item[] = []
+  for (const item of items) {
+    const candidates = given.filter(({ outside, oversized }) => outside === undefined && !oversized)
+    if (item.outside !== undefined || candidates.length === 0 || !chance(random, 0.2)) {
+      given.push({ ...item, tellsEffect: item.program.kind === 'call' && chance(random, 0.3) })
+      continue
+    }
+    const others = [pick(random, candidates), ...(chance(random, 0.2) ? [pick(random, candidates)] : [])]
+    given.push({
+      ...item,
+      // What nobody knows yet cannot be named.
+      atMs: Math.max(item.atMs, ...others.map(({ atMs }) => atMs + pick(random, [1, 100, 2_000]))),
+      after: {
+        markers: others.map(({ marker }) => marker),
+        status: chance(random, 0.8) ? 'success' : 'any',
+        stage: chance(random, 0.7) ? 'preconfirmed' : 'sealed',
+      },
+    })
+  }
+  return given
 }
 
 function drawGas(random: Random, { kind }: Program): bigint | undefined {

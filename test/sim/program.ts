@@ -39,6 +39,11 @@ export function programRequest(program: Program): { to?: Address; data?: Hex; va
   }
 }
 
+/** What a `call` that succeeds leaves behind. */
+export function effectOf(marker: number): { address: Address; slot: Hex; value: Hex } {
+  return { address: CONTRACT, slot: `0x${marker.toString(16)}`, value: `0x${'0'.repeat(63)}1` }
+}
+
 // More than the simulated node takes (`bytesMax`), and quickly made.
 const PADDING = '00'.repeat(4_096)
 

@@ -17,6 +17,10 @@ export type SubjectOptions = {
   readonly expires?: { readonly atMs: number }
   readonly onExpiry?: 'cancel' | 'leave'
   readonly signal?: AbortSignal
+  readonly after?: readonly string[]
+  readonly afterStatus?: 'success' | 'any'
+  readonly afterStage?: 'preconfirmed' | 'sealed'
+  readonly effect?: { readonly address: Address; readonly slot: Hex; readonly value: Hex }
 }
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.js'
 import { type Change, GAS, type Item } from './items.js'
 import type { Telling } from './oracle.js'
 import { signOutside } from './outside.js'
-import { oversized, programRequest } from './program.js'
+import { effectOf, oversized, programRequest } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
 const ID_PREFIX = 'transaction-'
@@ -212,9 +212,9 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     unfinished.set(marker, () => run(item, false))
     if (expiresInMs !== undefined && first) expiry.set(marker, clock.now() + expiresInMs)
     const atMs = expiry.get(marker)
-    const { request, id } = asSent(item)
+    const { request, ...own } = asSent(item)
     const tx = await send(marker, request, {
-      id,
+      ...own,
       until,
       ...(atMs === undefined ? {} : { expires: { atMs }, onExpiry }),
       ...(abortAfterMs === undefined || !first ? {} : { signal: abortAfter(abortAfterMs) }),
@@ -303,13 +303,17 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 }
 
 /** What is sent for an item, by whoever sends it. */
-export function asSent({ marker, program, oversized: tooBig, gas }: Item) {
+export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEffect }: Item) {
+  const dependence = {
+    ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
+    ...(tellsEffect && { effect: effectOf(marker) }),
+  }
   const data = programRequest(program)
   const request: SubjectRequest = {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
   }
-  return { request, id: idOf(marker) }
+  return { request, id: idOf(marker), ...dependence }
 }
 
 /** The marker in an id that the caller gave; undefined for one that the lane made. */

@@ -1,4 +1,5 @@
 import type { Hash, Hex } from 'viem'
+import type { View } from './chain/block.js'
 import { createChain } from './chain/chain.js'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
@@ -6,6 +7,7 @@ import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
 import { foreignTransaction } from './foreign.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, takeCensus, type Violation } from './oracle.js'
+import { createOrder, type Order } from './order.js'
 import { LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
@@ -98,6 +100,7 @@ export async function runWorld(
   const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
+    ...world.order.violations(),
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
@@ -130,8 +133,9 @@ function startTwins({ plan, clock, hosts }: OpenWorld): void {
   for (const { marker, atMs } of plan.neighbour?.twins ?? []) {
     const item = plan.items.find((one) => one.marker === marker)
     if (item === undefined) continue
-    const { request, id } = asSent(item)
-    clock.setTimer(() => void neighbour.subject.send(request, { id, until: 'queued' }).catch(() => {}), atMs)
+    const { request, ...own } = asSent(item)
+    const send = () => neighbour.subject.send(request, { ...own, until: 'queued' })
+    clock.setTimer(() => void send().catch(() => {}), atMs)
   }
 }
 
@@ -149,6 +153,7 @@ type OpenWorld = {
   readonly counter: Counter
   /** Everything that was ever sent. */
   readonly wire: ReadonlySet<Hex>
+  readonly order: Order
   /** What the lane sent and had not journaled. */
   unjournaled(): string[]
   break(): void
@@ -159,7 +164,11 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const plan = drawPlan(seed, options)
   const counter = options.counter ?? createCounter()
   const clock = createVirtualClock()
-  const chain = makeChain(plan, clock)
+  const fooled = plan.ports.some(
+    ({ faults, lagMs }) => lagMs > 0 || Object.values(faults).some((rate) => rate > 0),
+  )
+  const order = createOrder(plan.items, { strike: counter.strike, fooled })
+  const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
   const wire = new Set<Hex>()
   const early: string[] = []
   const faults = { ...NO_STORE_FAULTS }
@@ -176,6 +185,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     onRaw(raw) {
       const hash = decodeTransaction(raw)?.hash as Hash
       if (!store.journaled.has(hash)) early.push(`${hash} was sent before it was journaled`)
+      order.sent(raw)
       wire.add(raw)
     },
   })
@@ -238,6 +248,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     },
     counter,
     wire,
+    order,
     unjournaled: () => early,
     break() {
       replicas.break()
@@ -250,10 +261,11 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   }
 }
 
-function makeChain(plan: Plan, clock: VirtualClock): SimChain {
+function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) => void): SimChain {
   const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
   const chain = createChain({
     clock,
+    onView,
     setBeat: clock.setQuietTimer,
     random: deriveRandom(seed, 'chain'),
     accounts: [{ address: LANE, nonce: initialNonce, balanceWei: ONE_ETHER }],

@@ -78,7 +78,9 @@ export function createChain(options: ChainOptions): SimChain {
       : changed || shown === undefined
         ? blockOf(builder, false)
         : shown
-    views.push({ atMs: clock.now(), head: head(), pending })
+    const view = { atMs: clock.now(), head: head(), pending }
+    views.push(view)
+    settings.onView(view)
     if (views.length > VIEWS_MAX) views.splice(0, VIEWS_MAX / 2)
   }
 

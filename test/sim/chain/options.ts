@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Clock, Random } from '../../../src/clock.js'
+import type { View } from './block.js'
 
 /**
  * How a node behaves, as a whole. `base`: flashblocks, `pending` shows them and does not count the mempool.
@@ -20,6 +21,8 @@ export type ChainOptions = {
   readonly clock: Clock
   /** Sets the timer of the chain's own beat, most of all timers of a world. @default the clock's `setTimer` */
   readonly setBeat?: Clock['setTimer']
+  /** Called with each view that the chain shows from then on. */
+  readonly onView?: (view: View) => void
   readonly random: Random
   readonly accounts: readonly GenesisAccount[]
   /** @default 8453 */
@@ -64,6 +67,7 @@ export function chainSettings(options: ChainOptions): ChainSettings {
   const rules = options.rules ?? 'base'
   return {
     setBeat: options.clock.setTimer,
+    onView: () => {},
     chainId: 8453,
     rules,
     blockTimeMs: 2_000,

@@ -6,6 +6,7 @@ import { gasNeeded, wouldRevert } from '../chain/execute.js'
 import { nextBaseFee } from '../chain/fees.js'
 import type { SimChain } from '../chain/simChain.js'
 import { accountIn, type State, storageKey, ZERO_WORD } from '../chain/state.js'
+import { programOf } from '../program.js'
 import { quantity, wireBlock, wireReceipts, wireTransaction } from './wire.js'
 
 /** Answers one call as a node does that shows `view`. Sends go to the chain itself, whatever the view. */
@@ -65,6 +66,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
       wouldRevert(tx, storageOf(state)) ? REVERTED : ok('0x'),
     )
   },
+  eth_simulateV1: simulate,
   eth_sendRawTransaction(chain, _view, [raw]) {
     const admission = chain.submit(String(raw))
     return admission.ok ? ok(admission.hash) : error(admission.code, admission.message)
@@ -106,6 +108,26 @@ function estimate(chain: SimChain, view: View, [request, selector]: readonly unk
   })
 }
 
+/** As in the execution-apis' spec, as far as a sender needs it: one block of calls, each on what those before it left. */
+function simulate(chain: SimChain, view: View, [payload, selector]: readonly unknown[]): RpcReply {
+  const { blockStateCalls } = payload as { blockStateCalls: readonly { calls: readonly CallRequest[] }[] }
+  return withState(chain, view, selector ?? 'latest', (state) => {
+    const written = new Set<string>()
+    const storage = (address: Address, slot: bigint): Hex =>
+      written.has(storageKey(address, slot)) ? '0x1' : storageOf(state).storage(address, slot)
+    const calls = (blockStateCalls[0]?.calls ?? []).map((request) => {
+      const tx = callOf(request)
+      const needed = gasNeeded(tx)
+      const given = request.gas === undefined ? needed : Number(request.gas)
+      const success = given >= needed && !wouldRevert(tx, { storage })
+      const program = programOf(tx)
+      if (success && tx.to !== null && program) written.add(storageKey(tx.to, BigInt(program.marker)))
+      return { status: success ? '0x1' : '0x0', gasUsed: quantity(Math.min(given, needed)), returnData: '0x' }
+    })
+    return ok([{ calls }])
+  })
+}
+
 function storageOf(state: State): { storage(address: Address, slot: bigint): Hex } {
   return { storage: (address, slot) => state.storage.get(storageKey(address, slot)) ?? ZERO_WORD }
 }
@@ -116,6 +138,7 @@ type CallRequest = {
   readonly data?: Hex
   readonly input?: Hex
   readonly value?: Hex
+  readonly gas?: Hex
   readonly authorizationList?: readonly unknown[]
 }
 
@@ -198,6 +221,7 @@ function local(chain: SimChain, head: SimBlock): SimBlock {
     words: {},
   }
   head.words.local = { version: pool.version, block }
+  settings.onView({ atMs, head, pending: block })
   return block
 }
 

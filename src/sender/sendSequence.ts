@@ -1,0 +1,76 @@
+import type { Random } from '../clock.js'
+import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { invalid } from '../errors/invalid.js'
+import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
+import { queueFull, randomId } from './admission.js'
+import type { OpenLane } from './open.js'
+import type { Transaction } from './transaction.js'
+import { checkSendOptions, object } from './validate.js'
+
+// Leaves room for the number behind it in what an id may be long.
+const ID_LENGTH_MAX = 240
+const ITSELF = ['deploys', 'effect'] as const
+
+/** @throws `INVALID` for what no lane could send in order */
+export function checkSequence(requests: unknown, options: SequenceOptions): void {
+  if (!Array.isArray(requests)) throw invalid('requests', requests, 'an array of requests')
+  checkSendOptions(options)
+  const fields = object('options', options)
+  for (const name of ITSELF) {
+    if (fields[name] !== undefined)
+      throw invalid(
+        `options.${name}`,
+        fields[name],
+        'nothing: it is said of one transaction, sent with send()',
+      )
+  }
+  if (options.id !== undefined && options.id.length > ID_LENGTH_MAX)
+    throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
+}
+
+/**
+ * Takes requests on as a sequence of the lane, each to follow the one before it. What was checked is checked.
+ * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
+ */
+export async function sendSequence(
+  { tenure, handle }: OpenLane,
+  requests: readonly TxRequest[],
+  options: SequenceOptions,
+  { random, queueMax }: { readonly random: Random; readonly queueMax: number },
+): Promise<readonly Tx[]> {
+  if (requests.length > tenure.seat.queueRoom) throw queueFull(queueMax)
+  const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
+  const taken: Promise<Transaction>[] = []
+  for (const [index, request] of requests.entries()) {
+    const own: SendOptions = { ...all, id: `${id}/${index}` }
+    const first = index === 0
+    const adding = tenure.seat.add(
+      request,
+      first ? { ...own, after, afterStage, afterStatus } : own,
+      first ? {} : { follows: `${id}/${index - 1}` },
+    )
+    // All are awaited below; one that is refused before that has nobody yet.
+    adding.catch(() => {})
+    taken.push(adding)
+    // An id of the caller's own may stand for something else: nothing is to follow that.
+    if (options.id !== undefined || (first && after !== undefined)) await adding.catch(refusedAt(index))
+  }
+  const transactions: Transaction[] = []
+  for (const [index, adding] of taken.entries()) transactions.push(await adding.catch(refusedAt(index)))
+  if (options.until !== 'queued')
+    await Promise.all(transactions.map((one) => handle.waiting.accepted(one).catch(() => {})))
+  return transactions.map(handle.txOf)
+}
+
+/** What was refused first: those before it go their way. */
+const refusedAt = (index: number) => (error: unknown) => {
+  if (index === 0 || !isTxlaneError(error)) throw error
+  const { code, shortMessage, tx } = error
+  throw new TxlaneError(shortMessage, {
+    code,
+    fate: 'inFlight',
+    tx,
+    cause: error,
+    metaMessages: [`The first ${index} of the sequence were taken on; this one, and all after it, were not.`],
+  })
+}
