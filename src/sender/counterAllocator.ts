@@ -1,42 +1,48 @@
-import { type Counter, createCounter } from '../allocator/counter.js'
+import type { Counter } from '../allocator/counter.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import { getStorageAt } from '../rpc/reads/state.js'
-import type { AllocatorInternals, CounterSnapshot, ReserveOptions } from './allocator.js'
-import { defaultStore, type Environment, identityOf } from './environment.js'
-import type { Hub } from './hub.js'
-import { holdHub, type OpenOptions } from './open.js'
-import { type Held, hold } from './registry.js'
+import type {
+  AllocatorInternals,
+  CounterSnapshot,
+  NonceAllocatorParameters,
+  ReserveOptions,
+} from './allocator.js'
+import { type ContractSource, type CounterEvents, type CounterLane, openCounter } from './counterLane.js'
+import type { Environment } from './environment.js'
+import type { OpenOptions } from './open.js'
 import { createReservation, type Reservation } from './reservation.js'
 import { createStop, stopOfSignal, unlessStopped } from './unlessStopped.js'
-import { object, unsupported } from './validate.js'
+import { object } from './validate.js'
 
-type Shared = { readonly counter: Counter; readonly hub: Held<Hub> }
-type Place = NonNullable<NonceSource<bigint>['counter']>
+const EVENTS: readonly (keyof CounterEvents)[] = [
+  ...(['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged'] as const),
+  'error',
+]
+type Listener = { readonly event: keyof CounterEvents; readonly tell: (payload: never) => void; off(): void }
 
-/**
- * Hands out what a contract's counter counts. The counts are kept in this process: another process with the same
- * counter hands out the same ones.
- */
+/** Hands out what a contract's counter counts. The books are this process's own. */
 export function createCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
-  source: NonceSource<nonce> & { readonly counter: Place },
+  source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
   environment: Environment,
+  filler: NonceAllocatorParameters<nonce>['filler'],
 ): AllocatorInternals<nonce> {
+  const { windowMax } = options.limits
   const closing = createStop(closedError)
-  /** Who listens for gaps, and how to stop it once the counter is open. */
-  const gaps = new Map<(count: bigint) => void, (() => void) | undefined>()
-  let opening: Promise<Held<Shared>> | undefined
-  let opened: Held<Shared> | undefined
+  const listeners = new Set<Listener>()
+  const fill = filler && (async (count: bigint) => filler({ nonce: source.nonceOf(count) }))
+  let opening: Promise<CounterLane> | undefined
+  let opened: CounterLane | undefined
 
-  async function open(): Promise<Counter> {
+  async function open(): Promise<CounterLane> {
     if (closing.stopped()) throw closedError()
     opening ??= openCounter(options, source, environment).then(
-      (held) => {
-        opened = held
-        for (const tell of gaps.keys()) gaps.set(tell, held.value.counter.onGap(tell))
-        return held
+      (lane) => {
+        opened = lane
+        for (const listener of listeners) attach(listener)
+        if (fill) lane.fillers.add(fill)
+        return lane
       },
       (error: unknown) => {
         // Not kept: the next call tries anew.
@@ -44,32 +50,44 @@ export function createCounterAllocator<nonce extends number | bigint>(
         throw error
       },
     )
-    const { counter } = (await opening).value
-    await counter.ready()
-    return counter
+    const lane = await opening
+    await lane.refresh()
+    return lane
+  }
+
+  function attach(listener: Listener): void {
+    if (opened) listener.off = opened.events.on(listener.event, listener.tell)
+  }
+
+  /** Does what takes a count, and has it followed from then on. */
+  function take<T>(lane: CounterLane, act: (counter: Counter) => T): T {
+    const followed = lane.counter.pace() === 'cadence'
+    const result = act(lane.counter)
+    if (!followed) lane.wake()
+    return result
   }
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<nonce>[]> {
     const stops = [stopOfSignal(signal, abortedError), closing]
-    const counter = await unlessStopped(open(), stops)
-    const counts = await counter.reserve(amount)
-    if (signal?.aborted || closing.stopped()) {
-      for (const count of counts) counter.release(count)
-      throw signal?.aborted ? abortedError() : closedError()
-    }
-    return counts.map((count) => reservationOf(counter, count))
+    const lane = await unlessStopped(open(), stops)
+    if (!lane.counter.hasRoom(amount)) await unlessStopped(lane.look(), stops)
+    if (!lane.counter.hasRoom(amount)) throw fullError(windowMax)
+    const counts = take(lane, (counter) => counter.reserve(amount))
+    return counts.map((count) => reservationOf(lane.counter, count))
   }
 
   function reservationOf(counter: Counter, count: bigint): Reservation<nonce> {
+    const nonce = source.nonceOf(count)
     return createReservation({
-      nonce: source.nonceOf(count),
+      nonce,
+      // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
+      carried: true,
       async read(parameters) {
         const { payload, serializedTransaction } = object('parameters', parameters)
-        const bytes = payload ?? serializedTransaction
-        if (typeof bytes !== 'string' || !/^0x/.test(bytes)) throw invalid('payload', bytes, 'hex data')
+        checkPayload(payload ?? serializedTransaction)
+        if (!counter.commit(count)) throw usedError(nonce)
       },
-      keep: async () => counter.commit(count),
-      // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
+      async keep() {},
       outcome: () => false,
       renew: () => counter.renew(count),
       release: async () => counter.release(count),
@@ -81,83 +99,74 @@ export function createCounterAllocator<nonce extends number | bigint>(
       await open()
     },
     reserveMany,
-    adopt: () =>
-      Promise.reject(unsupported('adopt() for a nonce that a contract holds', 'reserve() and commit() it')),
+    async adopt(parameters) {
+      const { nonce, payload } = object('parameters', parameters) as { nonce?: unknown; payload?: unknown }
+      checkPayload(payload)
+      const first = BigInt(source.nonceOf(0n))
+      const count = typeof nonce === 'bigint' ? nonce - first : -1n
+      if (count < 0n || source.nonceOf(count) !== nonce)
+        throw invalid('nonce', nonce, 'a nonce of this source')
+      const lane = await open()
+      const { cursor } = lane.counter.state!
+      // Each nonce in between would become a gap.
+      if (count - cursor > windowMax)
+        throw invalid('nonce', nonce, `one near the next, ${source.nonceOf(cursor)}`)
+      if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonce)
+    },
     async resync() {
-      await (await open()).resync()
+      await (await open()).look()
     },
     // A counter is read, not believed: nothing holds it.
     resume() {},
-    snapshot: () => opened && snapshotOf(source, opened.value),
+    snapshot: () => opened && snapshotOf(source, opened),
     on(event, listener) {
+      const name = event as keyof CounterEvents
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
-      if (event !== 'gap') return () => {}
-      const tell = (count: bigint) => listener({ nonce: source.nonceOf(count) } as never)
-      gaps.set(tell, opened?.value.counter.onGap(tell))
+      if (!EVENTS.includes(name)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)
+      const tell = (payload: bigint | Error) =>
+        listener(
+          (typeof payload === 'bigint' ? { nonce: source.nonceOf(payload) } : { error: payload }) as never,
+        )
+      const entry: Listener = { event: name, tell, off() {} }
+      listeners.add(entry)
+      attach(entry)
       return () => {
-        gaps.get(tell)?.()
-        gaps.delete(tell)
+        listeners.delete(entry)
+        entry.off()
       }
     },
     async close() {
       closing.stop()
-      for (const off of gaps.values()) off?.()
-      const held = await opening?.catch(() => undefined)
-      await held?.release(async () => {
-        held.value.counter.stop()
-        await held.value.hub.release(() => held.value.hub.value.stop())
-      })
+      for (const { off } of listeners) off()
+      const lane = await opening?.catch(() => undefined)
+      if (fill) lane?.fillers.delete(fill)
+      await lane?.release()
     },
   }
 }
 
-async function openCounter(
-  options: OpenOptions,
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  environment: Environment,
-): Promise<Held<Shared>> {
-  const probed = await holdHub(options, environment)
-  const { chainId, genesisHash } = probed.value
-  const { address, slot } = source.counter
-  const store = identityOf(environment.shared, options.store ?? defaultStore(environment.shared))
-  const name = `${chainId}:${genesisHash}:${address}/${slot}@${store}`
-  try {
-    return await hold(environment.shared.lanes, name, () => begin(options, source, environment))
-  } finally {
-    await probed.release(() => probed.value.stop())
-  }
+function snapshotOf(source: ContractSource, { chainId, counter }: CounterLane): CounterSnapshot | undefined {
+  const { state } = counter
+  return state && { chainId, kind: source.kind, ...source.counter, durable: false, ...state }
 }
 
-async function begin(
-  options: OpenOptions,
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  environment: Environment,
-): Promise<Shared> {
-  const { limits } = options
-  const hub = await holdHub(options, environment)
-  const read = async () =>
-    source.decode(
-      await getStorageAt(hub.value.reader.port, {
-        ...source.counter,
-        block: 'pending',
-        timeoutMs: limits.readTimeoutMs,
-      }),
-    )
-  const counter = createCounter({
-    read,
-    clock: environment.clock,
-    ttlMs: limits.reservationTtlMs,
-    outstandingMax: limits.windowMax,
+function checkPayload(payload: unknown): void {
+  if (typeof payload !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(payload))
+    throw invalid('payload', payload, 'hex data')
+}
+
+function fullError(windowMax: number): TxlaneError {
+  return new TxlaneError(`${windowMax} nonces are handed out and not used yet (limits.windowMax).`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
   })
-  return { counter, hub }
 }
 
-function snapshotOf(
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  shared: Shared,
-): CounterSnapshot | undefined {
-  const state = shared.counter.snapshot
-  return state && { chainId: shared.hub.value.chainId, kind: source.kind, ...source.counter, ...state }
+function usedError(nonce: number | bigint): TxlaneError {
+  return new TxlaneError(`Nonce ${nonce} was used by something else, or is about to be.`, {
+    code: 'TOO_LATE',
+    fate: 'notExecuted',
+  })
 }
 
 function abortedError(): TxlaneError {
