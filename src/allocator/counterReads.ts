@@ -1,7 +1,7 @@
-import { type Hex, slice } from 'viem'
+import type { Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { batchReads } from '../rpc/batchReads.js'
-import { decodeData, decodeHash } from '../rpc/codec.js'
+import { decodeHash } from '../rpc/codec.js'
 import { malformed, rpcError } from '../rpc/errors.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { ProfileWatch } from '../rpc/profile.js'
@@ -23,8 +23,11 @@ export type CounterRequest = {
 
 export type CounterReads = {
   request(): CounterRequest
-  /** A reading by itself. The first one finds the getter that the contract answers. */
-  look(): Promise<CounterReading>
+  /**
+   * Asks by itself, again where `take` could make nothing of it. The first time it finds the getter that the contract
+   * answers.
+   */
+  look(take: (replies: readonly RpcReply[], request: CounterRequest) => boolean): Promise<void>
 }
 
 const STORAGE = 'eth_getStorageAt'
@@ -97,12 +100,14 @@ export function createCounterReads(options: {
 
   const ask = (calls: readonly RpcCall[]) => batchReads(port, calls, { timeoutMs, profile })
 
-  async function look(): Promise<CounterReading> {
+  async function look(
+    take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,
+  ): Promise<void> {
     if (!proven) getter ??= await findGetter()
-    for (;;) {
-      const { calls, read } = request()
-      const reading = read(await ask(calls))
-      if (reading) return reading
+    let taken = false
+    while (!taken) {
+      const asked = request()
+      taken = take(await ask(asked.calls), asked)
     }
   }
 
@@ -110,32 +115,32 @@ export function createCounterReads(options: {
     const replies = await ask(source.getters.map((each) => asked(each, 'latest')))
     const found = source.getters.find((_, at) => isWord(replies[at]))
     if (found) return found
-    // Only the node's own word tells that the contract does not answer: a revert, or nothing where there is no code.
-    for (const reply of replies) if (!reply.ok && !isRevert(reply)) resultOf(CALL, reply)
-    throw invalid('source', address, `a contract that counts as a ${source.kind} source says, at latest`)
+    // A revert, or nothing where there is no code, is an answer; anything else says nothing of the contract.
+    for (const reply of replies) if (!isRevert(reply)) resultOf(CALL, reply)
+    throw invalid('source', address, `a contract with the getter of a ${source.kind} source`)
   }
 
   return { request, look }
 }
 
 function isWord(reply: RpcReply | undefined): boolean {
-  return reply?.ok === true && typeof reply.result === 'string' && reply.result.length >= 66
+  return reply?.ok === true && /^0x[0-9a-f]{64}/i.test(`${reply.result}`)
 }
 
 // geth and reth answer 3, others codes of their own with one of these words.
-function isRevert({ failure }: RpcReply & { ok: false }): boolean {
-  return failure.kind === 'rpc' && (failure.code === 3 || /revert|opcode|execution/i.test(failure.message))
+function isRevert(reply: RpcReply): boolean {
+  if (reply.ok || reply.failure.kind !== 'rpc') return false
+  return reply.failure.code === 3 || /revert|opcode|execution/i.test(reply.failure.message)
 }
 
 /** The first 32 bytes of what a call returned. */
 function wordIn(reply: RpcReply | undefined): Hex {
-  if (isWord(reply)) return slice(decodeData(resultOf(CALL, reply), CALL), 0, 32)
-  resultOf(CALL, reply)
-  throw malformed(CALL, 'the counter is not 32 bytes')
+  const result = resultOf(CALL, reply)
+  if (isWord(reply)) return (result as string).slice(0, 66) as Hex
+  throw malformed(CALL, 'no 32 bytes')
 }
 
 function resultOf(method: string, reply: RpcReply | undefined): unknown {
-  if (reply === undefined) throw malformed(method, 'no answer')
-  if (!reply.ok) throw rpcError(method, reply.failure)
-  return reply.result
+  if (reply?.ok) return reply.result
+  throw reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
 }

@@ -1,25 +1,26 @@
-import type { Counter } from '../allocator/counter.js'
+import type { Counter, CounterEvent } from '../allocator/counter.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
+import { abortedError, closedError } from './accountAllocator.js'
 import type {
   AllocatorInternals,
   CounterSnapshot,
   NonceAllocatorParameters,
   ReserveOptions,
 } from './allocator.js'
-import { type ContractSource, type CounterEvents, type CounterLane, openCounter } from './counterLane.js'
+import { type ContractSource, type CounterLane, type CounterUser, openCounter } from './counterLane.js'
+import { createEmitter } from './emitter.js'
 import type { Environment } from './environment.js'
 import type { OpenOptions } from './open.js'
+import type { Held } from './registry.js'
 import { createReservation, type Reservation } from './reservation.js'
 import { createStop, stopOfSignal, unlessStopped } from './unlessStopped.js'
 import { object } from './validate.js'
 
-const EVENTS: readonly (keyof CounterEvents)[] = [
-  ...(['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged'] as const),
-  'error',
-]
-type Listener = { readonly event: keyof CounterEvents; readonly tell: (payload: never) => void; off(): void }
+type Events = Record<CounterEvent, { nonce: number | bigint }> & { error: { error: Error } }
+
+const EVENTS: readonly string[] = ['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged', 'error']
 
 /** Hands out what a contract's counter counts. The books are this process's own. */
 export function createCounterAllocator<nonce extends number | bigint>(
@@ -29,34 +30,30 @@ export function createCounterAllocator<nonce extends number | bigint>(
   filler: NonceAllocatorParameters<nonce>['filler'],
 ): AllocatorInternals<nonce> {
   const { windowMax } = options.limits
+  const { nonceOf } = source
   const closing = createStop(closedError)
-  const listeners = new Set<Listener>()
-  const fill = filler && (async (count: bigint) => filler({ nonce: source.nonceOf(count) }))
-  let opening: Promise<CounterLane> | undefined
+  const events = createEmitter<Events>((error) => options.logger?.error?.({ error }, 'a listener threw'))
+  const user: CounterUser = {
+    tell: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
+    fail: (error) => events.emit('error', { error: error as Error }),
+    fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
+  }
+  let opening: Promise<Held<CounterLane>> | undefined
   let opened: CounterLane | undefined
 
   async function open(): Promise<CounterLane> {
     if (closing.stopped()) throw closedError()
-    opening ??= openCounter(options, source, environment).then(
-      (lane) => {
-        opened = lane
-        for (const listener of listeners) attach(listener)
-        if (fill) lane.fillers.add(fill)
-        return lane
-      },
-      (error: unknown) => {
-        // Not kept: the next call tries anew.
-        opening = undefined
-        throw error
-      },
-    )
-    const lane = await opening
-    await lane.refresh()
-    return lane
-  }
-
-  function attach(listener: Listener): void {
-    if (opened) listener.off = opened.events.on(listener.event, listener.tell)
+    opening ??= openCounter(options, source, environment)
+    try {
+      opened = (await opening).value
+    } catch (error) {
+      // Not kept: the next call tries anew.
+      opening = undefined
+      throw error
+    }
+    opened.users.add(user)
+    await opened.refresh()
+    return opened
   }
 
   /** Does what takes a count, and has it followed from then on. */
@@ -77,7 +74,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   }
 
   function reservationOf(counter: Counter, count: bigint): Reservation<nonce> {
-    const nonce = source.nonceOf(count)
+    const nonce = nonceOf(count)
     return createReservation({
       nonce,
       // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
@@ -102,15 +99,13 @@ export function createCounterAllocator<nonce extends number | bigint>(
     async adopt(parameters) {
       const { nonce, payload } = object('parameters', parameters) as { nonce?: unknown; payload?: unknown }
       checkPayload(payload)
-      const first = BigInt(source.nonceOf(0n))
+      const first = BigInt(nonceOf(0n))
       const count = typeof nonce === 'bigint' ? nonce - first : -1n
-      if (count < 0n || source.nonceOf(count) !== nonce)
-        throw invalid('nonce', nonce, 'a nonce of this source')
+      if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
       const lane = await open()
       const { cursor } = lane.counter.state!
       // Each nonce in between would become a gap.
-      if (count - cursor > windowMax)
-        throw invalid('nonce', nonce, `one near the next, ${source.nonceOf(cursor)}`)
+      if (count - cursor > windowMax) throw invalid('nonce', nonce, `one near the next, ${nonceOf(cursor)}`)
       if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonce)
     },
     async resync() {
@@ -120,27 +115,15 @@ export function createCounterAllocator<nonce extends number | bigint>(
     resume() {},
     snapshot: () => opened && snapshotOf(source, opened),
     on(event, listener) {
-      const name = event as keyof CounterEvents
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
-      if (!EVENTS.includes(name)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)
-      const tell = (payload: bigint | Error) =>
-        listener(
-          (typeof payload === 'bigint' ? { nonce: source.nonceOf(payload) } : { error: payload }) as never,
-        )
-      const entry: Listener = { event: name, tell, off() {} }
-      listeners.add(entry)
-      attach(entry)
-      return () => {
-        listeners.delete(entry)
-        entry.off()
-      }
+      if (!EVENTS.includes(event)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)
+      return events.on(event as keyof Events, listener as (payload: unknown) => void)
     },
     async close() {
       closing.stop()
-      for (const { off } of listeners) off()
-      const lane = await opening?.catch(() => undefined)
-      if (fill) lane?.fillers.delete(fill)
-      await lane?.release()
+      const held = await opening?.catch(() => undefined)
+      held?.value.users.delete(user)
+      await held?.release(held.value.stop)
     },
   }
 }
@@ -167,12 +150,4 @@ function usedError(nonce: number | bigint): TxlaneError {
     code: 'TOO_LATE',
     fate: 'notExecuted',
   })
-}
-
-function abortedError(): TxlaneError {
-  return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
-}
-
-function closedError(): TxlaneError {
-  return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
 }

@@ -1,10 +1,8 @@
-import PQueue from 'p-queue'
 import { type Counter, type CounterEvent, createCounter } from '../allocator/counter.js'
-import { type CounterReading, type CounterRequest, createCounterReads } from '../allocator/counterReads.js'
+import { type CounterRequest, createCounterReads } from '../allocator/counterReads.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { isTxlaneError } from '../errors/base.js'
 import type { RpcReply } from '../rpc/port.js'
-import { createEmitter, type Emitter } from './emitter.js'
 import { defaultStore, type Environment, identityOf } from './environment.js'
 import type { Hub } from './hub.js'
 import { holdHub, type OpenOptions } from './open.js'
@@ -15,17 +13,16 @@ export type ContractSource = NonceSource<number | bigint> & {
   readonly counter: NonNullable<NonceSource['counter']>
 }
 
-/** Uses up a count with a payload that does nothing. */
-export type CountFiller = (count: bigint) => Promise<unknown>
-
-export type CounterEvents = Record<CounterEvent, bigint> & { error: Error }
-
-/** What outlives who holds it: counts that are out stay out, for whoever opens the same counter next. */
-type Books = {
-  readonly counter: Counter
-  readonly events: Emitter<CounterEvents>
-  readonly fillers: Set<CountFiller>
+/** An allocator, to whom it is told what became of a count. */
+export type CounterUser = {
+  tell(event: CounterEvent, count: bigint): void
+  fail(error: unknown): void
+  /** Uses up a count with a payload that does nothing. */
+  readonly fill: ((count: bigint) => Promise<unknown>) | undefined
 }
+
+/** What outlives those who hold it: counts that are out stay out, for whoever opens the same counter next. */
+type Books = { readonly counter: Counter; readonly users: Set<CounterUser> }
 
 /** A counter in this process, shared by every allocator of the same contract, slot, chain and store. */
 export type CounterLane = Books & {
@@ -36,14 +33,14 @@ export type CounterLane = Books & {
   look(): Promise<void>
   /** Goes on looking by itself, for as long as something is out. */
   wake(): void
-  release(): Promise<void>
+  stop(): Promise<void>
 }
 
 export async function openCounter(
   options: OpenOptions,
   source: ContractSource,
   environment: Environment,
-): Promise<CounterLane> {
+): Promise<Held<CounterLane>> {
   const { shared } = environment
   const probed = await holdHub(options, environment)
   const { chainId, genesisHash } = probed.value
@@ -51,71 +48,72 @@ export async function openCounter(
   const store = identityOf(shared, options.store ?? defaultStore(shared))
   const name = `${chainId}:${genesisHash}:${address}/${slot}@${store}`
   try {
-    const held = await hold(shared.lanes, name, async () => {
+    return await hold(shared.lanes, name, async () => {
       const hub = await holdHub(options, environment)
       const books = (shared.counters.get(name) ?? createBooks(options, environment)) as Books
-      return begin(options, source, environment, books, hub)
+      // Kept from one holder to the next, for as long as something is out.
+      shared.counters.set(name, books)
+      const lane = follow(options, source, environment, books, hub)
+      return {
+        ...lane,
+        async stop() {
+          if (books.counter.pace() === 'idle') shared.counters.delete(name)
+          await lane.stop()
+        },
+      }
     })
-    return {
-      ...held.value,
-      release: () =>
-        held.release(async () => {
-          const { counter, stop } = held.value
-          counter.stop()
-          if (counter.pace() === 'idle') shared.counters.delete(name)
-          else shared.counters.set(name, held.value)
-          await stop()
-        }),
-    }
   } finally {
     await probed.release(() => probed.value.stop())
   }
 }
 
-function createBooks({ logger, limits }: OpenOptions, { clock }: Environment): Books {
-  const events = createEmitter<CounterEvents>((error) => logger?.error?.({ error }, 'a listener threw'))
-  const fillers = new Set<CountFiller>()
+function createBooks({ limits }: OpenOptions, { clock }: Environment): Books {
+  const users = new Set<CounterUser>()
   const filling = new Set<bigint>()
-  const fills = new PQueue({ concurrency: limits.fillsMax })
 
-  /** One filler is enough; one that fails is asked again when the count is due again. */
   function fill(count: bigint): boolean {
-    const [filler] = fillers
-    if (filler === undefined) return false
-    if (filling.has(count)) return true
+    const user = [...users].find((each) => each.fill)
+    if (!user || filling.has(count) || filling.size >= limits.fillsMax) return user !== undefined
     filling.add(count)
-    fills
-      .add(() => filler(count))
-      .catch((error: Error) => events.emit('error', error))
+    user.fill!(count)
+      .catch(user.fail)
       .finally(() => filling.delete(count))
     return true
   }
 
-  return { counter: createCounter({ clock, limits, tell: events.emit, fill }), events, fillers }
+  function tell(event: CounterEvent, count: bigint): void {
+    for (const user of users) user.tell(event, count)
+  }
+
+  return { counter: createCounter({ clock, limits, tell, fill }), users }
 }
 
-function begin(
+function follow(
   { limits }: OpenOptions,
   source: ContractSource,
   { clock }: Environment,
   books: Books,
   hub: Held<Hub>,
-): Omit<CounterLane, 'release'> & { stop(): Promise<void> } {
-  const { counter, events } = books
+): CounterLane {
+  const { counter, users } = books
   const { tracker, reader, chainId } = hub.value
   const { port, profile } = reader
   const reads = createCounterReads({ source, port, profile, timeoutMs: limits.readTimeoutMs })
-  let lookedAtMs = Number.NEGATIVE_INFINITY
+  const nothing = () => {}
+  let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
   let request: CounterRequest | undefined
   let replies: RpcReply[] = []
   let fell = false
   let broken = false
 
-  function take(reading: CounterReading, fell?: boolean): void {
+  function take(replies: readonly RpcReply[], { read }: CounterRequest, fell?: boolean): boolean {
+    const reading = read(replies)
+    if (!reading) return false
     counter.take(reading, tracker.head?.number ?? 0, fell)
-    lookedAtMs = clock.now()
+    readAtMs = clock.now()
     broken = false
+    return true
   }
 
   const unfollow = tracker.follow({
@@ -128,40 +126,36 @@ function begin(
       replies = []
       return request.calls.map((call) => ({ call, take: (reply) => void replies.push(reply) }))
     },
-    sealed() {},
     left() {
       fell = true
     },
-    preconfirmed() {},
-    observed() {},
-    counts() {},
-    balance() {},
     ticked() {
-      if (request === undefined || replies.length < request.calls.length) return
+      if (!request || replies.length < request.calls.length) return
       try {
-        const reading = request.read(replies)
-        if (reading) take(reading, fell)
-        fell &&= reading === undefined
+        if (take(replies, request, fell)) fell = false
       } catch (error) {
         // What was not answered is asked again at the next tick; a slot that is not the counter's stays wrong.
         if (broken || !isTxlaneError(error) || error.code !== 'INVALID') return
         broken = true
-        events.emit('error', error)
+        for (const user of users) user.fail(error)
       }
     },
-    unreachable() {},
-    broken() {},
+    sealed: nothing,
+    preconfirmed: nothing,
+    observed: nothing,
+    counts: nothing,
+    balance: nothing,
+    unreachable: nothing,
+    broken: nothing,
   })
   counter.resume()
   if (counter.pace() !== 'idle') tracker.wake()
 
   function look(): Promise<void> {
-    const mine = reads.look().then((reading) => take(reading))
-    looking = mine
-    const over = () => {
+    const mine = reads.look(take).finally(() => {
       if (looking === mine) looking = undefined
-    }
-    mine.then(over, over)
+    })
+    looking = mine
     return mine
   }
 
@@ -170,12 +164,13 @@ function begin(
     chainId,
     async refresh() {
       // While counts are out its own books are the allocator, and every tick reads the counter.
-      const known = counter.pace() === 'cadence' || clock.now() - lookedAtMs < limits.pollIntervalMs
-      if (!known || broken || counter.state === undefined) await (looking ?? look())
+      const known = counter.pace() === 'cadence' || clock.now() - readAtMs < limits.pollIntervalMs
+      if (!known || broken || !counter.state) await (looking ?? look())
     },
     look,
     wake: tracker.wake,
     async stop() {
+      counter.stop()
       unfollow()
       await hub.release(() => hub.value.stop())
     },
