@@ -211,13 +211,14 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
       if (snapshot === undefined) throw unreadError()
       return snapshot as ReturnType<NonceAllocator<nonce>['snapshot']>
     },
-    on: (event, listener) => allocator.on(event, listener as (payload: never) => void),
+    on: (event, listener) =>
+      allocator.on(event as keyof AllocatorEvents, listener as (payload: never) => void),
     close: allocator.close,
     [Symbol.asyncDispose]: allocator.close,
   }
 }
 
-function checkParameters(parameters: NonceAllocatorParameters<number | bigint>): OpenOptions {
+function checkParameters(parameters: unknown): OpenOptions {
   const { source, filler, client, ...rest } = object(
     'options',
     parameters,

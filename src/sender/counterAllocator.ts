@@ -43,14 +43,12 @@ export function createCounterAllocator<nonce extends number | bigint>(
 
   async function open(): Promise<CounterLane> {
     if (closing.stopped()) throw closedError()
-    opening ??= openCounter(options, source, environment)
-    try {
-      opened = (await opening).value
-    } catch (error) {
+    opening ??= openCounter(options, source, environment).catch((error: unknown) => {
       // Not kept: the next call tries anew.
       opening = undefined
       throw error
-    }
+    })
+    opened = (await opening).value
     opened.users.add(user)
     await opened.refresh()
     return opened
@@ -106,7 +104,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
       const { cursor } = lane.counter.state!
       // Each nonce in between would become a gap.
       if (count - cursor > windowMax) throw invalid('nonce', nonce, `one near the next, ${nonceOf(cursor)}`)
-      if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonce)
+      if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonceOf(count))
     },
     async resync() {
       await (await open()).look()

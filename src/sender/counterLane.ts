@@ -164,8 +164,9 @@ function follow(
     chainId,
     async refresh() {
       // While counts are out its own books are the allocator, and every tick reads the counter.
-      const known = counter.pace() === 'cadence' || clock.now() - readAtMs < limits.pollIntervalMs
-      if (!known || broken || !counter.state) await (looking ?? look())
+      const ageMs = clock.now() - readAtMs
+      const known = counter.pace() === 'cadence' ? Number.isFinite(ageMs) : ageMs < limits.pollIntervalMs
+      if (!known || broken) await (looking ?? look())
     },
     look,
     wake: tracker.wake,

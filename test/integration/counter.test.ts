@@ -6,6 +6,8 @@ import { createNonceAllocator, entryPointNonce, memoryStore, storageNonce } from
 let devnet: Devnet
 let contract: Address
 const opened: { close(): Promise<void> }[] = []
+// One a test: what is out stays out, whoever opens the same counter next.
+let store = memoryStore()
 
 // Stores its argument at slot 0; what that slot counts is what a test says.
 const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
@@ -19,6 +21,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()))
+  store = memoryStore()
 })
 afterAll(() => devnet.stop())
 
@@ -35,6 +38,7 @@ function allocatorOf(options: { slot?: bigint } = {}) {
     client: devnet.client(),
     address: contract,
     source: storageNonce({ address: contract, slot: options.slot ?? 0n }),
+    store,
   })
   opened.push(allocator)
   return allocator

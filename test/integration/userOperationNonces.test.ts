@@ -123,7 +123,7 @@ test('nonces of a key other than 0 carry the key, and wait for no other key', as
 })
 
 test('a bundle that reverts frees no nonce: somebody else may bundle the same operation', async () => {
-  await runRevertedCarrier(world, operations(9n), (carrier) => ({ ...carrier, gas: 200_000n }), 3_000n)
+  await runRevertedCarrier(world, operations(9n), (carrier) => ({ ...carrier, gas: 90_000n }), 3_000n)
 })
 
 test('a nonce that somebody else used is told to who holds it', async () => {
