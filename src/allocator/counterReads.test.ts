@@ -57,7 +57,10 @@ test('the getters are asked by the selectors of the contracts', () => {
 })
 
 test('a slot that the getter agrees with is trusted, and the getter is not asked for latest again', async () => {
-  const { look, asked } = setUp({ node: { stored: both(5n), counted: both(5n) }, profile: { pendingState: true } })
+  const { look, asked } = setUp({
+    node: { stored: both(5n), counted: both(5n) },
+    profile: { pendingState: true },
+  })
   expect(await look()).toEqual({ latest: 5n, pending: 5n })
   expect(await look()).toEqual({ latest: 5n, pending: 5n })
   expect(asked()).toEqual(['eth_getStorageAt latest', 'eth_getStorageAt pending'])
@@ -138,7 +141,10 @@ test('storage at pending that shows what is pre-confirmed is enough from then on
 })
 
 test('an endpoint whose pending shows no more than latest is not asked for it', async () => {
-  const { look, asked } = setUp({ node: { stored: both(5n), counted: both(5n) }, profile: { pending: 'latest' } })
+  const { look, asked } = setUp({
+    node: { stored: both(5n), counted: both(5n) },
+    profile: { pending: 'latest' },
+  })
   expect(await look()).toEqual({ latest: 5n, pending: 5n })
   expect(asked()).not.toContain('eth_getStorageAt pending')
 })

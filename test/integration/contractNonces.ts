@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, type Address, concat, type Hex, type LocalAccount, numberToHex, pad } from 'viem'
 import { expect } from 'vitest'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/devnet/index.js'
 import {
   createNonceAllocator,
   createSender,
@@ -32,9 +32,8 @@ export function artifact(path: string): { readonly abi: Abi; readonly bytecode: 
 
 // Trusts every forwarder (0x572b6c05 is isTrustedForwarder); else adds one to the slot that its first argument names,
 // or reverts where the second is not 0.
-const NOTES: Hex =
-  '0x602c8060095f395ff35f3560e01c63572b6c0514602357602435601f576004358054600101905500' +
-  '5b5f5ffd5b60015f5260205ff3' as Hex
+const NOTES: Hex = ('0x602c8060095f395ff35f3560e01c63572b6c0514602357602435601f576004358054600101905500' +
+  '5b5f5ffd5b60015f5260205ff3') as Hex
 
 /** Calldata for the notes: what runs twice is noted twice. */
 export function noting(id: bigint, reverts = false): Hex {
@@ -78,8 +77,7 @@ export async function startContractWorld() {
     allocator: (
       source: NonceSource<bigint>,
       options: Partial<NonceAllocatorParameters<bigint>> = {},
-    ): NonceAllocator<bigint> =>
-      keep(createNonceAllocator({ client, address: notes, source, ...options })),
+    ): NonceAllocator<bigint> => keep(createNonceAllocator({ client, address: notes, source, ...options })),
     /** An ordinary lane. */
     lane: (index: number): Sender =>
       keep(

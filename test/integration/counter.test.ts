@@ -1,7 +1,7 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { createNonceAllocator, entryPointNonce, memoryStore, storageNonce } from '../../src/index.js'
+import { createNonceAllocator, memoryStore, storageNonce } from '../../src/index.js'
 
 let devnet: Devnet
 let contract: Address
@@ -25,12 +25,13 @@ afterEach(async () => {
 })
 afterAll(() => devnet.stop())
 
-/** The counter as the contract has it from now on. */
-async function countTo(count: number): Promise<void> {
+/** The counter as the contract has it from now on, and since which block. */
+async function countTo(count: number): Promise<bigint> {
   const client = devnet.client()
   const data = `0x00000000${numberToHex(count, { size: 32 }).slice(2)}` as const
   const hash = await client.sendTransaction({ to: contract, data, gas: 100_000n })
-  await client.waitForTransactionReceipt({ hash })
+  const { blockNumber } = await client.waitForTransactionReceipt({ hash })
+  return blockNumber
 }
 
 function allocatorOf(options: { slot?: bigint } = {}) {
@@ -115,21 +116,29 @@ test('counters of other slots and other stores are counted apart', async () => {
   expect(nonces.map(({ nonce }) => nonce)).toEqual([60n, 0n, 60n])
 })
 
-test('a user operation gets its key and sequence, and one of another key its own', async () => {
-  const entryPoint = contract
-  const of = (key: bigint) => {
-    const allocator = createNonceAllocator({
-      client: devnet.client(),
-      address: contract,
-      source: entryPointNonce({ entryPoint, sender: contract, key }),
+test('a use whose block leaves the chain is told, and live again until the counter passes it anew', async () => {
+  await countTo(90)
+  const allocator = allocatorOf()
+  const next = (event: 'used' | 'reorged') =>
+    new Promise<bigint>((resolve) => {
+      const off = allocator.on(event, ({ nonce }) => {
+        off()
+        resolve(nonce)
+      })
     })
-    opened.push(allocator)
-    return allocator
-  }
-  const [plain, keyed] = [of(0n), of(3n)]
-  expect((await plain.reserve()).nonce).toBe(0n)
-  expect((await keyed.reserve()).nonce).toBe(3n << 64n)
-  expect((await keyed.reserve()).nonce).toBe((3n << 64n) | 1n)
+  const [used, reorged] = [next('used'), next('reorged')]
+  const reservation = await allocator.reserve()
+  await reservation.commit({ payload: '0x12' })
+  const block = await countTo(91)
+  expect(await used).toBe(90n)
+  // One more, since the next block may be sealed meanwhile.
+  const depth = (await devnet.client().getBlockNumber()) - block + 2n
+  await devnet.reorg(Number(depth), { returnToPool: false })
+  expect(await reorged).toBe(90n)
+  expect((await allocator.reserve()).nonce).toBe(91n)
+  const again = next('used')
+  await countTo(91)
+  expect(await again).toBe(90n)
 })
 
 test('what a counter cannot do is refused', async () => {

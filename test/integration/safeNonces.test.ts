@@ -67,15 +67,36 @@ async function newSafe(): Promise<NonceHolder & { safe: Address }> {
     nonce: () => client.readContract({ address: safe, abi, functionName: 'nonce' }),
     async sign(nonce, id, { reverts = false } = {}) {
       // With no gas set aside, an inner call that reverts takes the carrier with it, and no nonce is used (GS013).
-      const tx = { to: notes, value: 0n, data: noting(id, reverts), operation: 0, safeTxGas: 60_000n } as const
-      const refund = { baseGas: 0n, gasPrice: 0n, gasToken: zeroAddress, refundReceiver: zeroAddress } as const
+      const tx = {
+        to: notes,
+        value: 0n,
+        data: noting(id, reverts),
+        operation: 0,
+        safeTxGas: 60_000n,
+      } as const
+      const refund = {
+        baseGas: 0n,
+        gasPrice: 0n,
+        gasToken: zeroAddress,
+        refundReceiver: zeroAddress,
+      } as const
       const signature = await owner.signTypedData({
         domain: { chainId: devnet.chain.id, verifyingContract: safe },
         types: SAFE_TX,
         primaryType: 'SafeTx',
         message: { ...tx, ...refund, nonce },
       })
-      const args = [tx.to, tx.value, tx.data, tx.operation, tx.safeTxGas, 0n, 0n, zeroAddress, zeroAddress] as const
+      const args = [
+        tx.to,
+        tx.value,
+        tx.data,
+        tx.operation,
+        tx.safeTxGas,
+        0n,
+        0n,
+        zeroAddress,
+        zeroAddress,
+      ] as const
       const data = encodeFunctionData({ abi, functionName: 'execTransaction', args: [...args, signature] })
       return { to: safe, data, gas: 250_000n }
     },
@@ -103,7 +124,12 @@ test('which payload used a nonce is told by the hash in the event of the Safe', 
   await tx.wait('sealed')
   const args = [notes, 0n, noting(4_000n, true), 0, 60_000n, 0n, 0n, zeroAddress, zeroAddress] as const
   const address = holder.safe
-  const txHash = await client.readContract({ address, abi, functionName: 'getTransactionHash', args: [...args, 0n] })
+  const txHash = await client.readContract({
+    address,
+    abi,
+    functionName: 'getTransactionHash',
+    args: [...args, 0n],
+  })
   const logs = await client.getContractEvents({ address, abi, fromBlock: 'earliest', toBlock: 'latest' })
   expect(logs.filter((log) => 'txHash' in log.args && log.args.txHash === txHash)).toMatchObject([
     { eventName: 'ExecutionFailure' },
@@ -127,5 +153,7 @@ test('a slot that is not the counter of the Safe is refused, at the latest when 
   await tx.wait('sealed')
   expect(await failed).toMatchObject({ code: 'INVALID' })
   await expect(empty.reserve()).rejects.toMatchObject({ code: 'INVALID' })
-  await expect(world.allocator(safeNonce({ safe: world.notes })).ready()).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(world.allocator(safeNonce({ safe: world.notes })).ready()).rejects.toMatchObject({
+    code: 'INVALID',
+  })
 })

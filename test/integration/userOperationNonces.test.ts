@@ -42,7 +42,12 @@ beforeAll(async () => {
   })
   sender = result
   await done(client.writeContract(request))
-  const deposit = { address: entryPoint, abi: entryPointAbi, functionName: 'depositTo', args: [sender] } as const
+  const deposit = {
+    address: entryPoint,
+    abi: entryPointAbi,
+    functionName: 'depositTo',
+    args: [sender],
+  } as const
   await done(client.writeContract({ ...deposit, value: parseEther('100') }))
 })
 afterEach(() => world.closeAll())
