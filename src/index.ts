@@ -2,6 +2,7 @@ export {
   accountNonce,
   entryPointNonce,
   forwarderNonce,
+  type NonceGetter,
   type NonceSource,
   safeNonce,
   storageNonce,
@@ -20,6 +21,7 @@ export { getCode, getStorageAt, getTransactionCount } from './rpc/reads/state.js
 export { waitForCode, waitForStorage } from './rpc/reads/waitFor.js'
 export { watchPending } from './rpc/reads/watchPending.js'
 export {
+  type AdoptParameters,
   type AllocatorEvents,
   type CounterSnapshot,
   createNonceAllocator,

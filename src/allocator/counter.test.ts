@@ -2,123 +2,264 @@ import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import { createCounter } from './counter.js'
 
-function setUp(options: { outstandingMax?: number } = {}) {
+const LIMITS = { reservationTtlMs: 1_000, gapFillAfterMs: 100, windowMax: 100, reorgHorizon: 4 }
+
+function setUp(options: { at?: bigint; windowMax?: number; fills?: boolean } = {}) {
   const clock = createVirtualClock()
-  const chain = { count: 5n, reads: 0, fails: false }
+  const told: string[] = []
+  const filled: bigint[] = []
   const counter = createCounter({
-    async read() {
-      chain.reads++
-      const { count, fails } = chain
-      await new Promise<void>((resolve) => clock.setTimer(resolve, 10))
-      if (fails) throw new Error('no answer')
-      return count
-    },
     clock,
-    ttlMs: 1_000,
-    outstandingMax: options.outstandingMax ?? 100,
+    limits: { ...LIMITS, windowMax: options.windowMax ?? LIMITS.windowMax },
+    tell: (event, count) => void told.push(`${event} ${count}`),
+    fill(count) {
+      if (options.fills) filled.push(count)
+      return options.fills === true
+    },
   })
-  /** Lets virtual time pass until the promise is settled. */
-  async function settled<T>(promise: Promise<T>): Promise<T> {
-    const done = { is: false }
-    promise.then(
-      () => {
-        done.is = true
-      },
-      () => {
-        done.is = true
-      },
-    )
-    await clock.runUntil(() => done.is, 60_000)
-    return promise
-  }
-  const reserve = (amount = 1) => settled(counter.reserve(amount))
-  return { clock, chain, counter, settled, reserve }
+  const read = (latest: bigint, pending = latest, head = 1, fell = false) =>
+    counter.take({ latest, pending }, head, fell)
+  read(options.at ?? 5n)
+  /** What has been told since the last time. */
+  const news = () => told.splice(0)
+  return { clock, counter, read, news, filled }
 }
 
-test('counts are handed out consecutively, from one reading however many ask at once', async () => {
-  const { chain, counter, settled } = setUp()
-  const all = await settled(Promise.all([counter.reserve(1), counter.reserve(3), counter.reserve(1)]))
-  expect(all.flat()).toEqual([5n, 6n, 7n, 8n, 9n])
-  expect(chain.reads).toBe(1)
+test('counts are handed out consecutively, from where the counter stands with what is pre-confirmed', () => {
+  const { counter, read } = setUp()
+  read(5n, 7n)
+  expect(counter.reserve(2)).toEqual([7n, 8n])
+  expect(counter.state).toEqual({ floor: 5n, cursor: 9n, holes: [], inFlight: 2 })
 })
 
-test('a failed reading is not kept', async () => {
-  const { chain, reserve } = setUp()
-  chain.fails = true
-  await expect(reserve()).rejects.toThrow('no answer')
-  chain.fails = false
-  expect(await reserve()).toEqual([5n])
-})
-
-test('what was released is handed out again, lowest first', async () => {
-  const { counter, reserve } = setUp()
-  await reserve(4)
+test('what was released is handed out again, lowest first', () => {
+  const { counter } = setUp()
+  counter.reserve(4)
   counter.release(7n)
   counter.release(5n)
   counter.release(5n)
-  expect(counter.snapshot).toEqual({ floor: 5n, cursor: 9n, holes: [5n, 7n], inFlight: 2 })
-  expect(await reserve(3)).toEqual([5n, 7n, 9n])
+  expect(counter.state).toEqual({ floor: 5n, cursor: 9n, holes: [5n, 7n], inFlight: 2 })
+  expect(counter.reserve(3)).toEqual([5n, 7n, 9n])
 })
 
-test('what was released at the top is new again', async () => {
-  const { counter, reserve } = setUp()
-  await reserve(3)
+test('what was released at the top is new again', () => {
+  const { counter } = setUp()
+  counter.reserve(3)
   counter.release(6n)
   counter.release(7n)
-  expect(counter.snapshot).toMatchObject({ cursor: 6n, holes: [] })
+  expect(counter.state).toMatchObject({ cursor: 6n, holes: [] })
 })
 
-test('resync drops what the counter has passed, and nothing else frees what was committed', async () => {
-  const { chain, clock, counter, reserve, settled } = setUp()
-  await reserve(4)
-  counter.commit(5n)
-  counter.release(6n)
-  chain.count = 7n
+test('what was committed is never free again: neither by release nor by time', async () => {
+  const { clock, counter, filled } = setUp({ fills: true })
+  counter.reserve(2)
+  expect(counter.commit(5n)).toBe(true)
+  expect(counter.commit(6n)).toBe(true)
+  counter.release(5n)
   await clock.advance(10_000)
-  expect(counter.snapshot).toMatchObject({ holes: [6n], inFlight: 3 })
-  await settled(counter.resync())
-  expect(counter.snapshot).toEqual({ floor: 7n, cursor: 9n, holes: [], inFlight: 2 })
-  chain.count = 20n
-  await settled(counter.resync())
-  expect(await reserve()).toEqual([20n])
+  expect(counter.reserve(1)).toEqual([7n])
+  expect(filled).not.toContain(5n)
 })
 
-test('a counter that comes down again hands nothing out twice', async () => {
-  const { chain, counter, reserve, settled } = setUp()
-  await reserve(2)
-  chain.count = 3n
-  await settled(counter.resync())
-  expect(await reserve()).toEqual([7n])
+test('a count is told as used when a sealed block has passed it, once, and only then', () => {
+  const { counter, read, news } = setUp()
+  counter.reserve(2)
+  counter.commit(5n)
+  counter.commit(6n)
+  read(5n, 7n)
+  expect(news()).toEqual([])
+  expect(counter.state).toMatchObject({ floor: 5n, inFlight: 0 })
+  read(6n, 7n)
+  read(6n, 7n)
+  expect(news()).toEqual(['used 5'])
+})
+
+test('what others use is told as foreign: one handed out, one given back, and ones beyond, which take two readings', () => {
+  const { counter, read, news } = setUp()
+  counter.reserve(3)
+  counter.release(6n)
+  counter.commit(7n)
+  read(10n)
+  expect(news()).toEqual(['foreign 5', 'foreign 6', 'used 7'])
+  expect(counter.state).toMatchObject({ floor: 8n, cursor: 8n, holes: [] })
+  counter.reserve(1)
+  read(10n)
+  read(10n)
+  expect(news()).toEqual(['foreign 8', 'foreign 9'])
+  expect(counter.reserve(1)).toEqual([10n])
+})
+
+test('one absurd answer moves nothing while counts are out', () => {
+  const { counter, read, news } = setUp()
+  counter.reserve(1)
+  read(5n, 2n ** 200n)
+  read(5n)
+  expect(counter.state).toMatchObject({ floor: 5n, cursor: 6n, inFlight: 1 })
+  expect(news()).toEqual([])
+})
+
+test('an absurd pending count is not believed when nothing is out either', () => {
+  const { counter, read } = setUp()
+  read(5n, 2n ** 200n)
+  expect(counter.reserve(1)).toEqual([5n])
+})
+
+test('with nothing out the chain is believed at once, and what others did meanwhile is no news', () => {
+  const { counter, read, news } = setUp()
+  read(5_000n)
+  expect(news()).toEqual([])
+  expect(counter.reserve(1)).toEqual([5_000n])
+})
+
+test('a count that others have used cannot be committed, nor one that a filler uses up', async () => {
+  const { clock, counter, read } = setUp({ fills: true })
+  counter.reserve(3)
+  counter.commit(7n)
+  read(5n, 6n)
+  expect(counter.commit(5n)).toBe(false)
+  await clock.advance(1_000)
+  expect(counter.commit(6n)).toBe(false)
+})
+
+test('a node that lags behind takes nothing back', () => {
+  const { counter, read, news } = setUp()
+  counter.reserve(2)
+  counter.commit(5n)
+  read(6n)
+  read(5n)
+  read(6n)
+  expect(news()).toEqual(['used 5'])
+  expect(counter.state).toMatchObject({ floor: 6n, cursor: 7n, inFlight: 1 })
+})
+
+test('a use whose block left the chain is told, is live again, and free to nobody', () => {
+  const { counter, read, news } = setUp()
+  counter.reserve(2)
+  counter.commit(5n)
+  counter.commit(6n)
+  read(7n, 7n, 10)
+  expect(counter.pace()).toBe('block')
+  read(5n, 5n, 10, true)
+  expect(news()).toEqual(['used 5', 'used 6', 'reorged 5', 'reorged 6'])
+  expect(counter.state).toEqual({ floor: 5n, cursor: 7n, holes: [], inFlight: 2 })
+  expect(counter.pace()).toBe('cadence')
+  expect(counter.reserve(1)).toEqual([7n])
+  read(7n, 7n, 12)
+  expect(news()).toEqual(['used 5', 'used 6'])
+})
+
+test('what was pre-confirmed for others and is withdrawn is not free, and told as a gap where it stays open', async () => {
+  const { clock, counter, read, news } = setUp()
+  read(5n, 7n)
+  read(5n, 5n)
+  expect(counter.reserve(1)).toEqual([7n])
+  await clock.advance(1_000)
+  expect(news()).toEqual(['gap 5', 'gap 6', 'gap 7'])
+})
+
+test('a use beyond the horizon is followed no longer', () => {
+  const { counter, read } = setUp()
+  counter.reserve(1)
+  counter.commit(5n)
+  read(6n, 6n, 10)
+  read(6n, 6n, 13)
+  expect(counter.pace()).toBe('block')
+  read(6n, 6n, 14)
+  expect(counter.pace()).toBe('idle')
 })
 
 test('a count that stays silent is told, again and again, and stays taken', async () => {
-  const { clock, counter, reserve } = setUp()
-  const told: bigint[] = []
-  counter.onGap((count) => told.push(count))
-  await reserve(2)
+  const { clock, counter, news } = setUp()
+  counter.reserve(2)
   await clock.advance(500)
   counter.commit(5n)
   counter.renew(6n)
   await clock.advance(999)
-  expect(told).toEqual([])
+  expect(news()).toEqual([])
   await clock.advance(1)
-  expect(told).toEqual([6n])
+  expect(news()).toContain('gap 6')
   await clock.advance(1_000)
-  expect(told).toEqual([6n, 6n])
-  expect(await reserve()).toEqual([7n])
+  expect(news()).toContain('gap 6')
+  expect(counter.reserve(1)).toEqual([7n])
 })
 
-test('no more than the limit are out at once, and the counter is asked before one is refused', async () => {
-  const { chain, reserve } = setUp({ outstandingMax: 2 })
-  await reserve(2)
-  await expect(reserve()).rejects.toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
-  chain.count = 6n
-  expect(await reserve()).toEqual([7n])
+test('the counter standing at a committed count for long is told as stuck, not what waits above it', async () => {
+  const { clock, counter, read, news } = setUp()
+  counter.reserve(3)
+  for (const count of [5n, 6n, 7n]) counter.commit(count)
+  await clock.advance(900)
+  read(6n)
+  expect(news()).toEqual(['used 5'])
+  await clock.advance(900)
+  expect(news()).toEqual([])
+  await clock.advance(200 + 900)
+  expect(news()).toEqual(['stuck 6'])
 })
 
-test('a counter that was stopped leaves no timer', async () => {
-  const { clock, counter, reserve } = setUp()
-  await reserve(2)
+test('a hole that nobody takes is told after its time, and no more once it was handed out', async () => {
+  const { clock, counter, news } = setUp()
+  counter.reserve(2)
+  counter.commit(6n)
+  counter.release(5n)
+  await clock.advance(100)
+  expect(news()).toEqual(['gap 5'])
+  expect(counter.reserve(1)).toEqual([5n])
+  counter.release(5n)
+  counter.reserve(1)
+  await clock.advance(500)
+  expect(news()).toEqual([])
+})
+
+test('a filler is asked for a hole after its time and for a silent count after its own, and for nothing else', async () => {
+  const { clock, counter, read, news, filled } = setUp({ fills: true })
+  counter.reserve(4)
+  counter.commit(5n)
+  counter.commit(8n)
+  counter.release(6n)
+  await clock.advance(100)
+  expect(filled).toEqual([6n])
+  expect(counter.state).toMatchObject({ holes: [], inFlight: 4 })
+  await clock.advance(900)
+  expect(filled).toEqual([6n, 7n])
+  expect(counter.reserve(1)).toEqual([9n])
+  read(8n)
+  expect(news().filter((line) => !line.startsWith('stuck'))).toEqual(['used 5', 'gapFilled 6', 'gapFilled 7'])
+})
+
+test('a count that a filler could not use up is asked for again', async () => {
+  const { clock, counter, filled } = setUp({ fills: true })
+  counter.reserve(2)
+  counter.commit(6n)
+  counter.release(5n)
+  await clock.advance(100)
+  await clock.advance(1_000)
+  expect(filled).toEqual([5n, 5n])
+})
+
+test('a count of an earlier life is taken, and those below it that nobody has are holes', () => {
+  const { counter } = setUp()
+  expect(counter.adopt(7n)).toBe(true)
+  expect(counter.adopt(5n)).toBe(true)
+  expect(counter.adopt(4n)).toBe(false)
+  expect(counter.state).toEqual({ floor: 5n, cursor: 8n, holes: [6n], inFlight: 2 })
+  expect(counter.reserve(2)).toEqual([6n, 8n])
+})
+
+test('no more than the limit are out, and what the counter passed makes room', () => {
+  const { counter, read } = setUp({ windowMax: 2 })
+  counter.reserve(2)
+  expect(counter.hasRoom(1)).toBe(false)
+  read(5n, 6n)
+  expect([counter.hasRoom(1), counter.hasRoom(2)]).toEqual([true, false])
+})
+
+test('a counter that was stopped leaves no timer, and goes on where it stood when it is taken up again', async () => {
+  const { clock, counter, news } = setUp()
+  counter.reserve(3)
+  counter.release(5n)
   counter.stop()
   expect(clock.pendingTimers).toBe(0)
+  counter.resume()
+  await clock.advance(1_000)
+  expect(news()).toEqual(['gap 5', 'gap 6', 'gap 7'])
 })

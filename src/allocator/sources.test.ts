@@ -41,6 +41,7 @@ test('a bad address, slot, key or decoder is refused at once', () => {
   expect(() => entryPointNonce({ entryPoint, sender, key: 2n ** 192n })).toThrow('source.key')
   expect(() => storageNonce({ address: sender, slot: -1n })).toThrow('source.slot')
   expect(() => storageNonce({ address: sender, slot: 0n, decode: 1 as never })).toThrow('source.decode')
+  expect(() => storageNonce({ address: sender, slot: 0n, getter: '0x1234' })).toThrow('source.getter')
   expect(() => safeNonce({ safe: '0x' })).toThrow('source.address')
   expect(() => forwarderNonce({ forwarder: entryPoint, from: '0x' })).toThrow('source.from')
 })

@@ -1,6 +1,14 @@
-import { type Address, encodeAbiParameters, type Hex, hexToBigInt, keccak256 } from 'viem'
+import { type Address, concat, type Hex, hexToBigInt, keccak256, numberToHex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from '../rpc/reads/arguments.js'
+
+/** A call by which the contract itself tells its count. */
+export type NonceGetter = {
+  /** The calldata. */
+  readonly data: Hex
+  /** The count in the 32 bytes that come back. */
+  readonly decode: (word: Hex) => bigint
+}
 
 /** Where a nonce is counted, and how what is read there becomes the nonce as it is used. */
 export type NonceSource<nonce extends number | bigint = number> = {
@@ -9,38 +17,62 @@ export type NonceSource<nonce extends number | bigint = number> = {
   readonly counter: { readonly address: Address; readonly slot: Hex } | undefined
   /** The count in what stands at that place. */
   readonly decode: (word: Hex) => bigint
+  /** What the slot is held against before it is trusted: the first that the contract answers. */
+  readonly getters: readonly NonceGetter[]
   readonly nonceOf: (count: bigint) => nonce
 }
 
+const UINT64_MAX = 2n ** 64n - 1n
 const UINT192_MAX = 2n ** 192n - 1n
 
 /** The account's transaction count: the nonces of its own transactions. */
 export function accountNonce(): NonceSource<number> {
-  return { kind: 'account', counter: undefined, decode: hexToBigInt, nonceOf: Number }
+  return { kind: 'account', counter: undefined, decode: hexToBigInt, getters: [], nonceOf: Number }
 }
 
 /**
  * A counter in a contract's storage.
  *
- * Not guaranteed: that the slot is the right one. It is read as it stands; a slot that something else lives in gives
- * nonces that nobody accepts.
+ * Not guaranteed without a `getter`: that the slot is the right one. It is then read as it stands; a slot that
+ * something else lives in gives nonces that nobody accepts.
  *
  * @param options.decode The count in the 32 bytes at the slot, where it shares them with something else.
  *   @default the whole word as a number
- * @throws TxlaneError `INVALID` for a bad address or slot
+ * @param options.getter The calldata of a view function of the same contract that returns the count as a number of
+ *   up to 256 bits. The slot must hold what it says, or nothing is handed out; and where an endpoint does not show
+ *   storage at `pending`, it is asked instead.
+ * @throws TxlaneError `INVALID` for a bad address, slot, decoder or getter
+ * @example
+ * const [owner, token] = [address, to]
+ * const getter = encodeFunctionData({
+ *   abi: parseAbi(['function nonces(address) view returns (uint256)']),
+ *   args: [owner],
+ * })
+ * // keccak256(abi.encode(owner, 7)): a mapping at slot 7.
+ * const slot = keccak256(concat([pad(owner), pad('0x07')]))
+ * const permits = storageNonce({ address: token, slot, getter })
  */
 export function storageNonce(options: {
   readonly address: Address
   readonly slot: SlotPosition
   readonly decode?: ((word: Hex) => bigint) | undefined
+  readonly getter?: Hex | undefined
 }): NonceSource<bigint> {
-  const { decode = hexToBigInt } = options
+  const { decode = hexToBigInt, getter } = options
   if (typeof decode !== 'function') throw invalid('source.decode', decode, 'a function')
+  if (getter !== undefined && !/^0x([0-9a-f]{2}){4,}$/i.test(getter))
+    throw invalid('source.getter', getter, 'calldata: a selector and its arguments')
   const counter = {
     address: encodeAddress(options.address, 'source.address'),
     slot: encodeSlot(options.slot, 'source.slot'),
   }
-  return { kind: 'storage', counter, decode, nonceOf: (count) => count }
+  return {
+    kind: 'storage',
+    counter,
+    decode,
+    getters: getter === undefined ? [] : [{ data: getter, decode: hexToBigInt }],
+    nonceOf: (count) => count,
+  }
 }
 
 /**
@@ -60,11 +92,13 @@ export function entryPointNonce(options: {
   const entryPoint = encodeAddress(options.entryPoint, 'source.entryPoint')
   const sender = encodeAddress(options.sender, 'source.sender')
   // NonceManager.sol: mapping(address => mapping(uint192 => uint256)) at slot 1; the same in 0.6, 0.7 and 0.8.
-  const slot = mapped(encodeWord(key), mapped(encodeWord(hexToBigInt(sender)), encodeWord(1n)))
+  const slot = mapped(encodeWord(key), mapped(encodeWord(sender), encodeWord(1n)))
   return {
     kind: 'entryPoint',
     counter: { address: entryPoint, slot },
     decode: hexToBigInt,
+    // getNonce(address,uint192): the whole nonce, of which the sequence is the lower 64 bits.
+    getters: [{ data: asking('0x35567e1a', sender, key), decode: (word) => hexToBigInt(word) & UINT64_MAX }],
     nonceOf: (sequence) => (key << 64n) | sequence,
   }
 }
@@ -75,8 +109,8 @@ export function entryPointNonce(options: {
  * @throws TxlaneError `INVALID` for a bad address
  */
 export function safeNonce(options: { readonly safe: Address }): NonceSource<bigint> {
-  // SafeStorage.sol: slot 5, on the proxy.
-  return { ...storageNonce({ address: options.safe, slot: 5n }), kind: 'safe' }
+  // SafeStorage.sol: slot 5, on the proxy. The getter is nonce().
+  return { ...storageNonce({ address: options.safe, slot: 5n, getter: '0xaffed0e0' }), kind: 'safe' }
 }
 
 /**
@@ -90,8 +124,16 @@ export function forwarderNonce(options: {
 }): NonceSource<bigint> {
   const from = encodeAddress(options.from, 'source.from')
   // Slots 0 and 1 hold EIP712's name and version; `_nonces` follows (OpenZeppelin 4.9 and 5.4).
-  const slot = mapped(encodeWord(hexToBigInt(from)), encodeWord(2n))
-  return { ...storageNonce({ address: options.forwarder, slot }), kind: 'forwarder' }
+  const slot = mapped(encodeWord(from), encodeWord(2n))
+  return {
+    ...storageNonce({ address: options.forwarder, slot }),
+    kind: 'forwarder',
+    // nonces(address) of 5.x, getNonce(address) of 4.x.
+    getters: ['0x7ecebe00', '0x2d0335ab'].map((selector) => ({
+      data: asking(selector as Hex, from),
+      decode: hexToBigInt,
+    })),
+  }
 }
 
 /** Where a Solidity mapping at `slot` keeps `key`: keccak256(abi.encode(key, slot)). */
@@ -99,6 +141,10 @@ function mapped(key: Hex, slot: Hex): Hex {
   return keccak256(`${key}${slot.slice(2)}`)
 }
 
-function encodeWord(value: bigint): Hex {
-  return encodeAbiParameters([{ type: 'uint256' }], [value])
+function asking(selector: Hex, ...words: readonly (Hex | bigint)[]): Hex {
+  return concat([selector, ...words.map(encodeWord)])
+}
+
+function encodeWord(value: Hex | bigint): Hex {
+  return numberToHex(BigInt(value), { size: 32 })
 }

@@ -180,10 +180,10 @@ function farError(nonce: number, cursor: number): TxlaneError {
   return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
 }
 
-function abortedError(): TxlaneError {
+export function abortedError(): TxlaneError {
   return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
 }
 
-function closedError(): TxlaneError {
+export function closedError(): TxlaneError {
   return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
 }

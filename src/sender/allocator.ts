@@ -23,6 +23,15 @@ export type NonceAllocatorParameters<nonce extends number | bigint = number> = P
   address: Address
   /** Where the nonce is counted. @default accountNonce() */
   source?: NonceSource<nonce> | undefined
+  /**
+   * Uses up a nonce that a contract holds and nobody here will use, so that those above it can land: with a payload
+   * that does nothing, signed for this nonce and brought in. Asked for a nonce that was given back and not handed out
+   * again within `limits.gapFillAfterMs`, and for one that stays silent for `limits.reservationTtlMs`; for `fillsMax`
+   * of them at once, and again after `reservationTtlMs` where the counter has not passed it. Where it rejects,
+   * `error` tells. Nonces of accounts are filled by a sender of the same account.
+   * @default none: `gap` tells of them
+   */
+  filler?: ((gap: { nonce: nonce }) => Promise<unknown>) | undefined
 }
 
 export type ReserveOptions = { signal?: AbortSignal | undefined }
@@ -33,27 +42,52 @@ export type CounterSnapshot = {
   kind: string
   address: Address
   slot: Hex
-  /** What the counter stood at. */
+  /** False: the books of a counter are this process's own, whatever the store. What was handed out before a restart,
+   * or by another process, they do not know: `adopt` it. */
+  durable: false
+  /** What the counter stood at in the newest sealed block. */
   floor: bigint
   /** The next count to hand out when there is no hole. */
   cursor: bigint
   holes: readonly bigint[]
-  /** Handed out, and not passed by the counter. */
+  /** Handed out, and not passed by the counter, pre-confirmed blocks included. */
   inFlight: number
 }
 
-/** What `on` tells. A counter in a contract's storage tells of `gap` only. */
+/** What `on` tells: of accounts and of counters in contracts alike, then of each alone. */
 export type AllocatorEvents<nonce extends number | bigint = number> = Record<
-  /** A nonce stayed silent for `limits.reservationTtlMs`, and nobody here can fill it. Told again after as long. */
+  /**
+   * A nonce stayed silent for `limits.reservationTtlMs`, or was given back and not handed out again for
+   * `limits.gapFillAfterMs`, and nobody here can fill it. Told again after `reservationTtlMs`.
+   */
   | 'gap'
-  /** A no-op used it up: a sender of the same account is at work in this process. */
+  /** A no-op used it up: of a sender of the same account in this process, or of the `filler`. */
   | 'gapFilled'
   /** It was used by something that was not committed here. */
-  | 'foreign'
-  | 'unresolved',
+  | 'foreign',
   { nonce: nonce }
-> &
-  Record<'held' | 'released', { reason: HoldReason }> & { error: { error: Error } }
+> & { error: { error: Error } } & (nonce extends bigint ? CounterEvents<nonce> : AccountEvents<nonce>)
+
+type AccountEvents<nonce> = Record<'unresolved', { nonce: nonce }> &
+  Record<'held' | 'released', { reason: HoldReason }>
+
+type CounterEvents<nonce> = Record<
+  /**
+   * A sealed block has the counter beyond it, and something was committed here: a payload of its nonce was used, of
+   * which only the contract's event tells that it was this one. After a reorg it may be told again.
+   */
+  | 'used'
+  /** Committed, and the counter has stood at it for `limits.reservationTtlMs`. What is above cannot land either. */
+  | 'stuck'
+  /** The block that used it has left the chain: it may be used again, by the same payload or by another. */
+  | 'reorged',
+  { nonce: nonce }
+>
+
+/** What `adopt` takes: signed bytes, or a payload and its nonce, for nonces that a contract holds. */
+export type AdoptParameters<nonce extends number | bigint = number> = nonce extends bigint
+  ? { nonce: nonce; payload: Hex }
+  : Hex
 
 /** Hands out nonces to code that signs and sends by itself. */
 export interface NonceAllocator<nonce extends number | bigint = number> extends AsyncDisposable {
@@ -70,11 +104,13 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   reserveMany(amount: number, options?: ReserveOptions): Promise<Reservation<nonce>[]>
   /**
    * Takes note of signed bytes with a nonce that was not reserved here: those of an earlier life, say. Resolves once
-   * they are in the store. They are followed, and sent again where they stand still.
+   * they are in the store. They are followed, and sent again where they stand still. With a nonce that a contract
+   * holds it is a payload: its nonce is handed to nobody from then on.
    *
-   * @throws TxlaneError `INVALID` where the nonce belongs to another transaction; `TOO_LATE` where what used it is settled
+   * @throws TxlaneError `INVALID` where the nonce belongs to another transaction; `TOO_LATE` where what used it is
+   *   settled, or the counter has passed it
    */
-  adopt(raw: Hex): Promise<void>
+  adopt(bytes: AdoptParameters<nonce>): Promise<void>
   /** Reads counts, code or the counter's storage again, and drops what is used. */
   resync(): Promise<void>
   /**
@@ -92,7 +128,10 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
     event: event,
     listener: (payload: AllocatorEvents<nonce>[event]) => void,
   ): () => void
-  /** Reserves no more. What was handed out stays taken: in the store, and until the chain shows who used it. */
+  /**
+   * Reserves no more. What was handed out stays taken: in the store (of a counter in a contract: in this process), and
+   * until the chain shows who used it.
+   */
   close(): Promise<void>
 }
 
@@ -115,9 +154,11 @@ export type AllocatorInternals<nonce extends number | bigint> = Pick<
  *
  * Not guaranteed: that there are no gaps. An allocator has no key: a nonce that is handed out and never used is told
  * as `gap`, and filled only where a sender of the same account is at work in this process. With `memoryStore` (the
- * default) nothing survives the process. Counters in a contract's storage are kept in memory whatever the store.
+ * default) nothing survives the process. With nonces that a contract holds nothing does, whatever the store, and no
+ * lease keeps another process from handing out the same: `snapshot().durable` says so.
  *
- * @throws TxlaneError `INVALID` at once for options that cannot work
+ * @throws TxlaneError `INVALID` at once for options that cannot work; on the first use, where a contract's counter is
+ *   not where the source says
  * @example
  * const allocator = createNonceAllocator({ client, address: account.address })
  * const reservation = await allocator.reserve()
@@ -140,7 +181,7 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
   parameters: NonceAllocatorParameters<nonce>,
 ): NonceAllocator<nonce> {
   const options = checkParameters(parameters)
-  const allocator = internalsOf(environment, options, parameters.source)
+  const allocator = internalsOf(environment, options, parameters)
   const { limits } = options
 
   async function reserveMany(
@@ -170,14 +211,18 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
       if (snapshot === undefined) throw unreadError()
       return snapshot as ReturnType<NonceAllocator<nonce>['snapshot']>
     },
-    on: (event, listener) => allocator.on(event, listener as (payload: never) => void),
+    on: (event, listener) =>
+      allocator.on(event as keyof AllocatorEvents, listener as (payload: never) => void),
     close: allocator.close,
     [Symbol.asyncDispose]: allocator.close,
   }
 }
 
-function checkParameters(parameters: NonceAllocatorParameters<number | bigint>): OpenOptions {
-  const { source, client, ...rest } = object('options', parameters) as unknown as NonceAllocatorParameters
+function checkParameters(parameters: unknown): OpenOptions {
+  const { source, filler, client, ...rest } = object(
+    'options',
+    parameters,
+  ) as unknown as NonceAllocatorParameters
   // A chain is asked for here, so the client has one from here on.
   const options = { ...rest, client: client as unknown as Client<Transport, Chain> }
   checkLaneOptions(options)
@@ -185,16 +230,18 @@ function checkParameters(parameters: NonceAllocatorParameters<number | bigint>):
   if (source !== undefined && typeof object('source', source).nonceOf !== 'function') {
     throw invalid('source', source, 'a nonce source, such as accountNonce()')
   }
+  if (filler !== undefined && (typeof filler !== 'function' || source?.counter === undefined))
+    throw invalid('filler', filler, 'a function, with nonces that a contract holds')
   return { ...options, signer: undefined, limits: checkLimits(rest.limits, defaultLimits) }
 }
 
 function internalsOf<nonce extends number | bigint>(
   environment: Environment,
   options: OpenOptions,
-  source: NonceSource<nonce> | undefined,
+  { source, filler }: NonceAllocatorParameters<nonce>,
 ): AllocatorInternals<nonce> {
   const { counter, ...rest } = source ?? (accountNonce() as unknown as NonceSource<nonce>)
-  if (counter !== undefined) return createCounterAllocator(options, { ...rest, counter }, environment)
+  if (counter !== undefined) return createCounterAllocator(options, { ...rest, counter }, environment, filler)
   return createAccountAllocator(options, environment) as unknown as AllocatorInternals<nonce>
 }
 

@@ -1,75 +1,88 @@
-import { type Counter, createCounter } from '../allocator/counter.js'
+import type { Counter, CounterEvent } from '../allocator/counter.js'
 import type { NonceSource } from '../allocator/sources.js'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import { getStorageAt } from '../rpc/reads/state.js'
-import type { AllocatorInternals, CounterSnapshot, ReserveOptions } from './allocator.js'
-import { defaultStore, type Environment, identityOf } from './environment.js'
-import type { Hub } from './hub.js'
-import { holdHub, type OpenOptions } from './open.js'
-import { type Held, hold } from './registry.js'
+import { abortedError, closedError } from './accountAllocator.js'
+import type {
+  AllocatorInternals,
+  CounterSnapshot,
+  NonceAllocatorParameters,
+  ReserveOptions,
+} from './allocator.js'
+import { type ContractSource, type CounterLane, type CounterUser, openCounter } from './counterLane.js'
+import { createEmitter } from './emitter.js'
+import type { Environment } from './environment.js'
+import type { OpenOptions } from './open.js'
+import type { Held } from './registry.js'
 import { createReservation, type Reservation } from './reservation.js'
 import { createStop, stopOfSignal, unlessStopped } from './unlessStopped.js'
-import { object, unsupported } from './validate.js'
+import { object } from './validate.js'
 
-type Shared = { readonly counter: Counter; readonly hub: Held<Hub> }
-type Place = NonNullable<NonceSource<bigint>['counter']>
+type Events = Record<CounterEvent, { nonce: number | bigint }> & { error: { error: Error } }
 
-/**
- * Hands out what a contract's counter counts. The counts are kept in this process: another process with the same
- * counter hands out the same ones.
- */
+const EVENTS: readonly string[] = ['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged', 'error']
+
+/** Hands out what a contract's counter counts. The books are this process's own. */
 export function createCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
-  source: NonceSource<nonce> & { readonly counter: Place },
+  source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
   environment: Environment,
+  filler: NonceAllocatorParameters<nonce>['filler'],
 ): AllocatorInternals<nonce> {
+  const { windowMax } = options.limits
+  const { nonceOf } = source
   const closing = createStop(closedError)
-  /** Who listens for gaps, and how to stop it once the counter is open. */
-  const gaps = new Map<(count: bigint) => void, (() => void) | undefined>()
-  let opening: Promise<Held<Shared>> | undefined
-  let opened: Held<Shared> | undefined
+  const events = createEmitter<Events>((error) => options.logger?.error?.({ error }, 'a listener threw'))
+  const user: CounterUser = {
+    tell: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
+    fail: (error) => events.emit('error', { error: error as Error }),
+    fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
+  }
+  let opening: Promise<Held<CounterLane>> | undefined
+  let opened: CounterLane | undefined
 
-  async function open(): Promise<Counter> {
+  async function open(): Promise<CounterLane> {
     if (closing.stopped()) throw closedError()
-    opening ??= openCounter(options, source, environment).then(
-      (held) => {
-        opened = held
-        for (const tell of gaps.keys()) gaps.set(tell, held.value.counter.onGap(tell))
-        return held
-      },
-      (error: unknown) => {
-        // Not kept: the next call tries anew.
-        opening = undefined
-        throw error
-      },
-    )
-    const { counter } = (await opening).value
-    await counter.ready()
-    return counter
+    opening ??= openCounter(options, source, environment).catch((error: unknown) => {
+      // Not kept: the next call tries anew.
+      opening = undefined
+      throw error
+    })
+    opened = (await opening).value
+    opened.users.add(user)
+    await opened.refresh()
+    return opened
+  }
+
+  /** Does what takes a count, and has it followed from then on. */
+  function take<T>(lane: CounterLane, act: (counter: Counter) => T): T {
+    const followed = lane.counter.pace() === 'cadence'
+    const result = act(lane.counter)
+    if (!followed) lane.wake()
+    return result
   }
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<nonce>[]> {
     const stops = [stopOfSignal(signal, abortedError), closing]
-    const counter = await unlessStopped(open(), stops)
-    const counts = await counter.reserve(amount)
-    if (signal?.aborted || closing.stopped()) {
-      for (const count of counts) counter.release(count)
-      throw signal?.aborted ? abortedError() : closedError()
-    }
-    return counts.map((count) => reservationOf(counter, count))
+    const lane = await unlessStopped(open(), stops)
+    if (!lane.counter.hasRoom(amount)) await unlessStopped(lane.look(), stops)
+    if (!lane.counter.hasRoom(amount)) throw fullError(windowMax)
+    const counts = take(lane, (counter) => counter.reserve(amount))
+    return counts.map((count) => reservationOf(lane.counter, count))
   }
 
   function reservationOf(counter: Counter, count: bigint): Reservation<nonce> {
+    const nonce = nonceOf(count)
     return createReservation({
-      nonce: source.nonceOf(count),
+      nonce,
+      // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
+      carried: true,
       async read(parameters) {
         const { payload, serializedTransaction } = object('parameters', parameters)
-        const bytes = payload ?? serializedTransaction
-        if (typeof bytes !== 'string' || !/^0x/.test(bytes)) throw invalid('payload', bytes, 'hex data')
+        checkPayload(payload ?? serializedTransaction)
+        if (!counter.commit(count)) throw usedError(nonce)
       },
-      keep: async () => counter.commit(count),
-      // Who carries it does not matter: whatever an endpoint says of one carrier, another may bring it in.
+      async keep() {},
       outcome: () => false,
       renew: () => counter.renew(count),
       release: async () => counter.release(count),
@@ -81,89 +94,58 @@ export function createCounterAllocator<nonce extends number | bigint>(
       await open()
     },
     reserveMany,
-    adopt: () =>
-      Promise.reject(unsupported('adopt() for a nonce that a contract holds', 'reserve() and commit() it')),
+    async adopt(parameters) {
+      const { nonce, payload } = object('parameters', parameters) as { nonce?: unknown; payload?: unknown }
+      checkPayload(payload)
+      const first = BigInt(nonceOf(0n))
+      const count = typeof nonce === 'bigint' ? nonce - first : -1n
+      if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
+      const lane = await open()
+      const { cursor } = lane.counter.state!
+      // Each nonce in between would become a gap.
+      if (count - cursor > windowMax) throw invalid('nonce', nonce, `one near the next, ${nonceOf(cursor)}`)
+      if (!take(lane, (counter) => counter.adopt(count))) throw usedError(nonceOf(count))
+    },
     async resync() {
-      await (await open()).resync()
+      await (await open()).look()
     },
     // A counter is read, not believed: nothing holds it.
     resume() {},
-    snapshot: () => opened && snapshotOf(source, opened.value),
+    snapshot: () => opened && snapshotOf(source, opened),
     on(event, listener) {
       if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
-      if (event !== 'gap') return () => {}
-      const tell = (count: bigint) => listener({ nonce: source.nonceOf(count) } as never)
-      gaps.set(tell, opened?.value.counter.onGap(tell))
-      return () => {
-        gaps.get(tell)?.()
-        gaps.delete(tell)
-      }
+      if (!EVENTS.includes(event)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)
+      return events.on(event as keyof Events, listener as (payload: unknown) => void)
     },
     async close() {
       closing.stop()
-      for (const off of gaps.values()) off?.()
       const held = await opening?.catch(() => undefined)
-      await held?.release(async () => {
-        held.value.counter.stop()
-        await held.value.hub.release(() => held.value.hub.value.stop())
-      })
+      held?.value.users.delete(user)
+      await held?.release(held.value.stop)
     },
   }
 }
 
-async function openCounter(
-  options: OpenOptions,
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  environment: Environment,
-): Promise<Held<Shared>> {
-  const probed = await holdHub(options, environment)
-  const { chainId, genesisHash } = probed.value
-  const { address, slot } = source.counter
-  const store = identityOf(environment.shared, options.store ?? defaultStore(environment.shared))
-  const name = `${chainId}:${genesisHash}:${address}/${slot}@${store}`
-  try {
-    return await hold(environment.shared.lanes, name, () => begin(options, source, environment))
-  } finally {
-    await probed.release(() => probed.value.stop())
-  }
+function snapshotOf(source: ContractSource, { chainId, counter }: CounterLane): CounterSnapshot | undefined {
+  const { state } = counter
+  return state && { chainId, kind: source.kind, ...source.counter, durable: false, ...state }
 }
 
-async function begin(
-  options: OpenOptions,
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  environment: Environment,
-): Promise<Shared> {
-  const { limits } = options
-  const hub = await holdHub(options, environment)
-  const read = async () =>
-    source.decode(
-      await getStorageAt(hub.value.reader.port, {
-        ...source.counter,
-        block: 'pending',
-        timeoutMs: limits.readTimeoutMs,
-      }),
-    )
-  const counter = createCounter({
-    read,
-    clock: environment.clock,
-    ttlMs: limits.reservationTtlMs,
-    outstandingMax: limits.windowMax,
+function checkPayload(payload: unknown): void {
+  if (typeof payload !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(payload))
+    throw invalid('payload', payload, 'hex data')
+}
+
+function fullError(windowMax: number): TxlaneError {
+  return new TxlaneError(`${windowMax} nonces are handed out and not used yet (limits.windowMax).`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
   })
-  return { counter, hub }
 }
 
-function snapshotOf(
-  source: NonceSource<number | bigint> & { readonly counter: Place },
-  shared: Shared,
-): CounterSnapshot | undefined {
-  const state = shared.counter.snapshot
-  return state && { chainId: shared.hub.value.chainId, kind: source.kind, ...source.counter, ...state }
-}
-
-function abortedError(): TxlaneError {
-  return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
-}
-
-function closedError(): TxlaneError {
-  return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+function usedError(nonce: number | bigint): TxlaneError {
+  return new TxlaneError(`Nonce ${nonce} was used by something else, or is about to be.`, {
+    code: 'TOO_LATE',
+    fate: 'notExecuted',
+  })
 }

@@ -32,20 +32,19 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
 export const eventNames = Object.keys(NAMES) as readonly (keyof SenderEvents)[]
 
 /** Typed events. A listener that throws harms neither the lane nor the other listeners. */
-export type Emitter = {
-  on<event extends keyof SenderEvents>(
-    event: event,
-    listener: (payload: SenderEvents[event]) => void,
-  ): () => void
-  emit<event extends keyof SenderEvents>(event: event, payload: SenderEvents[event]): void
+export type Emitter<events extends object = SenderEvents> = {
+  on<event extends keyof events>(event: event, listener: (payload: events[event]) => void): () => void
+  emit<event extends keyof events>(event: event, payload: events[event]): void
   /** Tells these listeners alone, as `emit` does. */
   tell(these: Iterable<(payload: never) => void>, payload: unknown): void
   /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
-  heard(event: keyof SenderEvents): boolean
+  heard(event: keyof events): boolean
 }
 
-export function createEmitter(onThrow: (error: unknown) => void): Emitter {
-  const listeners = new Map<keyof SenderEvents, Set<(payload: never) => void>>()
+export function createEmitter<events extends object = SenderEvents>(
+  onThrow: (error: unknown) => void,
+): Emitter<events> {
+  const listeners = new Map<keyof events, Set<(payload: never) => void>>()
 
   function tell(these: Iterable<(payload: never) => void>, payload: unknown): void {
     for (const listener of these) {

@@ -36,6 +36,8 @@ export type Probe = {
 export type Shared = {
   readonly lanes: Map<string, unknown>
   readonly hubs: Map<string, unknown>
+  /** The books of counters in contracts that nobody holds now, and of which something is still out. */
+  readonly counters: Map<string, unknown>
   /** A number for each store, transport or client that has no name of its own. */
   readonly identities: WeakMap<object, number>
   identitiesMade: number
@@ -51,6 +53,7 @@ export function createShared(): Shared {
   return {
     lanes: new Map(),
     hubs: new Map(),
+    counters: new Map(),
     identities: new WeakMap(),
     identitiesMade: 0,
     defaultStore: undefined,

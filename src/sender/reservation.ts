@@ -21,13 +21,17 @@ export interface Reservation<nonce extends number | bigint = number> extends Asy
    * gives the nonce to anything else. Other bytes for the same nonce may be committed as well: at most one of them
    * lands. It does not send: that is the caller's.
    *
+   * A `payload` with a nonce that a contract holds is not kept, and not sent again: it is the caller's to bring in,
+   * with any number of carriers. The nonce is never given to anything else until the counter has passed it.
+   *
    * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` when
    *   the nonce was used or given back; `CLOSED`. Then nothing was noted: do not send.
    */
   commit(parameters: CommitParameters): Promise<void>
   /**
    * Says how sending went: without an error it was accepted. An error that no node can mend frees the nonce; after
-   * any other it is unknown whether the bytes arrived, so the nonce stays taken.
+   * any other it is unknown whether the bytes arrived, so the nonce stays taken. No error frees a nonce that a
+   * contract holds: whatever became of one carrier, who saw its payload may bring it in with another.
    */
   settle(error?: unknown): Promise<void>
   /**
@@ -41,6 +45,8 @@ export interface Reservation<nonce extends number | bigint = number> extends Asy
 
 export type ReservationBacking<nonce, bytes> = {
   readonly nonce: nonce
+  /** What goes out is carried by something else, so that no fate of the carrier frees the nonce. */
+  readonly carried?: true
   /** Checks what is to be committed, and throws where it is not for this nonce. */
   read(parameters: CommitParameters): Promise<bytes>
   keep(bytes: bytes): Promise<void>
@@ -82,7 +88,7 @@ export function createReservation<nonce extends number | bigint, bytes>(
         if (backing.outcome(outcome, state.bytes)) state = { is: 'released' }
         return
       }
-      if (state.is === 'open' && outcome === 'intrinsic') return giveBack()
+      if (state.is === 'open' && outcome === 'intrinsic' && !backing.carried) return giveBack()
       state = { is: 'unknown' }
       backing.renew()
     },

@@ -8,7 +8,8 @@ declare module 'secp256k1/bindings.js' {
 }
 
 declare module 'keccak/bindings.js' {
-  export default function createKeccakHash(algorithm: 'keccak256'): {
+  function createKeccakHash(algorithm: 'keccak256'): {
     update(bytes: Uint8Array): { digest(): Uint8Array }
   }
+  export = createKeccakHash
 }

@@ -1,5 +1,6 @@
 import type { Address, Hash } from 'viem'
 import type { BlockRef } from '../ledger/slot.js'
+import type { RpcCall, RpcReply } from '../rpc/port.js'
 
 /** A sealed block as the tracker walks it: linked to the one below by its parent hash. */
 export type SealedBlock = BlockRef & {
@@ -26,6 +27,8 @@ export type Follower = {
   pace(): Pace
   tags(): WantedTags
   wantsBalance(): boolean
+  /** What to ask at a tick in place of the account's counts; `ticked` is told once all of it was taken. */
+  reads?(): readonly { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }[]
   /** A block joined the chain. `own` are the watched hashes in it. */
   sealed(block: SealedBlock, own: readonly Hash[]): void
   /** A block left the chain: told from the tip downwards, before those that replace it. */

@@ -116,7 +116,12 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
-  function partsOf(follower: Follower, pendingCount: boolean, told: ((head: number) => void)[]): Part[] {
+  function partsOf(
+    follower: Follower,
+    pendingCount: boolean,
+    told: ((head: number) => void)[],
+  ): readonly Part[] {
+    if (follower.reads) return follower.reads()
     const counts: { latest: number | undefined; pending: number | undefined } = {
       latest: undefined,
       pending: undefined,

@@ -5,7 +5,7 @@ export type Example = { readonly heading: string; readonly file: string; readonl
 
 // What examples take for granted: viem's own functions, and the reader's account, client and data.
 const GIVEN = `
-import { type Address, createPublicClient, createWalletClient, type Hex, http, type LocalAccount, parseAbi } from 'viem'
+import { type Address, concat, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, keccak256, type LocalAccount, pad, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base, mainnet } from 'viem/chains'
 const abi = parseAbi(['function quote(uint256 bid, uint256 ask)'])

@@ -1,0 +1,161 @@
+import { encodeAbiParameters, type Hex, toFunctionSelector } from 'viem'
+import { expect, test } from 'vitest'
+import { createCallPort, type StubAnswer } from '../../test/contract/stubPort.js'
+import type { RpcCall } from '../rpc/port.js'
+import { createProfile, type GivenProfile } from '../rpc/profile.js'
+import { type CounterReading, createCounterReads } from './counterReads.js'
+import { entryPointNonce, forwarderNonce, type NonceSource, safeNonce, storageNonce } from './sources.js'
+
+const address = '0x1111111111111111111111111111111111111111'
+const word = (value: bigint): Hex => encodeAbiParameters([{ type: 'uint256' }], [value])
+const reverted: StubAnswer = { failure: { kind: 'rpc', code: 3, message: 'execution reverted' } }
+const lost: StubAnswer = { failure: { kind: 'timeout', message: 'no answer' } }
+
+type Node = {
+  /** What the slot holds. */
+  stored: { latest: bigint; pending: bigint }
+  /** What the contract says. */
+  counted: { latest: bigint; pending: bigint }
+  /** Answers in place of the contract. */
+  call?: (call: RpcCall) => StubAnswer
+}
+
+function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; node: Node }) {
+  const { source = safeNonce({ safe: address }), node } = options
+  const port = createCallPort((call) => {
+    const tag = call.params.at(-1) as 'latest' | 'pending'
+    if (call.method === 'eth_getStorageAt') return { result: word(node.stored[tag]) }
+    return node.call?.(call) ?? { result: word(node.counted[tag]) }
+  })
+  const profile = createProfile(options.profile)
+  const reads = createCounterReads({ source, port, profile, timeoutMs: 1_000 })
+  async function look(): Promise<CounterReading> {
+    let reading: CounterReading | undefined
+    await reads.look((replies, request) => {
+      reading = request.read(replies)
+      return reading !== undefined
+    })
+    return reading!
+  }
+  /** The calls of the last request: what each asks, and at which block. */
+  const asked = () => port.batches.at(-1)?.map(({ method, params }) => `${method} ${params.at(-1)}`)
+  return { look, asked, profile, port }
+}
+
+const both = (count: bigint) => ({ latest: count, pending: count })
+
+test('the getters are asked by the selectors of the contracts', () => {
+  const selectors = (source: NonceSource<bigint>) => source.getters.map(({ data }) => data.slice(0, 10))
+  expect(selectors(safeNonce({ safe: address }))).toEqual([toFunctionSelector('nonce()')])
+  expect(selectors(entryPointNonce({ entryPoint: address, sender: address }))).toEqual([
+    toFunctionSelector('getNonce(address,uint192)'),
+  ])
+  expect(selectors(forwarderNonce({ forwarder: address, from: address }))).toEqual([
+    toFunctionSelector('nonces(address)'),
+    toFunctionSelector('getNonce(address)'),
+  ])
+})
+
+test('a slot that the getter agrees with is trusted, and the getter is not asked for latest again', async () => {
+  const { look, asked } = setUp({
+    node: { stored: both(5n), counted: both(5n) },
+    profile: { pendingState: true },
+  })
+  expect(await look()).toEqual({ latest: 5n, pending: 5n })
+  expect(await look()).toEqual({ latest: 5n, pending: 5n })
+  expect(asked()).toEqual(['eth_getStorageAt latest', 'eth_getStorageAt pending'])
+})
+
+test('a slot that holds something else is refused, naming both counts', async () => {
+  const { look } = setUp({ node: { stored: both(1n), counted: both(4n) } })
+  await expect(look()).rejects.toThrow('expected the contract\'s counter, 4, got "a slot that holds 1"')
+})
+
+test('a block between slot and getter is no mismatch', async () => {
+  const node: Node = { stored: both(5n), counted: both(6n) }
+  const { look } = setUp({
+    node: {
+      ...node,
+      call: () => {
+        // Its request is over: the next one finds both at the new count.
+        queueMicrotask(() => Object.assign(node.stored, both(6n)))
+        return { result: word(6n) }
+      },
+    },
+  })
+  expect(await look()).toEqual({ latest: 6n, pending: 6n })
+})
+
+test('an empty slot proves nothing: the getter is asked until both have moved, or it says otherwise', async () => {
+  const node: Node = { stored: both(0n), counted: both(0n) }
+  const { look, asked } = setUp({ node, profile: { pendingState: true } })
+  expect(await look()).toEqual({ latest: 0n, pending: 0n })
+  expect(asked()).toContain('eth_call latest')
+  Object.assign(node, { counted: both(1n) })
+  await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
+})
+
+test('the first getter that the contract answers counts', async () => {
+  const old = toFunctionSelector('getNonce(address)')
+  const { look } = setUp({
+    source: forwarderNonce({ forwarder: address, from: address }),
+    node: {
+      stored: both(3n),
+      counted: both(3n),
+      call: ({ params }) =>
+        (params[0] as { data: Hex }).data.startsWith(old) ? { result: word(3n) } : reverted,
+    },
+  })
+  expect(await look()).toEqual({ latest: 3n, pending: 3n })
+})
+
+test('no contract, or one without the getter, is refused; a getter that was not answered is asked again', async () => {
+  const answers: StubAnswer[] = [{ result: '0x' }, reverted, lost]
+  const node: Node = { stored: both(3n), counted: both(3n) }
+  const { look } = setUp({ node: { ...node, call: () => answers.shift() ?? { result: word(3n) } } })
+  await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
+  await expect(look()).rejects.toMatchObject({ code: 'REJECTED', failure: 'timeout' })
+  expect((await look()).latest).toBe(3n)
+})
+
+test('where storage at pending is not shown, the getter is asked there: as the profile says, or as it is seen', async () => {
+  const node: Node = { stored: both(5n), counted: { latest: 5n, pending: 7n } }
+  const given = setUp({ node, profile: { pendingState: false } })
+  expect(await given.look()).toEqual({ latest: 5n, pending: 7n })
+  expect(given.asked()).not.toContain('eth_getStorageAt pending')
+  const seen = setUp({ node })
+  expect(await seen.look()).toEqual({ latest: 5n, pending: 7n })
+  expect(seen.profile.current().pendingState).toBe(false)
+  await seen.look()
+  expect(seen.asked()).toEqual(['eth_getStorageAt latest', 'eth_call pending'])
+})
+
+test('storage at pending that shows what is pre-confirmed is enough from then on', async () => {
+  const count = { latest: 5n, pending: 7n }
+  const { look, asked, profile } = setUp({ node: { stored: count, counted: count } })
+  expect(await look()).toEqual(count)
+  expect(profile.current().pendingState).toBe(true)
+  await look()
+  expect(asked()).toEqual(['eth_getStorageAt latest', 'eth_getStorageAt pending'])
+})
+
+test('an endpoint whose pending shows no more than latest is not asked for it', async () => {
+  const { look, asked } = setUp({
+    node: { stored: both(5n), counted: both(5n) },
+    profile: { pending: 'latest' },
+  })
+  expect(await look()).toEqual({ latest: 5n, pending: 5n })
+  expect(asked()).not.toContain('eth_getStorageAt pending')
+})
+
+test('a getter that the caller names is held against the slot, and a decoder must give a count', async () => {
+  const getter = '0x12345678'
+  const decode = (at: Hex) => BigInt(at) & 0xffn
+  const source = storageNonce({ address, slot: 3n, decode, getter })
+  const { look } = setUp({ source, node: { stored: both(0x1205n), counted: both(5n) } })
+  expect((await look()).latest).toBe(5n)
+  const wrong = storageNonce({ address, slot: 3n, decode: Number as never })
+  const without = setUp({ source: wrong, node: { stored: both(5n), counted: both(5n) } })
+  await expect(without.look()).rejects.toThrow('source.decode')
+})

@@ -1,0 +1,154 @@
+import { type Address, createPublicClient, custom, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { forwarderNonce, memoryStore } from '../../src/index.js'
+import {
+  artifact,
+  type Carrier,
+  type ContractWorld,
+  type NonceHolder,
+  noting,
+  runBurst,
+  runForeign,
+  runRevertedCarrier,
+  startContractWorld,
+  told,
+} from './contractNonces.js'
+
+const abi = parseAbi([
+  'struct ForwardRequestData { address from; address to; uint256 value; uint256 gas; uint48 deadline; bytes data; bytes signature; }',
+  'function execute(ForwardRequestData request) payable',
+  'function executeBatch(ForwardRequestData[] requests, address refundReceiver) payable',
+  'function nonces(address owner) view returns (uint256)',
+  'event ExecutedForwardRequest(address indexed signer, uint256 nonce, bool success)',
+])
+const FORWARD_REQUEST = {
+  ForwardRequest: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'gas', type: 'uint256' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint48' },
+    { name: 'data', type: 'bytes' },
+  ],
+} as const
+const DEADLINE = 2 ** 48 - 1
+
+let world: ContractWorld
+let forwarder: Address
+let next = 3
+
+beforeAll(async () => {
+  world = await startContractWorld()
+  forwarder = await world.deploy(artifact('@openzeppelin/contracts/build/contracts/ERC2771Forwarder'), [
+    'Forwarder',
+  ])
+})
+afterEach(() => world.closeAll())
+afterAll(() => world.devnet.stop())
+
+/** Somebody who has not forwarded yet. */
+function newSigner(): NonceHolder & { readonly from: Address } {
+  const { client, devnet, notes } = world
+  const account = devnet.accounts[next++]!
+  const from = account.address
+
+  async function request(nonce: bigint, data: Hex) {
+    const fields = { from, to: notes, value: 0n, gas: 60_000n, deadline: DEADLINE, data } as const
+    const signature = await account.signTypedData({
+      domain: { name: 'Forwarder', version: '1', chainId: devnet.chain.id, verifyingContract: forwarder },
+      types: FORWARD_REQUEST,
+      primaryType: 'ForwardRequest',
+      message: { ...fields, nonce },
+    })
+    return { ...fields, signature }
+  }
+
+  async function alone(at: bigint, id: bigint): Promise<Carrier> {
+    const args = [await request(at, noting(id))] as const
+    return { to: forwarder, data: encodeFunctionData({ abi, functionName: 'execute', args }), gas: 300_000n }
+  }
+
+  return {
+    from,
+    source: forwarderNonce({ forwarder, from }),
+    nonce: () => client.readContract({ address: forwarder, abi, functionName: 'nonces', args: [from] }),
+    async sign(at, id, { reverts = false } = {}) {
+      if (!reverts) return alone(at, id)
+      // By itself it would take the carrier with it; in a batch that pays back, it uses its nonce.
+      const args = [[await request(at, noting(id, true))], devnet.accounts[9]!.address] as const
+      const data = encodeFunctionData({ abi, functionName: 'executeBatch', args })
+      return { to: forwarder, data, gas: 300_000n }
+    },
+  }
+}
+
+test('a hundred forward requests at once land in order, each once, those that fail inside included', async () => {
+  await runBurst(world, newSigner(), 1_000n)
+})
+
+test('a carrier that reverts frees no nonce of a forwarder: somebody else may bring the same request in', async () => {
+  const failing = (carrier: Carrier) => ({ ...carrier, gas: 60_000n })
+  await runRevertedCarrier(world, newSigner(), failing, 2_000n)
+})
+
+test('a nonce that somebody else used is told to who holds it', async () => {
+  await runForeign(world, newSigner(), 3_000n)
+})
+
+test('a nonce that was given back and that nobody takes is used up by the filler, and what waits above it lands', async () => {
+  const signer = newSigner()
+  const filled: bigint[] = []
+  const lane = world.lane(1)
+  const allocator = world.allocator(signer.source, {
+    limits: { gapFillAfterMs: 100 },
+    filler: async ({ nonce }) => {
+      filled.push(nonce)
+      await lane.send(await signer.sign(nonce, 4_999n))
+    },
+  })
+  const [first, second] = await allocator.reserveMany(2)
+  const payload = await signer.sign(second!.nonce, 4_001n)
+  await second!.commit({ payload: payload.data })
+  const gone = [told(allocator, 'gapFilled', [first!.nonce]), told(allocator, 'used', [second!.nonce])]
+  await first!.release()
+  await gone[0]
+  const tx = await lane.send(payload)
+  expect((await tx.wait('sealed')).status).toBe('success')
+  await gone[1]
+  expect(filled).toEqual([0n])
+  expect(await world.noted(4_001n)).toBe(1n)
+})
+
+test('where an endpoint does not show storage at pending, the getter is asked there', async () => {
+  const signer = newSigner()
+  const { client, devnet } = world
+  const overlaid: string[] = []
+  // A node that answers for storage at pending with what is sealed.
+  const request = ({ method, params }: { method: string; params: readonly unknown[] }): Promise<unknown> => {
+    if (method === 'eth_call' && params[1] === 'pending') overlaid.push(method)
+    const asked = method === 'eth_getStorageAt' ? [...params.slice(0, 2), 'latest'] : params
+    return client.request({ method, params: asked } as never)
+  }
+  const sealedOnly = createPublicClient({ chain: devnet.chain, transport: custom({ request }) })
+  const allocator = world.allocator(signer.source, { client: sealedOnly, store: memoryStore() })
+  const tx = await world.lane(1).send(await signer.sign(0n, 6_000n))
+  await tx.wait('preconfirmed')
+  expect((await allocator.reserve()).nonce).toBe(1n)
+  expect(overlaid.length).toBeGreaterThan(0)
+})
+
+test('which request used a nonce is not in the event of a forwarder, but its signer, nonce and success are', async () => {
+  const signer = newSigner()
+  const tx = await world.lane(1).send(await signer.sign(0n, 5_000n, { reverts: true }))
+  await tx.wait('sealed')
+  const logs = await world.client.getContractEvents({
+    address: forwarder,
+    abi,
+    eventName: 'ExecutedForwardRequest',
+    args: { signer: signer.from },
+    fromBlock: 'earliest',
+    toBlock: 'latest',
+  })
+  expect(logs).toMatchObject([{ args: { nonce: 0n, success: false }, transactionHash: tx.hash }])
+})
