@@ -7,9 +7,4 @@ declare module 'secp256k1/bindings.js' {
   ): { readonly signature: Uint8Array; readonly recid: number }
 }
 
-declare module 'keccak/bindings.js' {
-  function createKeccakHash(algorithm: 'keccak256'): {
-    update(bytes: Uint8Array): { digest(): Uint8Array }
-  }
-  export = createKeccakHash
-}
+declare module 'keccak/bindings.js'

@@ -58,10 +58,14 @@ export async function loadWasm(): Promise<SigningEngine> {
   }
 }
 
+type CreateKeccak = (algorithm: 'keccak256') => {
+  update(bytes: Uint8Array): { digest(): Uint8Array }
+}
+
 /** Hashing is a tenth of the work: without the addon viem's own does it. */
 async function loadKeccak(): Promise<SigningEngine['keccak']> {
   try {
-    const create = (await import('keccak/bindings.js')).default
+    const create: CreateKeccak = (await import('keccak/bindings.js')).default
     // It takes nothing but Buffers.
     const bufferOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const keccak = (bytes: Uint8Array) => create('keccak256').update(bufferOf(bytes)).digest()
