@@ -52,9 +52,15 @@ export async function startContractWorld() {
     { abi, bytecode }: { abi: Abi; bytecode: Hex },
     args: readonly unknown[] = [],
   ): Promise<Address> {
-    const hash = await client.deployContract({ abi, bytecode, args })
-    const { contractAddress } = await client.waitForTransactionReceipt({ hash })
+    const { contractAddress } = await sealed(client.deployContract({ abi, bytecode, args }))
     return contractAddress!
+  }
+
+  /** viem is content with a pre-confirmed receipt; the getters are asked at `latest`. */
+  async function sealed(hash: Promise<Hex>) {
+    const receipt = await client.waitForTransactionReceipt({ hash: await hash })
+    await devnet.seal()
+    return receipt
   }
 
   const notes = await deploy({ abi: [], bytecode: NOTES })
@@ -71,7 +77,7 @@ export async function startContractWorld() {
     deploy,
     /** Waits until what a contract was asked for is in a sealed block. */
     async done(hash: Promise<Hex>): Promise<void> {
-      const { status } = await client.waitForTransactionReceipt({ hash: await hash })
+      const { status } = await sealed(hash)
       expect(status).toBe('success')
     },
     allocator: (
