@@ -17,6 +17,11 @@ export type HoldReason =
   | 'deepReorg'
   /** The store knows less than the chain at start; lifted by `resume()`. */
   | 'storeBehindChain'
+  /**
+   * A transaction that authorizes for the lane's own account (EIP-7702) is under way: it goes alone. Lifted when a
+   * sealed block has it, or it has given its nonces back.
+   */
+  | 'authorizing'
 
 /** What a lane looks like now. */
 export type LaneSnapshot = {

@@ -81,6 +81,11 @@ export type Limits = {
   window: number
   /** Nonces that may be uncovered at most. @default 2_048 */
   windowMax: number
+  /**
+   * Nonces of an account with delegated code (EIP-7702) that no sealed block has used. Pools take few of them at once:
+   * geth and reth 1, Base 4. @default 1
+   */
+  delegatedMax: number
   /** Raw transactions in one request. @default 100 */
   batchMax: number
   /** Send requests open at one endpoint at once. @default 2 */
@@ -159,7 +164,15 @@ export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
   SendTransactionRequest<chain>,
   'nonce' | 'authorizationList'
 > & {
-  /** Delegations (EIP-7702) to sign with this transaction; the account defaults to the sender's own. */
+  /**
+   * Delegations (EIP-7702) to sign with this transaction, for this chain alone; the account defaults to the sender's
+   * own, and the zero address ends a delegation. One for the sender's own account is signed once the nonce is known,
+   * and its transaction goes alone: nothing else is reserved until a sealed block has it. One for another account is
+   * signed before `send` takes the transaction on, with the nonce that account has then.
+   *
+   * Not guaranteed: that the delegation takes place. The chain skips, without a word, a tuple whose account has moved
+   * on. And a cancel covers the transaction: the tuple is public, and anyone may submit it while its nonce is free.
+   */
   authorize?: readonly { contractAddress: Address; account?: LocalAccount | undefined }[] | undefined
 }
 

@@ -4,6 +4,8 @@ import { type Fate, TxlaneError } from '../errors/base.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
+import type { SignAuthorities } from './authorities.js'
+import { withTuples } from './authorize.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { createKeeper } from './keeper.js'
@@ -46,6 +48,7 @@ export function createAdmission(parts: {
   readonly store: Pick<Store, 'enqueue'>
   readonly random: Random
   readonly clock: Clock
+  readonly authorities: SignAuthorities
 }): Admission {
   const { handle, random, clock } = parts
   const { transactions, key } = handle
@@ -58,12 +61,25 @@ export function createAdmission(parts: {
     options: SendOptions,
     { replaces, taking, dropped }: Parameters<Admission['admit']>[2],
   ): Promise<Admitted> {
-    const transaction = create(request, options, replaces)
-    const known = transactions.get(transaction.id)
-    if (known) return { transaction: same(known, transaction), fresh: false }
-    if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
-    transactions.set(transaction.id, transaction)
-    taking(transaction)
+    let transaction = create(withTuples(request, key.address), options, replaces)
+    /** In one turn: what is not known yet is from here on. */
+    const enter = (): Transaction | undefined => {
+      const known = transactions.get(transaction.id)
+      if (known) return same(known, transaction)
+      if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
+      transactions.set(transaction.id, transaction)
+      taking(transaction)
+      return undefined
+    }
+    const { authorize } = request
+    const known =
+      authorize === undefined || transactions.has(transaction.id)
+        ? enter()
+        : await parts.authorities(transaction.request, authorize, (signed) => {
+            transaction = { ...transaction, request: signed }
+            return enter()
+          })
+    if (known) return { transaction: known, fresh: false }
     try {
       const stored = await keep(transaction)
       // What was kept and never taken up (its answer was lost) is taken up now.

@@ -7,7 +7,9 @@ import { createWindow } from '../ledger/window.js'
 import type { Wish } from '../store/store.js'
 import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
+import { createBarrier } from './barrier.js'
 import { createBroadcaster } from './broadcast.js'
+import { createCodeWatch } from './codeWatch.js'
 import { createConditions } from './conditions.js'
 import { type LaneContext, reportError } from './context.js'
 import { closedLaneError, createDrains } from './drains.js'
@@ -33,9 +35,6 @@ import { createStages } from './stages.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
-
-// One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
-const DELEGATED_IN_FLIGHT = 1
 
 const STALE_MS = 5_000
 const STALE_BLOCKS = 3
@@ -97,29 +96,37 @@ export function createEngine(options: EngineOptions): Engine {
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, () => pump.run())
+  const barrier = createBarrier(context)
+  const code = createCodeWatch(context, signing.codeChanged)
   const repair = createRepair({
     context,
     signing,
-    fillable: () => !lane.holds.any && line.peek()?.ready === true,
+    fillable() {
+      const first = line.peek()
+      return !lane.holds.any && first?.ready === true && barrier.admits(first)
+    },
     usedBelow: () => seeker.latest,
+    keeps: barrier.keeps,
   })
   const resender = createResender(context, (nonce) => resend(nonce))
   const outcomes = createOutcomes(context, {
     resender,
     funds,
+    delegated: code.look,
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
   })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const seeker = createSeeker(context, unwalked)
+  const seeker = createSeeker(context, unwalked, barrier.carriedIn)
   const fallen = createFallenCount(context)
   const pump = createPump({
     context,
     line,
     signing,
     funds,
+    admits: barrier.admits,
     broken,
     fresh,
   })
@@ -146,6 +153,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     preparer,
     pump,
+    isTop: barrier.isTop,
     kept: (sequence) => arrivals?.own(sequence),
   })
   const reservations = createReservations({
@@ -179,6 +187,7 @@ export function createEngine(options: EngineOptions): Engine {
     funds,
     seeker,
     fallen,
+    barrier,
     unwalked,
     landed,
     leased: options.leased,
@@ -190,6 +199,7 @@ export function createEngine(options: EngineOptions): Engine {
         resender.newHead()
         preparer.newHead()
       }
+      code.ticked(newHead)
       repair.ticked()
       repair.watchGaps()
       pump.run()
@@ -199,12 +209,14 @@ export function createEngine(options: EngineOptions): Engine {
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, after)
     stages.moved(nonce, before, after)
+    code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
     if (after.state === 'reserved') intake.bound(after.claim)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
     if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
     if (before?.state === 'reserved') broadcaster.kick()
+    barrier.moved(nonce, after)
   }
 
   const drains = createDrains(() => isDrained())
@@ -338,8 +350,9 @@ export function createEngine(options: EngineOptions): Engine {
       if (transaction === undefined || !transaction.unresolved) return false
       return settle(transaction, fate)
     },
-    accountIs(account) {
-      lane.window.cap(account.kind === 'delegated' ? DELEGATED_IN_FLIGHT : undefined)
+    accountIs: code.is,
+    get account() {
+      return code.account
     },
     async quiet() {
       await signing.idle()

@@ -3,6 +3,7 @@ import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { queueFull } from './admission.js'
+import { ownTuples } from './authorize.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
@@ -60,12 +61,16 @@ export type Intake = {
 }
 
 const CLOSED = 'The sender was closed before it was sent.'
+const NOT_TOP =
+  'It authorizes for the account itself, and the nonces that this takes have been given to others: it cannot replace what stands below them.'
 
 export function createIntake(parts: {
   context: LaneContext
   line: Line<Transaction>
   preparer: Preparer
   pump: Pump
+  /** Nothing stands above this nonce but what its own tuples use. */
+  isTop(nonce: number): boolean
   /** It has its place in the order of arrival. */
   kept(sequence: number): void
 }): Intake {
@@ -175,6 +180,8 @@ export function createIntake(parts: {
       slot.end === undefined &&
       slot.claims.includes(replaces.id)
     ) {
+      if (ownTuples(transaction.request) > 0 && !parts.isTop(nonce))
+        return failed(transaction, txError(transaction, 'UNSUPPORTED', 'notExecuted', NOT_TOP))
       queued.delete(transaction)
       transaction.nonce = nonce
       lane.apply(nonce, { type: 'replace', claim: transaction.id, token: lane.token() })

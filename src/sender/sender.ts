@@ -19,7 +19,15 @@ import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { type Start, sendMany } from './sendMany.js'
-import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
+import {
+  checkAccountOf,
+  checkAuthorizer,
+  checkRequest,
+  checkSendOptions,
+  checkSignal,
+  object,
+  oneOf,
+} from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
 /**
@@ -112,6 +120,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
+    checkAuthorizer(request, account)
     const { tenure, handle } = await openFor(sendOptions.id)
     const transaction = await tenure.seat.add(request, sendOptions)
     return { tx: handle.txOf(transaction), accepted: () => handle.waiting.accepted(transaction) }

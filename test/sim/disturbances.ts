@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Clock, Random } from '../../src/clock.js'
+import { DELEGATED } from './chain/execute.js'
 import type { SimChain } from './chain/simChain.js'
 import { foreignTransaction } from './foreign.js'
 import { between, chance, pick } from './random.js'
@@ -191,8 +192,6 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       return
   }
 }
-
-const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
 
 /** A wallet asks for the pending count, pays the usual and does not wait. */
 function walletSends({ chain, random, lane }: DisturbanceTarget): void {

@@ -4,6 +4,9 @@ import type { SimTransaction } from '../transaction.js'
 import type { Adjustment, Executed } from './block.js'
 import { type Draft, ZERO_WORD } from './state.js'
 
+/** The code of an account that has delegated itself (EIP-7702). */
+export const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
+
 /** What a call needs beyond the bytes it carries. */
 const CALL_GAS = 30_000
 const CREATE_GAS = 32_000
@@ -53,6 +56,7 @@ export function execute(tx: SimTransaction, draft: Draft, baseFeeWei: bigint): E
   let priceWei = baseFeeWei + tx.tipWei
   if (priceWei > tx.maxFeeWei) priceWei = tx.maxFeeWei
   const spentWei = BigInt(gasUsed) * priceWei + (ok ? tx.valueWei : 0n)
+  if (tx.authorizations > 0) draft.setCode(tx.from, tx.clears ? '0x' : DELEGATED)
   draft.setAccount(tx.from, {
     // Authorizations count even where the execution reverts (EIP-7702).
     nonce: account.nonce + 1 + tx.authorizations,
