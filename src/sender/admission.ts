@@ -5,7 +5,7 @@ import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import type { SignAuthorities } from './authorities.js'
-import { withTuples } from './authorize.js'
+import { tuplesOf, withTuples } from './authorize.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { createKeeper } from './keeper.js'
@@ -71,11 +71,11 @@ export function createAdmission(parts: {
       taking(transaction)
       return undefined
     }
-    const { authorize } = request
+    const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
     const known =
-      authorize === undefined || transactions.has(transaction.id)
+      !others || transactions.has(transaction.id)
         ? enter()
-        : await parts.authorities(transaction.request, authorize, (signed) => {
+        : await parts.authorities(transaction.request, request.authorize, (signed) => {
             transaction = { ...transaction, request: signed }
             return enter()
           })

@@ -3,7 +3,7 @@ import { TxlaneError } from '../errors/base.js'
 import { countCall, decodeNumber } from '../rpc/codec.js'
 import { type LaneKey, laneName } from '../store/store.js'
 import type { TxRequest } from '../types.js'
-import { signTuple, type Tuple, tuplesOf } from './authorize.js'
+import { checkTuple, signTuple, type Tuple, tuplesOf } from './authorize.js'
 import type { Hub } from './hub.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { unsupported } from './validate.js'
@@ -37,7 +37,6 @@ export function createAuthorities(parts: {
       const account = accounts?.[index]?.account
       if (tuple.account && account) others.set(account.address.toLowerCase(), account)
     })
-    if (others.size === 0) return take(asked)
     for (const address of others.keys()) checkFree(address)
     for (const address of others.keys()) signing.add(address)
     try {
@@ -54,6 +53,7 @@ export function createAuthorities(parts: {
         counts.set(address, nonce + 1)
         const { contractAddress } = tuple
         const signed = await signTuple(account, { contractAddress, chainId: key.chainId, nonce })
+        await checkTuple(account, signed)
         authorize.push({ ...tuple, signed })
       }
       return take({ ...asked, authorize } as TxRequest)

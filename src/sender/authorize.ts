@@ -1,4 +1,4 @@
-import type { Address, LocalAccount, SignedAuthorization } from 'viem'
+import { type Address, isAddressEqual, type LocalAccount, type SignedAuthorization } from 'viem'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { TxlaneError } from '../errors/base.js'
 import type { TxRequest } from '../types.js'
@@ -58,10 +58,19 @@ export async function signTuple(
     address.toLowerCase() === asked.contractAddress.toLowerCase() &&
     chainId === asked.chainId &&
     nonce === asked.nonce
-  const from = await recoverAuthorizationAddress({ authorization: signed }).catch(() => undefined)
-  if (!same || (from !== undefined && from.toLowerCase() !== account.address.toLowerCase()))
-    throw signerError(account, 'signed another authorization than it was asked for')
+  if (!same) throw signerError(account, 'signed another authorization than it was asked for')
   return { address, chainId, nonce, r, s, yParity: yParity ?? Number((v ?? 27n) - 27n) }
+}
+
+/**
+ * Holds the signature against the account. The lane's own account is known by the first bytes that it signs.
+ *
+ * @throws TxlaneError `SIGNER`
+ */
+export async function checkTuple(account: LocalAccount, authorization: SignedAuthorization): Promise<void> {
+  const from = await recoverAuthorizationAddress({ authorization }).catch(() => undefined)
+  if (from === undefined || !isAddressEqual(from, account.address))
+    throw signerError(account, `signs with the key of ${from ?? 'nobody'}`)
 }
 
 /**

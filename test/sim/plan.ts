@@ -2,7 +2,7 @@ import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
 import { type Disturbance, drawDisturbances } from './disturbances.js'
-import { drawWorkload, type Item } from './items.js'
+import { drawAuthorizations, drawWorkload, type Item } from './items.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
@@ -107,7 +107,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const safeDepth = between(random, 3, 5)
   const lossDepth = drawLossDepth(random, rules)
   const ports = drawPorts(random, calm, safeDepth)
-  const items = drawWorkload(
+  const drawn = drawWorkload(
     deriveRandom(seed, 'workload'),
     between(random, transactions.min, transactions.max),
     {
@@ -116,6 +116,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
       changes: chance(random, 0.7),
     },
   )
+  const items = calm ? drawn : drawAuthorizations(deriveRandom(seed, 'authorizations'), drawn)
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,

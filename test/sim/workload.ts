@@ -1,4 +1,4 @@
-import { type Hash, type Hex, keccak256 } from 'viem'
+import { type Hash, type Hex, keccak256, zeroAddress } from 'viem'
 import type { Clock } from '../../src/clock.js'
 import { type Change, GAS, type Item } from './items.js'
 import type { Telling } from './oracle.js'
@@ -7,6 +7,7 @@ import { oversized, programRequest } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
 const ID_PREFIX = 'transaction-'
+const DELEGATE = `0x${'de'.repeat(20)}` as const
 
 /** Everything that the caller was told, and what it still waits for. */
 export type Journal = {
@@ -303,11 +304,14 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 }
 
 /** What is sent for an item, by whoever sends it. */
-export function asSent({ marker, program, oversized: tooBig, gas }: Item) {
+export function asSent({ marker, program, oversized: tooBig, gas, authorize }: Item) {
   const data = programRequest(program)
   const request: SubjectRequest = {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
+    ...(authorize === undefined
+      ? {}
+      : { authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })) }),
   }
   return { request, id: idOf(marker) }
 }
