@@ -1,30 +1,8 @@
-import { type Hex, type LocalAccount, zeroAddress } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { TxRequest } from '../types.js'
-import { openProcesses } from './processes.fixture.js'
-import {
-  ACCOUNT,
-  onSend,
-  openLane,
-  refuses,
-  type SimLane,
-  type SimLaneOptions,
-  swallow,
-  transfer,
-} from './simLane.fixture.js'
-
-const DELEGATE = `0x${'de'.repeat(20)}` as const
-const OTHER = privateKeyToAccount(`0x${'11'.repeat(32)}`)
-const own = { contractAddress: DELEGATE }
-
-/** A transfer with delegations. */
-function authorizing(marker: number, authorize: TxRequest['authorize'] = [own]): TxRequest {
-  return { ...transfer(marker), gas: 200_000n, authorize } as TxRequest
-}
-
-/** On reth's rules, whose pending count tells little. */
-const open = (options: SimLaneOptions = {}) => openLane({ chain: { rules: 'reth' }, ...options })
+import { authorizing, DESIGNATOR, open, own } from './authorize.fixture.js'
+import { ACCOUNT, onSend, refuses, type SimLane, swallow, transfer } from './simLane.fixture.js'
 
 const nonceOnChain = (lane: SimLane) => lane.chain.nextNonce(ACCOUNT)
 
@@ -144,7 +122,7 @@ describe('a transaction that authorizes for its own account', () => {
     lane.script = undefined
     await lane.settle(tx.cancel())
     const txs = await lane.settle(Promise.all([2, 3].map((marker) => lane.sender.send(transfer(marker)))))
-    lane.chain.adjust({ address: ACCOUNT, nonces: 1, code: `0xef0100${DELEGATE.slice(2)}` })
+    lane.chain.adjust({ address: ACCOUNT, nonces: 1, code: DESIGNATOR })
     await lane.settle(lane.sender.drain())
     // The one that was displaced lands after the other.
     expect(new Set(lane.executed().filter((name) => typeof name === 'number'))).toEqual(new Set([2, 3]))
@@ -182,7 +160,9 @@ describe('a transaction that authorizes for its own account', () => {
     await using lane = await open()
     lane.script = onSend(({ gas }) => (gas === 21_001 ? refuses('oversized data') : undefined))
     const doomed = lane.sender.send({ ...transfer(1), gas: 21_001n } as TxRequest)
-    const rest = [transfer(2), authorizing(3)].map((request) => lane.sender.send(request, { until: 'queued' }))
+    const rest = [transfer(2), authorizing(3)].map((request) =>
+      lane.sender.send(request, { until: 'queued' }),
+    )
     expect(await lane.rejection(doomed)).toMatchObject({ code: 'REJECTED' })
     await lane.settle(Promise.all(rest))
     await lane.settle(lane.sender.drain())
@@ -230,78 +210,6 @@ describe('a transaction that authorizes for its own account', () => {
   })
 })
 
-describe('a lane that changes hands', () => {
-  const LEASE_MS = 10_000
-
-  test('whoever takes it over goes on with the bytes, and keeps the nonces of the tuples', async () => {
-    await using world = await openProcesses({ chain: { rules: 'reth' } })
-    const { lane } = world
-    const [first, second] = await world.pair()
-    lane.script = swallow(1)
-    const tx = await lane.settle(first.sender.send(authorizing(1)))
-    const next = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
-    first.freeze()
-    await lane.clock.advance(LEASE_MS + 5_000)
-    expect(await lane.settle(second.sender.snapshot())).toMatchObject({
-      holder: true,
-      cursor: 2,
-      holds: ['authorizing'],
-    })
-    lane.script = undefined
-    await lane.settle(next.wait())
-    expect(next.nonce).toBe(2)
-    expect(second.events('foreign')).toEqual([])
-    const carriers = lane.sent.filter(({ authorizations }) => authorizations > 0)
-    expect(new Set(carriers.map(({ nonce }) => nonce))).toEqual(new Set([0]))
-    first.thaw()
-    await lane.settle(tx.wait())
-    expect(lane.executed()).toEqual([1, 2])
-  })
-
-  test('a guest sends them as well: the holder signs for the account, the guest for others', async () => {
-    await using world = await openProcesses({ chain: { rules: 'reth' } })
-    const { lane } = world
-    const [, guest] = await world.pair()
-    const both = [own, { contractAddress: DELEGATE, account: OTHER }]
-    const tx = await lane.settle(guest.sender.send(authorizing(1, both)))
-    await lane.settle(tx.wait())
-    expect(lane.sent[0]).toMatchObject({ type: 'eip7702', authorizations: 1 })
-    const stored = await world.shared.find(
-      { chainId: 8453, genesisHash: lane.chain.canonical[0]?.hash as Hex, address: ACCOUNT },
-      { id: tx.id },
-    )
-    expect(stored?.request.authorize).toEqual([
-      own,
-      {
-        contractAddress: DELEGATE,
-        account: { address: OTHER.address },
-        signed: expect.objectContaining({ address: DELEGATE, chainId: 8453, nonce: 0 }),
-      },
-    ])
-    expect(JSON.stringify(stored?.request, (_, value) => (typeof value === 'bigint' ? `${value}` : value))).not.toContain(
-      '11'.repeat(32),
-    )
-  })
-
-  test('what waited at a restart still has the tuples that others signed', async () => {
-    await using world = await openProcesses({ chain: { rules: 'reth' } })
-    const { lane } = world
-    const first = world.start()
-    await lane.settle(first.sender.ready())
-    first.sender.pause()
-    const request = authorizing(1, [{ contractAddress: DELEGATE, account: OTHER }, own])
-    await lane.settle(first.sender.send(request, { id: 'a', until: 'queued' }))
-    await lane.settle(first.sender.close())
-    const second = world.start()
-    await lane.settle(second.sender.ready())
-    const tx = await lane.settle(second.sender.get('a'))
-    await lane.settle(tx?.wait() as Promise<unknown>)
-    expect(lane.sent[0]).toMatchObject({ nonce: 0, authorizations: 1 })
-    await lane.settle(second.sender.drain())
-    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ floor: 2, cursor: 2 })
-  })
-})
-
 describe('gas', () => {
   test('is estimated with the delegated code in place, and each tuple paid for', async () => {
     await using lane = await open()
@@ -314,164 +222,5 @@ describe('gas', () => {
     expect(asked?.params[2]).toEqual({ [ACCOUNT]: { code: '0x' } })
     expect(lane.sent[0]?.gas).toBe(21_000 + 2 * 25_000)
     await lane.settle(lane.sender.drain())
-  })
-})
-
-describe('an account whose code changes', () => {
-  test('delegating itself narrows the window, and ending it gives the window back', async () => {
-    await using lane = await open()
-    await lane.settle(lane.sender.send(authorizing(1)))
-    await lane.settle(lane.sender.drain())
-    await lane.blocks(1)
-    expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
-    const some = await lane.settle(
-      Promise.all([2, 3, 4].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))),
-    )
-    await lane.settle(lane.sender.drain())
-    expect(some.map(({ nonce }) => nonce)).toEqual([2, 3, 4])
-    await lane.settle(lane.sender.send(authorizing(5, [{ contractAddress: zeroAddress }])))
-    await lane.settle(lane.sender.drain())
-    await lane.blocks(1)
-    expect(await lane.snapshot()).toMatchObject({ account: { kind: 'plain' } })
-    expect((await lane.snapshot()).window).toBeGreaterThan(1)
-    expect(lane.events('stuck')).toEqual([])
-  })
-
-  test('limits.delegatedMax says how many at once', async () => {
-    await using lane = await open({ code: `0xef0100${DELEGATE.slice(2)}`, limits: { delegatedMax: 4 } })
-    expect(await lane.snapshot()).toMatchObject({ window: 4 })
-    await lane.settle(
-      Promise.all([1, 2, 3, 4, 5].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))),
-    )
-    await lane.until(() => lane.sent.length > 0)
-    await lane.clock.advance(500)
-    expect(sentNonces(lane)).toEqual([0, 1, 2, 3])
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
-  })
-
-  test('a node’s word on delegated accounts has the code read again, and uses up no nonce', async () => {
-    await using lane = await open()
-    lane.chain.adjust({ address: ACCOUNT, code: `0xef0100${DELEGATE.slice(2)}` })
-    await lane.blocks(1)
-    expect(await lane.snapshot()).toMatchObject({ account: { kind: 'plain' } })
-    const all = [1, 2, 3, 4, 5, 6].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
-    await lane.settle(Promise.all(all))
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6])
-    expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
-  })
-})
-
-describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the rules of %s', (rules) => {
-  test('one of it lands in each block: none is refused, and nothing waits longer', async () => {
-    await using lane = await openLane({ code: `0xef0100${DELEGATE.slice(2)}`, chain: { rules } })
-    const before = lane.chain.head.number
-    const all = [1, 2, 3, 4, 5, 6].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
-    await lane.settle(Promise.all(all))
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6])
-    expect(lane.sent).toHaveLength(6)
-    expect(lane.chain.head.number - before).toBeLessThanOrEqual(8)
-  })
-})
-
-describe('what cannot work is refused at once', () => {
-  const bad: [string, Partial<Record<string, unknown>>, string][] = [
-    ['no list', { authorize: {} }, 'request.authorize'],
-    ['an empty list', { authorize: [] }, 'request.authorize'],
-    ['no address', { authorize: [{ contractAddress: '0x12' }] }, 'request.authorize[0].contractAddress'],
-    ['an account that cannot sign', { authorize: [{ ...own, account: { address: DELEGATE } }] }, 'account'],
-    ['an address for an account', { authorize: [{ ...own, account: DELEGATE }] }, 'account'],
-    ['no recipient', { authorize: [own], to: null, data: '0x00' }, 'request.to'],
-    ['a gas price', { authorize: [own], gasPrice: 1n }, 'request.gasPrice'],
-    ['another type', { authorize: [own], type: 'eip1559' }, 'request.type'],
-  ]
-  test.each(bad)('%s', async (_, fields, argument) => {
-    await using lane = await open()
-    const error = await lane.rejection(lane.sender.send({ ...transfer(1), ...fields } as TxRequest))
-    expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
-    expect(error.message).toContain(argument)
-    expect(lane.sent).toEqual([])
-  })
-})
-
-describe('an authorization of another account', () => {
-  const sponsored = (marker: number, account: LocalAccount = OTHER) =>
-    authorizing(marker, [{ contractAddress: DELEGATE, account }])
-
-  test('goes along with an ordinary transaction: nothing waits for it', async () => {
-    await using lane = await open()
-    const requests = [transfer(1), sponsored(2), transfer(3)]
-    await lane.settle(Promise.all(requests.map((request) => lane.sender.send(request))))
-    expect(sentNonces(lane)).toEqual([0, 1, 2])
-    await lane.settle(lane.sender.drain())
-    expect(lane.events('held')).toEqual([])
-  })
-
-  test('has the nonce that the account has at pending', async () => {
-    await using lane = await open()
-    let asked: unknown
-    const account = { ...OTHER, signAuthorization: (one: unknown) => OTHER.signAuthorization((asked = one) as never) }
-    lane.script = ({ method, params }) =>
-      method === 'eth_getTransactionCount' && params[0] === OTHER.address.toLowerCase()
-        ? { ok: true, result: params[1] === 'pending' ? '0x7' : '0x0' }
-        : undefined
-    await lane.settle(lane.sender.send(sponsored(1, account as LocalAccount)))
-    expect(asked).toEqual({ contractAddress: DELEGATE, chainId: 8453, nonce: 7 })
-    await lane.settle(lane.sender.drain())
-  })
-
-  test('a second one while the first is under way is refused, and taken after it', async () => {
-    await using lane = await open()
-    lane.script = swallow(1)
-    const first = await lane.settle(lane.sender.send(sponsored(1)))
-    const error = await lane.rejection(lane.sender.send(sponsored(2)))
-    expect(error).toMatchObject({ code: 'UNSUPPORTED', fate: 'notExecuted' })
-    expect(error.message).toContain(OTHER.address.toLowerCase())
-    lane.script = undefined
-    await lane.settle(first.wait('sealed'))
-    await lane.settle(lane.sender.send(sponsored(3)))
-    await lane.settle(lane.sender.drain())
-    expect(lane.executed()).toEqual([1, 3])
-  })
-
-  test('two sends in one turn: the second is refused', async () => {
-    await using lane = await open()
-    const all = await lane.settle(
-      Promise.allSettled([1, 2].map((marker) => lane.sender.send(sponsored(marker)))),
-    )
-    expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-    await lane.settle(lane.sender.drain())
-  })
-
-  test('the same id is the same transaction, and another delegation is another request', async () => {
-    await using lane = await open()
-    const first = await lane.settle(lane.sender.send(sponsored(1), { id: 'a' }))
-    expect(await lane.settle(lane.sender.send(sponsored(1), { id: 'a' }))).toBe(first)
-    const error = await lane.rejection(lane.sender.send(authorizing(1), { id: 'a' }))
-    expect(error.code).toBe('ID_CONFLICT')
-    await lane.settle(lane.sender.drain())
-  })
-
-  test('one that signs with another key is refused before anything is sent', async () => {
-    await using lane = await open()
-    const liar = { ...OTHER, address: `0x${'22'.repeat(20)}` } as LocalAccount
-    const error = await lane.rejection(lane.sender.send(sponsored(1, liar)))
-    expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-    expect(lane.sent).toEqual([])
-  })
-
-  test('a node that does not tell its nonce: refused, nothing is queued', async () => {
-    await using lane = await open()
-    lane.script = ({ method, params }) =>
-      method === 'eth_getTransactionCount' && params[0] === OTHER.address.toLowerCase()
-        ? refuses('try again')
-        : undefined
-    expect(await lane.rejection(lane.sender.send(sponsored(1)))).toMatchObject({
-      code: 'REJECTED',
-      fate: 'notExecuted',
-    })
-    expect((await lane.snapshot()).queued).toBe(0)
   })
 })
