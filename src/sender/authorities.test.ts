@@ -58,6 +58,18 @@ describe('an authorization of another account', () => {
     await lane.settle(lane.sender.drain())
   })
 
+  test('of an account that has a lane in this process: refused while that lane is open', async () => {
+    await using lane = await open()
+    const { lanes } = lane.environment.shared
+    const name = `8453:${lane.chain.canonical[0]?.hash}:${OTHER.address.toLowerCase()}@store`
+    lanes.set(name, {})
+    const error = await lane.rejection(lane.sender.send(sponsored(1)))
+    expect(error).toMatchObject({ code: 'UNSUPPORTED', fate: 'notExecuted' })
+    lanes.delete(name)
+    await lane.settle(lane.sender.send(sponsored(2)))
+    await lane.settle(lane.sender.drain())
+  })
+
   test('a second one while the first is under way is refused, and taken after it', async () => {
     await using lane = await open()
     lane.script = swallow(1)

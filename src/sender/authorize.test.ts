@@ -1,6 +1,7 @@
 import { zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { TxRequest } from '../types.js'
+import { createNonceAllocatorIn } from './allocator.js'
 import { authorizing, DESIGNATOR, open, own } from './authorize.fixture.js'
 import { ACCOUNT, onSend, refuses, type SimLane, swallow, transfer } from './simLane.fixture.js'
 
@@ -53,8 +54,17 @@ describe('a transaction that authorizes for its own account', () => {
     await using lane = await open()
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(authorizing(1)))
-    expect((await lane.snapshot()).holds).toEqual(['authorizing'])
-    expect(await lane.snapshot()).toMatchObject({ floor: 0, cursor: 2 })
+    expect(await lane.snapshot()).toMatchObject({ floor: 0, cursor: 2, holds: ['authorizing'] })
+    const { client, store } = lane.parameters
+    const allocator = createNonceAllocatorIn(lane.environment, { client, store, address: ACCOUNT } as never)
+    const reserving = allocator.reserve()
+    await lane.clock.advance(1_000)
+    expect(await lane.snapshot()).toMatchObject({ cursor: 2 })
+    lane.script = undefined
+    const reservation = await lane.settle(reserving)
+    expect(reservation.nonce).toBe(2)
+    await lane.settle(reservation.release())
+    await lane.settle(allocator.close())
   })
 
   test('a bump keeps its tuples, to the letter', async () => {
