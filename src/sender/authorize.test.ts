@@ -152,6 +152,9 @@ describe('a transaction that authorizes for its own account', () => {
       }),
     })
     const tx = await lane.settle(lane.sender.send(authorizing(1)))
+    await lane.settle(tx.wait('sealed'))
+    await lane.blocks(2)
+    expect(await lane.snapshot()).toMatchObject({ floor: 1, cursor: 1, holes: [], holds: [] })
     const next = await lane.settle(lane.sender.send(transfer(2)))
     await lane.settle(lane.sender.drain())
     expect([tx.nonce, next.nonce]).toEqual([0, 1])

@@ -31,7 +31,12 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
   let next = 1
 
   beforeAll(async () => {
-    devnet = await startDevnet({ rules, blockTimeMs: 400, ...(rules === 'base' ? { flashblockMs: 100 } : {}), accounts: 40 })
+    devnet = await startDevnet({
+      rules,
+      blockTimeMs: 400,
+      ...(rules === 'base' ? { flashblockMs: 100 } : {}),
+      accounts: 40,
+    })
     const client = devnet.client(0)
     const hash = await client.deployContract({ abi, bytecode, args: [] } as never)
     delegate = (await client.waitForTransactionReceipt({ hash })).contractAddress as Address
@@ -86,7 +91,11 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
   /** The lane's account runs the delegate's code. */
   async function delegated(): Promise<Lane> {
     const lane = open()
-    const tx = await lane.send({ to: lane.address, gas: GAS, authorize: [{ contractAddress: delegate }] } as TxRequest)
+    const tx = await lane.send({
+      to: lane.address,
+      gas: GAS,
+      authorize: [{ contractAddress: delegate }],
+    } as TxRequest)
     await tx.wait('sealed')
     await lane.drain()
     return lane
@@ -159,7 +168,11 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     const lane = open()
     const authority = devnet.accounts[next++] as LocalAccount
     devnet.faults.inject({ fault: 'neverPooled', method: 'eth_sendRawTransaction', count: 1 })
-    const request = { to: lane.address, gas: GAS, authorize: [{ contractAddress: delegate, account: authority }] }
+    const request = {
+      to: lane.address,
+      gas: GAS,
+      authorize: [{ contractAddress: delegate, account: authority }],
+    }
     const tx = await lane.send(request as TxRequest)
     await devnet.foreign({ account: authority })
     await tx.wait('sealed')
@@ -184,7 +197,11 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
   test('cancelled: the nonce of its tuple goes to the next; submitted by others it is foreign, and repaired', async () => {
     const lane = open()
     devnet.faults.inject({ fault: 'neverPooled', method: 'eth_sendRawTransaction', count: 1 })
-    const tx = await lane.send({ to: lane.address, gas: GAS, authorize: [{ contractAddress: delegate }] } as TxRequest)
+    const tx = await lane.send({
+      to: lane.address,
+      gas: GAS,
+      authorize: [{ contractAddress: delegate }],
+    } as TxRequest)
     expect(await tx.cancel()).toEqual({ result: 'cancelled' })
     expect(await lane.snapshot()).toMatchObject({ floor: 1, cursor: 1, holes: [], holds: [] })
     expect(await code(lane.address)).toBe('0x')

@@ -311,7 +311,9 @@ export function asSent({ marker, program, oversized: tooBig, gas, authorize }: I
     ...(gas === undefined ? {} : { gas }),
     ...(authorize === undefined
       ? {}
-      : { authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })) }),
+      : {
+          authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })),
+        }),
   }
   return { request, id: idOf(marker) }
 }
