@@ -66,14 +66,11 @@ export function createAuthorities(parts: {
     const lane = `${laneName({ ...key, address: address as Address })}@`
     if ([...parts.lanes.keys()].some((name) => name.startsWith(lane)))
       throw unsupported(
-        `an authorization of ${address}, which has a lane of its own in this process`,
-        'send it through that lane, which authorizes for itself, or close that lane first',
+        `an authorization of ${address}, which has a lane in this process`,
+        'send it through that lane',
       )
     if (signing.has(address) || [...parts.transactions.values()].some((one) => isUnderWay(one, address)))
-      throw unsupported(
-        `a second authorization of ${address} while the first is under way`,
-        'wait until the first is sealed, or name both in one transaction',
-      )
+      throw unsupported(`two authorizations of ${address} under way`, 'wait until the first is sealed')
   }
 
   async function readCounts(addresses: readonly Address[]): Promise<Map<string, number>> {
@@ -84,7 +81,7 @@ export function createAuthorities(parts: {
       addresses.map((address, index) => {
         const reply = replies[index]
         if (reply?.ok) return [address, decodeNumber(reply.result, 'eth_getTransactionCount')]
-        throw new TxlaneError(`The nonce of ${address} could not be read, to sign its authorization.`, {
+        throw new TxlaneError(`The nonce of ${address} could not be read.`, {
           code: 'REJECTED',
           fate: 'notExecuted',
           details: reply?.failure.message,

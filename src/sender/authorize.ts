@@ -52,13 +52,13 @@ export async function signTuple(
   } catch (cause) {
     throw signerError(account, 'could not sign the authorization', cause)
   }
-  if (signed === undefined) throw signerError(account, 'cannot sign authorizations')
+  if (signed === undefined) throw signerError(account, 'signs no authorizations')
   const { address, chainId, nonce, r, s, yParity, v } = signed
   const same =
     address.toLowerCase() === asked.contractAddress.toLowerCase() &&
     chainId === asked.chainId &&
     nonce === asked.nonce
-  if (!same) throw signerError(account, 'signed another authorization than it was asked for')
+  if (!same) throw signerError(account, 'signed another authorization')
   return { address, chainId, nonce, r, s, yParity: yParity ?? Number((v ?? 27n) - 27n) }
 }
 

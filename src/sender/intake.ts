@@ -61,8 +61,7 @@ export type Intake = {
 }
 
 const CLOSED = 'The sender was closed before it was sent.'
-const NOT_TOP =
-  'It authorizes for the account itself, and the nonces that this takes have been given to others: it cannot replace what stands below them.'
+const NOT_TOP = 'The nonces that its authorizations take have been given to others.'
 
 export function createIntake(parts: {
   context: LaneContext

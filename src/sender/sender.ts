@@ -19,15 +19,7 @@ import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { type Start, sendMany } from './sendMany.js'
-import {
-  checkAccountOf,
-  checkAuthorizer,
-  checkRequest,
-  checkSendOptions,
-  checkSignal,
-  object,
-  oneOf,
-} from './validate.js'
+import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
 /**
@@ -120,7 +112,6 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
-    checkAuthorizer(request, account)
     const { tenure, handle } = await openFor(sendOptions.id)
     const transaction = await tenure.seat.add(request, sendOptions)
     return { tx: handle.txOf(transaction), accepted: () => handle.waiting.accepted(transaction) }

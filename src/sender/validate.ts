@@ -1,4 +1,4 @@
-import { type Address, type Chain, isAddress, type LocalAccount } from 'viem'
+import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../types.js'
@@ -64,13 +64,6 @@ export function checkAccountOf(request: TxRequest, address: Address): void {
   throw invalid('request.account', own, `the lane's own account ${address}`)
 }
 
-/** Delegations without an account of their own are signed by the lane's. */
-export function checkAuthorizer(request: TxRequest, { address, signAuthorization }: LocalAccount): void {
-  if (signAuthorization !== undefined || !request.authorize?.some(({ account }) => account === undefined))
-    return
-  throw invalid('request.authorize', address, 'a lane whose account signs authorizations')
-}
-
 function checkChain(fields: Fields, chain: Chain): void {
   const given = (fields.chain as { id?: unknown } | null | undefined)?.id ?? fields.chainId
   if (given === undefined || Number(given) === chain.id) return
@@ -117,7 +110,7 @@ function checkAuthorize(fields: Fields): void {
       throw invalid(`${argument}.account`, signer.address, 'a local account that signs authorizations')
   }
   if (to === undefined || to === null)
-    throw invalid('request.to', to, 'an address: a transaction that authorizes deploys nothing')
+    throw invalid('request.to', to, 'an address, where something is authorized')
   if (gasPrice !== undefined)
     throw invalid('request.gasPrice', gasPrice, 'maxFeePerGas, where something is authorized')
   oneOf('request.type', type, ['eip7702'])
