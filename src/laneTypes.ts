@@ -1,4 +1,4 @@
-import type { Address, Chain, Hash } from 'viem'
+import type { Address, Chain, Hash, Hex, SerializeTransactionFn, TransactionSerializable } from 'viem'
 import type { SendOptions, Tx } from './types.js'
 
 /** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
@@ -17,6 +17,11 @@ export type HoldReason =
   | 'deepReorg'
   /** The store knows less than the chain at start; lifted by `resume()`. */
   | 'storeBehindChain'
+  /**
+   * A transaction that authorizes for the lane's own account (EIP-7702) is under way: it goes alone. Lifted when a
+   * sealed block has it, or it has given its nonces back.
+   */
+  | 'authorizing'
 
 /** What a lane looks like now. */
 export type LaneSnapshot = {
@@ -92,3 +97,60 @@ export type SequenceOptions = Pick<
   | 'afterStatus'
   | 'affinity'
 >
+
+/** Bounds and times of a lane (P9). Every field has a default and may be set. */
+export type Limits = {
+  /** Transactions that wait for a nonce; one more is refused with QUEUE_FULL. @default 100_000 */
+  queueMax: number
+  /** Nonces that may be uncovered at first. @default 64 */
+  window: number
+  /** Nonces that may be uncovered at most. @default 2_048 */
+  windowMax: number
+  /**
+   * Nonces of an account with delegated code (EIP-7702) that no sealed block has used. Pools take few of them at once:
+   * geth and reth 1, Base 4. @default 1
+   */
+  delegatedMax: number
+  /** Raw transactions in one request. @default 100 */
+  batchMax: number
+  /** Send requests open at one endpoint at once. @default 2 */
+  requestsMax: number
+  /** Gas estimations under way at once. @default 200 */
+  prepareMax: number
+  /** Signatures under way at once; eight times as many transactions may wait for the journal. @default 64 */
+  signMax: number
+  /** Milliseconds until a send without an answer is unknown. @default 10_000 */
+  sendTimeoutMs: number
+  /** Milliseconds until a read without an answer has failed. @default 5_000 */
+  readTimeoutMs: number
+  /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
+  gapFillAfterMs: number
+  /** No-ops under way at once. @default 16 */
+  fillsMax: number
+  /**
+   * Sealed blocks that go by after a nonce was resent in vain until it is bumped; the resend itself comes after one
+   * block. @default 2
+   */
+  stuckAfterBlocks: number
+  /** And the least time for either, in milliseconds. @default 2_000 */
+  stuckAfterMs: number
+  /** Nonces resent per sealed block, the lowest ones. @default 64 */
+  resendMax: number
+  /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
+  reservationTtlMs: number
+  /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
+  closeTimeoutMs: number
+  /** Milliseconds between polls while something is open. @default 200, or what the endpoint refreshes at */
+  pollIntervalMs: number
+  /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
+  reorgHorizon: number
+}
+
+/** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
+export type EnvelopeSigner = {
+  /** `hash` is that of the raw bytes, under which a node knows the transaction. */
+  signEnvelope(
+    transaction: TransactionSerializable,
+    serializer?: SerializeTransactionFn<TransactionSerializable> | undefined,
+  ): Promise<{ raw: Hex; hash: Hash }>
+}

@@ -13,24 +13,20 @@ import type {
   Hex,
   LocalAccount,
   SendTransactionRequest,
-  SerializeTransactionFn,
-  TransactionSerializable,
   Transport,
   WriteContractParameters,
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
-import type { LaneSnapshot, SenderEvents, SequenceOptions } from './laneTypes.js'
+import type { LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
 
-export type { HoldReason, LaneSnapshot, SenderEvents, SequenceOptions } from './laneTypes.js'
-
-/** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
-export type EnvelopeSigner = {
-  /** `hash` is that of the raw bytes, under which a node knows the transaction. */
-  signEnvelope(
-    transaction: TransactionSerializable,
-    serializer?: SerializeTransactionFn<TransactionSerializable> | undefined,
-  ): Promise<{ raw: Hex; hash: Hash }>
-}
+export type {
+  EnvelopeSigner,
+  HoldReason,
+  LaneSnapshot,
+  Limits,
+  SenderEvents,
+  SequenceOptions,
+} from './laneTypes.js'
 
 /** Keeps a union a union, unlike TypeScript's own Omit. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -86,49 +82,6 @@ export type FeePolicy<chain extends Chain = Chain> = {
   bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
 }
 
-/** Bounds and times of a lane (P9). Every field has a default and may be set. */
-export type Limits = {
-  /** Transactions that wait for a nonce; one more is refused with QUEUE_FULL. @default 100_000 */
-  queueMax: number
-  /** Nonces that may be uncovered at first. @default 64 */
-  window: number
-  /** Nonces that may be uncovered at most. @default 2_048 */
-  windowMax: number
-  /** Raw transactions in one request. @default 100 */
-  batchMax: number
-  /** Send requests open at one endpoint at once. @default 2 */
-  requestsMax: number
-  /** Gas estimations under way at once. @default 200 */
-  prepareMax: number
-  /** Signatures under way at once; eight times as many transactions may wait for the journal. @default 64 */
-  signMax: number
-  /** Milliseconds until a send without an answer is unknown. @default 10_000 */
-  sendTimeoutMs: number
-  /** Milliseconds until a read without an answer has failed. @default 5_000 */
-  readTimeoutMs: number
-  /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
-  gapFillAfterMs: number
-  /** No-ops under way at once. @default 16 */
-  fillsMax: number
-  /**
-   * Sealed blocks that go by after a nonce was resent in vain until it is bumped; the resend itself comes after one
-   * block. @default 2
-   */
-  stuckAfterBlocks: number
-  /** And the least time for either, in milliseconds. @default 2_000 */
-  stuckAfterMs: number
-  /** Nonces resent per sealed block, the lowest ones. @default 64 */
-  resendMax: number
-  /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
-  reservationTtlMs: number
-  /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
-  closeTimeoutMs: number
-  /** Milliseconds between polls while something is open. @default 200, or what the endpoint refreshes at */
-  pollIntervalMs: number
-  /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
-  reorgHorizon: number
-}
-
 export type LaneOptions<chain extends Chain> = {
   /** Further endpoints. The client itself is one with role `both`. */
   endpoints?: readonly Endpoint[] | undefined
@@ -172,7 +125,15 @@ export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
   SendTransactionRequest<chain>,
   'nonce' | 'authorizationList'
 > & {
-  /** Delegations (EIP-7702) to sign with this transaction; the account defaults to the sender's own. */
+  /**
+   * Delegations (EIP-7702) to sign with this transaction, for this chain alone; the account defaults to the sender's
+   * own, and the zero address ends a delegation. One for the sender's own account is signed once the nonce is known,
+   * and its transaction goes alone: nothing else is reserved until a sealed block has it. One for another account is
+   * signed before `send` takes the transaction on, with the nonce that account has then.
+   *
+   * Not guaranteed: that the delegation takes place. The chain skips, without a word, a tuple whose account has moved
+   * on. And a cancel covers the transaction: the tuple is public, and anyone may submit it while its nonce is free.
+   */
   authorize?: readonly { contractAddress: Address; account?: LocalAccount | undefined }[] | undefined
 }
 

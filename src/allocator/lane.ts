@@ -46,6 +46,8 @@ export type Lane = {
   exclusive<T>(work: () => T | Promise<T>): Promise<T>
   /** The lowest hole, else the cursor. */
   next(): number
+  /** How many more nonces the window takes now. Not more than 0 where it is full. */
+  readonly room: number
   /** Room in the window; a hole always has room, since what is above waits for it. */
   hasRoom(): boolean
   stop(): void
@@ -104,6 +106,9 @@ export function createLane(options: {
     return result
   }
 
+  /** The pool's own limit for a delegated account counts its transactions until a block has them, covered or not. */
+  const room = () => window.size - (book.cursor - (window.capped ? book.floor : book.coveredTo))
+
   return {
     key,
     lease,
@@ -118,7 +123,10 @@ export function createLane(options: {
       return mutex.runExclusive(work)
     },
     next: () => book.lowestHole() ?? book.cursor,
-    hasRoom: () => book.lowestHole() !== undefined || book.cursor - book.coveredTo < window.size,
+    get room() {
+      return room()
+    },
+    hasRoom: () => book.lowestHole() !== undefined || room() > 0,
     stop() {
       stopped = true
       journal.stop()

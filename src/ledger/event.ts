@@ -79,7 +79,16 @@ export type SlotEvent =
    * The pair of blocks of P4 says: used in `block`, by nothing of ours. Ignored while a commit is under way at a
    * reserved nonce, so it is looked for again for as long as the count has passed the nonce.
    */
-  | { readonly type: 'evidence'; readonly block: BlockRef; readonly hash: Hash | undefined }
+  | {
+      readonly type: 'evidence'
+      readonly block: BlockRef
+      readonly hash: Hash | undefined
+      /**
+       * A transaction of the lane's own in that very block authorizes for the account (EIP-7702), and each of its valid
+       * tuples uses a nonce: nothing foreign.
+       */
+      readonly authorized?: boolean | undefined
+    }
   /** The count at a block `lossDepth` deep is above the nonce, and what used it cannot be read any more. */
   | { readonly type: 'passed' }
   /** The operator's word, on the claim named and on no other. */

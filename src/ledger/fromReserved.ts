@@ -2,7 +2,7 @@ import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
 import type { Reserved, Slot } from './slot.js'
-import { used, whose } from './used.js'
+import { toldOf, used, whose } from './used.js'
 
 /** Rows that leave `reserved`: bound to a transaction, with nothing journaled for it. */
 export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
@@ -45,10 +45,14 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
     case 'sealed': {
       // A commit under way may yet journal bytes of the claim: were it queued again now, it could land twice (P4).
       if (slot.committing > 0) return ignored(slot, event)
-      const by =
-        event.type === 'sealed' ? whose(slot, event.hash) : { kind: 'other' as const, hash: event.hash }
+      const again: SlotAction = { do: 'queueAgain', claim }
+      if (event.type === 'evidence') {
+        const by = { kind: 'other' as const, hash: event.hash }
+        return { row: 7, slot: used(slot, by, event.block), actions: [...toldOf(event), again] }
+      }
+      const by = whose(slot, event.hash)
       const told: SlotAction = { do: 'tell', event: by.kind === 'noop' ? 'sealed' : 'foreign' }
-      return { row: 7, slot: used(slot, by, event.block), actions: [told, { do: 'queueAgain', claim }] }
+      return { row: 7, slot: used(slot, by, event.block), actions: [told, again] }
     }
     default:
       return ignored(slot, event)

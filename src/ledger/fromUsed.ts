@@ -5,7 +5,7 @@ import { withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
 import { type Attempt, type Live, newestAttempt, type Slot, type Used } from './slot.js'
-import { whose } from './used.js'
+import { toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
 
 /** Rows that start from `used`: block contents said who used the nonce; the verdict waits for `lossDepth`. */
@@ -17,7 +17,7 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'evidence': {
       if (slot.by.kind !== 'unproven') return ignored(slot, event)
       const by = { kind: 'other' as const, hash: event.hash }
-      return { row: 27, slot: { ...slot, by, at: event.block }, actions: [{ do: 'tell', event: 'foreign' }] }
+      return { row: 27, slot: { ...slot, by, at: event.block }, actions: toldOf(event) }
     }
     case 'resolve':
       return resolve(slot, event)

@@ -114,6 +114,8 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
       { do: 'tell', event: 'foreign' },
       { do: 'queueAgain', claim: 'a' },
     ])
+    const tuple = on(reserved(), { ...evidence, authorized: true })
+    expect(tuple).toMatchObject({ row: 7, actions: [{ do: 'queueAgain', claim: 'a' }] })
     const own = on(reserved({ attempts: [noop] }), { type: 'sealed', hash: noop.hash, block: block(12) })
     expect(own).toMatchObject({ row: 7, slot: { by: byNoop } })
   })
@@ -218,5 +220,15 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     }
     const own = on(freed, { type: 'sealed', hash: hash('x1'), block: block(12) })
     expect(own).toMatchObject({ row: 24, slot: { by: { kind: 'other', hash: hash('x1') } } })
+  })
+
+  test('row 25: what a tuple of our own used is used by no claim, and nothing foreign', () => {
+    for (const slot of [hole, seeded]) {
+      expect(on(slot, { ...evidence, authorized: true })).toMatchObject({
+        row: 25,
+        slot: { state: 'used', by: { kind: 'other' }, claims: [] },
+        actions: [],
+      })
+    }
   })
 })

@@ -32,6 +32,15 @@ describe('rows of used nonces', () => {
     })
   })
 
+  test('row 27: evidence that a tuple of our own used it is told to nobody', () => {
+    const evidence = { type: 'evidence', block: block(10), hash: undefined, authorized: true } as const
+    expect(on(unresolved(), evidence)).toMatchObject({
+      row: 27,
+      slot: { by: { kind: 'other' } },
+      actions: [],
+    })
+  })
+
   test('row 27: the operator says that it executed', () => {
     expect(on(unresolved(), { type: 'resolve', claim: 'a', fate: 'executed' })).toMatchObject({
       row: 27,

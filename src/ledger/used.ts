@@ -16,7 +16,12 @@ export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed):
 /** Row 25: the pair of blocks says that nothing of ours used the nonce. */
 export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
   const by: UsedBy = { kind: 'other', hash: event.hash }
-  return { row, slot: used(slot, by, event.block), actions: [{ do: 'tell', event: 'foreign' }] }
+  return { row, slot: used(slot, by, event.block), actions: toldOf(event) }
+}
+
+/** What an authorization of our own used was kept for it: nobody has to be told. */
+export function toldOf(event: Evidence): readonly SlotAction[] {
+  return event.authorized ? [] : [{ do: 'tell', event: 'foreign' }]
 }
 
 /** Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that. */

@@ -5,6 +5,8 @@
  */
 export type Window = {
   readonly size: number
+  /** There is a limit from outside: it counts what no sealed block holds yet. */
+  readonly capped: boolean
   /** Called whenever `coveredTo` has moved: what was handed out up to `cursor` is covered up to `coveredTo`. */
   progress(coveredTo: number, cursor: number): void
   /** A transaction was dropped, or the pool was full. Halves at most once for what is uncovered now. */
@@ -34,6 +36,9 @@ export function createWindow(options: { start: number; max: number }): Window {
   return {
     get size() {
       return effective()
+    },
+    get capped() {
+      return limit !== undefined
     },
     progress(coveredTo, cursor) {
       noticeFull(cursor)

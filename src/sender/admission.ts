@@ -5,6 +5,8 @@ import { invalid } from '../errors/invalid.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
+import type { SignAuthorities } from './authorities.js'
+import { tuplesOf, withTuples } from './authorize.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { createKeeper } from './keeper.js'
@@ -66,6 +68,7 @@ export function createAdmission(parts: {
   readonly store: Pick<Store, 'enqueue' | 'find'>
   readonly random: Random
   readonly clock: Clock
+  readonly authorities: SignAuthorities
 }): Admission {
   const { handle, random, clock } = parts
   const { transactions, key } = handle
@@ -78,14 +81,27 @@ export function createAdmission(parts: {
     options: SendOptions,
     { place, taking, dropped }: Parameters<Admission['admit']>[2],
   ): Promise<Admitted> {
-    const transaction = create(request, options, place)
+    let transaction = create(withTuples(request, key.address), options, place)
     const unknown = checkAfter(transaction, options.after ?? [])
     if (unknown.length > 0 && !transactions.has(transaction.id)) await checkKnown(unknown, options.id)
-    const known = transactions.get(transaction.id)
-    if (known) return { transaction: same(known, transaction), fresh: false }
-    if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
-    transactions.set(transaction.id, transaction)
-    taking(transaction)
+    /** In one turn: what is not known yet is from here on. */
+    const enter = (): Transaction | undefined => {
+      const known = transactions.get(transaction.id)
+      if (known) return same(known, transaction)
+      if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
+      transactions.set(transaction.id, transaction)
+      taking(transaction)
+      return undefined
+    }
+    const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
+    const known =
+      !others || transactions.has(transaction.id)
+        ? enter()
+        : await parts.authorities(transaction.request, request.authorize, (signed) => {
+            transaction = { ...transaction, request: signed }
+            return enter()
+          })
+    if (known) return { transaction: known, fresh: false }
     try {
       const stored = await keep(transaction)
       // What was kept and never taken up (its answer was lost) is taken up now.

@@ -1,9 +1,12 @@
+import { tuplesOf } from './authorize.js'
 import type { LaneContext } from './context.js'
 import { explicitFees } from './signing.js'
 import type { Transaction } from './transaction.js'
 
 // A signed envelope without its calldata: RLP of the fields and the signature stays below it.
 const ENVELOPE_BYTES = 180
+// One tuple of EIP-7702: chain id, address, nonce and signature.
+const TUPLE_BYTES = 110
 
 /** The most a first attempt of this transaction costs, in wei: value, gas at its fee cap, and the OP stack's data fee. */
 export function attemptCostBound(context: LaneContext, transaction: Transaction): bigint {
@@ -11,6 +14,6 @@ export function attemptCostBound(context: LaneContext, transaction: Transaction)
   const fees = explicitFees(request) ?? context.fees.last
   const cap = fees === undefined ? 0n : 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
   const gas = transaction.gas ?? request.gas ?? 0n
-  const bytes = ENVELOPE_BYTES + (request.data?.length ?? 2) / 2
+  const bytes = ENVELOPE_BYTES + TUPLE_BYTES * tuplesOf(request).length + (request.data?.length ?? 2) / 2
   return (request.value ?? 0n) + gas * cap + context.fees.dataFee(Math.ceil(bytes))
 }

@@ -1,13 +1,13 @@
-import type { FeeValues } from 'viem'
 import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
 import { isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
-import type { Wish } from '../store/store.js'
 import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
+import { createBarrier } from './barrier.js'
 import { createBroadcaster } from './broadcast.js'
+import { createCodeWatch } from './codeWatch.js'
 import { type LaneContext, reportError } from './context.js'
 import { createDependence } from './dependence.js'
 import { closedLaneError, createDrains } from './drains.js'
@@ -34,9 +34,7 @@ import { hasFailed, hasReached, type Transaction } from './transaction.js'
 import { createHolderOperations } from './txOperations.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { tellUnresolved } from './unresolved.js'
-
-// One in-flight transaction of a delegated account on geth and reth, four on Base: with one, all of them take it.
-const DELEGATED_IN_FLIGHT = 1
+import { createWishes } from './wishes.js'
 
 const STALE_MS = 5_000
 const STALE_BLOCKS = 3
@@ -98,29 +96,37 @@ export function createEngine(options: EngineOptions): Engine {
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, () => pump.run())
+  const barrier = createBarrier(context)
+  const code = createCodeWatch(context, signing.codeChanged)
   const repair = createRepair({
     context,
     signing,
-    fillable: () => !lane.holds.any && line.peek()?.ready === true,
+    fillable() {
+      const first = line.peek()
+      return !lane.holds.any && first?.ready === true && barrier.admits(first)
+    },
     usedBelow: () => seeker.latest,
+    keeps: barrier.keeps,
   })
   const resender = createResender(context, (nonce) => resend(nonce))
   const outcomes = createOutcomes(context, {
     resender,
     funds,
+    delegated: code.look,
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
   })
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const seeker = createSeeker(context, unwalked)
+  const seeker = createSeeker(context, unwalked, barrier.carriedIn)
   const fallen = createFallenCount(context)
   const pump = createPump({
     context,
     line,
     signing,
     funds,
+    admits: barrier.admits,
     broken,
     fresh,
   })
@@ -148,6 +154,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     preparer,
     pump,
+    isTop: barrier.isTop,
     kept: (sequence) => arrivals?.own(sequence),
     ended: sequences.ended,
   })
@@ -157,6 +164,7 @@ export function createEngine(options: EngineOptions): Engine {
     freed: () => pump.run(),
   })
   const operations = createHolderOperations({ context, intake, signing })
+  const wishes = createWishes(context, operations)
   const perform = createPerformer({
     context,
     sign: signing.claim,
@@ -183,6 +191,7 @@ export function createEngine(options: EngineOptions): Engine {
     funds,
     seeker,
     fallen,
+    barrier,
     unwalked,
     landed,
     leased: options.leased,
@@ -195,6 +204,7 @@ export function createEngine(options: EngineOptions): Engine {
         preparer.newHead()
       }
       preparer.ticked()
+      code.ticked(newHead)
       repair.ticked()
       repair.watchGaps()
       pump.run()
@@ -204,6 +214,7 @@ export function createEngine(options: EngineOptions): Engine {
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, after)
     stages.moved(nonce, before, after)
+    code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
     if (after.state === 'reserved') intake.bound(after.claim)
     sequences.moved(before, after)
@@ -211,6 +222,7 @@ export function createEngine(options: EngineOptions): Engine {
     const opened = after.state === 'reserved' || after.state === 'outside'
     if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
     if (before?.state === 'reserved') broadcaster.kick()
+    barrier.moved(nonce, after)
   }
 
   const drains = createDrains(() => isDrained())
@@ -236,38 +248,6 @@ export function createEngine(options: EngineOptions): Engine {
     if (!sequences.mayGo(transaction)) return
     line.add(transaction)
     pump.run()
-  }
-
-  /** What a caller in another process asked for. How it ends is told to that caller by the store. */
-  function fulfil(id: string, wish: Wish): void {
-    const transaction = transactions.get(id)
-    lane.journal.touch()
-    if (transaction === undefined) return
-    const tx = txOf(transaction)
-    // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
-    const nothing = () => {}
-    switch (wish.kind) {
-      case 'cancel':
-        return void tx.cancel().catch(nothing)
-      case 'abort':
-        return operations.abort(transaction)
-      case 'speedUp':
-        return void tx
-          .speedUp(wish.fees as FeeValues | undefined)
-          .catch(() => tx.speedUp())
-          .catch(nothing)
-      case 'resolve':
-        return void (transaction.unresolved && settle(transaction, wish.fate))
-      default:
-        return wish satisfies never
-    }
-  }
-
-  function settle(transaction: Transaction, fate: 'executed' | 'notExecuted'): boolean {
-    if (transaction.nonce === undefined) return false
-    transaction.unresolved = false
-    lane.apply(transaction.nonce, { type: 'resolve', claim: transaction.id, fate })
-    return true
   }
 
   function resend(nonce: number): void {
@@ -323,7 +303,7 @@ export function createEngine(options: EngineOptions): Engine {
         after: options.arrived,
         asking: intake.asking,
         take: intake.arrived,
-        wish: fulfil,
+        wish: wishes.fulfil,
         failed: broken,
         background,
       })
@@ -342,13 +322,10 @@ export function createEngine(options: EngineOptions): Engine {
     observe(blockNumber, hashes) {
       hub.tracker.observe(blockNumber > 0 ? blockNumber : (hub.tracker.head?.number ?? 0) + 1, hashes)
     },
-    resolve(id, fate) {
-      const transaction = transactions.get(id)
-      if (transaction === undefined || !transaction.unresolved) return false
-      return settle(transaction, fate)
-    },
-    accountIs(account) {
-      lane.window.cap(account.kind === 'delegated' ? DELEGATED_IN_FLIGHT : undefined)
+    resolve: wishes.resolve,
+    accountIs: code.is,
+    get account() {
+      return code.account
     },
     async quiet() {
       await signing.idle()

@@ -2,7 +2,7 @@ import type { Hash, LocalAccount } from 'viem'
 import type { Book } from '../ledger/book.js'
 import type { AccountKind } from '../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
-import type { Limits, Logger } from '../types.js'
+import type { LaneSnapshot, Limits, Logger } from '../types.js'
 import type { Admission } from './admission.js'
 import type { LaneContext } from './context.js'
 import type { Environment } from './environment.js'
@@ -61,6 +61,8 @@ export type Engine = {
   readonly following: boolean
   /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
   accountIs(account: AccountKind): void
+  /** As it was read last. */
+  readonly account: LaneSnapshot['account']
   /** Resolves when nothing is being signed, committed or sent. */
   quiet(): Promise<void>
   /** Queued, prepared or being prepared. */

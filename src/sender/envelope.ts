@@ -36,7 +36,7 @@ const OURS = new Set([
 export async function sign(
   account: LocalAccount,
   chain: Chain,
-  parameters: { content: Content; nonce: number; fees: Fees; authorizationList?: unknown },
+  parameters: { content: Content; nonce: number; fees: Fees; authorizationList: unknown },
 ): Promise<Signed> {
   const { content, nonce, fees, authorizationList } = parameters
   const transaction = {

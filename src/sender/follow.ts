@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import type { BlockRef } from '../ledger/slot.js'
 import type { Follower, SealedBlock } from '../tracker/follower.js'
+import type { Barrier } from './barrier.js'
 import type { LaneContext } from './context.js'
 import { horizonLimit, verdictLimit } from './depth.js'
 import type { FallenCount } from './fallen.js'
@@ -16,6 +17,7 @@ export type FollowOptions = {
   readonly funds: Funds
   readonly seeker: EvidenceSeeker
   readonly fallen: FallenCount
+  readonly barrier: Barrier
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
   readonly landed: LandedIndex
@@ -33,7 +35,7 @@ const FEED_AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeker, fallen, unwalked, landed } = options
+  const { context, funds, seeker, fallen, barrier, unwalked, landed } = options
   const { lane, hub } = context
   const { waiting } = context.handle
   const { book } = lane
@@ -140,6 +142,7 @@ export function createFollower(options: FollowOptions): Follower {
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
       seeker.count(latest, head)
+      barrier.count(latest, head)
       fallen.count(latest, head)
     },
     balance: funds.balance,

@@ -1,8 +1,18 @@
-import { type Chain, type Hex, numberToHex, RpcRequestError, type TransactionRequest } from 'viem'
+import {
+  type Chain,
+  concatHex,
+  type Hex,
+  isAddressEqual,
+  numberToHex,
+  RpcRequestError,
+  type TransactionRequest,
+  zeroAddress,
+} from 'viem'
 import { formatTransactionRequest } from 'viem/utils'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
 import type { TxRequest } from '../types.js'
+import { type Tuple, tuplesOf } from './authorize.js'
 import type { Hub } from './hub.js'
 
 /** What a node said when it was asked to run a transaction. */
@@ -21,6 +31,9 @@ export type GasEstimator = {
   /** Runs the transaction without sending it: for who gives gas and asks for a simulation. */
   simulate(request: TxRequest, from: Hex): Promise<Estimate>
 }
+
+// EIP-7702, PER_EMPTY_ACCOUNT_COST: charged for each tuple before anything runs; a part of it comes back afterwards.
+const TUPLE_GAS = 25_000n
 
 type Asked = { readonly call: RpcCall; readonly done: (reply: RpcReply) => void }
 
@@ -62,12 +75,14 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
     from: Hex,
   ): Promise<Estimate> {
     const tag = hub.reader.profile.current().pending === 'absent' ? 'latest' : 'pending'
-    const params = [formatted(hub.chain, request, from), tag]
+    const tuples = tuplesOf(request)
+    const params: unknown[] = [formatted(hub.chain, request, from), tag]
+    if (tuples.length > 0) params.push(delegatedState(tuples, from))
     const reply = await ask({ method, params })
     if (!reply.ok) return failed(reply.failure, method, params)
     if (method === 'eth_call') return { kind: 'gas', gas: request.gas ?? 0n }
     try {
-      return { kind: 'gas', gas: decodeQuantity(reply.result, method) }
+      return { kind: 'gas', gas: decodeQuantity(reply.result, method) + TUPLE_GAS * BigInt(tuples.length) }
     } catch (error) {
       return { kind: 'unknown', cause: error as Error, retryAfterMs: undefined }
     }
@@ -89,6 +104,16 @@ export function formatted(chain: Chain, request: TxRequest, from: Hex): object {
   const format = chain.formatters?.transactionRequest?.format ?? formatTransactionRequest
   const wire = format(fields as TransactionRequest, 'estimateGas') as Record<string, unknown>
   return gas === undefined ? wire : { ...wire, gas: numberToHex(gas) }
+}
+
+/**
+ * The accounts with the code that the tuples give them. To ask with the tuples themselves, they would have to be
+ * signed: for a nonce that is not known yet, and for the endpoint to keep, whatever becomes of the transaction.
+ */
+function delegatedState(tuples: readonly Tuple[], own: Hex): object {
+  const code = ({ contractAddress }: Tuple) =>
+    isAddressEqual(contractAddress, zeroAddress) ? '0x' : concatHex(['0xef0100', contractAddress])
+  return Object.fromEntries(tuples.map((tuple) => [tuple.account?.address ?? own, { code: code(tuple) }]))
 }
 
 function failed(failure: RpcFailure, method: string, params: readonly unknown[]): Estimate {

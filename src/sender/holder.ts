@@ -1,5 +1,5 @@
 import { invalid } from '../errors/invalid.js'
-import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
+import { readLane } from '../rpc/reads/readLane.js'
 import type { LaneSnapshot, Limits } from '../types.js'
 import type { Engine } from './engineTypes.js'
 import type { Seat } from './seat.js'
@@ -13,16 +13,10 @@ export type Holder = Seat & {
   look(): LaneSnapshot
 }
 
-export function createHolder(options: {
-  readonly engine: Engine
-  readonly limits: Limits
-  /** What the account was when the lane was read. */
-  readonly reading: LaneReading
-}): Holder {
+export function createHolder(options: { readonly engine: Engine; readonly limits: Limits }): Holder {
   const { engine, limits } = options
   const { handle, hub, lane, transactions } = engine.context
-  let { reading } = options
-  const look = () => snapshotOf(engine, reading)
+  const look = () => snapshotOf(engine)
 
   return {
     kind: 'holder',
@@ -50,11 +44,9 @@ export function createHolder(options: {
     },
     snapshot: async () => look(),
     async resync() {
-      reading = await readLane(hub.reader.port, {
-        address: lane.key.address,
-        timeoutMs: limits.readTimeoutMs,
-      })
-      engine.accountIs(reading.account)
+      const { address } = lane.key
+      const { account } = await readLane(hub.reader.port, { address, timeoutMs: limits.readTimeoutMs })
+      engine.accountIs(account)
       await unlessStopped(hub.tracker.nextTick(), [handle.closing])
     },
     drained: () =>
@@ -69,7 +61,7 @@ export function createHolder(options: {
       return limits.queueMax - engine.waiting
     },
     get room() {
-      return lane.window.size - (lane.book.cursor - lane.book.coveredTo) - engine.waiting
+      return lane.room - engine.waiting
     },
     get holds() {
       return lane.holds.list()

@@ -3,6 +3,7 @@ import { lastClaim } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type Place, queueFull } from './admission.js'
+import { ownTuples } from './authorize.js'
 import { type LaneContext, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
@@ -62,12 +63,15 @@ export type Intake = {
 }
 
 const CLOSED = 'The sender was closed before it was sent.'
+const NOT_TOP = 'The nonces that its authorizations take have been given to others.'
 
 export function createIntake(parts: {
   context: LaneContext
   line: Line<Transaction>
   preparer: Preparer
   pump: Pump
+  /** Nothing stands above this nonce but what its own tuples use. */
+  isTop(nonce: number): boolean
   /** It has its place in the order of arrival. */
   kept(sequence: number): void
   /** It ended without execution. */
@@ -181,6 +185,8 @@ export function createIntake(parts: {
       slot.end === undefined &&
       slot.claims.includes(replaces.id)
     ) {
+      if (ownTuples(transaction.request) > 0 && !parts.isTop(nonce))
+        return failed(transaction, txError(transaction, 'UNSUPPORTED', 'notExecuted', NOT_TOP))
       queued.delete(transaction)
       transaction.nonce = nonce
       lane.apply(nonce, { type: 'replace', claim: transaction.id, token: lane.token() })

@@ -5,6 +5,7 @@ export const defaultLimits: Limits = {
   queueMax: 100_000,
   window: 64,
   windowMax: 2_048,
+  delegatedMax: 1,
   batchMax: 100,
   requestsMax: 2,
   prepareMax: 200,

@@ -12,6 +12,8 @@ export function createOutcomes(
   parts: {
     resender: Resender
     funds: Funds
+    /** A pool speaks of delegated accounts. */
+    delegated: () => void
     transactionOf: (nonce: number) => Transaction | undefined
     /** For who counts them. */
     seen?: ((outcome: SendOutcome) => void) | undefined
@@ -25,6 +27,7 @@ export function createOutcomes(
   function noteLane(outcome: SendOutcome): void {
     const { book, window } = lane
     if (outcome.reason === 'insufficientFunds') funds.refused()
+    if (outcome.reason === 'delegatedLimit') parts.delegated()
     if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit')
       window.loss(book.coveredTo, book.cursor)
   }

@@ -21,6 +21,8 @@ export function createPump(options: {
   line: Line<Transaction>
   signing: Signing
   funds: Funds
+  /** Whether it may take the next nonce now: some go alone. */
+  admits: (transaction: Transaction) => boolean
   /** Resolves when what is known of the chain is not older than a few blocks. */
   fresh: () => Promise<void>
   /** A bug of ours: told, and the lane goes on as well as it can. */
@@ -52,6 +54,7 @@ export function createPump(options: {
     const first = line.peek()
     return (
       first?.ready === true &&
+      options.admits(first) &&
       !lane.holds.any &&
       !context.closed &&
       // A lane that an allocator opened has no key until a sender joins it.

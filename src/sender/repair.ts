@@ -26,6 +26,8 @@ export function createRepair(options: {
   fillable: () => boolean
   /** Nonces below it are used, by whom is being found out: no bytes would help them. */
   usedBelow: () => number
+  /** Kept for what is under way at a lower nonce. */
+  keeps: (nonce: number) => boolean
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, hub, fees } = context
@@ -127,7 +129,7 @@ export function createRepair(options: {
         sentAt.delete(nonce)
       }
       for (const slot of lane.book.uncovered(limits.resendMax)) {
-        if (slot.nonce < options.usedBelow()) continue
+        if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
         if (slot.state === 'outside' && slot.origin === 'handedOut') continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)

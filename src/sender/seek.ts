@@ -29,8 +29,15 @@ export type EvidenceSeeker = {
 /** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
 const JUMP_MAX = 64
 
-/** @param unwalked takes the nonces whose blocks the walk is still to reach */
-export function createSeeker(context: LaneContext, unwalked: Set<number>): EvidenceSeeker {
+/**
+ * @param unwalked takes the nonces whose blocks the walk is still to reach
+ * @param carriedIn the block of the transaction of ours that has a tuple for this nonce (EIP-7702), where there is one
+ */
+export function createSeeker(
+  context: LaneContext,
+  unwalked: Set<number>,
+  carriedIn: (nonce: number) => BlockRef | undefined,
+): EvidenceSeeker {
   const { lane, hub, limits } = context
   const { book } = lane
   const tracker = hub.tracker
@@ -145,7 +152,10 @@ export function createSeeker(context: LaneContext, unwalked: Set<number>): Evide
     const call = countCall(lane.key.address, deep)
     const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
     if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false
-    lane.apply(nonce, { type: 'passed' })
+    // The chain has executed the transaction: by its rules that used up the nonces of the tuples, and the count agrees.
+    const block = carriedIn(nonce)
+    if (block) lane.apply(nonce, { type: 'evidence', block, hash: undefined, authorized: true })
+    else lane.apply(nonce, { type: 'passed' })
     return book.floor !== nonce
   }
 
@@ -161,7 +171,8 @@ export function createSeeker(context: LaneContext, unwalked: Set<number>): Evide
       return false
     }
     for (let other = nonce; other < upTo; other++) {
-      lane.apply(other, { type: 'evidence', block, hash: other === nonce ? hash : undefined })
+      const authorized = carriedIn(other)?.hash === block.hash
+      lane.apply(other, { type: 'evidence', block, hash: other === nonce ? hash : undefined, authorized })
       reach(other, block.number)
     }
     return book.floor >= upTo

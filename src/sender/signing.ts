@@ -4,6 +4,7 @@ import { type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
+import { createTupleSigner, tuplesOf } from './authorize.js'
 import { block, type LaneContext, reportError, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
 import { firstFees } from './feeOracle.js'
@@ -26,6 +27,8 @@ export type Signing = {
   readonly open: number
   /** Resolves when none is under way and none waits. */
   idle(): Promise<void>
+  /** The account's code is another one: what a self-transfer takes is asked anew. */
+  codeChanged(): void
 }
 
 type Job = { readonly nonce: number; readonly token: number; readonly kind: 'claim' | 'noop' | 'bump' }
@@ -46,6 +49,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   let fillsOpen = 0
   let noopGas: Promise<bigint> | undefined
   const checkSigner = createSignerCheck()
+  const tuples = createTupleSigner(hub.chain.id)
 
   function start(job: Job, work: () => Promise<void>): void {
     const name = `${job.kind}:${job.nonce}:${job.token}`
@@ -67,7 +71,8 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const { nonce, token } = job
     const { signer } = context
     if (signer === undefined || context.closed) return
-    const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
+    const authorizationList = await tuples(signer, content.request, nonce)
+    const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer, authorizationList })
     await checkSigner(signer, raw)
     unsigned.delete(job)
     freed()
@@ -250,6 +255,9 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     get open() {
       return running.size
     },
+    codeChanged() {
+      noopGas = undefined
+    },
     idle() {
       if (running.size === 0) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
@@ -273,6 +281,9 @@ export function explicitFees(request: TxRequest): Fees | undefined {
 /** A type that was asked for and knows no fee cap pays the cap as its gas price. */
 function inTypeOf(request: TxRequest, market: Fees): Fees {
   const { type } = request as { type?: string | undefined }
+  // EIP-7702 knows no gas price: it is both fees.
+  if (tuplesOf(request).length > 0 && 'gasPrice' in market)
+    return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: market.gasPrice }
   return type === 'legacy' || type === 'eip2930' ? { gasPrice: feeCap(market) } : market
 }
 

@@ -1,10 +1,9 @@
-import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneSnapshot } from '../types.js'
 import type { Engine } from './engineTypes.js'
 import type { Hub } from './hub.js'
 
 /** What the lane looks like now, from its own books: nothing is asked of a node. */
-export function snapshotOf(engine: Engine, { account }: Pick<LaneReading, 'account'>): LaneSnapshot {
+export function snapshotOf(engine: Engine): LaneSnapshot {
   const { hub, closed } = engine.context
   const { book, window, holds, key } = engine.context.lane
   const head = hub.tracker.head
@@ -28,7 +27,7 @@ export function snapshotOf(engine: Engine, { account }: Pick<LaneReading, 'accou
     holds: holds.list(),
     head: head && { number: head.number, hash: head.hash },
     balanceWei: engine.balanceWei,
-    account,
+    account: engine.account,
     endpoints: endpointsOf(hub),
   }
 }

@@ -87,7 +87,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   if (handle.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  return createHolder({ engine, limits, reading })
+  return createHolder({ engine, limits })
 }
 
 /**

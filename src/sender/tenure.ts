@@ -3,6 +3,7 @@ import type { CancelTimer } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
 import { createAdmission } from './admission.js'
+import { createAuthorities } from './authorities.js'
 import { closeHolder } from './close.js'
 import { reportError } from './context.js'
 import { createEmitter } from './emitter.js'
@@ -59,7 +60,11 @@ export async function openTenure(parts: {
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs })
-  const admission = createAdmission({ handle, store, random, clock })
+  const { transactions } = handle
+  const { lanes } = environment.shared
+  const timeoutMs = limits.readTimeoutMs
+  const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
+  const admission = createAdmission({ handle, store, random, clock, authorities })
   const heartbeat = heartbeatOf(environment, store)
   let { signer } = options
   let tenant: Tenant | undefined

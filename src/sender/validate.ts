@@ -27,8 +27,10 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   amount('request.gas', fields.gas, UINT64_MAX, 1n)
   checkFees(fields, 'request')
   // A chain's own serializer may know more of them.
-  if (chain.serializers?.transaction === undefined) oneOf('request.type', fields.type, TYPES)
+  if (chain.serializers?.transaction === undefined && fields.authorize === undefined)
+    oneOf('request.type', fields.type, TYPES)
   checkAccessList(fields.accessList)
+  checkAuthorize(fields)
   if (
     (fields.to === undefined || fields.to === null) &&
     (fields.data === undefined || fields.data === '0x')
@@ -89,12 +91,29 @@ function checkSupported(fields: Fields): void {
       'name the delegations in `authorize`: they are signed after the nonce is known',
     )
   }
-  if (fields.authorize !== undefined) {
-    throw unsupported(
-      'authorize',
-      'send the authorization from another account, or with viem while the lane is drained',
-    )
+}
+
+/** EIP-7702: a list that is not empty, of a transaction that has a recipient and pays by fee cap. */
+function checkAuthorize(fields: Fields): void {
+  const { authorize, to, gasPrice, type } = fields
+  if (authorize === undefined) return
+  if (!Array.isArray(authorize) || authorize.length === 0)
+    throw invalid('request.authorize', authorize, 'an array of delegations, one at least')
+  for (const [index, one] of authorize.entries()) {
+    const argument = `request.authorize[${index}]`
+    const { contractAddress, account } = object(argument, one)
+    address(`${argument}.contractAddress`, contractAddress)
+    if (account === undefined) continue
+    const signer = object(`${argument}.account`, account)
+    address(`${argument}.account.address`, signer.address)
+    if (typeof signer.signAuthorization !== 'function')
+      throw invalid(`${argument}.account`, signer.address, 'a local account that signs authorizations')
   }
+  if (to === undefined || to === null)
+    throw invalid('request.to', to, 'an address, where something is authorized')
+  if (gasPrice !== undefined)
+    throw invalid('request.gasPrice', gasPrice, 'maxFeePerGas, where something is authorized')
+  oneOf('request.type', type, ['eip7702'])
 }
 
 export function unsupported(what: string, instead: string): TxlaneError {

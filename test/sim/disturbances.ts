@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Clock, Random } from '../../src/clock.js'
+import { CREATING, DELEGATED } from './chain/execute.js'
 import type { SimChain } from './chain/simChain.js'
 import { foreignTransaction } from './foreign.js'
 import { between, chance, pick } from './random.js'
@@ -24,6 +25,10 @@ export type Disturbance = { readonly atMs: number } & (
   /** A second wallet with the same key, which takes its nonces from the pending count. */
   | { readonly kind: 'wallet'; readonly count: number; readonly everyMs: number }
   | { readonly kind: 'delegate'; readonly forMs: number }
+  /** The account is delegated to code that makes contracts: each uses a nonce. */
+  | { readonly kind: 'creates'; readonly forMs: number }
+  /** Somebody submits what the account has signed to authorize, as soon as its nonce is the next. */
+  | { readonly kind: 'submit'; readonly forMs: number }
   /** A replica stops following the chain. */
   | { readonly kind: 'freeze'; readonly port: number; readonly forMs: number }
   /** A process is killed, and started again. */
@@ -63,6 +68,8 @@ const KINDS = [
   'pressure',
   'wallet',
   'delegate',
+  'creates',
+  'submit',
   'freeze',
   'crash',
   'crash',
@@ -173,8 +180,16 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
         clock.setTimer(() => void walletSends(target), index * disturbance.everyMs)
       return
     case 'delegate':
-      chain.adjust({ address: lane, code: DELEGATED })
-      clock.setTimer(() => chain.adjust({ address: lane, code: '0x' }), disturbance.forMs)
+    case 'creates':
+      // Somebody carries the account's authorizations to the chain: each of them uses a nonce (EIP-7702).
+      chain.adjust({ address: lane, nonces: 1, code: disturbance.kind === 'creates' ? CREATING : DELEGATED })
+      clock.setTimer(() => chain.adjust({ address: lane, nonces: 1, code: '0x' }), disturbance.forMs)
+      if (disturbance.kind === 'creates')
+        clock.setTimer(() => chain.adjust({ address: lane, nonces: 1 }), disturbance.forMs / 2)
+      return
+    case 'submit':
+      for (let afterMs = 0; afterMs < disturbance.forMs; afterMs += SUBMIT_EVERY_MS)
+        clock.setTimer(() => submitTuple(target), afterMs)
       return
     case 'freeze':
       target.freeze(disturbance.port, disturbance.forMs)
@@ -192,7 +207,11 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
   }
 }
 
-const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
+const SUBMIT_EVERY_MS = 100
+
+function submitTuple({ chain, lane }: DisturbanceTarget): void {
+  if (chain.tuples.has(chain.nextNonce(lane))) chain.adjust({ address: lane, nonces: 1, code: DELEGATED })
+}
 
 /** A wallet asks for the pending count, pays the usual and does not wait. */
 function walletSends({ chain, random, lane }: DisturbanceTarget): void {
@@ -232,5 +251,6 @@ export function healChain({ chain, lane }: DisturbanceTarget): void {
   chain.setHalted(false)
   chain.setPressure(false)
   chain.spikeBaseFee(0n, 0)
-  chain.adjust({ address: lane, balanceWei: ONE_ETHER, code: '0x' })
+  const delegated = chain.head.state.code.get(lane)?.startsWith('0xef') === true
+  chain.adjust({ address: lane, balanceWei: ONE_ETHER, ...(delegated ? { nonces: 1, code: '0x' } : {}) })
 }

@@ -31,6 +31,8 @@ export type Item = {
   readonly tellsEffect: boolean
   /** Data beyond what the node takes. */
   readonly oversized: boolean
+  /** Delegations of the lane's own account that it carries (EIP-7702): to some code, or to none. */
+  readonly authorize?: readonly ('set' | 'clear')[] | undefined
 }
 
 export type After = {
@@ -107,6 +109,20 @@ export function withDependents(random: Random, items: readonly Item[]): Item[] {
     })
   }
   return given
+}
+
+/** Some of them authorize, in some worlds. Drawn apart, so that all else stays what it is for a seed. */
+export function drawAuthorizations(random: Random, items: readonly Item[]): Item[] {
+  const share = chance(random, 0.2) ? pick(random, [0.05, 0.3]) : 0
+  return items.map((item) => {
+    const { program, outside, oversized } = item
+    const may = program.kind !== 'create' && outside === undefined && !oversized
+    if (!may || !chance(random, share)) return item
+    const authorize = Array.from({ length: between(random, 1, 2) }, () =>
+      pick(random, ['set', 'clear'] as const),
+    )
+    return { ...item, authorize }
+  })
 }
 
 function drawGas(random: Random, { kind }: Program): bigint | undefined {

@@ -2,7 +2,7 @@ import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
 import { type Disturbance, drawDisturbances } from './disturbances.js'
-import { drawWorkload, type Item, withDependents } from './items.js'
+import { drawAuthorizations, drawWorkload, type Item, withDependents } from './items.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
@@ -116,8 +116,9 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
       changes: chance(random, 0.7),
     },
   )
-  // From a random of its own: what is drawn beside it stays what it was.
-  const items = withDependents(deriveRandom(seed, 'dependents'), drawn)
+  // Each from a random of its own: what is drawn beside it stays what it was.
+  const dependent = withDependents(deriveRandom(seed, 'dependents'), drawn)
+  const items = calm ? dependent : drawAuthorizations(deriveRandom(seed, 'authorizations'), dependent)
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,

@@ -1,4 +1,4 @@
-import type { Address, Hex, LocalAccount } from 'viem'
+import { type Address, type Hex, type LocalAccount, type SignedAuthorization, zeroAddress } from 'viem'
 import { toAccount } from 'viem/accounts'
 import type { Clock } from '../../src/clock.js'
 import { encodeTransaction, type SimTransactionType } from './transaction.js'
@@ -29,7 +29,7 @@ type Signable = {
   readonly to?: Address | null | undefined
   readonly value?: bigint | undefined
   readonly data?: Hex | undefined
-  readonly authorizationList?: readonly unknown[] | undefined
+  readonly authorizationList?: readonly SignedAuthorization[] | undefined
 }
 
 /**
@@ -57,8 +57,9 @@ export function createStubAccount(address: Address, options: StubAccountOptions 
       address: (authorization.address ?? authorization.contractAddress) as Address,
       chainId: authorization.chainId,
       nonce: authorization.nonce,
-      r: `0x${'1'.repeat(64)}`,
-      s: `0x${'1'.repeat(64)}`,
+      // Who signed it, where a signature would be; 0 is none that a signer could be recovered from.
+      r: `0x${address.slice(2).toLowerCase().padStart(64, '0')}`,
+      s: '0x0',
       yParity: 0,
     }),
   })
@@ -82,8 +83,21 @@ function encode(from: Address, tx: Signable): Hex {
     valueWei: tx.value ?? 0n,
     to: tx.to ?? null,
     data: tx.data ?? '0x',
-    authorizations: tx.authorizationList?.length ?? 0,
+    ...delegationOf(from, tx),
   })
+}
+
+/** What the valid ones among the sender's own tuples come to: the chain skips the others without a word (EIP-7702). */
+function delegationOf(from: Address, tx: Signable): { authorizations: number; clears: boolean } {
+  let authorizations = 0
+  let clears = false
+  for (const { address, chainId, nonce, r } of tx.authorizationList ?? []) {
+    const own = r.endsWith(from.slice(2).toLowerCase())
+    if (!own || chainId !== tx.chainId || nonce !== (tx.nonce ?? 0) + 1 + authorizations) continue
+    authorizations++
+    clears = address === zeroAddress
+  }
+  return { authorizations, clears }
 }
 
 function typeOf(tx: Signable): SimTransactionType {

@@ -9,6 +9,7 @@ export type SubjectRequest = {
   readonly data?: Hex
   readonly value?: bigint
   readonly gas?: bigint
+  readonly authorize?: readonly { readonly contractAddress: Address }[]
 }
 
 export type SubjectOptions = {

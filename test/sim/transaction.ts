@@ -18,6 +18,8 @@ export type SimTransaction = {
   readonly data: Hex
   /** Authorizations of the sender for its own account: each adds one to its nonce (EIP-7702). */
   readonly authorizations: number
+  /** The last of them ends the delegation. */
+  readonly clears?: boolean
 }
 
 export type SimTransactionType = 'legacy' | 'eip2930' | 'eip1559' | 'eip7702'
@@ -28,6 +30,7 @@ const TYPES: readonly SimTransactionType[] = ['legacy', 'eip2930', 'eip1559', 'e
 // RLP and no signature: 88 bytes before the data, which leaves short calldata inside one round of keccak.
 const PREFIX = '0x6e'
 const CREATES = 8
+const CLEARS = 128
 const WIDTHS = {
   flags: 2,
   authorizations: 2,
@@ -45,7 +48,7 @@ const WIDTHS = {
 export function encodeTransaction(tx: Omit<SimTransaction, 'hash' | 'raw'>): Hex {
   if (tx.from.length !== 42 || (tx.to !== null && tx.to.length !== 42)) throw new Error('not an address')
   const flags = TYPES.indexOf(tx.type) | (tx.to === null ? CREATES : 0)
-  return `${PREFIX}${hex(flags, WIDTHS.flags)}${hex(tx.authorizations, WIDTHS.authorizations)}${hex(
+  return `${PREFIX}${hex(flags, WIDTHS.flags)}${hex(tx.authorizations | (tx.clears ? CLEARS : 0), WIDTHS.authorizations)}${hex(
     tx.chainId,
     WIDTHS.chainId,
   )}${hex(tx.nonce, WIDTHS.nonce)}${hex(tx.gas, WIDTHS.gas)}${hex(tx.maxFeeWei, WIDTHS.maxFeeWei)}${hex(
@@ -108,6 +111,7 @@ function decode(raw: string): SimTransaction {
     valueWei,
     to: (flags & CREATES) === 0 ? to : null,
     data: `0x${raw.slice(at)}`,
-    authorizations,
+    authorizations: authorizations & ~CLEARS,
+    clears: (authorizations & CLEARS) > 0,
   }
 }

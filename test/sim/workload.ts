@@ -1,4 +1,4 @@
-import { type Hash, type Hex, keccak256 } from 'viem'
+import { type Hash, type Hex, keccak256, zeroAddress } from 'viem'
 import type { Clock } from '../../src/clock.js'
 import { type Change, GAS, type Item } from './items.js'
 import type { Telling } from './oracle.js'
@@ -7,6 +7,7 @@ import { effectOf, oversized, programRequest } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
 const ID_PREFIX = 'transaction-'
+const DELEGATE = `0x${'de'.repeat(20)}` as const
 
 /** Everything that the caller was told, and what it still waits for. */
 export type Journal = {
@@ -303,7 +304,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 }
 
 /** What is sent for an item, by whoever sends it. */
-export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEffect }: Item) {
+export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEffect, authorize }: Item) {
   const dependence = {
     ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
     ...(tellsEffect && { effect: effectOf(marker) }),
@@ -312,6 +313,11 @@ export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEf
   const request: SubjectRequest = {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
+    ...(authorize === undefined
+      ? {}
+      : {
+          authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })),
+        }),
   }
   return { request, id: idOf(marker), ...dependence }
 }

@@ -66,7 +66,10 @@ export async function runWorld(
   const late: Violation[] = []
   if (!plan.faultyStart) late.push(...(await settled(clock, host.subject.ready(), 'ready', READY_MS)))
   world.break()
-  for (const item of plan.items) workload.start(item)
+  for (const item of plan.items) {
+    if (item.authorize) world.counter.strike('authorize')
+    workload.start(item)
+  }
   startTwins(world)
   for (const each of plan.disturbances) {
     clock.setTimer(() => {

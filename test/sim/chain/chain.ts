@@ -39,6 +39,7 @@ export function createChain(options: ChainOptions): SimChain {
   /** How many transactions each flashblock of the block in progress brought. */
   let brought: number[] = []
   let cancelTimer = () => {}
+  const tuples = new Set<number>()
   let builder = open()
   publish(true)
 
@@ -159,6 +160,7 @@ export function createChain(options: ChainOptions): SimChain {
   function submit(raw: string): Admission & { readonly hash?: Hash } {
     const tx = decodeTransaction(raw)
     if (tx === undefined) return { ok: false, ...refusal('rlp: value size exceeds available input length') }
+    for (let index = 1; index <= tx.authorizations; index++) tuples.add(tx.nonce + index)
     const admission = pool.add(tx, admissionState())
     return { ...admission, hash: tx.hash }
   }
@@ -179,6 +181,7 @@ export function createChain(options: ChainOptions): SimChain {
   return {
     settings,
     pool,
+    tuples,
     canonical,
     get head() {
       return head()

@@ -4,6 +4,12 @@ import type { SimTransaction } from '../transaction.js'
 import type { Adjustment, Executed } from './block.js'
 import { type Draft, ZERO_WORD } from './state.js'
 
+/** The code of an account that has delegated itself (EIP-7702). */
+export const DELEGATED = `0xef0100${'de'.repeat(20)}` as const
+
+/** The same, to code that makes a contract whenever it is called. */
+export const CREATING = `0xef0100${'ce'.repeat(20)}` as const
+
 /** What a call needs beyond the bytes it carries. */
 const CALL_GAS = 30_000
 const CREATE_GAS = 32_000
@@ -53,9 +59,11 @@ export function execute(tx: SimTransaction, draft: Draft, baseFeeWei: bigint): E
   let priceWei = baseFeeWei + tx.tipWei
   if (priceWei > tx.maxFeeWei) priceWei = tx.maxFeeWei
   const spentWei = BigInt(gasUsed) * priceWei + (ok ? tx.valueWei : 0n)
+  const created = ok && tx.to === tx.from && draft.code(tx.from) === CREATING ? 1 : 0
+  if (tx.authorizations > 0) draft.setCode(tx.from, tx.clears ? '0x' : DELEGATED)
   draft.setAccount(tx.from, {
     // Authorizations count even where the execution reverts (EIP-7702).
-    nonce: account.nonce + 1 + tx.authorizations,
+    nonce: account.nonce + 1 + tx.authorizations + created,
     balanceWei: account.balanceWei - spentWei,
   })
   const contractAddress = ok ? apply(tx, draft) : null

@@ -42,6 +42,8 @@ export type SimChain = {
   /** The base fee of the next blocks; afterwards it returns to where it was, by an eighth a block. */
   spikeBaseFee(baseFeeWei: bigint, blocks: number): void
   setPressure(full: boolean): void
+  /** The nonces of the authorizations that accounts have signed for themselves, as far as nodes have seen them. */
+  readonly tuples: ReadonlySet<number>
   /** The nonce that the next transaction to be included must have. */
   nextNonce(address: Address): number
 }

@@ -16,6 +16,7 @@ export type Draft = {
   setAccount(address: Address, account: SimAccount): void
   storage(address: Address, slot: bigint): Hex
   setStorage(address: Address, slot: bigint, value: Hex): void
+  code(address: Address): Hex | undefined
   setCode(address: Address, code: Hex): void
   /** Only accounts that were there from the start are kept: what a recipient holds is of no interest here. */
   knows(address: Address): boolean
@@ -53,6 +54,7 @@ export function createDraft(base: State): Draft {
       own.storage = true
       ;(storage as Map<string, Hex>).set(storageKey(address, slot), value)
     },
+    code: (address) => code.get(address),
     setCode(address, value) {
       if (!own.code) code = new Map(code)
       own.code = true
