@@ -19,7 +19,7 @@ import type {
 import type { Fate, TxlaneError } from './errors/base.js'
 import type { LaneSnapshot, SenderEvents } from './laneTypes.js'
 
-export type { HoldReason, LaneSnapshot, SenderEvents } from './laneTypes.js'
+export type { EndpointEvent, HoldReason, LaneSnapshot, SenderEvents } from './laneTypes.js'
 
 /** Keeps a union a union, unlike TypeScript's own Omit. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -39,12 +39,15 @@ export type Logger = {
 }
 
 /**
- * A node to talk to. `send` endpoints never see a read, `read` ones never see a transaction.
- * Clients are taken apart to their URLs; viem's own retry and fallback are not used.
+ * A node to talk to. Clients are taken apart to their URLs; viem's own retry and fallback are not used.
  */
 export type Endpoint = {
   client: Client
-  /** @default 'both' */
+  /**
+   * `read` ones never see a transaction. `send` ones are asked once which chain they are on, and never for anything
+   * else: they are tried first, and are the only ones that see a transaction marked `private`. Of those that are
+   * read, one is at a time: the healthiest, until it has been bad for a while. @default 'both'
+   */
   role?: 'both' | 'read' | 'send' | undefined
   /** Replaces the global `fetch` for this endpoint. */
   fetchFn?: typeof fetch | undefined
@@ -128,6 +131,14 @@ export type LaneOptions<chain extends Chain> = {
    * the `safe` tag is missing
    */
   lossDepth?: 'child' | 'safe' | number | undefined
+  /**
+   * Who gets a transaction's bytes where several endpoints take transactions. `first`: one of them, and the others
+   * too once it has to be sent again (no answer, a refusal, or a block went by without it). `all`: every one at once.
+   * It costs as many requests as there are endpoints, and a mistake that every node rejects (too little gas, say) no
+   * longer frees its nonce at once: bytes that several nodes have seen are known to be nowhere only when the chain
+   * says so, so the lane pays for a no-op. @default 'first'
+   */
+  broadcast?: 'first' | 'all' | undefined
   logger?: Logger | undefined
   /**
    * `settle` waits, before the first reservation of a lane without records, until the account's count stands
@@ -177,6 +188,15 @@ export type SendOptions = {
   priority?: number | undefined
   /** The most this transaction may offer for a unit of gas, in wei. @default the lane's */
   feeCeiling?: bigint | undefined
+  /**
+   * Its bytes go to endpoints with the role `send` and to no other, however often they are sent, by whichever
+   * process. `request.gas` has to be given, and it is not simulated: either would show it to a node that is read.
+   * What replaces it is private too unless it says `false`; the no-op of a cancel shows nothing of it and goes to all.
+   *
+   * Not guaranteed: what a `send` endpoint does with it, and that nobody sees the gap that it leaves below later
+   * nonces. Its hash and receipt are asked of a reading endpoint once a block has it, not before. @default false
+   */
+  private?: boolean | undefined
   /** Transactions that must have come to `afterStage` before this one takes a nonce. */
   after?: readonly (string | Tx)[] | undefined
   /** @default 'preconfirmed' where the endpoint has it, else 'sealed' */

@@ -17,6 +17,8 @@ export type Attempt = {
   /** How often this process handed it to an endpoint. */
   readonly sends: number
   readonly accepted: boolean
+  /** Its bytes go to `send` endpoints alone. Kept with them: whoever sends them again may know nothing else of it. */
+  readonly private?: true
 }
 
 /** Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up. */

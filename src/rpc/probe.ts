@@ -26,12 +26,10 @@ export type ProbeResult = {
   readonly profile: ProfileWatch
 }
 
-const CALLS: readonly RpcCall[] = [
-  { method: 'eth_chainId', params: [] },
-  headerCall(0),
-  headerCall('pending'),
-  headerCall('latest'),
-]
+/** What asks an endpoint which chain it is on. */
+export const identityCalls: readonly RpcCall[] = [{ method: 'eth_chainId', params: [] }, headerCall(0)]
+
+const CALLS: readonly RpcCall[] = [...identityCalls, headerCall('pending'), headerCall('latest')]
 
 /**
  * Asks an endpoint, in one request, on which chain it is and what it shows.
@@ -76,6 +74,22 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
     })
   }
   return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
+}
+
+/** What the answers to `identityCalls` say; `unknown` where they say nothing. */
+export function showsChain(
+  [chainReply, genesisReply]: readonly RpcReply[],
+  chainId: number,
+  genesisHash: Hex | undefined,
+): 'same' | 'other' | 'unknown' {
+  try {
+    if (decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId') !== chainId) return 'other'
+    const shown = genesisOf(genesisReply)
+    const other = genesisHash !== undefined && shown !== undefined && shown !== genesisHash.toLowerCase()
+    return other ? 'other' : 'same'
+  } catch {
+    return 'unknown'
+  }
 }
 
 const METHOD = 'eth_getBlockByNumber'

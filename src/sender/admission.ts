@@ -6,7 +6,9 @@ import type { Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
+import type { Hub } from './hub.js'
 import { createKeeper } from './keeper.js'
+import { privateOf } from './privacy.js'
 import { end, fromStored, refresh, type Transaction, tellEnd, toStored, untouched } from './transaction.js'
 
 export type Admitted = {
@@ -43,6 +45,7 @@ const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
   readonly handle: LaneHandle
+  readonly hub: Pick<Hub, 'endpoints'>
   readonly store: Pick<Store, 'enqueue'>
   readonly random: Random
   readonly clock: Clock
@@ -99,8 +102,9 @@ export function createAdmission(parts: {
 
   /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
   function become(transaction: Transaction, stored: StoredTransaction): void {
-    if (stored.fingerprint !== transaction.fingerprint)
-      throw refused(transaction, conflict(fromStored(stored)))
+    if (!means(stored, transaction)) throw refused(transaction, conflict(fromStored(stored)))
+    // Its first caller wanted it private, with the gas that this takes.
+    if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
       transaction.sequence = stored.sequence
       return
@@ -117,6 +121,7 @@ export function createAdmission(parts: {
 
   function create(request: TxRequest, options: SendOptions, replaces: Transaction | undefined): Transaction {
     const { after, afterStage, afterStatus, deploys, effect } = options
+    const isPrivate = privateOf(parts.hub, request, options, replaces)
     const needy = after !== undefined || deploys !== undefined || effect !== undefined
     return {
       ...untouched,
@@ -132,6 +137,7 @@ export function createAdmission(parts: {
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
+      ...(isPrivate ? { private: true } : {}),
       needs: needy ? { after, afterStage, afterStatus, deploys, effect } : undefined,
       replaces,
     }
@@ -150,8 +156,15 @@ export function createAdmission(parts: {
 }
 
 function same(known: Transaction, asked: Transaction): Transaction {
-  if (known.fingerprint === asked.fingerprint) return known
+  if (means(known, asked)) return known
   throw conflict(known)
+}
+
+type Meant = Pick<StoredTransaction, 'fingerprint' | 'private'>
+
+/** The same id stands for the same request; what was sent openly cannot be made private by sending it again. */
+function means(known: Meant, asked: Meant): boolean {
+  return known.fingerprint === asked.fingerprint && (known.private === true || asked.private !== true)
 }
 
 export function queueFull(queueMax: number): TxlaneError {

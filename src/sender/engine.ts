@@ -80,6 +80,7 @@ export function createEngine(options: EngineOptions): Engine {
     fees,
     lossDepth: options.lossDepth,
     starved: options.starved,
+    broadcast: options.broadcast,
     signer: options.signer,
     transactions,
     changed,
@@ -110,7 +111,11 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
   })
-  const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
+  const broadcaster = createBroadcaster(context, {
+    sent: repair.sent,
+    outcome: outcomes.take,
+    moot: (outcome) => environment.probe?.outcome(outcome),
+  })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
   const seeker = createSeeker(context, unwalked)
@@ -210,8 +215,8 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint((endpoint) => {
-    events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
+  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change) => {
+    events.emit('endpoint', { name: port.name, role, change, profile: profile.current() })
     broadcaster.kick()
   })
 

@@ -2,6 +2,7 @@ import PQueue from 'p-queue'
 import type { TxlaneError } from '../errors/base.js'
 import { type LaneContext, txError } from './context.js'
 import type { Estimate, GasEstimator } from './gas.js'
+import { hasPrivateWay } from './privacy.js'
 import { hasFailed, type Transaction } from './transaction.js'
 
 /**
@@ -61,7 +62,11 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   async function prepare(transaction: Transaction, tries = 0): Promise<void> {
     const given = transaction.request.gas
-    if (given !== undefined && !options.simulate) {
+    // It came from a process with other endpoints than this one has.
+    if (transaction.private && !hasPrivateWay(context.hub))
+      return options.failed(transaction, noPrivateWay(transaction))
+    // A private one has its gas given, and a simulation would show it to who is read.
+    if (given !== undefined && (!options.simulate || transaction.private)) {
       transaction.gas = given
       return options.ready(transaction)
     }
@@ -156,4 +161,9 @@ function scaled(gas: bigint, given: bigint | undefined, multiplier: number): big
 
 function unanswered(transaction: Transaction, cause: Error): TxlaneError {
   return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+}
+
+function noPrivateWay(transaction: Transaction): TxlaneError {
+  const message = "It is private, and whoever works the lane has no endpoint with the role 'send'."
+  return txError(transaction, 'INVALID', 'notExecuted', message)
 }

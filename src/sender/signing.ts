@@ -65,6 +65,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer })
     await checkSigner(signer, raw)
     const epoch = lane.lease.epoch
+    const isPrivate = claim !== undefined && context.transactions.get(claim)?.private
     const attempt: Attempt = {
       hash,
       raw,
@@ -74,6 +75,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       epoch,
       sends: 0,
       accepted: false,
+      ...(isPrivate ? { private: true } : {}),
     }
     if ((await lane.journal.commit(nonce, token, attempt)) === 'committed') {
       lane.apply(nonce, { type: 'journaled', token, attempt })

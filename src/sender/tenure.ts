@@ -59,7 +59,7 @@ export async function openTenure(parts: {
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
   const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs })
-  const admission = createAdmission({ handle, store, random, clock })
+  const admission = createAdmission({ handle, hub, store, random, clock })
   const heartbeat = heartbeatOf(environment, store)
   let { signer } = options
   let tenant: Tenant | undefined

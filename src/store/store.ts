@@ -38,6 +38,8 @@ export type StoredTransaction = {
   readonly replaces: string | undefined
   /** What has to be on the chain before it is prepared. */
   readonly needs: StoredNeeds | undefined
+  /** Its bytes are for `send` endpoints alone. */
+  readonly private?: true | undefined
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined
