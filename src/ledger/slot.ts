@@ -71,7 +71,7 @@ export type Live = Common &
     readonly preconfirmedIn: number | undefined
     /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
     readonly displaced: boolean
-    /** Refusals that no retry can mend (row 15). Three of them at the head void the slot. */
+    /** Refusals that no retry can mend (row 15), since somebody took the bytes. Three of them at the head void the slot. */
     readonly refusals: number
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
     readonly underbids: number

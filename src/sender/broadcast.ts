@@ -57,15 +57,13 @@ export function createBroadcaster(
   }
 
   /** In the order in which they are handed the bytes. */
-  function takers(attempt: Attempt, several: boolean): readonly HubEndpoint[] {
+  function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
     const now = clock.now()
     const free = hub.senders().filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
     if (free.length < 2) return free
-    const answering = free.filter(({ silentUntilMs }) => silentUntilMs <= now)
-    if (!several) return [next(free)]
+    if (!all) return [next(free)]
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
-    const chosen = answering.length === 0 ? free : answering
-    return chosen.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
+    return free.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
   }
 
   function next(free: HubEndpoint[]): HubEndpoint {
@@ -114,8 +112,8 @@ export function createBroadcaster(
 
   const parts: CourierParts = {
     sent: told.sent,
-    posting(attempts) {
-      if (!several) return
+    posting(attempts, awaited) {
+      if (!several || !awaited) return
       for (const { hash } of attempts) {
         const round = rounds.get(hash)
         if (round) round.open++
@@ -126,7 +124,7 @@ export function createBroadcaster(
       const { hash } = said.attempt
       const round = rounds.get(hash)
       if (round === undefined) return tell(said)
-      if (--round.open === 0) rounds.delete(hash)
+      if (said.awaited && --round.open === 0) rounds.delete(hash)
       inRound(round, said)
     },
     failed(endpoint) {

@@ -16,6 +16,8 @@ export type Said = {
   readonly attempt: Attempt
   readonly outcome: SendOutcome
   readonly reply: RpcReply | undefined
+  /** As `posting` had it. */
+  readonly awaited: boolean
 }
 
 /**
@@ -35,8 +37,11 @@ export type Courier = {
 
 export type CourierParts = {
   readonly sent: (nonce: number) => void
-  /** These bytes are about to be written; `said` follows for each. */
-  readonly posting: (attempts: readonly Attempt[]) => void
+  /**
+   * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint is one that answers, so that
+   * what others say of the same bytes can wait for its word.
+   */
+  readonly posting: (attempts: readonly Attempt[], awaited: boolean) => void
   readonly said: (said: Said) => void
   /** The endpoint left us without an answer, or asked to be left alone. */
   readonly failed: (endpoint: HubEndpoint) => void
@@ -48,7 +53,7 @@ type Sending = { readonly nonce: number; readonly attempt: Attempt; readonly fre
 // Well below the body limits that hosted providers set; a batch is cut where it would pass it.
 const BATCH_BYTES_MAX = 512 * 1024
 const REST_MS = 250
-/** An endpoint that did not answer a send is passed over for so long, as long as others can be asked. */
+/** For so long nobody waits for the word of an endpoint that did not answer a send. */
 const SILENT_MS = 5_000
 
 export function createCourier(
@@ -131,7 +136,11 @@ export function createCourier(
     // Covering costs no round trip: the count rides along, last.
     if (covering) calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
     const before = advanceAccepted()
-    posting(batch.map(({ attempt }) => attempt))
+    const awaited = endpoint.silentUntilMs <= clock.now()
+    posting(
+      batch.map(({ attempt }) => attempt),
+      awaited,
+    )
     for (const { nonce, attempt } of batch) {
       lane.apply(nonce, { type: 'sent', hash: attempt.hash })
       if (attempt.sends === 0) sent(nonce)
@@ -142,7 +151,7 @@ export function createCourier(
     if (covering) noteCount(batch, outcomes, replies[batch.length], before)
     batch.forEach(({ nonce, attempt }, index) => {
       const outcome = outcomes[index]
-      if (outcome) said({ nonce, attempt, outcome, reply: replies[index] })
+      if (outcome) said({ nonce, attempt, outcome, reply: replies[index], awaited })
     })
   }
 

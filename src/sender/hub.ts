@@ -19,7 +19,7 @@ export type HubEndpoint = {
   probed: boolean
   /** Not to be asked before this time: it said that it is asked too often. */
   restUntilMs: number
-  /** It left a send without an answer: until then others are asked, where there are any. */
+  /** It left a send without an answer: until then nobody waits for its word on one. */
   silentUntilMs: number
 }
 

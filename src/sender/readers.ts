@@ -205,7 +205,7 @@ export function createReaders(parts: {
     const tip = tracker().head
     if (tip === undefined) return undefined
     const numbers: number[] = []
-    for (let below = 1; below <= limits.reorgHorizon && below <= tip.number; below *= 2)
+    for (let below = 1; below <= limits.reorgHorizon && below < tip.number; below *= 2)
       if (tracker().hashAt(tip.number - below) !== undefined) numbers.push(tip.number - below)
     for (const one of others.filter((each) => of(each).tip === 'other' && of(each).head > tip.number)) {
       const replies = await one.port.batch(numbers.map(headerCall), { timeoutMs: limits.readTimeoutMs })
