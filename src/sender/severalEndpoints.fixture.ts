@@ -1,3 +1,4 @@
+import { lie, stray } from '../../test/sim/port/lies.js'
 import { createSimPort } from '../../test/sim/port/simPort.js'
 import { createRandom } from '../../test/sim/random.js'
 import { decodeTransaction, type SimTransaction } from '../../test/sim/transaction.js'
@@ -139,33 +140,7 @@ function endpointOf({ clock, chain }: SimLane, role: EndpointRole, index: number
 }
 
 /** It answers for another chain. */
-export const otherChain: Script = ({ method, params }) => {
-  if (method === 'eth_chainId') return { ok: true, result: '0x2a' }
-  if (method === 'eth_getBlockByNumber') return { ok: true, result: invented(params[0], 5_000) }
-  return method === 'eth_getTransactionCount' ? { ok: true, result: '0x64' } : undefined
-}
+export const otherChain: Script = (call) => stray(call)
 
 /** It says that it is on ours, and invents blocks far ahead, counts, and the hashes of what it throws away. */
-export const liar: Script = ({ method, params }, tx) => {
-  if (tx) return { ok: true, result: tx.hash }
-  if (method === 'eth_getTransactionCount') return { ok: true, result: '0x64' }
-  const tag = params[0] === 'latest' || params[0] === 'pending'
-  return method === 'eth_getBlockByNumber' && (tag || Number(params[0]) > 0)
-    ? { ok: true, result: invented(params[0], 1_000) }
-    : undefined
-}
-
-function invented(block: unknown, height: number): object {
-  const number = block === 'latest' ? height : block === 'pending' ? height + 1 : Number(block)
-  const hashOf = (of: number) => `0x${(0xbad0000 + of).toString(16).padStart(64, '0')}`
-  return {
-    number: `0x${number.toString(16)}`,
-    hash: hashOf(number),
-    parentHash: hashOf(number - 1),
-    timestamp: '0x1',
-    gasLimit: '0x1c9c380',
-    gasUsed: '0x0',
-    baseFeePerGas: '0x7',
-    transactions: [],
-  }
-}
+export const liar: Script = (call) => lie(call)

@@ -27,6 +27,8 @@ export type Item = {
   readonly outside: Outside | undefined
   /** Data beyond what the node takes. */
   readonly oversized: boolean
+  /** For endpoints that only send. */
+  readonly private?: boolean
 }
 
 /**

@@ -17,6 +17,7 @@ export type SubjectOptions = {
   readonly expires?: { readonly atMs: number }
   readonly onExpiry?: 'cancel' | 'leave'
   readonly signal?: AbortSignal
+  readonly private?: boolean
 }
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
@@ -63,6 +64,9 @@ export type SubjectEnvironment = Machine & {
   readonly probe: Probe
   readonly chainId: number
   readonly lossDepth: 'child' | 'safe' | number
+  readonly broadcast: 'first' | 'all'
+  /** Counts what the subject did. */
+  readonly strike: (what: string) => void
   /** What kind of chain it is: a subject may be told what a user would declare, and finds out the rest. */
   readonly settings: ChainSettings
 }

@@ -212,9 +212,10 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     unfinished.set(marker, () => run(item, false))
     if (expiresInMs !== undefined && first) expiry.set(marker, clock.now() + expiresInMs)
     const atMs = expiry.get(marker)
-    const { request, id } = asSent(item)
+    const { request, id, privacy } = asSent(item)
     const tx = await send(marker, request, {
       id,
+      ...privacy,
       until,
       ...(atMs === undefined ? {} : { expires: { atMs }, onExpiry }),
       ...(abortAfterMs === undefined || !first ? {} : { signal: abortAfter(abortAfterMs) }),
@@ -303,13 +304,13 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 }
 
 /** What is sent for an item, by whoever sends it. */
-export function asSent({ marker, program, oversized: tooBig, gas }: Item) {
+export function asSent({ marker, program, oversized: tooBig, gas, private: isPrivate }: Item) {
   const data = programRequest(program)
   const request: SubjectRequest = {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
   }
-  return { request, id: idOf(marker) }
+  return { request, id: idOf(marker), privacy: isPrivate ? { private: true } : {} }
 }
 
 /** The marker in an id that the caller gave; undefined for one that the lane made. */
