@@ -171,10 +171,8 @@ export function createCourier(
     outcome: SendOutcome | undefined,
     first: RpcReply | undefined,
   ): void {
-    if (outcome === undefined || first === undefined || first.ok) {
-      endpoint.silentUntilMs = 0
-      return
-    }
+    if (outcome?.outcome !== 'unknown') endpoint.silentUntilMs = 0
+    if (outcome === undefined || first === undefined || first.ok) return
     const { failure } = first
     if (outcome.reason === 'rateLimited') {
       endpoint.restUntilMs = clock.now() + (outcome.retryAfterMs ?? REST_MS) * (1 + random() / 4)

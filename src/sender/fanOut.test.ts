@@ -14,7 +14,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(endpoints.map(({ sent }) => sent)).toEqual([[1], []])
   })
 
-  test('the first one says nothing: the others get the bytes, and nothing is sent to it while it is silent', async () => {
+  test('the first one says nothing: the others get the bytes, and it is their turn from then on', async () => {
     await using several = await openSeveral(['send', 'both'])
     const { lane, sender, endpoints } = several
     const [silent, other] = endpoints
@@ -22,7 +22,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     const tx = await lane.settle(sender.send(transfer(1)))
     await lane.settle(sender.send(transfer(2)))
     await lane.settle(tx.wait('sealed'))
-    expect(silent?.sent).toEqual([1])
+    expect(silent?.sent).not.toContain(2)
     expect(other?.sent).toEqual([1, 2])
   })
 

@@ -42,6 +42,7 @@ type Health = {
 
 const LOOK_MS = 10_000
 const LOOK_MS_DOUBTFUL = 1_000
+const LOOK_TIMEOUT_MS = 2_000
 /** Ticks in a row that brought nothing, or the time that they took. */
 const FAILED_TICKS = 3
 const SILENT_MS = 4_000
@@ -110,7 +111,10 @@ export function createReaders(parts: {
   async function look(): Promise<void> {
     looking = true
     lookedMs = clock.now()
-    const asked = all.filter(({ probed, restUntilMs }) => probed && restUntilMs <= lookedMs)
+    // That the current one does not answer is known from its ticks: nobody waits for it once more.
+    const asked = all.filter(
+      (one) => one.probed && one.restUntilMs <= lookedMs && !(one === current && failures > 0),
+    )
     await Promise.all(asked.map(lookAt))
     looking = false
     if (!stopped) await decide(asked)
@@ -123,7 +127,8 @@ export function createReaders(parts: {
     const beside = tip === undefined ? [] : [headerCall(tip.number), headerCall(tip.number + 1)]
     const calls: RpcCall[] = [headerCall('latest'), ...beside, ...prober.identity.calls]
     const { profile } = endpoint
-    const replies = await batchReads(endpoint.port, calls, { profile, timeoutMs: limits.readTimeoutMs })
+    const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
+    const replies = await batchReads(endpoint.port, calls, { profile, timeoutMs })
     if (stopped) return
     const chain = prober.identity.read(replies.slice(-prober.identity.calls.length))
     if (chain === 'other') return leaveOut(endpoint)
