@@ -22,7 +22,7 @@ export type Broadcaster = {
 }
 
 /** Bytes that are under way to several endpoints at once. */
-type Round = { open: number; accepted: boolean; held: Said[] }
+type Round = { open: number; accepted: boolean; held: Map<string, Said> }
 
 export function createBroadcaster(
   context: LaneContext,
@@ -30,8 +30,6 @@ export function createBroadcaster(
     sent: (nonce: number) => void
     /** `words`: what the endpoint said, where it said anything but the hash. */
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
-    /** An answer that changes nothing: another endpoint has the bytes. */
-    moot: (outcome: SendOutcome) => void
   },
 ): Broadcaster {
   const { lane, hub, clock } = context
@@ -42,7 +40,7 @@ export function createBroadcaster(
   const waiting = new Set<number>()
   let cancelWake: CancelTimer | undefined
   // Whose turn it is: moved on when it left us without an answer.
-  let turn: HubEndpoint | undefined
+  let turn = 0
   const idlers: (() => void)[] = []
 
   function add(nonce: number): void {
@@ -61,16 +59,11 @@ export function createBroadcaster(
     const now = clock.now()
     const free = hub.senders().filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
     if (free.length < 2) return free
-    if (!all) return [next(free)]
+    const order = hub.senders()
+    if (!all)
+      return [free.find((one) => order.indexOf(one) >= turn % order.length) ?? (free[0] as HubEndpoint)]
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
     return free.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
-  }
-
-  function next(free: HubEndpoint[]): HubEndpoint {
-    const all = hub.senders()
-    const from = turn === undefined ? 0 : Math.max(0, all.indexOf(turn))
-    const inTurn = [...all.slice(from), ...all.slice(0, from)]
-    return inTurn.find((endpoint) => free.includes(endpoint)) as HubEndpoint
   }
 
   function courierOf(endpoint: HubEndpoint): Courier {
@@ -117,7 +110,7 @@ export function createBroadcaster(
       for (const { hash } of attempts) {
         const round = rounds.get(hash)
         if (round) round.open++
-        else rounds.set(hash, { open: 1, accepted: false, held: [] })
+        else rounds.set(hash, { open: 1, accepted: false, held: new Map() })
       }
     },
     said(said) {
@@ -128,8 +121,8 @@ export function createBroadcaster(
       inRound(round, said)
     },
     failed(endpoint) {
-      const all = hub.senders()
-      if ((turn ?? all[0]) === endpoint) turn = all[(all.indexOf(endpoint) + 1) % all.length]
+      const order = hub.senders()
+      if (order[turn % order.length] === endpoint) turn++
       again(couriers.get(endpoint)?.handBack() ?? [])
     },
     idle() {
@@ -142,22 +135,14 @@ export function createBroadcaster(
    * up. Until one has, and as long as one may, nothing is concluded from a refusal.
    */
   function inRound(round: Round, said: Said): void {
-    if (round.accepted) return told.moot(said.outcome)
+    if (round.accepted) return
     if (said.outcome.outcome === 'accepted') {
       round.accepted = true
-      for (const { outcome } of round.held.splice(0)) told.moot(outcome)
       return tell(said)
     }
-    round.held.push(said)
-    if (round.open > 0) return
     // One refusal is one, however many nodes repeat it.
-    const seen = new Set<string>()
-    for (const each of round.held) {
-      const { outcome, reason } = each.outcome
-      if (seen.has(`${outcome} ${reason}`)) told.moot(each.outcome)
-      else tell(each)
-      seen.add(`${outcome} ${reason}`)
-    }
+    round.held.set(`${said.outcome.outcome} ${said.outcome.reason}`, said)
+    if (round.open === 0) for (const each of round.held.values()) tell(each)
   }
 
   function tell({ nonce, attempt, outcome, reply }: Said): void {

@@ -213,7 +213,6 @@ export function createCourier(
     handBack() {
       const alone = [...queued].filter(([, only]) => only).map(([nonce]) => nonce)
       queued.clear()
-      while (heap.size > 0) heap.pop()
       return alone
     },
     get busy() {

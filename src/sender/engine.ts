@@ -111,11 +111,7 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
   })
-  const broadcaster = createBroadcaster(context, {
-    sent: repair.sent,
-    outcome: outcomes.take,
-    moot: (outcome) => environment.probe?.outcome(outcome),
-  })
+  const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
   const seeker = createSeeker(context, unwalked)

@@ -26,9 +26,8 @@ export function privateOf(
   replaces: Transaction | undefined,
 ): true | undefined {
   if (!(options.private ?? replaces?.private ?? false)) return undefined
-  if (!hasPrivateWay(hub))
-    throw invalid('options.private', true, "an endpoint with the role 'send': there is none to send it to")
+  if (!hasPrivateWay(hub)) throw invalid('options.private', true, "an endpoint with the role 'send'")
   if (request.gas === undefined)
-    throw invalid('request.gas', undefined, 'the gas of a private transaction: an estimate would show it')
+    throw invalid('request.gas', undefined, 'gas: an estimate would show the transaction')
   return true
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js'
 import { batchReads } from '../rpc/batchReads.js'
-import { decodeHeader, headerCall, type LightHeader } from '../rpc/codec.js'
-import type { RpcCall, RpcReply } from '../rpc/port.js'
-import type { PendingSemantics } from '../rpc/profile.js'
+import { headerCall } from '../rpc/codec.js'
+import type { RpcCall } from '../rpc/port.js'
+import { readBlock } from '../tracker/evidenceReplies.js'
 import type { Tracker } from '../tracker/tracker.js'
 import type { EndpointEvent, Limits } from '../types.js'
 import type { HubEndpoint } from './hub.js'
@@ -25,12 +25,13 @@ export type Readers = {
 
 /** What was seen of one of them. */
 type Health = {
-  /** Looks in a row that brought an answer, and that did not. */
-  good: number
-  bad: number
-  goodSinceMs: number
-  /** Whether it has the newest block that was walked: another one at its number, or none yet. */
-  tip: 'same' | 'behind' | 'other' | undefined
+  /** The last look brought an answer. */
+  answers: boolean
+  /**
+   * Whether it has the newest block that was walked; or a longer chain, which stands on an older one of them. Neither
+   * for one that is behind, or shows something else altogether.
+   */
+  tip: 'same' | 'forked' | undefined
   /** Its newest block; and whether it shows one that stands on the newest that was walked. */
   head: number
   above: boolean
@@ -56,8 +57,6 @@ const SLOW_FACTOR = 5
 const CALM_MS = 60_000
 const SHUN_MS = 30_000
 const SHUN_MS_MAX = 600_000
-/** Looks without an answer after which it is told. */
-const DOWN_LOOKS = 3
 const BLOCK_MS_DEFAULT = 2_000
 
 export function createReaders(parts: {
@@ -117,45 +116,43 @@ export function createReaders(parts: {
     )
     await Promise.all(asked.map(lookAt))
     looking = false
-    if (!stopped) await decide(asked)
+    if (!stopped) decide(asked)
   }
 
   async function lookAt(endpoint: HubEndpoint): Promise<void> {
     const health = of(endpoint)
     const tip = tracker().head
     const startedMs = clock.now()
-    const beside = tip === undefined ? [] : [headerCall(tip.number), headerCall(tip.number + 1)]
-    const calls: RpcCall[] = [headerCall('latest'), ...beside, ...prober.identity.calls]
+    const base = tip && baseOf(tip.number)
+    const beside = tip && base ? [tip.number, tip.number + 1, base.number].map(headerCall) : []
+    const calls: RpcCall[] = [...prober.identity.calls, headerCall('latest'), ...beside]
     const { profile } = endpoint
     const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
     const replies = await batchReads(endpoint.port, calls, { profile, timeoutMs })
     if (stopped) return
-    const chain = prober.identity.read(replies.slice(-prober.identity.calls.length))
+    const chain = prober.identity.read(replies)
     if (chain === 'other') return leaveOut(endpoint)
-    const latest = headerOf(replies[0])
-    if (chain === 'unknown' || latest?.number === undefined || latest.number === null) return missed(endpoint)
-    const [at, above] = tip === undefined ? [] : [headerOf(replies[1]), headerOf(replies[2])]
-    health.head = latest.number
+    const [latest, at, above, below] = replies.slice(prober.identity.calls.length).map(readBlock)
+    health.answers = chain === 'same' && typeof latest?.number === 'number'
+    health.head = latest?.number ?? 0
     health.tookMs = clock.now() - startedMs
-    health.above = tip !== undefined && above?.parentHash === tip.hash
-    health.tip = tip && (at === undefined ? 'behind' : at.hash === tip.hash ? 'same' : 'other')
-    if (health.good++ === 0) health.goodSinceMs = clock.now()
-    if (health.bad >= DOWN_LOOKS && endpoint !== current) tell(endpoint, 'up')
-    health.bad = 0
+    health.above = above?.parentHash === tip?.hash
+    const longer = tip && health.head > tip.number && below !== undefined && below.hash === base?.hash
+    health.tip = !tip || at?.hash === tip.hash ? 'same' : longer ? 'forked' : undefined
   }
 
-  function missed(endpoint: HubEndpoint): void {
-    const health = of(endpoint)
-    health.good = 0
-    health.bad++
-    if (health.bad === DOWN_LOOKS && endpoint !== current) tell(endpoint, 'down')
+  /** The oldest walked block that a reorg may leave standing: whoever shows it is on our chain. */
+  function baseOf(tip: number) {
+    let number = Math.max(1, tip - limits.reorgHorizon)
+    while (number < tip && tracker().hashAt(number) === undefined) number++
+    return { number, hash: tracker().hashAt(number) }
   }
 
   /** Nothing is sent to it or believed of it until it shows our chain again. */
   function leaveOut(endpoint: HubEndpoint): void {
     if (!endpoint.probed) return
     endpoint.probed = false
-    of(endpoint).good = 0
+    of(endpoint).answers = false
     tell(endpoint, 'wrongChain')
     prober.again()
     if (endpoint === current) tracker().doubt()
@@ -163,24 +160,18 @@ export function createReaders(parts: {
 
   // --- what follows from it ------------------------------------------------------------------------------------
 
-  async function decide(asked: readonly HubEndpoint[]): Promise<void> {
+  function decide(asked: readonly HubEndpoint[]): void {
     const now = clock.now()
-    const others = asked.filter((one) => one !== current && one.probed && of(one).good > 0)
+    const others = asked.filter((one) => one !== current && one.probed && of(one).answers)
     const gone =
       !current.probed || failures >= FAILED_TICKS || (failures > 0 && now - failingSinceMs >= SILENT_MS)
     const bad = gone || isBehind(others) || isSlow(others)
-    const known = others.filter((one) => of(one).tip === 'same' || tracker().head === undefined)
-    const best = bestOf(known, now, bad)
-    if (bad) {
-      const next = best ?? (gone ? await onAnotherFork(others) : undefined)
-      if (next !== undefined && !stopped) readFrom(next, true)
-      return
-    }
-    const better = best !== undefined && rank(best) > rank(current)
-    if (!better) betterSinceMs = undefined
-    else betterSinceMs ??= now
-    const calm = Math.max(betterSinceMs ?? now, best ? of(best).goodSinceMs : now)
-    if (better && now - calm >= CALM_MS) readFrom(best, false)
+    // The one that was read is gone, and its last block with it: a reorg, as one endpoint alone would show it.
+    const able = (tip: Health['tip']) => bestOf(others, tip, now, bad)
+    const best = able('same') ?? (gone ? able('forked') : undefined)
+    if (best && bad) return readFrom(best, true)
+    betterSinceMs = best && rank(best) > rank(current) ? (betterSinceMs ?? now) : undefined
+    if (best && now - (betterSinceMs ?? now) >= CALM_MS) readFrom(best, false)
   }
 
   /** The head that an endpoint claims is worth nothing: it has to show the block above ours. */
@@ -196,52 +187,34 @@ export function createReaders(parts: {
     return slowMs > SLOW_MS && others.some((one) => of(one).tookMs * SLOW_FACTOR < slowMs)
   }
 
-  function bestOf(able: readonly HubEndpoint[], now: number, bad: boolean): HubEndpoint | undefined {
+  function bestOf(
+    others: readonly HubEndpoint[],
+    tip: Health['tip'],
+    now: number,
+    bad: boolean,
+  ): HubEndpoint | undefined {
+    const able = others.filter((one) => of(one).tip === tip)
     const free = able.filter((one) => of(one).shunnedUntilMs <= now)
     const chosen = free.length === 0 && bad ? able : free
-    return [...chosen].sort((a, b) => rank(b) - rank(a) || of(a).tookMs - of(b).tookMs)[0]
-  }
-
-  /**
-   * The one that was read is gone, and what it showed last is not on the chain of the others: a reorg, as one
-   * endpoint alone would show it. It counts only from a chain that is longer than ours and stands on a block of it.
-   */
-  async function onAnotherFork(others: readonly HubEndpoint[]): Promise<HubEndpoint | undefined> {
-    const tip = tracker().head
-    if (tip === undefined) return undefined
-    const numbers: number[] = []
-    for (let below = 1; below <= limits.reorgHorizon && below < tip.number; below *= 2)
-      if (tracker().hashAt(tip.number - below) !== undefined) numbers.push(tip.number - below)
-    for (const one of others.filter((each) => of(each).tip === 'other' && of(each).head > tip.number)) {
-      const replies = await one.port.batch(numbers.map(headerCall), { timeoutMs: limits.readTimeoutMs })
-      const shared = numbers.some((number, index) => {
-        const hash = headerOf(replies[index])?.hash
-        return hash !== undefined && hash !== null && hash === tracker().hashAt(number)
-      })
-      if (shared) return one
-    }
-    return undefined
+    return chosen.sort((a, b) => rank(b) - rank(a) || of(a).tookMs - of(b).tookMs)[0]
   }
 
   function readFrom(next: HubEndpoint, bad: boolean): void {
     const former = current
-    if (bad) shun(former)
+    if (bad) {
+      // The more often it failed, the longer it is passed over.
+      const health = of(former)
+      health.shunnedUntilMs = clock.now() + Math.min(SHUN_MS_MAX, SHUN_MS * 2 ** health.shunned++)
+      if (former.probed) tell(former, 'down')
+    }
     current = next
     failures = 0
     lagged = 0
     slowMs = 0
     betterSinceMs = undefined
     tipSinceMs = clock.now()
-    if (bad && former.probed) tell(former, 'down')
     tell(next, 'reader')
     tracker().readElsewhere()
-  }
-
-  /** The more often it failed, the longer it is passed over. */
-  function shun(endpoint: HubEndpoint): void {
-    const health = of(endpoint)
-    health.shunnedUntilMs = clock.now() + Math.min(SHUN_MS_MAX, SHUN_MS * 2 ** health.shunned++)
-    health.bad = DOWN_LOOKS
   }
 
   return {
@@ -260,9 +233,7 @@ export function createReaders(parts: {
 
 function newHealth(): Health {
   return {
-    good: 0,
-    bad: 0,
-    goodSinceMs: 0,
+    answers: false,
     tip: undefined,
     head: 0,
     above: false,
@@ -274,22 +245,7 @@ function newHealth(): Health {
 
 /** What is told soonest, and of the most, is read. */
 function rank({ profile }: HubEndpoint): number {
-  return RANKS[profile.current().pending]
-}
-
-const RANKS: Readonly<Record<PendingSemantics, number>> = {
-  preconfirmed: 3,
-  mempool: 2,
-  unknown: 1,
-  latest: 1,
-  absent: 0,
-}
-
-function headerOf(reply: RpcReply | undefined): LightHeader | undefined {
-  if (!reply?.ok) return undefined
-  try {
-    return decodeHeader(reply.result) ?? undefined
-  } catch {
-    return undefined
-  }
+  const { pending } = profile.current()
+  if (pending === 'preconfirmed') return 3
+  return pending === 'mempool' ? 2 : pending === 'absent' ? 0 : 1
 }

@@ -45,7 +45,10 @@ const REFUSED_MS = 5
 /** A sender over several endpoints of these roles, named e0, e1, … and asked in that order. */
 export async function openSeveral(
   roles: readonly EndpointRole[],
-  { closed, ...options }: SimLaneOptions & { readonly before?: (endpoints: readonly SimEndpoint[]) => void } = {},
+  {
+    closed,
+    ...options
+  }: SimLaneOptions & { readonly before?: (endpoints: readonly SimEndpoint[]) => void } = {},
 ): Promise<Several> {
   const lane = await openLane({ ...options, closed: true })
   const { clock, chain } = lane

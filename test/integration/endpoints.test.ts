@@ -122,6 +122,10 @@ describe('several endpoints, on the real devnet', () => {
     await known.wait('sealed')
     expect([first.raws.length, second.raws.length, relay.raws.length]).toEqual([1, 1, 2])
     // Which chain it is on is asked once; nothing else is.
-    expect([...relay.methods].sort()).toEqual(['eth_chainId', 'eth_getBlockByNumber', 'eth_sendRawTransaction'])
+    expect([...relay.methods].sort()).toEqual([
+      'eth_chainId',
+      'eth_getBlockByNumber',
+      'eth_sendRawTransaction',
+    ])
   }, 30_000)
 })

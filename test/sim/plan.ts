@@ -162,17 +162,19 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
   const ports = [...plan.ports]
   for (let more = between(random, 1, 3 - ports.length); more > 0; more--)
     ports.push(drawPort(random, calm, safeDepth, pick(random, roles)))
-  const steady = !calm && !plan.faultyStart && plan.neighbour === undefined
   const restarts = plan.disturbances.some(({ kind }) => kind === 'crash' || kind === 'stop')
-  const odd = steady && !restarts ? between(random, 1, ports.length - 1) : 0
-  const fromMs = between(random, 500, durationMs - 1)
-  const kind = pick(random, ['lies', 'stray', 'none'])
+  const steady = !calm && !plan.faultyStart && plan.neighbour === undefined && !restarts
+  const kind = steady ? pick(random, ['lies', 'stray', 'stray']) : 'none'
+  // The first is read from the start: it may only stray, and only where another can be read.
+  const readable = ports.filter(({ role }) => role !== 'send').length
+  const odd = between(random, kind === 'lies' || readable < 2 ? 1 : 0, ports.length - 1)
+  const fromMs = between(random, 500, Math.floor(durationMs / 2))
+  const stray = { fromMs, toMs: fromMs + between(random, 2_000, 20_000) }
   return {
     ...plan,
     ports: ports.map((port, index) => {
-      if (index !== odd || odd === 0) return port
-      if (kind === 'lies') return { ...port, lies: true }
-      return kind === 'stray' ? { ...port, stray: { fromMs, toMs: fromMs + between(random, 1_000, 20_000) } } : port
+      if (index !== odd || kind === 'none') return port
+      return kind === 'lies' ? { ...port, lies: true } : { ...port, stray }
     }),
     broadcast: pick(random, ['first', 'all']),
     items: ports.some(({ role }) => role === 'send')

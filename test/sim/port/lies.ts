@@ -23,7 +23,12 @@ export function stray({ method, params }: RpcCall): RpcReply | undefined {
 }
 
 function invented(block: unknown, height: number): object {
-  const tags: Record<string, number> = { latest: height, pending: height + 1, safe: height, finalized: height }
+  const tags: Record<string, number> = {
+    latest: height,
+    pending: height + 1,
+    safe: height,
+    finalized: height,
+  }
   const number = tags[String(block)] ?? Number(block)
   const hashOf = (of: number) => `0x${(0xbad0000000 + height + of).toString(16).padStart(64, '0')}`
   return {
