@@ -76,19 +76,18 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
 }
 
-/** What the answers to `identityCalls` say; `unknown` where they say nothing. */
+/** Whether the answers to `identityCalls` are those of this chain; undefined where they say nothing. */
 export function showsChain(
   [chainReply, genesisReply]: readonly RpcReply[],
   chainId: number,
   genesisHash: Hex | undefined,
-): 'same' | 'other' | 'unknown' {
+): boolean | undefined {
   try {
-    if (decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId') !== chainId) return 'other'
+    if (decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId') !== chainId) return false
     const shown = genesisOf(genesisReply)
-    const other = genesisHash !== undefined && shown !== undefined && shown !== genesisHash.toLowerCase()
-    return other ? 'other' : 'same'
+    return genesisHash === undefined || shown === undefined || shown === genesisHash.toLowerCase()
   } catch {
-    return 'unknown'
+    return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import type { LightHeader } from '../rpc/codec.js'
-import type { Port, RpcReply } from '../rpc/port.js'
+import type { Port } from '../rpc/port.js'
 import { createProfile, type ProfileWatch } from '../rpc/profile.js'
 import { setProfile } from '../rpc/profileOf.js'
 import { createTracker, type Tracker } from '../tracker/tracker.js'
@@ -66,14 +66,6 @@ export async function openHub(options: {
   const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
   const prober = createProber({ endpoints, chain: client.chain, limits, clock, answered })
   await prober.first()
-  const identity = {
-    calls: prober.identity.calls,
-    holds(replies: readonly RpcReply[]) {
-      const chain = prober.identity.read(replies)
-      if (chain === 'other') readers?.strange()
-      return chain === 'same'
-    },
-  }
   const readers = createReaders({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
   if (readers === undefined) throw noReader(endpoints)
   const reader = () => readers.current
@@ -84,7 +76,8 @@ export async function openHub(options: {
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
     onTick: readers.ticked,
-    ...(endpoints.filter(({ role }) => role !== 'send').length > 1 ? { identity } : {}),
+    onStranger: readers.strange,
+    ...(endpoints.filter(({ role }) => role !== 'send').length > 1 ? { identity: prober.identity } : {}),
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
   })

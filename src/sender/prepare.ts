@@ -164,6 +164,6 @@ function unanswered(transaction: Transaction, cause: Error): TxlaneError {
 }
 
 function noPrivateWay(transaction: Transaction): TxlaneError {
-  const message = "It is private, and there is no endpoint with the role 'send'."
+  const message = "It is private, and there is no 'send' endpoint."
   return txError(transaction, 'INVALID', 'notExecuted', message)
 }

@@ -26,7 +26,7 @@ export function privateOf(
   replaces: Transaction | undefined,
 ): true | undefined {
   if (!(options.private ?? replaces?.private ?? false)) return undefined
-  if (!hasPrivateWay(hub)) throw invalid('options.private', true, "an endpoint with the role 'send'")
+  if (!hasPrivateWay(hub)) throw invalid('options.private', true, "a 'send' endpoint")
   if (request.gas === undefined)
     throw invalid('request.gas', undefined, 'gas: an estimate would show the transaction')
   return true

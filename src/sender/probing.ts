@@ -13,7 +13,8 @@ export type Prober = {
   /** What asks an endpoint which chain it is on, and what the answers mean. */
   readonly identity: {
     readonly calls: typeof identityCalls
-    read(replies: Parameters<typeof showsChain>[0]): 'same' | 'other' | 'unknown'
+    /** Undefined where they say nothing. */
+    holds(replies: Parameters<typeof showsChain>[0]): boolean | undefined
   }
   /** Asks those that are left out, less and less often, until they answer as they should. */
   again(): void
@@ -90,7 +91,7 @@ export function createProber(parts: {
   return {
     genesis: () => genesis,
     first,
-    identity: { calls: identityCalls, read: (replies) => showsChain(replies, chain.id, genesis) },
+    identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
     again() {
       delayMs = AGAIN_MS
       plan()

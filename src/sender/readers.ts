@@ -38,7 +38,6 @@ type Health = {
   tookMs: number
   /** Not to be read before this time, unless there is no other. */
   shunnedUntilMs: number
-  shunned: number
 }
 
 const LOOK_MS = 10_000
@@ -55,8 +54,7 @@ const SLOW_MS = 1_000
 const SLOW_FACTOR = 5
 /** For how long another one has to be better before it is read for that alone. */
 const CALM_MS = 60_000
-const SHUN_MS = 30_000
-const SHUN_MS_MAX = 600_000
+const SHUN_MS = 60_000
 const BLOCK_MS_DEFAULT = 2_000
 
 export function createReaders(parts: {
@@ -77,8 +75,6 @@ export function createReaders(parts: {
   let failures = 0
   let failingSinceMs = 0
   let slowMs = 0
-  let tipNumber = -1
-  let tipSinceMs = clock.now()
   let lagged = 0
   let betterSinceMs: number | undefined
   let lookedMs = clock.now()
@@ -93,15 +89,12 @@ export function createReaders(parts: {
     if (failures === 0) failingSinceMs = now - tookMs
     failures = brought ? 0 : failures + 1
     slowMs = slowMs * 0.75 + tookMs * 0.25
-    const tip = tracker().head?.number ?? -1
-    if (tip !== tipNumber) tipSinceMs = now
-    tipNumber = tip
     if (alone || looking || now - lookedMs < (doubtful(now) ? LOOK_MS_DOUBTFUL : LOOK_MS)) return
     void look()
   }
 
   function doubtful(now: number): boolean {
-    const stands = now - tipSinceMs > Math.max(LAG_MS, LAG_BLOCKS * blockMs())
+    const stands = now - (tracker().headAtMs ?? now) > Math.max(LAG_MS, LAG_BLOCKS * blockMs())
     return failures > 0 || lagged > 0 || stands || !current.probed || slowMs > SLOW_MS
   }
 
@@ -130,10 +123,10 @@ export function createReaders(parts: {
     const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
     const replies = await batchReads(endpoint.port, calls, { profile, timeoutMs })
     if (stopped) return
-    const chain = prober.identity.read(replies)
-    if (chain === 'other') return leaveOut(endpoint)
+    const holds = prober.identity.holds(replies)
+    if (holds === false) return leaveOut(endpoint)
     const [latest, at, above, below] = replies.slice(prober.identity.calls.length).map(readBlock)
-    health.answers = chain === 'same' && typeof latest?.number === 'number'
+    health.answers = holds === true && typeof latest?.number === 'number'
     health.head = latest?.number ?? 0
     health.tookMs = clock.now() - startedMs
     health.above = above?.parentHash === tip?.hash
@@ -176,7 +169,7 @@ export function createReaders(parts: {
 
   /** The head that an endpoint claims is worth nothing: it has to show the block above ours. */
   function isBehind(others: readonly HubEndpoint[]): boolean {
-    const least = Math.max(LAG_BLOCKS, Math.ceil(LAG_MS / blockMs()))
+    const least = Math.max(LAG_BLOCKS, LAG_MS / blockMs())
     const tip = tracker().head?.number ?? 0
     const ahead = others.some((one) => of(one).above && of(one).tip === 'same' && of(one).head - tip >= least)
     lagged = ahead ? lagged + 1 : 0
@@ -196,15 +189,13 @@ export function createReaders(parts: {
     const able = others.filter((one) => of(one).tip === tip)
     const free = able.filter((one) => of(one).shunnedUntilMs <= now)
     const chosen = free.length === 0 && bad ? able : free
-    return chosen.sort((a, b) => rank(b) - rank(a) || of(a).tookMs - of(b).tookMs)[0]
+    return chosen.sort((a, b) => rank(b) - rank(a))[0]
   }
 
   function readFrom(next: HubEndpoint, bad: boolean): void {
     const former = current
     if (bad) {
-      // The more often it failed, the longer it is passed over.
-      const health = of(former)
-      health.shunnedUntilMs = clock.now() + Math.min(SHUN_MS_MAX, SHUN_MS * 2 ** health.shunned++)
+      of(former).shunnedUntilMs = clock.now() + SHUN_MS
       if (former.probed) tell(former, 'down')
     }
     current = next
@@ -212,7 +203,6 @@ export function createReaders(parts: {
     lagged = 0
     slowMs = 0
     betterSinceMs = undefined
-    tipSinceMs = clock.now()
     tell(next, 'reader')
     tracker().readElsewhere()
   }
@@ -239,7 +229,6 @@ function newHealth(): Health {
     above: false,
     tookMs: 0,
     shunnedUntilMs: 0,
-    shunned: 0,
   }
 }
 

@@ -30,6 +30,8 @@ export type Tracker = {
   readonly head: SealedBlock | undefined
   /** When a tick last brought a head, in clock milliseconds. */
   readonly tickedAtMs: number | undefined
+  /** When the newest sealed block was seen first, likewise. */
+  readonly headAtMs: number | undefined
   /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   hashAt(number: number): Hash | undefined
@@ -47,7 +49,13 @@ export type TrackerOptions = {
    * Asked beside what comes from an endpoint that was away, and beside blocks that had to be fetched: no block of
    * another chain may look like a reorg. Absent where there is no other endpoint to turn to.
    */
-  readonly identity?: { readonly calls: readonly RpcCall[]; holds(replies: readonly RpcReply[]): boolean }
+  readonly identity?: {
+    readonly calls: readonly RpcCall[]
+    /** Undefined where they say nothing. */
+    holds(replies: readonly RpcReply[]): boolean | undefined
+  }
+  /** The endpoint that is read is on another chain. */
+  readonly onStranger?: () => void
   /** What a tick has come to; `tookMs` until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
@@ -136,8 +144,10 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const beside = sure || identity === undefined ? [] : identity.calls
     const replies = await port.batch([...calls, ...beside], { timeoutMs: options.timeoutMs })
-    if (beside.length > 0 && !identity?.holds(replies.slice(calls.length))) return undefined
-    return replies.slice(0, calls.length)
+    if (beside.length === 0) return replies
+    const holds = identity?.holds(replies.slice(calls.length))
+    if (holds === false) options.onStranger?.()
+    return holds ? replies.slice(0, calls.length) : undefined
   }
 
   /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
@@ -353,6 +363,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     get tickedAtMs() {
       return tickedAtMs
+    },
+    get headAtMs() {
+      return headAtMs
     },
     tag: tags.get,
     hashAt: walk.hashAt,
