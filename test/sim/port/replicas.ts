@@ -38,6 +38,7 @@ export function createReplicas(options: {
   readonly onAnswer: OnAnswer | undefined
 }): Replicas {
   const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
+  const beganMs = clock.now()
   let healed = !faultyStart
   const states = plans.map((plan) => ({
     plan,
@@ -56,7 +57,7 @@ export function createReplicas(options: {
   function untrue({ lies, stray: away }: PortPlan, call: RpcCall): RpcReply | undefined {
     if (healed) return undefined
     if (lies) strike('lies')
-    const now = clock.now()
+    const now = clock.now() - beganMs
     const isAway = away !== undefined && now >= away.fromMs && now < away.toMs
     if (isAway) strike('stray')
     return isAway ? stray(call) : lies ? lie(call) : undefined
