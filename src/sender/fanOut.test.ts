@@ -107,6 +107,17 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     }
   })
 
+  test('what one says after another has taken it changes nothing: it is not sent again', async () => {
+    await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
+    const { lane, sender, endpoints } = several
+    const late = endpoints[1]
+    if (late) Object.assign(late, { script: FEE_TOO_LOW, slowMs: 200 })
+    const tx = await lane.settle(sender.send(transfer(1)), 100)
+    await lane.clock.advance(1_000)
+    expect([tx.attempts.length, late?.sent]).toEqual([1, [1]])
+    await lane.settle(tx.wait('sealed'))
+  })
+
   test('all refuse it for good: its nonce is not given to another, a no-op takes it, and the end is told (P2)', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several

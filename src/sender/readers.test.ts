@@ -184,8 +184,13 @@ describe('an endpoint on another chain', () => {
     if (other) other.state = 'refuses'
     if (reader) reader.state = 'refuses'
     await lane.clock.advance(20_000)
+    const asked = reader?.calls.length ?? 0
     if (reader) Object.assign(reader, { state: 'up', script: otherChain })
     await lane.clock.advance(20_000)
+    // In the very request that brings the first block, before any other is fetched.
+    const since = reader?.calls.slice(asked).map(({ method, params }) => `${method} ${params[0] ?? ''}`) ?? []
+    const fetched = since.findIndex((call) => /^eth_getBlockByNumber 0x[1-9a-f]/.test(call))
+    expect(since.slice(0, fetched === -1 ? 10 : fetched)).toContain('eth_chainId ')
     const { holds, floor } = await lane.settle(sender.snapshot())
     expect([holds, floor]).toEqual([[], 1])
     expect(several.changes()).toContain('e0 wrongChain')

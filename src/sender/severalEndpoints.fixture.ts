@@ -25,6 +25,8 @@ export type SimEndpoint = {
   state: 'up' | 'refuses' | 'hangs'
   /** How far it is behind the chain. */
   lagMs: number
+  /** How much longer its answers take. */
+  slowMs: number
 }
 
 export type Several = AsyncDisposable & {
@@ -85,7 +87,8 @@ export async function openSeveral(
     events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
     another,
     async [Symbol.asyncDispose]() {
-      for (const endpoint of endpoints) Object.assign(endpoint, { script: undefined, state: 'up', lagMs: 0 })
+      for (const endpoint of endpoints)
+        Object.assign(endpoint, { script: undefined, state: 'up', lagMs: 0, slowMs: 0 })
       for (const each of senders) await lane.settle(each.close())
       await lane[Symbol.asyncDispose]()
       await clock.advance(0)
@@ -119,6 +122,7 @@ function endpointOf({ clock, chain }: SimLane, role: EndpointRole, index: number
         : ({ kind: 'network', message: 'refused' } as const)
       return asked.map((): RpcReply => ({ ok: false, failure }))
     }
+    if (endpoint.slowMs > 0) await later(endpoint.slowMs)
     const scripted = asked.map((call, at) => endpoint.script?.(call, txs[at]))
     const through = asked.filter((_, at) => scripted[at] === undefined)
     if (through.length === 0) await later(2 * REFUSED_MS)
@@ -138,6 +142,7 @@ function endpointOf({ clock, chain }: SimLane, role: EndpointRole, index: number
     script: undefined,
     state: 'up',
     lagMs: 0,
+    slowMs: 0,
   }
   return endpoint
 }
