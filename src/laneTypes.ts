@@ -72,11 +72,25 @@ type NonceEvents = Record<
   { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
 >
 
+/** Something changed at one endpoint. */
+export type EndpointEvent = {
+  /** Origin of its URL, or the name of its transport. */
+  name: string
+  role: 'both' | 'read' | 'send'
+  /**
+   * `profile`: more is known of what it does. `up`: it answers, and is used from now on. `down`: it does not answer,
+   * or not in time, or lags: it is not read. `wrongChain`: it is on another chain, and left out for as long as it is.
+   * `reader`: counts and blocks are read here from now on.
+   */
+  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader'
+  profile: object
+}
+
 /** What `on` tells. `held` and `released` carry the reason. */
 export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
   NonceEvents &
   Record<'held' | 'released', { reason: HoldReason }> & {
-    endpoint: { name: string; profile: object }
+    endpoint: EndpointEvent
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
     error: { error: Error }

@@ -20,6 +20,7 @@ import type { Fate, TxlaneError } from './errors/base.js'
 import type { LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
 
 export type {
+  EndpointEvent,
   EnvelopeSigner,
   HoldReason,
   LaneSnapshot,
@@ -46,12 +47,15 @@ export type Logger = {
 }
 
 /**
- * A node to talk to. `send` endpoints never see a read, `read` ones never see a transaction.
- * Clients are taken apart to their URLs; viem's own retry and fallback are not used.
+ * A node to talk to. Clients are taken apart to their URLs; viem's own retry and fallback are not used.
  */
 export type Endpoint = {
   client: Client
-  /** @default 'both' */
+  /**
+   * `read` ones never see a transaction. `send` ones are asked once which chain they are on, and never for anything
+   * else: they are tried first, and are the only ones that see a transaction marked `private`. Of those that are
+   * read, one is at a time: the healthiest, until it has been bad for a while. @default 'both'
+   */
   role?: 'both' | 'read' | 'send' | undefined
   /** Replaces the global `fetch` for this endpoint. */
   fetchFn?: typeof fetch | undefined
@@ -94,6 +98,14 @@ export type LaneOptions<chain extends Chain> = {
    * the `safe` tag is missing
    */
   lossDepth?: 'child' | 'safe' | number | undefined
+  /**
+   * Who gets a transaction's bytes where several endpoints take transactions. `first`: one of them, and the others
+   * too once it has to be sent again (no answer, a refusal, or a block went by without it). `all`: every one at once.
+   * It costs as many requests as there are endpoints, and a mistake that every node rejects (too little gas, say) no
+   * longer frees its nonce at once: bytes that several nodes have seen are known to be nowhere only when the chain
+   * says so, so the lane pays for a no-op. @default 'first'
+   */
+  broadcast?: 'first' | 'all' | undefined
   logger?: Logger | undefined
   /**
    * `settle` waits, before the first reservation of a lane without records, until the account's count stands
@@ -151,6 +163,15 @@ export type SendOptions = {
   priority?: number | undefined
   /** The most this transaction may offer for a unit of gas, in wei. @default the lane's */
   feeCeiling?: bigint | undefined
+  /**
+   * Its bytes go to endpoints with the role `send` and to no other, however often they are sent, by whichever
+   * process. `request.gas` has to be given, and it is not simulated: either would show it to a node that is read.
+   * What replaces it is private too unless it says `false`; the no-op of a cancel shows nothing of it and goes to all.
+   *
+   * Not guaranteed: what a `send` endpoint does with it, and that nobody sees the gap that it leaves below later
+   * nonces. Its hash and receipt are asked of a reading endpoint once a block has it, not before. @default false
+   */
+  private?: boolean | undefined
   /**
    * Transactions of the same chain, of any account, as they are or by id, that must have come to `afterStage` before
    * this one takes a nonce. Where one ends without execution, reverts (see `afterStatus`) or is unresolved, this one

@@ -19,7 +19,11 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
   switch (event.outcome) {
     case 'accepted': {
       const next = withAttempt(slot, hash, (a) => ({ ...a, accepted: true }))
-      return { row: 13, slot: newest ? { ...next, displaced: false, underbids: 0 } : next, actions: [] }
+      return {
+        row: 13,
+        slot: newest ? { ...next, displaced: false, underbids: 0, refusals: 0 } : next,
+        actions: [],
+      }
     }
     case 'unknown':
       return { row: 13, slot, actions: newest ? [{ do: 'resend', hash }] : [] }

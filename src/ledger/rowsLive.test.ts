@@ -6,6 +6,10 @@ const resend = (name: string) => ({ do: 'resend', hash: hash(name) })
 const backOff = (name: string) => ({ do: 'backOff', hash: hash(name) })
 
 describe('rows of live nonces', () => {
+  test('row 13: who takes the bytes contradicts what was said of them for good', () => {
+    expect(on(liveSlot({ refusals: 2 }), outcome(a1.hash, 'accepted')).slot).toMatchObject({ refusals: 0 })
+  })
+
   test('row 13: after accepted or unknown the nonce stays bound; unknown resends the newest', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'accepted'))).toEqual({
       row: 13,

@@ -17,6 +17,8 @@ export type Attempt = {
   /** How often this process handed it to an endpoint. */
   readonly sends: number
   readonly accepted: boolean
+  /** Its bytes go to `send` endpoints alone. Kept with them: whoever sends them again may know nothing else of it. */
+  readonly private?: true
 }
 
 /** Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up. */
@@ -69,7 +71,7 @@ export type Live = Common &
     readonly preconfirmedIn: number | undefined
     /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
     readonly displaced: boolean
-    /** Refusals that no retry can mend (row 15). Three of them at the head void the slot. */
+    /** Refusals that no retry can mend (row 15), since somebody took the bytes. Three of them at the head void the slot. */
     readonly refusals: number
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
     readonly underbids: number

@@ -26,12 +26,10 @@ export type ProbeResult = {
   readonly profile: ProfileWatch
 }
 
-const CALLS: readonly RpcCall[] = [
-  { method: 'eth_chainId', params: [] },
-  headerCall(0),
-  headerCall('pending'),
-  headerCall('latest'),
-]
+/** What asks an endpoint which chain it is on. */
+export const identityCalls: readonly RpcCall[] = [{ method: 'eth_chainId', params: [] }, headerCall(0)]
+
+const CALLS: readonly RpcCall[] = [...identityCalls, headerCall('pending'), headerCall('latest')]
 
 /**
  * Asks an endpoint, in one request, on which chain it is and what it shows.
@@ -76,6 +74,21 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
     })
   }
   return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
+}
+
+/** Whether the answers to `identityCalls` are those of this chain; undefined where they say nothing. */
+export function showsChain(
+  [chainReply, genesisReply]: readonly RpcReply[],
+  chainId: number,
+  genesisHash: Hex | undefined,
+): boolean | undefined {
+  try {
+    if (decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId') !== chainId) return false
+    const shown = genesisOf(genesisReply)
+    return genesisHash === undefined || shown === undefined || shown === genesisHash.toLowerCase()
+  } catch {
+    return undefined
+  }
 }
 
 const METHOD = 'eth_getBlockByNumber'

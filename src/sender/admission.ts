@@ -9,7 +9,9 @@ import type { SignAuthorities } from './authorities.js'
 import { tuplesOf, withTuples } from './authorize.js'
 import { txError } from './context.js'
 import type { LaneHandle } from './handle.js'
+import type { Hub } from './hub.js'
 import { createKeeper } from './keeper.js'
+import { privateOf } from './privacy.js'
 import {
   end,
   fromStored,
@@ -65,6 +67,7 @@ const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
   readonly handle: LaneHandle
+  readonly hub: Pick<Hub, 'endpoints'>
   readonly store: Pick<Store, 'enqueue' | 'find'>
   readonly random: Random
   readonly clock: Clock
@@ -137,8 +140,9 @@ export function createAdmission(parts: {
 
   /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
   function become(transaction: Transaction, stored: StoredTransaction): void {
-    if (stored.fingerprint !== transaction.fingerprint)
-      throw refused(transaction, conflict(fromStored(stored)))
+    if (!means(stored, transaction)) throw refused(transaction, conflict(fromStored(stored)))
+    // Its first caller wanted it private, with the gas that this takes.
+    if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
       transaction.sequence = stored.sequence
       return
@@ -189,6 +193,7 @@ export function createAdmission(parts: {
 
   function create(request: TxRequest, options: SendOptions, { replaces, follows }: Place): Transaction {
     const { after, afterStage, afterStatus, deploys, effect } = options
+    const isPrivate = privateOf(parts.hub, request, options, replaces)
     const needy = [after, deploys, effect, follows].some((one) => one !== undefined)
     return {
       ...untouched,
@@ -204,6 +209,7 @@ export function createAdmission(parts: {
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
+      ...(isPrivate ? { private: true } : {}),
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
         : undefined,
@@ -224,8 +230,15 @@ export function createAdmission(parts: {
 }
 
 function same(known: Transaction, asked: Transaction): Transaction {
-  if (known.fingerprint === asked.fingerprint) return known
+  if (means(known, asked)) return known
   throw conflict(known)
+}
+
+type Meant = Pick<StoredTransaction, 'fingerprint' | 'private'>
+
+/** The same id stands for the same request; what was sent openly cannot be made private by sending it again. */
+function means(known: Meant, asked: Meant): boolean {
+  return known.fingerprint === asked.fingerprint && (known.private === true || asked.private !== true)
 }
 
 export function queueFull(queueMax: number): TxlaneError {

@@ -67,6 +67,7 @@ const CASES: readonly Case[] = [
   ...[-1n, 1, '1', 1.5, 2n ** 256n, Number.NaN].map((value) => field('value', value)),
   ...[21_000, 0n, -1n, 2n ** 64n].map((value) => field('gas', value)),
   ...['0xabc', 'hello', 5, '0xzz'].map((value) => field('data', value)),
+  ...[1, 'yes', null].map((value) => option('private', value)),
   ...[1, -1n, '5'].map((value) => field('maxFeePerGas', value)),
   ...[1, -1n].map((value) => field('maxPriorityFeePerGas', value)),
   ...[1, -1n].map((value) => field('gasPrice', value)),
@@ -236,6 +237,7 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
   ...[5, 'x', {}].map((endpoints) => ['endpoints', 'INVALID', { endpoints }] as const),
   ['endpoints[0]', 'INVALID', { endpoints: [5] }],
   ['endpoints[0].client', 'INVALID', { endpoints: [{ client: 5 }] }],
+  ['broadcast', 'INVALID', { broadcast: 'some' }],
   ['coldStart', 'INVALID', { coldStart: 'never' }],
   ['starved', 'INVALID', { starved: true }],
   ...[0, -1, 1.5, 'deep', Number.NaN, 10_001].map(

@@ -1,17 +1,16 @@
 import type { Hash } from 'viem'
-import { createMinHeap } from '../ledger/heap.js'
+import type { CancelTimer } from '../clock.js'
 import { type Attempt, newestAttempt } from '../ledger/slot.js'
-import { classifyReply } from '../rpc/classify.js'
-import { decodeNumber } from '../rpc/codec.js'
 import type { SendOutcome } from '../rpc/outcome.js'
-import type { RpcCall, RpcReply } from '../rpc/port.js'
-import { batchRefusal } from '../rpc/ports/envelope.js'
+import type { RpcReply } from '../rpc/port.js'
 import type { LaneContext } from './context.js'
+import { type Courier, type CourierParts, createCourier, type Said } from './courier.js'
 import type { HubEndpoint } from './hub.js'
+import { mayHave } from './privacy.js'
 
 /**
- * Hands journaled bytes to an endpoint: nonce-ordered JSON-RPC batches, one URL at a time, no linger when idle.
- * Nothing is sent twice by itself; what becomes of an attempt is the table's to say.
+ * Chooses who gets journaled bytes: one endpoint, or every one where the lane is told so or where they have to be sent
+ * again. Nothing is sent twice by itself; what becomes of an attempt is the table's to say.
  */
 export type Broadcaster = {
   /** The newest attempt of this nonce is to be sent. */
@@ -22,11 +21,8 @@ export type Broadcaster = {
   idle(): Promise<void>
 }
 
-type Sending = { readonly nonce: number; readonly attempt: Attempt; readonly fresh: boolean }
-
-// Well below the body limits that hosted providers set; a batch is cut where it would pass it.
-const BATCH_BYTES_MAX = 512 * 1024
-const REST_MS = 250
+/** Bytes that are under way to several endpoints at once. */
+type Round = { open: number; accepted: boolean; held: Map<string, Said> }
 
 export function createBroadcaster(
   context: LaneContext,
@@ -36,191 +32,134 @@ export function createBroadcaster(
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
   },
 ): Broadcaster {
-  const { lane, hub, limits, clock, random } = context
-  const heap = createMinHeap()
-  const queued = new Set<number>()
-  let open = 0
-  let scheduled = false
-  let resting = false
-  let batchMax = limits.batchMax
-  // The endpoint whose turn it is: moved on when it left us without an answer.
+  const { lane, hub, clock } = context
+  const several = hub.endpoints.filter(({ role }) => role !== 'read').length > 1
+  const couriers = new Map<HubEndpoint, Courier>()
+  const rounds = new Map<Hash, Round>()
+  // Nobody can take them for now.
+  const waiting = new Set<number>()
+  let cancelWake: CancelTimer | undefined
+  // Whose turn it is: moved on when it left us without an answer.
   let turn = 0
-  let acceptedTo = 0
   const idlers: (() => void)[] = []
 
-  function schedule(): void {
-    if (scheduled) return
-    scheduled = true
-    queueMicrotask(() => {
-      scheduled = false
-      while (open < limits.requestsMax && postNext()) {}
-      if (open === 0) for (const done of idlers.splice(0)) done()
-    })
-  }
-
-  function postNext(): boolean {
-    // The endpoint may be shared, and stays open then.
-    if (context.closed) return false
-    const endpoint = available()
-    if (endpoint === undefined) return false
-    const batch = take(Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax))
-    if (batch.length === 0) return false
-    open++
-    void post(endpoint, batch).finally(() => {
-      open--
-      schedule()
-    })
-    return true
-  }
-
-  /** The lowest nonces whose bytes are committed, with no reservation below that awaits its commit (P6). */
-  function take(max: number): Sending[] {
-    const gate = lane.book.lowestReserved() ?? Number.POSITIVE_INFINITY
-    const batch: Sending[] = []
-    let bytes = 0
-    for (
-      let nonce = heap.peek();
-      nonce !== undefined && nonce < gate && batch.length < max;
-      nonce = heap.peek()
-    ) {
-      const sending = sendingAt(nonce)
-      if (sending && bytes + sending.attempt.raw.length > BATCH_BYTES_MAX && batch.length > 0) break
-      heap.pop()
-      queued.delete(nonce)
-      if (sending === undefined) continue
-      bytes += sending.attempt.raw.length
-      batch.push(sending)
-    }
-    return batch
-  }
-
-  function sendingAt(nonce: number): Sending | undefined {
+  function add(nonce: number): void {
     const slot = lane.book.get(nonce)
     const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
-    return attempt && { nonce, attempt, fresh: slot?.attempts.length === 1 && attempt.sends === 0 }
+    if (slot === undefined || attempt === undefined) return
+    // One that had a chance and is not in a block may have been swallowed, or be known to some of them only.
+    const again = attempt.sends > 0 || slot.attempts.length > 1
+    const endpoints = takers(attempt, again || context.broadcast === 'all')
+    if (endpoints.length === 0) waitForOne(nonce, attempt)
+    for (const endpoint of endpoints) courierOf(endpoint).add(nonce, endpoints.length === 1)
   }
 
-  function available(): HubEndpoint | undefined {
-    const endpoints = hub.senders()
+  /** In the order in which they are handed the bytes. */
+  function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
     const now = clock.now()
-    for (let step = 0; step < endpoints.length; step++) {
-      const endpoint = endpoints[(turn + step) % endpoints.length]
-      if (endpoint && endpoint.restUntilMs <= now) return endpoint
-    }
-    if (!resting && queued.size > 0 && endpoints.length > 0) {
-      resting = true
-      const until = Math.min(...endpoints.map((endpoint) => endpoint.restUntilMs))
-      clock.setTimer(
-        () => {
-          resting = false
-          schedule()
-        },
-        Math.max(1, until - now),
-      )
-    }
-    return undefined
+    const free = hub.senders().filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
+    if (free.length < 2) return free
+    const order = hub.senders()
+    if (!all)
+      return [free.find((one) => order.indexOf(one) >= turn % order.length) ?? (free[0] as HubEndpoint)]
+    // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
+    return free.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
   }
 
-  async function post(endpoint: HubEndpoint, batch: readonly Sending[]): Promise<void> {
-    const covering = endpoint === hub.reader && countsAtPending(endpoint)
-    const calls: RpcCall[] = batch.map(({ attempt }) => ({
-      method: 'eth_sendRawTransaction',
-      params: [attempt.raw],
-    }))
-    // Covering costs no round trip: the count rides along, last.
-    if (covering) calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
-    const before = advanceAccepted()
-    for (const { nonce, attempt } of batch) {
-      lane.apply(nonce, { type: 'sent', hash: attempt.hash })
-      if (attempt.sends === 0) told.sent(nonce)
+  function courierOf(endpoint: HubEndpoint): Courier {
+    let courier = couriers.get(endpoint)
+    if (courier === undefined) {
+      courier = createCourier(context, endpoint, parts)
+      couriers.set(endpoint, courier)
     }
-    const replies = await endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
-    noteWhole(endpoint, batch, replies)
-    const outcomes = batch.map(({ attempt }, index) => outcomeOf(replies[index], attempt.hash))
-    if (covering) noteCount(endpoint, batch, outcomes, replies[batch.length], before)
-    batch.forEach(({ nonce, attempt }, index) => {
-      const outcome = outcomes[index]
-      if (outcome === undefined) return
-      if (beginsAnew(attempt, outcome, replies[index])) told.sent(nonce)
-      told.outcome(nonce, attempt.hash, outcome, wordsOf(replies[index]))
-    })
+    return courier
   }
 
-  /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
-  function advanceAccepted(): number {
-    acceptedTo = Math.max(acceptedTo, lane.book.coveredTo)
-    for (;;) {
-      const slot = lane.book.get(acceptedTo)
-      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) return acceptedTo
-      acceptedTo++
+  function waitForOne(nonce: number, attempt: Attempt): void {
+    waiting.add(nonce)
+    const rests = hub
+      .senders()
+      .filter((endpoint) => mayHave(endpoint, attempt))
+      .map(({ restUntilMs }) => restUntilMs)
+    if (rests.length === 0 || cancelWake !== undefined) return
+    const wake = () => {
+      cancelWake = undefined
+      kick()
     }
+    cancelWake = clock.setTimer(wake, Math.max(1, Math.min(...rests) - clock.now()))
   }
 
-  /** What the answer as a whole says: asked too often, too large a batch, nobody there. */
-  function noteWhole(endpoint: HubEndpoint, batch: readonly Sending[], replies: readonly RpcReply[]): void {
-    const [first] = replies
-    if (first === undefined || first.ok) return
-    const { failure } = first
-    const outcome = outcomeOf(first, batch[0]?.attempt.hash ?? '0x')
-    if (outcome.reason === 'rateLimited') {
-      endpoint.restUntilMs = clock.now() + (outcome.retryAfterMs ?? REST_MS) * (1 + random() / 4)
-    }
-    const tooLarge =
-      batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)
-    if (tooLarge && batch.length > 1) {
-      batchMax = Math.max(1, Math.floor(batch.length / 2))
-      endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
-    }
-    if (outcome.outcome === 'unknown' || outcome.reason === 'rateLimited') turn++
+  function again(nonces: Iterable<number>): void {
+    for (const nonce of nonces) add(nonce)
   }
 
-  function noteCount(
-    endpoint: HubEndpoint,
-    batch: readonly Sending[],
-    outcomes: readonly SendOutcome[],
-    reply: RpcReply | undefined,
-    acceptedBefore: number,
-  ): void {
-    const count = countOf(reply)
-    if (count === undefined) return
-    const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
-    if (sentUpTo !== undefined) endpoint.profile.observe({ kind: 'countAfterSend', sentUpTo, count })
-    if (endpoint.profile.current().pending === 'mempool') lane.book.counted(count)
+  function kick(): void {
+    for (const courier of couriers.values()) courier.kick()
+    if (waiting.size === 0) return
+    const all = [...waiting]
+    waiting.clear()
+    again(all)
   }
+
+  // --- what comes back -----------------------------------------------------------------------------------------
+
+  const parts: CourierParts = {
+    sent: told.sent,
+    posting(attempts, awaited) {
+      if (!several || !awaited) return
+      for (const { hash } of attempts) {
+        const round = rounds.get(hash)
+        if (round) round.open++
+        else rounds.set(hash, { open: 1, accepted: false, held: new Map() })
+      }
+    },
+    said(said) {
+      const { hash } = said.attempt
+      const round = rounds.get(hash)
+      if (round === undefined) return tell(said)
+      if (said.awaited && --round.open === 0) rounds.delete(hash)
+      inRound(round, said)
+    },
+    failed(endpoint) {
+      const order = hub.senders()
+      if (order[turn % order.length] === endpoint) turn++
+      again(couriers.get(endpoint)?.handBack() ?? [])
+    },
+    idle() {
+      if (isIdle()) for (const done of idlers.splice(0)) done()
+    },
+  }
+
+  /**
+   * The first that takes the bytes has the word: what others say of them is no reason to bump, to back off or to give
+   * up. Until one has, and as long as one may, nothing is concluded from a refusal.
+   */
+  function inRound(round: Round, said: Said): void {
+    if (round.accepted) return
+    if (said.outcome.outcome === 'accepted') {
+      round.accepted = true
+      return tell(said)
+    }
+    // One refusal is one, however many nodes repeat it.
+    round.held.set(`${said.outcome.outcome} ${said.outcome.reason}`, said)
+    if (round.open === 0) for (const each of round.held.values()) tell(each)
+  }
+
+  function tell({ nonce, attempt, outcome, reply }: Said): void {
+    if (beginsAnew(attempt, outcome, reply)) told.sent(nonce)
+    told.outcome(nonce, attempt.hash, outcome, wordsOf(reply))
+  }
+
+  const isIdle = () => ![...couriers.values()].some(({ busy }) => busy)
 
   return {
-    add(nonce) {
-      if (!queued.has(nonce)) {
-        queued.add(nonce)
-        heap.push(nonce)
-      }
-      schedule()
-    },
-    kick: schedule,
+    add,
+    kick,
     idle() {
-      if (open === 0 && !scheduled) return Promise.resolve()
+      if (isIdle()) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
     },
   }
-}
-
-/** Fresh nonces without a gap below, all accepted in this batch: only those tell what the count counts. */
-function freshRun(
-  batch: readonly Sending[],
-  outcomes: readonly SendOutcome[],
-  acceptedBefore: number,
-): number | undefined {
-  let next = acceptedBefore
-  for (const [index, { nonce, fresh }] of batch.entries()) {
-    if (nonce !== next || !fresh || outcomes[index]?.outcome !== 'accepted') break
-    next++
-  }
-  return next > acceptedBefore ? next - 1 : undefined
-}
-
-function countsAtPending(endpoint: HubEndpoint): boolean {
-  const { pending } = endpoint.profile.current()
-  return pending === 'mempool' || pending === 'unknown'
 }
 
 /**
@@ -237,20 +176,6 @@ function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undef
 
 const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
 
-function outcomeOf(reply: RpcReply | undefined, hash: Hash): SendOutcome {
-  if (reply === undefined) return { outcome: 'unknown', reason: 'unknown', counted: false }
-  return classifyReply(reply, hash)
-}
-
 function wordsOf(reply: RpcReply | undefined): string | undefined {
   return reply === undefined || reply.ok ? undefined : reply.failure.message
-}
-
-function countOf(reply: RpcReply | undefined): number | undefined {
-  if (!reply?.ok) return undefined
-  try {
-    return decodeNumber(reply.result, 'eth_getTransactionCount')
-  } catch {
-    return undefined
-  }
 }

@@ -26,6 +26,7 @@ export type LaneContext = {
   readonly fees: FeeOracle
   readonly lossDepth: 'child' | 'safe' | number
   readonly starved: 'wait' | 'fail'
+  readonly broadcast: 'first' | 'all'
   /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
   signer: LocalAccount | undefined
   /** Transactions that have not ended, by id. */

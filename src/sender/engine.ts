@@ -79,6 +79,7 @@ export function createEngine(options: EngineOptions): Engine {
     fees,
     lossDepth: options.lossDepth,
     starved: options.starved,
+    broadcast: options.broadcast,
     signer: options.signer,
     transactions,
     changed,
@@ -228,8 +229,8 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint((endpoint) => {
-    events.emit('endpoint', { name: endpoint.port.name, profile: endpoint.profile.current() })
+  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change) => {
+    events.emit('endpoint', { name: port.name, role, change, profile: profile.current() })
     broadcaster.kick()
   })
 

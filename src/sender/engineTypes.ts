@@ -36,6 +36,7 @@ export type EngineOptions = {
   readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
   readonly lossDepth: LaneContext['lossDepth']
   readonly starved: 'wait' | 'fail'
+  readonly broadcast: 'first' | 'all'
   readonly simulate: boolean
   readonly gasMultiplier: number
 }

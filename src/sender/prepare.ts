@@ -2,6 +2,7 @@ import PQueue from 'p-queue'
 import type { TxlaneError } from '../errors/base.js'
 import { type LaneContext, txError } from './context.js'
 import type { Estimate, GasEstimator } from './gas.js'
+import { hasPrivateWay } from './privacy.js'
 import type { SequenceGas } from './sequenceGas.js'
 import type { Sequences } from './sequences.js'
 import { hasFailed, type Transaction } from './transaction.js'
@@ -82,8 +83,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   async function prepare(transaction: Transaction, tries = 0): Promise<void> {
     const given = transaction.request.gas
+    // It came from a process with other endpoints than this one has.
+    if (transaction.private && !hasPrivateWay(context.hub))
+      return options.failed(transaction, noPrivateWay(transaction))
     const noted = options.note(transaction)
-    if (given !== undefined && !options.simulate) {
+    // A private one has its gas given, and a simulation would show it to who is read.
+    if (given !== undefined && (!options.simulate || transaction.private)) {
       await noted
       if (hasFailed(transaction)) return
       transaction.gas = given
@@ -208,4 +213,9 @@ function scaled(gas: bigint, given: bigint | undefined, multiplier: number): big
 
 function unanswered(transaction: Transaction, cause: Error): TxlaneError {
   return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+}
+
+function noPrivateWay(transaction: Transaction): TxlaneError {
+  const message = "It is private, and there is no 'send' endpoint."
+  return txError(transaction, 'INVALID', 'notExecuted', message)
 }

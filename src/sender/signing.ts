@@ -77,6 +77,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     unsigned.delete(job)
     freed()
     const epoch = lane.lease.epoch
+    const isPrivate = claim !== undefined && context.transactions.get(claim)?.private
     const attempt: Attempt = {
       hash,
       raw,
@@ -86,6 +87,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       epoch,
       sends: 0,
       accepted: false,
+      ...(isPrivate ? { private: true } : {}),
     }
     const committed = await lane.journal.commit(nonce, token, attempt)
     if (committed === 'stale') return

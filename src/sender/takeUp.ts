@@ -78,6 +78,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
     fees: options.fees,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
     starved: options.starved ?? 'wait',
+    broadcast: options.broadcast ?? 'first',
     simulate: options.simulate ?? false,
     gasMultiplier: options.gasMultiplier ?? 1,
   })

@@ -64,7 +64,7 @@ export async function openTenure(parts: {
   const { lanes } = environment.shared
   const timeoutMs = limits.readTimeoutMs
   const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
-  const admission = createAdmission({ handle, store, random, clock, authorities })
+  const admission = createAdmission({ handle, hub, store, random, clock, authorities })
   const heartbeat = heartbeatOf(environment, store)
   let { signer } = options
   let tenant: Tenant | undefined

@@ -42,6 +42,8 @@ export type Transaction = {
   readonly onExpiry: 'cancel' | 'leave'
   /** Bytes that outside code signed: they can be watched and resent, not bumped. */
   readonly outside: boolean
+  /** For `send` endpoints alone. */
+  readonly private?: true | undefined
   gas: bigint | undefined
   stage: Stage
   nonce: number | undefined
@@ -199,6 +201,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     onExpiry: transaction.onExpiry,
     replaces: transaction.replaces?.id,
     needs: storedNeeds(transaction.needs),
+    ...(transaction.private ? { private: true } : {}),
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,

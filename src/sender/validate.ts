@@ -153,6 +153,7 @@ export function checkSendOptions(options: SendOptions): void {
       throw invalid('options.expires.atMs', atMs, 'milliseconds since the epoch')
   }
   checkSignal('options.signal', signal)
+  boolean('options.private', options.private)
   if (priority !== undefined && (typeof priority !== 'number' || !Number.isFinite(priority))) {
     throw invalid('options.priority', priority, 'a finite number')
   }

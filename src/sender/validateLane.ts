@@ -25,6 +25,7 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
     checkTransport(object(`endpoints[${index}]`, endpoint).client, `endpoints[${index}].client`)
     oneOf(`endpoints[${index}].role`, endpoint.role, ['both', 'read', 'send'])
   }
+  oneOf('broadcast', options.broadcast, ['first', 'all'])
   oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
   oneOf('starved', options.starved, ['wait', 'fail'])
   checkLossDepth(options.lossDepth)

@@ -46,6 +46,8 @@ export type StoredTransaction = {
   readonly replaces: string | undefined
   /** What it depends on, and what others that depend on it may look for. */
   readonly needs: StoredNeeds | undefined
+  /** Its bytes are for `send` endpoints alone. */
+  readonly private?: true | undefined
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined

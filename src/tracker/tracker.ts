@@ -1,8 +1,9 @@
 import type { Hash } from 'viem'
 import type { CancelTimer, Clock } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
-import type { Port, RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
+import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
+import { createTags, decoded, type Part, sealedOf } from './tickParts.js'
 import { createWalk } from './walk.js'
 
 /**
@@ -20,11 +21,17 @@ export type Tracker = {
   nextTick(): Promise<void>
   /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
   lookAgain(): void
+  /** Another endpoint is read from the next tick on: what was said of the former one does not go for it. */
+  readElsewhere(): void
+  /** The endpoint may be on another chain: the next tick is believed only if it is not. */
+  doubt(): void
   /** Hashes that somebody else's feed saw pre-confirmed. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
   readonly head: SealedBlock | undefined
   /** When a tick last brought a head, in clock milliseconds. */
   readonly tickedAtMs: number | undefined
+  /** When the newest sealed block was seen first, likewise. */
+  readonly headAtMs: number | undefined
   /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
   tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
   hashAt(number: number): Hash | undefined
@@ -36,7 +43,21 @@ export type Tracker = {
 }
 
 export type TrackerOptions = {
-  readonly port: Port
+  /** The one that is read now. A tick that comes back after it has changed is not told. */
+  readonly port: () => Port
+  /**
+   * Asked beside what comes from an endpoint that was away, and beside blocks that had to be fetched: no block of
+   * another chain may look like a reorg. Absent where there is no other endpoint to turn to.
+   */
+  readonly identity?: {
+    readonly calls: readonly RpcCall[]
+    /** Undefined where they say nothing. */
+    holds(replies: readonly RpcReply[]): boolean | undefined
+  }
+  /** The endpoint that is read is on another chain. */
+  readonly onStranger?: () => void
+  /** What a tick has come to; `tookMs` until its answer was there. */
+  readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
@@ -53,23 +74,21 @@ const COUNTS_AT_ONCE = 40
 const BACKOFF_MS_MAX = 5_000
 const BLOCK_MS_DEFAULT = 2_000
 
-type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
-
 export function createTracker(options: TrackerOptions): Tracker {
-  const { port, clock } = options
+  const { clock, identity } = options
   const followers = new Set<Follower>()
   const watched = new Map<Hash, Follower>()
   const walk = createWalk({ length: options.horizon * 2 + 16 })
-  const tags: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]))
   const ticks: (() => void)[] = []
   let cancel: CancelTimer | undefined
   let running = false
   let again = false
   let stopped = false
   let failures = 0
+  let doubted = false
   let tickedAtMs: number | undefined
   let turn = 0
-  let tagsAt = -1
   let headAtMs: number | undefined
   let blockMs: number | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
@@ -77,6 +96,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   // --- one tick: what is asked -------------------------------------------------------------------------------
 
   async function tick(): Promise<void> {
+    const port = options.port()
+    const startedMs = clock.now()
     let latest: SealedBlock | undefined
     let pending: LightHeader | null | 'refused' | undefined
     const told: ((head: number) => void)[] = []
@@ -102,17 +123,31 @@ export function createTracker(options: TrackerOptions): Tracker {
       })
     }
     for (const follower of inTurn()) parts.push(...partsOf(follower, wants.count, told))
-    parts.push(...tagParts())
-    const replies = await port.batch(
-      parts.map((part) => part.call),
-      { timeoutMs: options.timeoutMs },
-    )
-    if (stopped) return
-    parts.forEach((part, index) => {
-      const reply = replies[index]
-      if (reply) part.take(reply)
-    })
-    await tell(latest, pending, told, replies)
+    parts.push(...tags.parts(walk.tip?.number ?? -1))
+    const asked = parts.map((part) => part.call)
+    const sure = failures === 0 && !doubted
+    const replies = await askOf(port, asked, sure)
+    if (stopped || port !== options.port()) return
+    if (replies === undefined) failed([])
+    else {
+      doubted = false
+      parts.forEach((part, index) => {
+        const reply = replies[index]
+        if (reply) part.take(reply)
+      })
+      await tell(port, latest, pending, told, replies)
+    }
+    options.onTick?.(failures === 0, clock.now() - startedMs)
+  }
+
+  /** The replies; none from an endpoint that is not sure to be on our chain, and does not show that it is. */
+  async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
+    const beside = sure || identity === undefined ? [] : identity.calls
+    const replies = await port.batch([...calls, ...beside], { timeoutMs: options.timeoutMs })
+    if (beside.length === 0) return replies
+    const holds = identity?.holds(replies.slice(calls.length))
+    if (holds === false) options.onStranger?.()
+    return holds ? replies.slice(0, calls.length) : undefined
   }
 
   /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
@@ -145,33 +180,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     return [...parts, balance]
   }
 
-  /** The tags that somebody waits for, once a sealed block: they move no faster. */
-  function tagParts(): Part[] {
-    const head = walk.tip?.number ?? -1
-    if (head === tagsAt) return []
-    const wanted = (tag: 'safe' | 'finalized') =>
-      tags[tag] !== 'absent' && [...followers].some((f) => f.tags()[tag])
-    const names = (['safe', 'finalized'] as const).filter(wanted)
-    if (names.length > 0) tagsAt = head
-    return names.map((tag) => ({
-      call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
-      take: (reply: RpcReply) => takeTag(tag, reply),
-    }))
-  }
-
-  function takeTag(tag: 'safe' | 'finalized', reply: RpcReply): void {
-    if (!reply.ok) {
-      // Only the node's own word says that it lacks the tag; a lost request says nothing.
-      if (reply.failure.kind === 'rpc' && isMissingTag(reply.failure)) tags[tag] = 'absent'
-      return
-    }
-    const header = decoded(reply, decodeHeader)
-    const known = tags[tag]
-    if (header?.number !== null && header?.number !== undefined) {
-      tags[tag] = Math.max(header.number, typeof known === 'number' ? known : 0)
-    }
-  }
-
   function inTurn(): Follower[] {
     const active = [...followers].filter((follower) => follower.pace() !== 'idle')
     if (active.length <= COUNTS_AT_ONCE) return active
@@ -183,6 +191,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   // --- one tick: what is told --------------------------------------------------------------------------------
 
   async function tell(
+    port: Port,
     latest: SealedBlock | undefined,
     pending: LightHeader | null | 'refused' | undefined,
     told: readonly ((head: number) => void)[],
@@ -191,13 +200,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAtMs = clock.now()
-    const moved = await walk.advance(latest, fetchBlocks)
+    const moved = await walk.advance(latest, (numbers) => fetchBlocks(port, numbers))
     if (stopped) return
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
       for (const block of moved.came) tellSealed(block)
       if (moved.came.length > 0) observeBlockTime(moved.came.length)
     }
+    // The blocks are linked to ours, whoever showed them; the rest is the word of one that is not read any more.
+    if (port !== options.port()) return
     const head = walk.tip?.number ?? latest.number
     if (pending !== undefined) {
       options.onPendingBlock?.(pending, head)
@@ -255,9 +266,13 @@ export function createTracker(options: TrackerOptions): Tracker {
     headAtMs = now
   }
 
-  const fetchBlocks = async (numbers: readonly number[]): Promise<readonly SealedBlock[] | undefined> => {
+  async function fetchBlocks(
+    port: Port,
+    numbers: readonly number[],
+  ): Promise<readonly SealedBlock[] | undefined> {
     const calls = numbers.map((n) => ({ method: 'eth_getBlockByNumber', params: [encodeBlock(n), false] }))
-    const replies = await port.batch(calls, { timeoutMs: options.timeoutMs })
+    const replies = await askOf(port, calls, false)
+    if (replies === undefined || port !== options.port()) return undefined
     const blocks = replies.map((reply) => sealedOf(decoded(reply, decodeHeader)))
     return blocks.every((block, index) => block?.number === numbers[index])
       ? (blocks as SealedBlock[])
@@ -303,6 +318,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     return failures === 0 ? usual : Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
   }
 
+  function lookAgain(): void {
+    seen = { number: -1, count: 0, last: undefined }
+  }
+
   return {
     follow(follower) {
       followers.add(follower)
@@ -331,8 +350,15 @@ export function createTracker(options: TrackerOptions): Tracker {
       this.wake()
       return done
     },
-    lookAgain() {
-      seen = { number: -1, count: 0, last: undefined }
+    lookAgain,
+    readElsewhere() {
+      lookAgain()
+      failures = 0
+      tags.elsewhere()
+      this.wake()
+    },
+    doubt() {
+      doubted = true
     },
     observe(blockNumber, hashes) {
       for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)
@@ -343,7 +369,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     get tickedAtMs() {
       return tickedAtMs
     },
-    tag: (tag) => tags[tag],
+    get headAtMs() {
+      return headAtMs
+    },
+    tag: tags.get,
     hashAt: walk.hashAt,
     reach: walk.reach,
     get blockMs() {
@@ -355,25 +384,4 @@ export function createTracker(options: TrackerOptions): Tracker {
       for (const done of ticks.splice(0)) done()
     },
   }
-}
-
-/** A reply through its decoder; undefined where it failed or made no sense: a tick never throws over an answer. */
-function decoded<T>(reply: RpcReply, decode: (result: unknown, method: string) => T): T | undefined {
-  if (!reply.ok) return undefined
-  try {
-    return decode(reply.result, 'tick')
-  } catch {
-    return undefined
-  }
-}
-
-function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
-  if (!header || header.number === null || header.hash === null) return undefined
-  return { ...header, number: header.number, hash: header.hash }
-}
-
-// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one, which
-// on a chain without a consensus client is for ever; others reject the word as a parameter.
-function isMissingTag(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
-  return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
 }

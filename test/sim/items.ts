@@ -31,6 +31,8 @@ export type Item = {
   readonly tellsEffect: boolean
   /** Data beyond what the node takes. */
   readonly oversized: boolean
+  /** For endpoints that only send. */
+  readonly private?: boolean
   /** Delegations of the lane's own account that it carries (EIP-7702): to some code, or to none. */
   readonly authorize?: readonly ('set' | 'clear')[] | undefined
 }

@@ -15,6 +15,10 @@ export type PortPlan = {
   readonly forbidden: readonly string[]
   /** How many blocks back it knows counts; undefined: all. */
   readonly prunedBlocks: number | undefined
+  /** It invents blocks and counts, and throws away what it is sent. */
+  readonly lies: boolean
+  /** It answers for another chain meanwhile. */
+  readonly stray: { readonly fromMs: number; readonly toMs: number } | undefined
 }
 
 /** Everything that will happen in a world, drawn from its seed before it begins. */
@@ -28,6 +32,7 @@ export type Plan = {
   readonly safeDepth: number
   readonly initialNonce: number
   readonly ports: readonly PortPlan[]
+  readonly broadcast: 'first' | 'all'
   /** Faults are there before the sender is ready, not only after. */
   readonly faultyStart: boolean
   readonly signer: { readonly failures: number; readonly delayMsMax: number }
@@ -130,6 +135,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     safeDepth,
     initialNonce: pick(random, [0, 5, 1_000]),
     ports,
+    broadcast: 'first',
     faultyStart: !calm && chance(random, 0.2),
     signer: drawSigner(random, calm),
     store: drawStore(random, calm),
@@ -147,7 +153,42 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
         }),
     durationMs,
   }
-  return options.keep === undefined ? plan : keepOnly(plan, options.keep)
+  const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
+  return options.keep === undefined ? several : keepOnly(several, options.keep)
+}
+
+/** More endpoints, of more kinds. One that lies is never all there is: a process that begins could know no better. */
+function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
+  if (!chance(random, 0.4)) return plan
+  const { safeDepth, durationMs, items } = plan
+  const roles: EndpointRole[] = ['both', 'both', 'send', 'send', 'read']
+  const ports = [...plan.ports]
+  for (let more = between(random, 1, 3 - ports.length); more > 0; more--)
+    ports.push(drawPort(random, calm, safeDepth, pick(random, roles)))
+  const restarts = plan.disturbances.some(({ kind }) => kind === 'crash' || kind === 'stop')
+  const steady = !calm && !plan.faultyStart && plan.neighbour === undefined && !restarts
+  const kind = steady ? pick(random, ['lies', 'stray', 'stray']) : 'none'
+  // The first is read from the start: it may only stray, and only where another can be read.
+  const readable = ports.filter(({ role }) => role !== 'send').length
+  const odd = between(random, kind === 'lies' || readable < 2 ? 1 : 0, ports.length - 1)
+  const fromMs = between(random, 500, Math.floor(durationMs / 2))
+  const stray = { fromMs, toMs: fromMs + between(random, 2_000, 20_000) }
+  return {
+    ...plan,
+    ports: ports.map((port, index) => {
+      if (index !== odd || kind === 'none') return port
+      return kind === 'lies' ? { ...port, lies: true } : { ...port, stray }
+    }),
+    broadcast: pick(random, ['first', 'all']),
+    items: ports.some(({ role }) => role === 'send')
+      ? items.map((item) => ({ ...item, private: mayBePrivate(item) && chance(random, 0.4) }))
+      : items,
+  }
+}
+
+/** Only with its gas given can it be kept from who is read. */
+function mayBePrivate({ gas, outside }: Item): boolean {
+  return gas !== undefined && outside === undefined
 }
 
 /** What the caller may want to end is not sent a second time by somebody who does not know of that. */
@@ -209,10 +250,13 @@ function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
       delayMsMax: kept('signerSlow') ? plan.signer.delayMsMax : 0,
     },
     store: only(plan.store),
+    broadcast: kept('broadcastAll') ? plan.broadcast : 'first',
     ports: plan.ports.map((port) => ({
       ...port,
       lagMs: kept('lag') ? port.lagMs : 0,
       prunedBlocks: kept('pruned') ? port.prunedBlocks : undefined,
+      lies: port.lies && kept('lies'),
+      stray: kept('stray') ? port.stray : undefined,
       faults: only(port.faults),
     })),
   }
@@ -229,8 +273,11 @@ export function faultsOf(plan: Plan): string[] {
       ...named(port.faults),
       ...(port.lagMs > 0 ? ['lag'] : []),
       ...(port.prunedBlocks === undefined ? [] : ['pruned']),
+      ...(port.lies ? ['lies'] : []),
+      ...(port.stray === undefined ? [] : ['stray']),
     ]),
     ...named(plan.store),
+    ...(plan.broadcast === 'all' ? ['broadcastAll'] : []),
     ...(plan.faultyStart ? ['faultyStart'] : []),
     ...(plan.neighbour === undefined ? [] : ['neighbour']),
     ...(plan.earlier > 0 ? ['earlier'] : []),
@@ -273,6 +320,8 @@ function drawPort(random: Random, calm: boolean, safeDepth: number, role: Endpoi
     forbidden: chance(random, 0.2) ? ['eth_getBlockReceipts'] : [],
     // What a verdict needs is there: a sender with less has to be told by its operator.
     prunedBlocks: !calm && chance(random, 0.15) ? safeDepth + between(random, 1, 3) : undefined,
+    lies: false,
+    stray: undefined,
   }
 }
 

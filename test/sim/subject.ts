@@ -14,8 +14,11 @@ export const createSubject: CreateSubject = (world) => {
   const environment: Environment = { clock, random, probe, portsOf: () => ports, shared: createShared() }
   const [{ port }] = ports as [(typeof ports)[number]]
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
-  const options = { client, store, lossDepth, limits: LIMITS }
+  const options = { client, store, lossDepth, broadcast: world.broadcast, limits: LIMITS }
   const sender = createSenderIn(environment, options)
+  sender.on('endpoint', ({ change }) => {
+    if (change === 'reader') world.strike('readerMoved')
+  })
   const alarms: Parameters<Subject['onAlarm']>[0][] = []
   let allocator: NonceAllocator | undefined
 

@@ -22,6 +22,7 @@ export type SubjectOptions = {
   readonly afterStatus?: 'success' | 'any'
   readonly afterStage?: 'preconfirmed' | 'sealed'
   readonly effect?: { readonly address: Address; readonly slot: Hex; readonly value: Hex }
+  readonly private?: boolean
 }
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
@@ -68,6 +69,9 @@ export type SubjectEnvironment = Machine & {
   readonly probe: Probe
   readonly chainId: number
   readonly lossDepth: 'child' | 'safe' | number
+  readonly broadcast: 'first' | 'all'
+  /** Counts what the subject did. */
+  readonly strike: (what: string) => void
   /** What kind of chain it is: a subject may be told what a user would declare, and finds out the rest. */
   readonly settings: ChainSettings
 }

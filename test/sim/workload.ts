@@ -304,10 +304,12 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 }
 
 /** What is sent for an item, by whoever sends it. */
-export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEffect, authorize }: Item) {
-  const dependence = {
+export function asSent(item: Item) {
+  const { marker, program, oversized: tooBig, gas, after, tellsEffect, authorize } = item
+  const options = {
     ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
     ...(tellsEffect && { effect: effectOf(marker) }),
+    ...(item.private && { private: true }),
   }
   const data = programRequest(program)
   const request: SubjectRequest = {
@@ -319,7 +321,7 @@ export function asSent({ marker, program, oversized: tooBig, gas, after, tellsEf
           authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })),
         }),
   }
-  return { request, id: idOf(marker), ...dependence }
+  return { request, id: idOf(marker), ...options }
 }
 
 /** The marker in an id that the caller gave; undefined for one that the lane made. */

@@ -11,6 +11,7 @@ import { createOrder, type Order } from './order.js'
 import { LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
+import { programOf } from './program.js'
 import { chance, deriveRandom } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
@@ -104,6 +105,7 @@ export async function runWorld(
   const violations = [
     ...late,
     ...world.order.violations(),
+    ...world.shown,
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
@@ -157,6 +159,8 @@ type OpenWorld = {
   /** Everything that was ever sent. */
   readonly wire: ReadonlySet<Hex>
   readonly order: Order
+  /** Private transactions that somebody saw who was not to. */
+  readonly shown: readonly Violation[]
   /** What the lane sent and had not journaled. */
   unjournaled(): string[]
   break(): void
@@ -174,6 +178,9 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
   const wire = new Set<Hex>()
   const early: string[] = []
+  const shown: Violation[] = []
+  const secrets = secretsOf(plan)
+  if (plan.broadcast === 'all') counter.strike('broadcastAll')
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
   const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
@@ -185,8 +192,14 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     strike: counter.strike,
     onAnswer: options.onAnswer,
-    onRaw(raw) {
-      const hash = decodeTransaction(raw)?.hash as Hash
+    onRaw(raw, role) {
+      const tx = decodeTransaction(raw)
+      const hash = tx?.hash as Hash
+      const marker = tx && programOf(tx)?.marker
+      if (marker !== undefined && secrets.has(marker)) {
+        counter.strike('private')
+        if (role !== 'send') shown.push({ promise: 'private', text: `shown to a ${role} endpoint`, marker })
+      }
       if (!store.journaled.has(hash)) early.push(`${hash} was sent before it was journaled`)
       order.sent(raw)
       wire.add(raw)
@@ -204,6 +217,8 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       lossDepth: plan.lossDepth,
       settings: chain.settings,
       probe: counter,
+      broadcast: plan.broadcast,
+      strike: counter.strike,
     },
     chain,
     openStore: store.open,
@@ -252,6 +267,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     counter,
     wire,
     order,
+    shown,
     unjournaled: () => early,
     break() {
       replicas.break()
@@ -262,6 +278,12 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       Object.assign(faults, NO_STORE_FAULTS)
     },
   }
+}
+
+/** Private ones by marker, and what replaces them, which is as private. */
+function secretsOf({ items }: Plan): ReadonlySet<number> {
+  const secret = items.filter((item) => item.private)
+  return new Set(secret.flatMap(({ marker, changes }) => [marker, ...changes.map((each) => each.marker)]))
 }
 
 function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) => void): SimChain {

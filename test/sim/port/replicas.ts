@@ -5,6 +5,7 @@ import type { SimChain } from '../chain/simChain.js'
 import type { PortPlan } from '../plan.js'
 import { deriveRandom } from '../random.js'
 import { type Faults, NO_FAULTS } from './faults.js'
+import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
 
 /** Sees every request with its answers. */
@@ -33,10 +34,11 @@ export function createReplicas(options: {
   readonly chain: SimChain
   readonly clock: Clock
   readonly strike: (fault: string) => void
-  readonly onRaw: (raw: Hex) => void
+  readonly onRaw: (raw: Hex, role: EndpointRole) => void
   readonly onAnswer: OnAnswer | undefined
 }): Replicas {
   const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
+  const beganMs = clock.now()
   let healed = !faultyStart
   const states = plans.map((plan) => ({
     plan,
@@ -52,6 +54,15 @@ export function createReplicas(options: {
     return Math.max(plan.lagMs, frozenMs === undefined ? 0 : clock.now() - frozenMs)
   }
 
+  function untrue({ lies, stray: away }: PortPlan, call: RpcCall): RpcReply | undefined {
+    if (healed) return undefined
+    if (lies) strike('lies')
+    const now = clock.now() - beganMs
+    const isAway = away !== undefined && now >= away.fromMs && now < away.toMs
+    if (isAway) strike('stray')
+    return isAway ? stray(call) : lies ? lie(call) : undefined
+  }
+
   function portOf(state: (typeof states)[number], index: number): Port {
     const { plan, faults } = state
     const name = `sim-${index}`
@@ -65,7 +76,8 @@ export function createReplicas(options: {
       forbidden: new Set(plan.forbidden),
       prunedBlocks: plan.prunedBlocks,
       strike,
-      onRaw,
+      untrue: (call) => untrue(plan, call),
+      onRaw: (raw) => onRaw(raw, plan.role),
       ...(onAnswer === undefined
         ? {}
         : { onAnswer: (calls, replies, askedMs) => onAnswer(name, calls, replies, askedMs) }),

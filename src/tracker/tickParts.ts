@@ -1,0 +1,67 @@
+import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
+import type { RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
+import type { SealedBlock } from './follower.js'
+
+/** One call of a tick, with who takes its answer. */
+export type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
+
+/** A reply through its decoder; undefined where it failed or made no sense: a tick never throws over an answer. */
+export function decoded<T>(reply: RpcReply, decode: (result: unknown, method: string) => T): T | undefined {
+  if (!reply.ok) return undefined
+  try {
+    return decode(reply.result, 'tick')
+  } catch {
+    return undefined
+  }
+}
+
+export function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
+  if (!header || header.number === null || header.hash === null) return undefined
+  return { ...header, number: header.number, hash: header.hash }
+}
+
+type Tag = 'safe' | 'finalized'
+const TAGS = ['safe', 'finalized'] as const
+
+/** The tags that somebody waits for, asked for once a sealed block: they move no faster. */
+export function createTags(wanted: (tag: Tag) => boolean) {
+  const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  let askedAt = -1
+
+  function take(tag: Tag, reply: RpcReply): void {
+    if (!reply.ok) {
+      // Only the node's own word says that it lacks the tag; a lost request says nothing.
+      if (reply.failure.kind === 'rpc' && isMissing(reply.failure)) seen[tag] = 'absent'
+      return
+    }
+    const header = decoded(reply, decodeHeader)
+    const known = seen[tag]
+    if (header?.number !== null && header?.number !== undefined) {
+      seen[tag] = Math.max(header.number, typeof known === 'number' ? known : 0)
+    }
+  }
+
+  return {
+    get: (tag: Tag) => seen[tag],
+    parts(head: number): Part[] {
+      if (head === askedAt) return []
+      const names = TAGS.filter((tag) => seen[tag] !== 'absent' && wanted(tag))
+      if (names.length > 0) askedAt = head
+      return names.map((tag) => ({
+        call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
+        take: (reply) => take(tag, reply),
+      }))
+    },
+    /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
+    elsewhere(): void {
+      askedAt = -1
+      for (const tag of TAGS) if (seen[tag] === 'absent') delete seen[tag]
+    },
+  }
+}
+
+// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one, which
+// on a chain without a consensus client is for ever; others reject the word as a parameter.
+function isMissing(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
+  return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
+}
