@@ -47,11 +47,9 @@ describe('the outcome of each row of the table', () => {
     }
   })
 
-  it('invalid signature, wrong chain id, intrinsic gas, floor gas, oversized, invalid sender: intrinsic', () => {
+  it('invalid signature, intrinsic gas, floor gas, oversized, invalid sender: intrinsic', () => {
     const messages = [
       ['invalid transaction v, r, s values', 'invalid'],
-      ['invalid sender: invalid chain id for signer: have 1 want 8453', 'invalid'],
-      ['Wrong chainId', 'invalid'],
       ['intrinsic gas too low: gas 20000, minimum needed 21000', 'gasLimit'],
       ['insufficient gas for floor data gas cost: gas 19435, minimum needed 24000', 'gasLimit'],
       ['oversized data: transaction size 200000, limit 131072', 'invalid'],
@@ -60,6 +58,11 @@ describe('the outcome of each row of the table', () => {
     for (const [message, reason] of messages) {
       expect(tell(message)).toEqual({ outcome: 'intrinsic', reason, counted: false })
     }
+  })
+
+  it('wrong chain id: refused, since it is the node that is on another chain than the lane signs for', () => {
+    for (const message of ['invalid sender: invalid chain id for signer: have 1 want 8453', 'Wrong chainId'])
+      expect(tell(message)).toEqual({ outcome: 'refused', reason: 'wrongChain', counted: false })
   })
 
   it("gas above the block's or the per-transaction limit, node's fee cap, screening: refused, counted", () => {

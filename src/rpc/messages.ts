@@ -195,6 +195,20 @@ export const MESSAGES: readonly MessageGroup[] = [
     ],
   },
   {
+    // A lane signs for the chain that its endpoints showed: it is the node that is on another one by now.
+    outcome: 'refused',
+    reason: 'wrongChain',
+    rows: [
+      'invalid chain id for signer',
+      'invalid chain id',
+      'invalidtxchainid',
+      'wrong chainid',
+      'invalid chainid … provided, expected…',
+      'incompatible eip-155 transaction, signed for another chain',
+      'trying to send an incompatible eip-155 transaction, signed for another chain',
+    ],
+  },
+  {
     outcome: 'intrinsic',
     reason: 'invalid',
     rows: [
@@ -205,13 +219,6 @@ export const MESSAGES: readonly MessageGroup[] = [
       'invalidtxsignature',
       'failed to recover sender',
       'failedtoresolvesender',
-      'invalid chain id for signer',
-      'invalid chain id',
-      'invalidtxchainid',
-      'wrong chainid',
-      'invalid chainid … provided, expected…',
-      'incompatible eip-155 transaction, signed for another chain',
-      'trying to send an incompatible eip-155 transaction, signed for another chain',
       'oversized data',
       'input data too large',
       'max initcode size exceeded',

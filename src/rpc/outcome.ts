@@ -18,6 +18,8 @@ export type SendReason =
   /** `eth_sendRawTransactionSync` took the bytes and gave up waiting for the receipt. */
   | 'syncTimeout'
   | 'invalid'
+  /** Signed for another chain than the node's: these bytes are good where they belong. */
+  | 'wrongChain'
   | 'screened'
   /** The endpoint does not know the method. */
   | 'methodMissing'

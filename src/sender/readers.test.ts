@@ -128,6 +128,20 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     expect(lane.executed()).toEqual([1, 2])
   })
 
+  test('nor while nothing but the first block was walked, which everybody knows', async () => {
+    await using several = await openSeveral(['both', 'both'])
+    const { lane, sender, endpoints } = several
+    const [former, lying] = endpoints
+    if (lying) lying.script = liar
+    if (former) former.state = 'refuses'
+    const tx = await lane.settle(sender.send(transfer(1), { until: 'queued' }))
+    await lane.clock.advance(30_000)
+    expect(several.changes().filter((change) => change === 'e1 reader')).toEqual([])
+    if (former) former.state = 'up'
+    await lane.settle(tx.wait('sealed'))
+    expect(lane.executed()).toEqual([1])
+  })
+
   test('the one that was read is gone and its last block with it: the longer chain of the other is a reorg', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several

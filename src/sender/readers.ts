@@ -131,7 +131,9 @@ export function createReaders(parts: {
     health.tookMs = clock.now() - startedMs
     health.above = above?.parentHash === tip?.hash
     const longer = tip && health.head > tip.number && below !== undefined && below.hash === base?.hash
-    health.tip = !tip || at?.hash === tip.hash ? 'same' : longer ? 'forked' : undefined
+    // Who claims more blocks than ours has to show that they stand on ours: the first ones of a chain everybody knows.
+    const same = at?.hash === tip?.hash && (health.above || health.head <= (tip?.number ?? 0))
+    health.tip = !tip || same ? 'same' : longer ? 'forked' : undefined
   }
 
   /** The oldest walked block that a reorg may leave standing: whoever shows it is on our chain. */

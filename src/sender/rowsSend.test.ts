@@ -72,6 +72,7 @@ describe('section 5: what an endpoint says of a send, by name', () => {
     ['nonce too high', refuses('nonce too high')],
     ['nonce gap, code 6', refuses('nonce gap', 6)],
     ['insufficient funds', refuses('insufficient funds for gas * price + value: balance 1, tx cost 2')],
+    ['wrong chain id: the node strayed', refuses('invalid chain id for signer: have 1 want 8453')],
     ['pool full', refuses('txpool is full')],
     ['account limit', refuses('account limit exceeded: pooled 16 txs')],
     ['delegated-account limit', refuses('in-flight transaction limit reached for delegated accounts')],
@@ -96,7 +97,6 @@ describe('section 5: what an endpoint says of a send, by name', () => {
 
   const NEVER: readonly (readonly [string, string])[] = [
     ['invalid signature', 'invalid sender'],
-    ['wrong chain id', 'invalid chain id for signer: have 1 want 8453'],
     ['intrinsic gas', 'intrinsic gas too low'],
     ['floor gas', 'insufficient gas for floor data gas cost: gas 21000, minimum needed 30000'],
     ['oversized', 'oversized data: transaction size 131073, limit 131072'],

@@ -1,30 +1,48 @@
-import { type Address, type Hex, isAddressEqual, type LocalAccount, recoverTransactionAddress } from 'viem'
+import {
+  type Address,
+  type Hex,
+  isAddressEqual,
+  type LocalAccount,
+  parseTransaction,
+  recoverTransactionAddress,
+} from 'viem'
 import { TxlaneError } from '../errors/base.js'
 
+type Signed = { readonly from: Address; readonly chainId: number | undefined }
+
 /**
- * Holds the first bytes that an account signs against its address: with the key of another account they would be
- * sent from there, at a nonce that is not its own. Once an account, since recovering costs more than signing.
- * Bytes in a form of the chain's own, which cannot be read here, are let pass.
+ * Holds the first bytes that an account signs against its address and the chain: with the key of another account they
+ * would be sent from there, at a nonce that is not its own; for another chain no node of this one takes them. Once an
+ * account, since recovering costs more than signing. Bytes in a form of the chain's own, which cannot be read here, are
+ * let pass.
  */
-export function createSignerCheck(): (signer: LocalAccount, raw: Hex) => Promise<void> {
-  const recovered = new WeakMap<LocalAccount, Promise<Address | undefined>>()
+export function createSignerCheck(chainId: number): (signer: LocalAccount, raw: Hex) => Promise<void> {
+  const recovered = new WeakMap<LocalAccount, Promise<Signed | undefined>>()
 
   return async (signer, raw) => {
     const known = recovered.get(signer) ?? recover(raw)
     recovered.set(signer, known)
-    const from = await known
-    if (from === undefined || isAddressEqual(from, signer.address)) return
-    throw new TxlaneError(`The account ${signer.address} signs with the key of ${from}.`, {
-      code: 'SIGNER',
-      fate: 'notExecuted',
-      metaMessages: ['Argument: account'],
-    })
+    const signed = await known
+    if (signed === undefined) return
+    if (!isAddressEqual(signed.from, signer.address)) throw wrong(signer, `with the key of ${signed.from}`)
+    if ((signed.chainId ?? chainId) !== chainId)
+      throw wrong(signer, `for chain ${signed.chainId}, not ${chainId}`)
   }
 }
 
-async function recover(raw: Hex): Promise<Address | undefined> {
+function wrong({ address }: LocalAccount, how: string): TxlaneError {
+  return new TxlaneError(`The account ${address} signs ${how}.`, {
+    code: 'SIGNER',
+    fate: 'notExecuted',
+    metaMessages: ['Argument: account'],
+  })
+}
+
+async function recover(raw: Hex): Promise<Signed | undefined> {
   try {
-    return await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
+    const serializedTransaction = raw as `0x02${string}`
+    const { chainId } = parseTransaction(serializedTransaction)
+    return { from: await recoverTransactionAddress({ serializedTransaction }), chainId }
   } catch {
     return undefined
   }

@@ -48,7 +48,7 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
   const idlers: (() => void)[] = []
   let fillsOpen = 0
   let noopGas: Promise<bigint> | undefined
-  const checkSigner = createSignerCheck()
+  const checkSigner = createSignerCheck(hub.chain.id)
   const tuples = createTupleSigner(hub.chain.id)
 
   function start(job: Job, work: () => Promise<void>): void {

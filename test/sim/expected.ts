@@ -34,6 +34,7 @@ const OUTCOMES = Object.entries({
   syncTimeout: [],
   invalid: ['intrinsic'],
   screened: ['refused'],
+  wrongChain: ['refused'],
   methodMissing: ['unknown'],
   // A hash alone gives no reason.
   unknown: ['accepted', 'unknown'],

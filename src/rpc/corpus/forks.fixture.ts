@@ -133,7 +133,7 @@ export const openethereum: ClientCorpus = {
       ),
       counted('gasLimit', 'Supplied gas is beyond limit.'),
       intrinsic('invalid', 'Invalid signature: invalid EC signature'),
-      intrinsic('invalid', 'Invalid chain id.'),
+      refused('wrongChain', 'Invalid chain id.'),
       counted('screened', 'Sender is banned in local queue.'),
       counted('screened', 'Recipient is banned in local queue.'),
       counted('screened', 'Code is banned in local queue.'),

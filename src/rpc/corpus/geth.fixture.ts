@@ -70,7 +70,7 @@ export const geth: ClientCorpus = {
       counted('invalid', 'transaction blob limit exceeded: blob count 9, limit 6'),
       counted('invalid', 'missing sidecar in blob transaction'),
       intrinsic('invalid', 'blobless blob transaction'),
-      intrinsic('invalid', 'invalid sender: invalid chain id for signer: have 1 want 8453'),
+      refused('wrongChain', 'invalid sender: invalid chain id for signer: have 1 want 8453'),
       intrinsic('invalid', 'invalid sender: invalid transaction v, r, s values'),
       intrinsic('invalid', 'set code tx must have at least one authorization tuple'),
     ],

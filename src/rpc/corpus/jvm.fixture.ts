@@ -30,7 +30,7 @@ export const besu: ClientCorpus = {
         refused('feeTooLow', 'Gas price below configured minimum gas price', { code: -32009 }),
         refused('feeTooLow', 'Gas price below current base fee', { code: -32009 }),
         refused('feeTooLow', 'blob gas price below current blob base fee', { code: -32009 }),
-        intrinsic('invalid', 'Wrong chainId'),
+        refused('wrongChain', 'Wrong chainId'),
         counted('invalid', 'ChainId not supported'),
         counted('invalid', 'ChainId is required'),
         counted('feeCapExceeded', 'Transaction fee cap exceeded'),

@@ -27,8 +27,8 @@ export const anvil: ClientCorpus = {
       refused('feeTooLow', 'max fee per gas less than block base fee'),
       refused('feeTooLow', 'Block `blob_gas_price` is greater than tx-specified `max_fee_per_blob_gas`'),
       counted('invalid', 'sender not an eoa'),
-      intrinsic('invalid', 'invalid chain id for signer'),
-      intrinsic('invalid', 'Incompatible EIP-155 transaction, signed for another chain'),
+      refused('wrongChain', 'invalid chain id for signer'),
+      refused('wrongChain', 'Incompatible EIP-155 transaction, signed for another chain'),
       counted('invalid', 'EIP-7702 authorization lists are not supported before the Prague hardfork'),
       counted('invalid', 'Failed to decode signed transaction', { code: -32602 }),
       counted('invalid', 'Failed to decode transaction', { code: -32602 }),
@@ -75,8 +75,8 @@ export const hardhat: ClientCorpus = {
         'Transaction maxFeePerBlobGas (1) is too low for the next block, which has a baseFeePerBlobGas of 7',
       ),
       refused('feeTooLow', 'Transaction gas price is 1, which is below the minimum of 7'),
-      intrinsic('invalid', 'Invalid chainId 1 provided, expected 31337 instead.', { code: -32602 }),
-      intrinsic('invalid', 'Trying to send an incompatible EIP-155 transaction, signed for another chain.', {
+      refused('wrongChain', 'Invalid chainId 1 provided, expected 31337 instead.', { code: -32602 }),
+      refused('wrongChain', 'Trying to send an incompatible EIP-155 transaction, signed for another chain.', {
         code: -32602,
       }),
       intrinsic('invalid', 'Invalid EIP-7702 transaction: authorization list is empty.'),

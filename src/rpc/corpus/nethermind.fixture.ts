@@ -33,7 +33,7 @@ export const nethermind: ClientCorpus = {
     'NethermindEth/nethermind src/Nethermind/Nethermind.Core/Messages/TxErrorMessages.cs': [
       intrinsic('gasLimit', 'transaction invalid, intrinsic gas too low'),
       intrinsic('invalid', 'transaction invalid, InvalidTxSignature: Signature is invalid.'),
-      intrinsic('invalid', 'transaction invalid, InvalidTxChainId: Expected 1, got 100.'),
+      refused('wrongChain', 'transaction invalid, InvalidTxChainId: Expected 1, got 100.'),
       intrinsic(
         'invalid',
         'transaction invalid, InvalidMaxPriorityFeePerGas: Cannot be higher than maxFeePerGas.',

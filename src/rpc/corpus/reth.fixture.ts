@@ -26,7 +26,7 @@ const RPC = [
     'tx fee (2100000000000000000 wei) exceeds the configured cap (1000000000000000000 wei)',
   ),
   intrinsic('invalid', 'invalid sender'),
-  intrinsic('invalid', 'invalid chain ID'),
+  refused('wrongChain', 'invalid chain ID'),
   intrinsic('invalid', 'negative value'),
   intrinsic('invalid', 'nonce has max value', REJECTED),
   intrinsic('invalid', 'oversized data: transaction size 131087, limit 131072'),

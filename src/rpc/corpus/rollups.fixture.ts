@@ -17,7 +17,7 @@ export const nitro: ClientCorpus = {
       ),
       intrinsic('gasLimit', 'intrinsic gas too low'),
       counted('invalid', 'transaction type not supported'),
-      intrinsic('invalid', 'invalid chain id for signer: have 1 want 42161'),
+      refused('wrongChain', 'invalid chain id for signer: have 1 want 42161'),
     ],
     'OffchainLabs/nitro execution/gethexec/sequencer.go': [
       refused('notReady', 'sequencer temporarily not available'),
@@ -157,7 +157,7 @@ export const zkevm: ClientCorpus = {
       counted('gasLimit', 'exceeds block gas limit'),
       intrinsic('gasLimit', 'intrinsic gas too low'),
       intrinsic('gasLimit', 'gas uint64 overflow'),
-      intrinsic('invalid', 'invalid chain id'),
+      refused('wrongChain', 'invalid chain id'),
       intrinsic('invalid', 'invalid sender'),
       intrinsic('invalid', 'oversized data'),
       intrinsic('invalid', 'negative value'),
