@@ -8,6 +8,8 @@ import type { Measured, Results } from './result.js'
 
 const WIDTH = 520
 const BAR = 26
+// In letters. Without a canvas Vega takes letters for wider than they are, and the picture with them.
+const [TITLE_LINE, LINE] = [60, 84]
 // A white ground: GitHub shows the picture on a dark page as well.
 const COLOURS = { ours: '#2563eb', others: '#9ca3af', spread: '#111827', text: '#111827', quiet: '#4b5563' }
 const FONT = 'Helvetica, Arial, sans-serif'
@@ -26,10 +28,13 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
     title: {
-      text: `${name}: ${result.says}`,
-      subtitle: [...result.checks.map(checkLine), ...wrapped(measuredOn(result))],
+      text: [...wrapped(`${name}: ${result.says}`, TITLE_LINE)],
+      subtitle: [
+        ...result.checks.flatMap((check) => wrapped(checkLine(check), LINE)),
+        ...wrapped(measuredOn(result), LINE),
+      ],
       anchor: 'start',
-      frame: 'group',
+      frame: 'bounds',
       fontSize: 15,
       subtitleFontSize: 11,
       subtitleColor: COLOURS.quiet,
@@ -108,14 +113,12 @@ export async function renderChart(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-const LINE = 110
-
 /** Pictures do not break lines by themselves. */
-function wrapped(text: string): readonly string[] {
+function wrapped(text: string, length: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + word.length < LINE) lines[lines.length - 1] = `${last} ${word}`
+    if (last !== undefined && last.length + word.length < length) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)
   }
   return lines

@@ -69,7 +69,7 @@ export const viemSync: Subject = {
         sendEach(count, async (number) => {
           const content = { ...given(number), nonce: number - 1 }
           const serializedTransaction = await client.account.signTransaction(content)
-          await sendRawTransactionSync(client, { serializedTransaction, timeout: HTTP.timeout })
+          await sendRawTransactionSync(client, { serializedTransaction })
         }),
       close: closed,
     }
