@@ -31,7 +31,7 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
       text: [...wrapped(`${name}: ${result.says}`, TITLE_LINE)],
       subtitle: [
         ...result.checks.flatMap((check) => wrapped(checkLine(check), LINE)),
-        ...wrapped(measuredOn(result), LINE),
+        ...wrapped(`Bars are medians; lines go from the least to the most. ${measuredOn(result)}`, LINE),
       ],
       anchor: 'start',
       frame: 'bounds',
@@ -82,7 +82,7 @@ function panelOf(figures: readonly Figure[]) {
     type: 'nominal',
     sort: null,
     title: null,
-    axis: { labelLimit: 260, ticks: false },
+    axis: { labelLimit: 330, ticks: false },
   }
   const colour = {
     condition: { test: 'datum.ours', value: COLOURS.ours },

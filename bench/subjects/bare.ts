@@ -7,7 +7,7 @@ const CONNECTIONS = 4
 
 /** The limit: signs natively, posts batches, and keeps no books. What is lost is lost. */
 export const bareLoop: Subject = {
-  name: 'limit: bare loop, no bookkeeping',
+  name: 'limit: bare loop',
   given: 'gasAndFees',
   open(world): Driver {
     const sign = signerOf(world)

@@ -14,10 +14,10 @@ export type Node = AsyncDisposable & {
 export type Fresh = { readonly privateKey: Hex; readonly address: Address; readonly fromBlock: number }
 
 export const CHAIN_ID = 31_337
-export const GWEI = 10n ** 9n
+const GWEI = 10n ** 9n
 /** Enough for whatever the base fee becomes in a run. */
-export const FEES = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
-export const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
+const FEES = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
+const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
 const LOOK_MS = 50
 const LANDED_WITHIN_MS = 120_000
 const BODIES_AT_ONCE = 10

@@ -1,3 +1,9 @@
+import { within } from '../../src/cli/demo/within.js'
+import { systemClock } from '../../src/clock.js'
+
+// Ten times what the slowest takes on a small machine: whoever has no end by then has none.
+const TURN_LIMIT_MS = 600_000
+
 export type Turn = {
   /** 0 for the round that warms up and does not count. */
   readonly round: number
@@ -25,7 +31,8 @@ export async function takeTurns<subject extends { readonly name: string }, value
     for (const [place, subject] of inTurn(subjects, round).entries()) {
       const about = `${round === 0 ? 'warm-up' : `round ${round}`}, ${subject.name}`
       try {
-        const value = await run(subject, { round, place })
+        const value = await within(systemClock, TURN_LIMIT_MS, run(subject, { round, place }))
+        if (value === 'late') throw new Error(`no end after ${TURN_LIMIT_MS / 1_000} s`)
         if (round > 0) values.get(subject.name)?.push(value)
         say(`${about}: ${show(value)}`)
       } catch (error) {
