@@ -48,7 +48,7 @@ export function checkLine({ passed, value, says, least, most }: Check): string {
 
 export function measuredOn({ rounds, machine, versions, measuredAt }: Measured): string {
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  return `${rounds} rounds on ${describeMachine(machine)}, ${measuredAt.slice(0, 10)}; ${packages.join(', ')}.`
+  return `${rounds} ${rounds === 1 ? 'round' : 'rounds'} on ${describeMachine(machine)}, ${measuredAt.slice(0, 10)}; ${packages.join(', ')}.`
 }
 
 export function numberText(value: number): string {
