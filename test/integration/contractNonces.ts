@@ -120,7 +120,7 @@ export function told(
   })
 }
 
-export const BURST = 100
+const BURST = 100
 
 /**
  * A hundred payloads at once, each with a nonce of one allocator, carried in order by an ordinary lane; the inner call

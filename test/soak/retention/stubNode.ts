@@ -131,7 +131,13 @@ function failure(message: string, code = -32_000): RpcReply {
   return { ok: false, failure: { kind: 'rpc', code, message } }
 }
 
-function blockOf(number: number, parentHash: Hash, transactions: readonly Hash[], nowMs: number): Block {
+/** A block as it goes over the wire, with these transactions and nothing else in it. */
+export function blockOf(
+  number: number,
+  parentHash: Hash,
+  transactions: readonly Hash[],
+  nowMs: number,
+): Block {
   const hash = keccak256(toHex(`block ${number}`))
   const wire = {
     number: toHex(number),

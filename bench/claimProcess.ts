@@ -1,0 +1,35 @@
+import { isClaimName, loadClaim } from './claims/index.js'
+import type { BenchOptions } from './options.js'
+import type { ClaimResult } from './result.js'
+import { thisMachine, versions } from './support/machine.js'
+
+// One claim in a process of its own, so that no other has left its heap, its compiled code or its timers behind.
+
+export type Task = Pick<BenchOptions, 'rounds' | 'transactions' | 'presigned'>
+
+async function measure(name: string, { rounds, transactions: asked, presigned }: Task): Promise<ClaimResult> {
+  if (!isClaimName(name)) throw new Error(`There is no claim "${name}".`)
+  const claim = await loadClaim(name)
+  const transactions = asked ?? claim.transactions
+  const say = (line: string) => process.stderr.write(`${name}: ${line}\n`)
+  const outcome = await claim.run({ rounds, transactions, presigned, say })
+  return {
+    says: claim.says,
+    ...outcome,
+    rounds,
+    transactions,
+    machine: thisMachine(),
+    versions: versions(),
+    measuredAt: new Date().toISOString(),
+  }
+}
+
+const [name = '', task = '{}'] = process.argv.slice(2)
+// Whoever asked is gone: nobody reads the result any more.
+process.once('disconnect', () => process.exit(1))
+void measure(name, JSON.parse(task) as Task)
+  .catch((error: unknown) => ({
+    failed: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  }))
+  // Some of the libraries keep timers and channels open for good, so the process is ended.
+  .then((result) => process.send?.(result, () => process.exit(0)))

@@ -1,0 +1,95 @@
+import { performance } from 'node:perf_hooks'
+import { atLeast, ratioOf } from '../check.js'
+import type { Claim, Context } from '../claim.js'
+import { bareLoop, presignedBatches } from '../subjects/bare.js'
+import { ethersDefault } from '../subjects/ethers.js'
+import { mudDefault } from '../subjects/mud.js'
+import { txlaneDefault, txlaneGiven, txlaneWide } from '../subjects/txlane.js'
+import type { Subject } from '../subjects/types.js'
+import { viemBatched, viemDefault, viemGiven, viemSync } from '../subjects/viem.js'
+import { chainOf, freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
+import { takeTurns } from '../support/rounds.js'
+import { figuresOf } from '../support/spread.js'
+
+const SUBJECTS: readonly Subject[] = [
+  txlaneDefault,
+  viemDefault,
+  ethersDefault,
+  mudDefault,
+  txlaneGiven,
+  txlaneWide,
+  viemGiven,
+  viemBatched,
+  viemSync,
+  bareLoop,
+  presignedBatches,
+]
+// Enough to have everything compiled, and the slow ones done soon.
+const WARM_UP_MAX = 500
+const FOUND_OUT = 'gas and fees found out by the sender'
+const GIVEN = 'gas and fees given'
+const measureOf = ({ given }: Subject) => (given === 'nothing' ? FOUND_OUT : GIVEN)
+
+export const claim: Claim = {
+  says: 'A burst from one key goes out as fast as a loop that keeps no books.',
+  transactions: 5_000,
+  async run(context) {
+    await using node = await startNode()
+    const subjects = SUBJECTS.map((subject) => ({ name: `${subject.name} (${measureOf(subject)})`, subject }))
+    const { values, failures } = await takeTurns({
+      subjects,
+      rounds: context.rounds,
+      run: ({ name, subject }, { round }) => burst(node, subject, `burst ${name} ${round}`, round, context),
+      show: (rate) => `${Math.round(rate)} accepted a second`,
+      say: context.say,
+    })
+    const figures = [FOUND_OUT, GIVEN].flatMap((measure) =>
+      figuresOf(
+        { measure, unit: 'accepted a second' },
+        subjects
+          .filter(({ subject }) => measureOf(subject) === measure)
+          .map(({ name, subject }) => [subject.name, values.get(name) ?? []] as const),
+      ),
+    )
+    const ratio = (measure: string, other: Subject) =>
+      ratioOf(figures, measure, 'txlane', { subject: other.name })
+    return {
+      figures,
+      checks: [
+        atLeast('times viem, neither given gas or fees', ratio(FOUND_OUT, viemDefault), 4),
+        atLeast('times viem, both given them', ratio(GIVEN, viemGiven), 8),
+        atLeast('times viem with HTTP batching, both given them', ratio(GIVEN, viemBatched), 3.5),
+        atLeast('of the bare loop that signs natively', ratio(GIVEN, bareLoop), 0.85),
+      ],
+      notes: [
+        `${context.transactions} transfers from one key, accepted by anvil on the same machine; each burst was found in the blocks, each transfer once, before its rate counted.`,
+        "txlane and the bare loop sign with nativeAccount, the others with their own keys' JavaScript.",
+        'viem and ethers have 500 calls open at a time, with HTTP batching all of them; txlane and @latticexyz/common queue by themselves.',
+        ...failures,
+      ],
+    }
+  },
+}
+
+async function burst(
+  node: Node,
+  subject: Subject,
+  words: string,
+  round: number,
+  context: Context,
+): Promise<number> {
+  const count = round === 0 ? Math.min(WARM_UP_MAX, context.transactions) : context.transactions
+  const fresh = await freshAccount(node, words)
+  const { url } = node
+  const driver = subject.open({ url, chain: chainOf(url), privateKey: fresh.privateKey, count })
+  try {
+    await driver.ready?.()
+    const begun = performance.now()
+    await driver.burst(count)
+    const perSecond = (count * 1_000) / (performance.now() - begun)
+    await requireOnce(node, fresh, count)
+    return perSecond
+  } finally {
+    await driver.close()
+  }
+}

@@ -1,0 +1,30 @@
+import type { Claim } from '../claim.js'
+
+type Load = () => Promise<{ readonly claim: Claim }>
+
+/** Loaded one by one, each in the process that measures it: what one brings along is no part of another's heap. */
+const CLAIMS = {
+  burst: () => import('./burst.js'),
+  requests: () => import('./requests.js'),
+  latency: () => import('./latency.js'),
+  signing: () => import('./signing.js'),
+  detection: () => import('./detection.js'),
+  tracking: () => import('./tracking.js'),
+  memory: () => import('./memory.js'),
+  lanes: () => import('./lanes.js'),
+  durable: () => import('./durable.js'),
+  allocator: () => import('./allocator.js'),
+  classify: () => import('./classify.js'),
+} as const satisfies Record<string, Load>
+
+export type ClaimName = keyof typeof CLAIMS
+
+export const CLAIM_NAMES = Object.keys(CLAIMS) as ClaimName[]
+
+export function isClaimName(name: string): name is ClaimName {
+  return Object.hasOwn(CLAIMS, name)
+}
+
+export async function loadClaim(name: ClaimName): Promise<Claim> {
+  return (await CLAIMS[name]()).claim
+}

@@ -1,0 +1,44 @@
+import type { Chain, Hex } from 'viem'
+
+/** What a sender finds: a node, and an account of its own. */
+export type World = {
+  readonly url: string
+  readonly chain: Chain
+  readonly privateKey: Hex
+  /** How many will be asked for: of use to who signs beforehand. */
+  readonly count: number
+}
+
+/** One sender at work for one account. */
+export type Driver = {
+  /** What comes before the clock starts. */
+  readonly ready?: () => Promise<void>
+  /** Sends the transfers from 1 to `count`; resolves when the last was accepted. */
+  burst(count: number): Promise<void>
+  close(): Promise<void>
+}
+
+export type Subject = {
+  readonly name: string
+  /** `nothing`: the sender finds gas and fees out by itself. */
+  readonly given: 'nothing' | 'gasAndFees'
+  open(world: World): Driver
+}
+
+/** Requests open at once of who posts one for each transfer: all 5,000 at once would be a test of sockets. */
+const OPEN_MAX = 500
+
+/** Calls `send` for 1 to `count`, so many at once. @throws what the first failed one threw, when all have ended */
+export async function sendEach(
+  count: number,
+  send: (number: number) => Promise<unknown>,
+  openMax = OPEN_MAX,
+): Promise<void> {
+  let next = 1
+  const failures: unknown[] = []
+  async function work(): Promise<void> {
+    while (next <= count) await send(next++).catch((error: unknown) => failures.push(error))
+  }
+  await Promise.all(Array.from({ length: Math.min(openMax, count) }, work))
+  if (failures.length > 0) throw failures[0]
+}

@@ -1,0 +1,52 @@
+import type { Hex } from 'viem'
+import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { systemClock } from '../../src/clock.js'
+import { startTicker } from '../../src/devnet/chain/ticker.js'
+import { startDevnet } from '../../src/devnet/index.js'
+import { startCountingProxy } from './countingProxy.js'
+import { type Answer, type Order, sharedNowMs } from './flashProtocol.js'
+
+// Run as a process of its own: the node must not wait for the library that is measured, nor the library for the node.
+// It makes its flashblocks itself, so that it knows to the moment when each could be seen.
+
+const FLASHBLOCK_MS = 200
+// A fault-free devnet keeps its blocks for reorgs; a long history of states is memory that nothing asks for here.
+const HISTORY_BLOCKS = 8
+
+const devnet = await startDevnet({ mode: 'manual', historyBlocks: HISTORY_BLOCKS })
+const proxy = await startCountingProxy(devnet.url)
+const rpc = createPlainRpc(devnet.url)
+const visibleAtMs = new Map<Hex, number>()
+
+type Block = { readonly transactions: readonly Hex[] } | null
+
+startTicker({
+  clock: systemClock,
+  everyMs: FLASHBLOCK_MS,
+  async tick() {
+    await devnet.stepFlashblock()
+    const atMs = sharedNowMs()
+    const blocks = await rpc.all([
+      ['eth_getBlockByNumber', 'latest', false],
+      ['eth_getBlockByNumber', 'pending', false],
+    ])
+    for (const hash of (blocks as Block[]).flatMap((block) => block?.transactions ?? []))
+      if (!visibleAtMs.has(hash)) visibleAtMs.set(hash, atMs)
+  },
+})
+
+function answer(order: Order): Answer {
+  switch (order.type) {
+    case 'visible':
+      return { type: 'visible', atMs: visibleAtMs.get(order.hash) }
+    case 'polls':
+      return { type: 'polls', count: proxy.take().requestsWith('eth_getBlockByNumber') }
+    default:
+      return order satisfies never
+  }
+}
+
+process.on('message', (order: Order) => process.send?.(answer(order)))
+// The process that measures ended, whichever way: anvil goes with this one.
+process.once('disconnect', () => process.exit())
+process.send?.({ type: 'ready', url: proxy.url, directUrl: devnet.url } satisfies Answer)

@@ -1,0 +1,52 @@
+import { within } from '../../src/cli/demo/within.js'
+import { systemClock } from '../../src/clock.js'
+
+// Ten times what the slowest takes on a small machine: whoever has no end by then has none.
+const TURN_LIMIT_MS = 600_000
+
+export type Turn = {
+  /** 0 for the round that warms up and does not count. */
+  readonly round: number
+  readonly place: number
+}
+
+/**
+ * Lets the subjects take turns, round by round, each round beginning with another one: what the machine does meanwhile,
+ * and what a turn leaves behind, falls on all alike. What a subject fails is noted, and it has no value of that round.
+ */
+export async function takeTurns<subject extends { readonly name: string }, value>(options: {
+  readonly subjects: readonly subject[]
+  readonly rounds: number
+  readonly run: (subject: subject, turn: Turn) => Promise<value>
+  readonly show: (value: value) => string
+  readonly say: (line: string) => void
+}): Promise<{
+  readonly values: ReadonlyMap<string, readonly value[]>
+  readonly failures: readonly string[]
+}> {
+  const { subjects, rounds, run, show, say } = options
+  const values = new Map(subjects.map(({ name }) => [name, [] as value[]]))
+  const failures: string[] = []
+  for (let round = 0; round <= rounds; round++) {
+    for (const [place, subject] of inTurn(subjects, round).entries()) {
+      const about = `${round === 0 ? 'warm-up' : `round ${round}`}, ${subject.name}`
+      try {
+        const value = await within(systemClock, TURN_LIMIT_MS, run(subject, { round, place }))
+        if (value === 'late') throw new Error(`no end after ${TURN_LIMIT_MS / 1_000} s`)
+        if (round > 0) values.get(subject.name)?.push(value)
+        say(`${about}: ${show(value)}`)
+      } catch (error) {
+        const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+        failures.push(`${about}: ${why}`)
+        say(`${about}: FAILED: ${why}`)
+      }
+    }
+  }
+  return { values, failures }
+}
+
+/** The list, begun at another place each round. */
+export function inTurn<subject>(subjects: readonly subject[], round: number): readonly subject[] {
+  const first = round % Math.max(1, subjects.length)
+  return [...subjects.slice(first), ...subjects.slice(0, first)]
+}

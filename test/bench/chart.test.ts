@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { chartOf, renderChart } from '../../bench/chart.js'
+import { atLeast } from '../../bench/check.js'
+import type { Measured } from '../../bench/result.js'
+import { figuresOf } from '../../bench/support/spread.js'
+
+const result: Measured = {
+  says: 'A burst goes out quickly.',
+  figures: [
+    ...figuresOf({ measure: 'found out', unit: 'accepted a second' }, [
+      ['txlane', [1_500, 1_400, 1_600]],
+      ['viem <default>', [210, 220, 200]],
+    ]),
+    ...figuresOf({ measure: 'given', unit: 'accepted a second' }, [['txlane', [3_100]]]),
+  ],
+  checks: [atLeast('times viem', 7.1, 4), atLeast('of the bare loop', 0.8, 0.85)],
+  notes: [],
+  rounds: 3,
+  transactions: 5_000,
+  machine: { cpu: 'A processor', cores: 2, memoryGiB: 8, system: 'linux x64', node: 'v20.0.0' },
+  versions: { txlane: '0.1.0', viem: '2.57.1' },
+  measuredAt: '2026-01-02T03:04:05.678Z',
+}
+
+describe('the chart of a claim', () => {
+  it('shows each subject, its median and unit, what was reached and what was not, and the machine', async () => {
+    const svg = await renderChart(chartOf('burst', result))
+    expect(svg).toMatch(/^<svg [^>]*viewBox=/)
+    for (const text of [
+      'burst: A burst goes out quickly.',
+      'txlane',
+      'viem &lt;default&gt;',
+      '1,500',
+      '210',
+      'found out, accepted a second',
+      'given, accepted a second',
+      'reached: 7.1 times viem (at least 4)',
+      'NOT REACHED: 0.8 of the bare loop (at least 0.85)',
+      'A processor, 2 cores',
+      'viem 2.57.1',
+    ])
+      expect(svg).toContain(text)
+  })
+
+  it('stands on white, so that it can be read on a dark page, and loads nothing', async () => {
+    const svg = await renderChart(chartOf('burst', result))
+    expect(svg).toMatch(/<rect [^>]*fill="white"/)
+    expect(svg).not.toMatch(/href=|<script|@import/)
+  })
+
+  it('draws one that has nothing but zeros', async () => {
+    const figures = figuresOf({ measure: 'timers set', unit: 'by all lanes' }, [['txlane', [0, 0, 0]]])
+    expect(await renderChart(chartOf('lanes', { ...result, figures }))).not.toContain('NaN')
+  })
+})

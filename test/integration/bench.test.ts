@@ -1,0 +1,54 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Results } from '../../bench/result.js'
+import { npmScript } from '../support/npmScript.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'txlane-bench-test-'))
+const bench = (...args: readonly string[]) => npmScript('bench', [...args, '--out', folder])
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('npm run bench', () => {
+  it('measures a claim beside the peers on one node, and writes what it found with a chart', async () => {
+    const few = ['--rounds', '1', '--transactions', '5', '--json', '--check']
+    const { code, out, err } = await bench('requests', ...few)
+    // Five cannot share what a burst asks for once: the numbers for 5,000 are missed, and --check says so.
+    expect(code, err).toBe(1)
+    const results = JSON.parse(out) as Results
+    expect(JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8'))).toEqual(results)
+    expect(readdirSync(folder).sort()).toEqual(['latest.json', 'requests.svg'])
+    const { requests } = results
+    if (requests === undefined || 'failed' in requests) throw new Error(requests?.failed)
+    const calls = requests.figures.filter(({ measure }) => measure === 'JSON-RPC calls')
+    expect(calls.map(({ subject }) => subject)).toEqual([
+      'txlane',
+      'txlane, gas and fees given',
+      'viem',
+      'viem, gas and fees given',
+      'viem, HTTP batching, gas and fees given',
+      'ethers NonceManager',
+      '@latticexyz/common',
+    ])
+    // Whoever asks for less than one call has not sent: a proxy that is passed by would look like that.
+    for (const { subject, least } of calls)
+      expect({ subject, asks: least >= 1 }).toEqual({ subject, asks: true })
+    expect(requests.checks).toHaveLength(3)
+  })
+
+  it('leaves what was measured of other claims as it is, and shows tables where no JSON is asked for', async () => {
+    const { code, out, err } = await bench('classify', '--rounds', '1', '--transactions', '1', '--check')
+    expect(code, err).toBe(0)
+    expect(out).toContain('reached: 1 of the corpus')
+    const kept = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')) as Results
+    expect(Object.keys(kept)).toEqual(['requests', 'classify'])
+  })
+
+  it('measures nothing for a name that is none, and says which there are', async () => {
+    const { code, out, err } = await bench('brust')
+    expect(code).toBe(2)
+    expect(out).toBe('')
+    expect(err).toContain('burst, requests, latency')
+  })
+})
