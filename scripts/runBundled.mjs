@@ -1,0 +1,29 @@
+// Runs a TypeScript program as plain JavaScript: node scripts/runBundled.mjs FILE [ARGUMENTS].
+//
+// With a loader in between, each dynamic import (viem has some) takes a turn of the event loop, for which virtual time
+// does not wait: a busy machine would make a simulated world come out differently.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'tsup'
+
+// Inside node_modules, so that packages are found from there.
+const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
+
+const [entry] = process.argv.splice(2, 1)
+mkdirSync(CACHE, { recursive: true })
+const folder = mkdtempSync(join(CACHE, 'txlane-run-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+await build({
+  config: false,
+  entry: { main: entry },
+  outDir: folder,
+  format: 'esm',
+  target: 'node20',
+  skipNodeModulesBundle: true,
+  clean: false,
+  dts: false,
+  silent: true,
+})
+const main = readdirSync(folder).find((name) => /^main\.m?js$/.test(name))
+await import(pathToFileURL(join(folder, main)).href)
