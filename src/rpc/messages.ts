@@ -1,4 +1,5 @@
 import type { SendOutcome, SendReason } from './outcome.js'
+import { WRONG_CHAIN } from './wrongChain.js'
 
 /** The messages that mean the same. */
 export type MessageGroup = {
@@ -194,20 +195,7 @@ export const MESSAGES: readonly MessageGroup[] = [
       'total blob gas too high',
     ],
   },
-  {
-    // A lane signs for the chain that its endpoints showed: it is the node that is on another one by now.
-    outcome: 'refused',
-    reason: 'wrongChain',
-    rows: [
-      'invalid chain id for signer',
-      'invalid chain id',
-      'invalidtxchainid',
-      'wrong chainid',
-      'invalid chainid … provided, expected…',
-      'incompatible eip-155 transaction, signed for another chain',
-      'trying to send an incompatible eip-155 transaction, signed for another chain',
-    ],
-  },
+  WRONG_CHAIN,
   {
     outcome: 'intrinsic',
     reason: 'invalid',

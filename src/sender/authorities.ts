@@ -65,10 +65,7 @@ export function createAuthorities(parts: {
   function checkFree(address: string): void {
     const lane = `${laneName({ ...key, address: address as Address })}@`
     if ([...parts.lanes.keys()].some((name) => name.startsWith(lane)))
-      throw unsupported(
-        `an authorization of ${address}, which has a lane in this process`,
-        'send it through that lane',
-      )
+      throw unsupported(`an authorization of ${address}, which has a lane here`, 'send it through that lane')
     if (signing.has(address) || [...parts.transactions.values()].some((one) => isUnderWay(one, address)))
       throw unsupported(`two authorizations of ${address} under way`, 'wait until the first is sealed')
   }

@@ -280,10 +280,11 @@ export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
 const TRANSACTION = Symbol.for('txlane.transaction')
 
 export function faceOf(transaction: Transaction, tx: object): void {
-  Object.defineProperty(tx, TRANSACTION, { value: transaction })
+  // A function, so that whoever prints a face, or walks through it, does not come upon what the lane keeps.
+  Object.defineProperty(tx, TRANSACTION, { value: () => transaction })
 }
 
 /** What a `Tx` is the face of; undefined for anything else. */
 export function transactionOf(tx: unknown): Transaction | undefined {
-  return (tx as { [TRANSACTION]?: Transaction } | null | undefined)?.[TRANSACTION]
+  return (tx as { [TRANSACTION]?: () => Transaction } | null | undefined)?.[TRANSACTION]?.()
 }

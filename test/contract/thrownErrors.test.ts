@@ -150,7 +150,7 @@ describe.each(Object.entries(LIBRARIES))('against a node, what %s throws', (_, s
     expect(await told(starved)).toMatchObject({ outcome: 'intrinsic', reason: 'gasLimit' })
 
     const elsewhere = await sign(devnet, account, 1, { chainId: 1 })
-    expect(await told(elsewhere)).toMatchObject({ outcome: 'intrinsic', reason: 'invalid' })
+    expect(await told(elsewhere)).toMatchObject({ outcome: 'refused', reason: 'wrongChain' })
 
     await devnet.seal()
     const again = await sign(devnet, account, 0, { value: 2n })

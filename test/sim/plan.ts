@@ -180,9 +180,11 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
       return kind === 'lies' ? { ...port, lies: true } : { ...port, stray }
     }),
     broadcast: pick(random, ['first', 'all']),
-    items: ports.some(({ role }) => role === 'send')
-      ? items.map((item) => ({ ...item, private: mayBePrivate(item) && chance(random, 0.4) }))
-      : items,
+    // Who is calm asks for no more than what any sender does.
+    items:
+      !calm && ports.some(({ role }) => role === 'send')
+        ? items.map((item) => ({ ...item, private: mayBePrivate(item) && chance(random, 0.4) }))
+        : items,
   }
 }
 
