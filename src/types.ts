@@ -175,7 +175,8 @@ export type SendOptions = {
   /**
    * Transactions of the same chain, of any account, as they are or by id, that must have come to `afterStage` before
    * this one takes a nonce. Where one ends without execution, reverts (see `afterStatus`) or is unresolved, this one
-   * ends with DEPENDENCY and was never sent. What takes another's place (`replace`) does not take it here.
+   * ends with DEPENDENCY and was never sent. What takes another's place (`replace`) does not take it here. An id that
+   * nobody knows is INVALID, which is about this call: another process that knows it may have sent the same id.
    */
   after?: readonly (string | Tx)[] | undefined
   /**

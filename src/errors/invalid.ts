@@ -1,16 +1,11 @@
-import { type Fate, TxlaneError } from './base.js'
+import { TxlaneError } from './base.js'
 import { redactText } from './redact.js'
 
 /** Bad input: names the argument and the value. Thrown before anything is sent, reserved or stored. */
-export function invalid(
-  argument: string,
-  value: unknown,
-  expected: string,
-  fate: Fate = 'notExecuted',
-): TxlaneError {
+export function invalid(argument: string, value: unknown, expected: string): TxlaneError {
   return new TxlaneError(`Invalid ${argument}: expected ${expected}, got ${show(value)}.`, {
     code: 'INVALID',
-    fate,
+    fate: 'notExecuted',
     metaMessages: [`Argument: ${argument}`],
   })
 }

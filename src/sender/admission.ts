@@ -184,8 +184,7 @@ export function createAdmission(parts: {
       // What was sent before by the same id may have outlived the records of what it came after.
       if (own !== undefined && (await parts.store.find(key, { id: own }))) return
       const expected = 'the id of a transaction that was sent before, on this chain and in this store'
-      // Another process may know of it already, and have sent this one by the same id.
-      throw invalid(argument, id, expected, own === undefined ? 'notExecuted' : 'inFlight')
+      throw invalid(argument, id, expected)
     }
   }
 

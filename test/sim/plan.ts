@@ -196,9 +196,15 @@ function mayBePrivate({ gas, outside }: Item): boolean {
 /** What the caller may want to end is not sent a second time by somebody who does not know of that. */
 function drawNeighbour(random: Random, items: readonly Item[]): Neighbour | undefined {
   if (!chance(random, 0.25)) return undefined
+  // What one process refuses or gives up by itself, the other may still send by the same id: a deadline, a signal, a
+  // predecessor that it has not heard of yet. That is about its call, and says nothing of the id.
   const plain = items.filter(
-    ({ outside, oversized, expiresInMs, abortAfterMs }) =>
-      outside === undefined && !oversized && expiresInMs === undefined && abortAfterMs === undefined,
+    ({ outside, oversized, expiresInMs, abortAfterMs, after }) =>
+      outside === undefined &&
+      !oversized &&
+      expiresInMs === undefined &&
+      abortAfterMs === undefined &&
+      after === undefined,
   )
   const twins = plain
     .filter(() => chance(random, 0.5))
