@@ -28,7 +28,7 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
     return node.call?.(call) ?? { result: word(node.counted[tag]) }
   })
   const profile = createProfile(options.profile)
-  const reads = createCounterReads({ source, port, profile, timeoutMs: 1_000 })
+  const reads = createCounterReads({ source, reader: () => ({ port, profile }), timeoutMs: 1_000 })
   async function look(): Promise<CounterReading> {
     let reading: CounterReading | undefined
     await reads.look((replies, request) => {
@@ -158,4 +158,26 @@ test('a getter that the caller names is held against the slot, and a decoder mus
   const wrong = storageNonce({ address, slot: 3n, decode: Number as never })
   const without = setUp({ source: wrong, node: { stored: both(5n), counted: both(5n) } })
   await expect(without.look()).rejects.toThrow('source.decode')
+})
+
+test('another endpoint that is read from now on is asked, by its own profile', async () => {
+  const nodes = [11n, 12n].map((count) => setUp({ node: { stored: both(count), counted: both(count) } }))
+  let current = 0
+  const reads = createCounterReads({
+    source: safeNonce({ safe: address }),
+    reader: () => nodes[current]!,
+    timeoutMs: 1_000,
+  })
+  const found: bigint[] = []
+  const look = () =>
+    reads.look((replies, request) => {
+      const reading = request.read(replies)
+      if (reading) found.push(reading.latest)
+      return reading !== undefined
+    })
+  await look()
+  current = 1
+  await look()
+  expect(found).toEqual([11n, 12n])
+  expect(nodes.map(({ port }) => port.batches.length > 0)).toEqual([true, true])
 })

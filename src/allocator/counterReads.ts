@@ -36,11 +36,11 @@ const CALL = 'eth_call'
 /** Reads a counter in a contract: its slot, and the contract's own word where the slot cannot be trusted. */
 export function createCounterReads(options: {
   source: NonceSource<number | bigint>
-  port: Port
-  profile: ProfileWatch
+  /** The endpoint that is read now: looked up for each request, since another may take its place. */
+  reader: () => { readonly port: Port; readonly profile: ProfileWatch }
   timeoutMs: number
 }): CounterReads {
-  const { source, port, profile, timeoutMs } = options
+  const { source, reader, timeoutMs } = options
   const { address, slot } = source.counter!
   let getter: NonceGetter | undefined
   // A slot that was never written holds the same 0 as a counter that never moved: 0 proves nothing.
@@ -54,6 +54,7 @@ export function createCounterReads(options: {
   })
 
   function request(): CounterRequest {
+    const { profile } = reader()
     const { pending, pendingState } = profile.current()
     const flat = pending === 'latest' || pending === 'absent'
     const parts = {
@@ -98,7 +99,10 @@ export function createCounterReads(options: {
     throw invalid('source.decode', count, 'a function that returns a bigint')
   }
 
-  const ask = (calls: readonly RpcCall[]) => batchReads(port, calls, { timeoutMs, profile })
+  function ask(calls: readonly RpcCall[]) {
+    const { port, profile } = reader()
+    return batchReads(port, calls, { timeoutMs, profile })
+  }
 
   async function look(
     take: (replies: readonly RpcReply[], request: CounterRequest) => boolean,

@@ -22,6 +22,8 @@ export function tuplesOf(request: TxRequest): readonly Tuple[] {
 
 /** The nonces of the lane that the request's tuples use beside the transaction's own: one each. */
 export function ownTuples(request: TxRequest): number {
+  // Asked of every nonce that moves: most requests have none.
+  if (request.authorize === undefined) return 0
   return tuplesOf(request).filter(({ account }) => account === undefined).length
 }
 

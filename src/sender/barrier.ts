@@ -45,7 +45,7 @@ export function createBarrier(context: Pick<LaneContext, 'lane' | 'transactions'
   /** The most that anything which may land there uses. */
   function tuplesAt(slot: Slot | undefined): number {
     if (slot?.state === 'reserved') return tuplesOf(slot.claim)
-    if (slot?.state === 'live') return Math.max(0, ...slot.claims.map(tuplesOf))
+    if (slot?.state === 'live') return slot.claims.reduce((most, claim) => Math.max(most, tuplesOf(claim)), 0)
     return slot?.state === 'used' && slot.by.kind === 'claim' ? tuplesOf(slot.by.claim) : 0
   }
 

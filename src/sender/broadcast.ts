@@ -57,9 +57,9 @@ export function createBroadcaster(
   /** In the order in which they are handed the bytes. */
   function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
     const now = clock.now()
-    const free = hub.senders().filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
-    if (free.length < 2) return free
     const order = hub.senders()
+    const free = order.filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
+    if (free.length < 2) return free
     if (!all)
       return [free.find((one) => order.indexOf(one) >= turn % order.length) ?? (free[0] as HubEndpoint)]
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.

@@ -2,6 +2,8 @@ import { isTxlaneError, type TxlaneError } from '../errors/base.js'
 import type { Tx } from '../types.js'
 import { type LaneContext, txError } from './context.js'
 import { followStored } from './followStored.js'
+import { createReceipts } from './receipts.js'
+import { hold } from './registry.js'
 import type { Shown } from './shown.js'
 import { type Needs, type Transaction, transactionOf } from './transaction.js'
 
@@ -13,6 +15,10 @@ export function createConditions(
   context: LaneContext,
   shown: Shown,
 ): (transaction: Transaction) => Promise<void> | undefined {
+  const receipts = createReceipts(context.hub, context.limits.readTimeoutMs)
+  /** One follower of each, however many wait for it. */
+  const followedById = new Map<string, unknown>()
+
   /** What it waits for, wherever it is: here, in another lane of this process, in another process or life. */
   async function come(one: string | Tx, needs: Needs, signal: AbortSignal): Promise<void> {
     const here = typeof one === 'string' ? context.transactions.get(one) : transactionOf(one)
@@ -29,14 +35,14 @@ export function createConditions(
   }
 
   async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
-    const followed = await followStored(context, id)
-    const { transaction } = followed
+    const followed = await hold(followedById, id, () => followStored(context, receipts, id))
+    const { transaction, stop } = followed.value
     const wait: Tx['wait'] = (stage = 'sealed', options = {}) =>
       context.handle.waiting.wait(transaction, stage, options)
     try {
       await settles(transaction, wait, needs, signal)
     } finally {
-      followed.stop()
+      await followed.release(stop)
     }
   }
 

@@ -96,9 +96,9 @@ function follow(
   hub: Held<Hub>,
 ): CounterLane {
   const { counter, users } = books
-  const { tracker, reader, chainId } = hub.value
-  const { port, profile } = reader
-  const reads = createCounterReads({ source, port, profile, timeoutMs: limits.readTimeoutMs })
+  const { tracker, chainId } = hub.value
+  const reader = () => hub.value.reader
+  const reads = createCounterReads({ source, reader, timeoutMs: limits.readTimeoutMs })
   const nothing = () => {}
   let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined

@@ -1,7 +1,7 @@
 import type { StoredTransaction } from '../store/store.js'
 import { type LaneContext, reportError, txError } from './context.js'
 import { createLooks } from './looks.js'
-import { createReceipts } from './receipts.js'
+import type { Receipts } from './receipts.js'
 import {
   end,
   fromStored,
@@ -30,12 +30,11 @@ const REST_MS = 100
  * Follows a transaction that is nobody's here: another process works its lane, another sender of this one, or an
  * earlier life ended it. The store tells its stages and its end; that it is pre-confirmed is asked of the chain.
  */
-export async function followStored(context: LaneContext, id: string): Promise<Followed> {
+export async function followStored(context: LaneContext, receipts: Receipts, id: string): Promise<Followed> {
   const { store, hub, clock, limits, lane } = context
   const find = () => store.find(lane.key, { id })
   const first = await find()
   if (first === undefined) throw new Error(`No transaction has the id ${JSON.stringify(id)}.`)
-  const receipts = createReceipts(hub, limits.readTimeoutMs)
   const transaction = fromStored(first)
   let stopped = false
 
