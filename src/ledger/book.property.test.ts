@@ -42,7 +42,7 @@ class Naive {
 
   get coveredTo(): number {
     let covered = this.floor
-    const seen = (slot: Slot | undefined) => slot?.state === 'live' && slot.preconfirmedIn !== undefined
+    const seen = (slot: Slot | undefined) => slot?.state === 'live' && slot.preconfirmed !== undefined
     while (this.used(covered) || seen(this.slots.get(covered))) covered++
     return Math.max(covered, Math.min(this.count, this.cursor))
   }
@@ -172,7 +172,7 @@ function compareIndexes(book: Book, naive: Naive): void {
     expect(book.dueForVerdict(number)).toEqual(naive.where(due))
     const deep = (slot: Slot) => settled(slot) && slot.state === 'used' && (slot.at?.number ?? -1) <= number
     expect(book.dueForHorizon(number)).toEqual(naive.where(deep))
-    const seen = (slot: Slot) => slot.state === 'live' && (slot.preconfirmedIn ?? 99) <= number
+    const seen = (slot: Slot) => slot.state === 'live' && (slot.preconfirmed?.blockNumber ?? 99) <= number
     expect(book.preconfirmedUpTo(number)).toEqual(naive.where(seen))
   }
 }

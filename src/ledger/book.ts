@@ -94,7 +94,7 @@ export function createBook(seed: { floor: number }): Book {
 
   function coveredAt(nonce: number): boolean {
     const slot = slots.get(nonce)
-    return usedAt(nonce) || (slot?.state === 'live' && slot.preconfirmedIn !== undefined)
+    return usedAt(nonce) || (slot?.state === 'live' && slot.preconfirmed !== undefined)
   }
 
   function keep(nonce: number, after: Slot): void {
@@ -116,8 +116,8 @@ export function createBook(seed: { floor: number }): Book {
       if (after.settled) settled.add(after.at ?? NOWHERE, nonce)
       else if (after.at !== undefined) used.add(after.at, nonce)
     }
-    if (after.state === 'live' && after.preconfirmedIn !== undefined)
-      preconfirmed.add(after.preconfirmedIn, nonce)
+    if (after.state === 'live' && after.preconfirmed !== undefined)
+      preconfirmed.add(after.preconfirmed.blockNumber, nonce)
     if (after.state === 'hole') holes.push(nonce)
     if (after.state === 'reserved' && before?.state !== 'reserved') reserved.push(nonce)
   }
@@ -127,8 +127,8 @@ export function createBook(seed: { floor: number }): Book {
       if (before.settled) settled.remove(before.at ?? NOWHERE, nonce)
       else if (before.at !== undefined) used.remove(before.at, nonce)
     }
-    if (before?.state === 'live' && before.preconfirmedIn !== undefined) {
-      preconfirmed.remove(before.preconfirmedIn, nonce)
+    if (before?.state === 'live' && before.preconfirmed !== undefined) {
+      preconfirmed.remove(before.preconfirmed.blockNumber, nonce)
     }
   }
 

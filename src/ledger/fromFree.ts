@@ -78,7 +78,7 @@ export function live(nonce: number, token: number): Live {
     claims: [],
     end: undefined,
     token,
-    preconfirmedIn: undefined,
+    preconfirmed: undefined,
     displaced: false,
     wasSealed: false,
     refusals: 0,

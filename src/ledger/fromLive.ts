@@ -36,10 +36,10 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
     case 'preconfirmed':
       return preconfirmed(slot, event)
     case 'notPreconfirmed':
-      if (slot.preconfirmedIn !== event.blockNumber) return ignored(slot, event)
+      if (slot.preconfirmed?.blockNumber !== event.blockNumber) return ignored(slot, event)
       return {
         row: 23,
-        slot: { ...slot, preconfirmedIn: undefined },
+        slot: { ...slot, preconfirmed: undefined },
         actions: [{ do: 'tell', event: 'reorged' }],
       }
     case 'sealed':
@@ -114,8 +114,10 @@ function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Tr
 }
 
 function preconfirmed(slot: Live, event: Extract<SlotEvent, { type: 'preconfirmed' }>): Transition {
-  const known = slot.attempts.some((attempt) => attempt.hash === event.hash)
-  if (!known || slot.preconfirmedIn === event.blockNumber) return ignored(slot, event)
-  const tell: SlotAction[] = slot.preconfirmedIn === undefined ? [{ do: 'tell', event: 'preconfirmed' }] : []
-  return { row: 23, slot: { ...slot, preconfirmedIn: event.blockNumber, displaced: false }, actions: tell }
+  const { hash, blockNumber } = event
+  const { preconfirmed: seen, attempts } = slot
+  const known = attempts.some((attempt) => attempt.hash === hash)
+  if (!known || (seen?.hash === hash && seen.blockNumber === blockNumber)) return ignored(slot, event)
+  const tell: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'tell', event: 'preconfirmed' }]
+  return { row: 23, slot: { ...slot, preconfirmed: { hash, blockNumber }, displaced: false }, actions: tell }
 }

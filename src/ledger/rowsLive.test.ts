@@ -199,7 +199,7 @@ describe('rows of live nonces', () => {
     const seen = on(liveSlot({ displaced: true }), { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
     expect(seen).toEqual({
       row: 23,
-      slot: liveSlot({ preconfirmedIn: 11 }),
+      slot: liveSlot({ preconfirmed: { hash: a1.hash, blockNumber: 11 } }),
       actions: [{ do: 'tell', event: 'preconfirmed' }],
     })
     expect(on(liveSlot(), { type: 'preconfirmed', hash: hash('f'), blockNumber: 11 }).row).toBe(0)
@@ -208,6 +208,18 @@ describe('rows of live nonces', () => {
       row: 23,
       slot: liveSlot(),
       actions: [{ do: 'tell', event: 'reorged' }],
+    })
+  })
+
+  test('row 23: another attempt may take its place in the same pending block, and is told too', () => {
+    const slot = liveSlot({ attempts: [a1, noop], end: 'cancel' })
+    const first = on(slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
+    expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 }).row).toBe(0)
+    expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 12 }).actions).toEqual([])
+    expect(on(first.slot, { type: 'preconfirmed', hash: noop.hash, blockNumber: 11 })).toEqual({
+      row: 23,
+      slot: { ...slot, preconfirmed: { hash: noop.hash, blockNumber: 11 } },
+      actions: [{ do: 'tell', event: 'preconfirmed' }],
     })
   })
 

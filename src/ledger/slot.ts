@@ -68,7 +68,8 @@ export type Live = Common &
      * given twice within a process; a later process begins above those it reads.
      */
     readonly token: number
-    readonly preconfirmedIn: number | undefined
+    /** Which attempt stands in the pending block of which number. */
+    readonly preconfirmed: { readonly hash: Hash; readonly blockNumber: number } | undefined
     /** Another transaction occupies the nonce in the pool: wait for the chain's verdict. */
     readonly displaced: boolean
     /** Refusals that no retry can mend (row 15), since somebody took the bytes. Three of them at the head void the slot. */

@@ -53,9 +53,10 @@ function* slots(): Generator<Slot | undefined> {
 type Bound = Pick<Extract<Slot, { state: 'live' }>, 'attempts' | 'committing' | 'end' | 'claims'>
 
 function* bound(over: Bound): Generator<Slot> {
+  const preconfirmed = { hash: hash('a1'), blockNumber: 11 }
   for (const displaced of flags) {
     yield sample.liveSlot({ ...over, displaced })
-    yield sample.liveSlot({ ...over, displaced, nudged: true, refusals: 3, underbids: 3, preconfirmedIn: 11 })
+    yield sample.liveSlot({ ...over, displaced, nudged: true, refusals: 3, underbids: 3, preconfirmed })
   }
   for (const by of uses) {
     if (by.kind === 'claim' && !over.claims.includes(by.claim)) continue

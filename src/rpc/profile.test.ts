@@ -8,8 +8,8 @@ function seen(observations: readonly ProfileObservation[], given?: GivenProfile)
   return profile.current()
 }
 
-const counted: ProfileObservation = { kind: 'countAfterSend', sentUpTo: 5, count: 6 }
-const uncounted: ProfileObservation = { kind: 'countAfterSend', sentUpTo: 5, count: 3 }
+const counted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 6 }
+const uncounted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 3 }
 const countedInBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 6 }
 const block = (number: number | null, latestNumber: number, hash = hashOf('a')): ProfileObservation => ({
   kind: 'pendingBlock',
@@ -37,6 +37,13 @@ describe('what `pending` counts', () => {
 
   test('is not concluded from a nonce that another had sent', () => {
     expect(seen([uncounted, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe('unknown')
+  })
+
+  test('is not concluded from an endpoint that lacks what comes before: it lags', () => {
+    const behind: ProfileObservation = { kind: 'countAfterSend', sentFrom: 4, sentUpTo: 5, count: 3 }
+    expect(seen([behind, countedInBlock]).pending).toBe('unknown')
+    expect(seen([counted, counted, behind]).pending).toBe('mempool')
+    expect(seen([counted, behind, counted]).pending).toBe('mempool')
   })
 
   test('goes back to unknown when a mempool that counted does not', () => {

@@ -4,10 +4,15 @@ import type { EndpointProfile } from './profile.js'
 /** Something seen of an endpoint that tells what it does. */
 export type ProfileObservation =
   /**
-   * A `pending` count that rode along, last, in the very batch in which this endpoint accepted fresh nonces up to
-   * `sentUpTo`, with no gap below them. To be left out for nonces that were sent or counted before.
+   * A `pending` count that rode along, last, in the very batch in which this endpoint accepted the fresh nonces from
+   * `sentFrom` to `sentUpTo`. To be left out for nonces that were sent or counted before.
    */
-  | { readonly kind: 'countAfterSend'; readonly sentUpTo: number; readonly count: number }
+  | {
+      readonly kind: 'countAfterSend'
+      readonly sentFrom: number
+      readonly sentUpTo: number
+      readonly count: number
+    }
   /** A nonce was seen in the body of the pending block, with the `pending` count read in the same batch. */
   | { readonly kind: 'countWithBlock'; readonly nonce: number; readonly count: number }
   /** A pending block and the latest header, read in one batch. `number` as answered: null where it has none. */
@@ -66,9 +71,7 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
   })
   switch (observation.kind) {
     case 'countAfterSend':
-      return observation.count > observation.sentUpTo
-        ? countedAtOnce(state)
-        : notCountedAtOnce(state, observation.sentUpTo)
+      return countAfterSend(state, observation)
     case 'countWithBlock':
       return countWithBlock(state, observation.nonce, observation.count)
     case 'pendingBlock':
@@ -105,6 +108,15 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
     default:
       return observation satisfies never
   }
+}
+
+function countAfterSend(
+  state: ProfileState,
+  { sentFrom, sentUpTo, count }: Extract<ProfileObservation, { kind: 'countAfterSend' }>,
+): ProfileState {
+  if (count > sentUpTo) return countedAtOnce(state)
+  // It lacks what comes before them, as one that lags does: no mempool counts past that.
+  return count < sentFrom ? state : notCountedAtOnce(state, sentUpTo)
 }
 
 function countedAtOnce({ profile, evidence }: ProfileState): ProfileState {

@@ -196,7 +196,9 @@ export function createCourier(
     const count = countOf(reply)
     if (count === undefined) return
     const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
-    if (sentUpTo !== undefined) endpoint.profile.observe({ kind: 'countAfterSend', sentUpTo, count })
+    if (sentUpTo !== undefined) {
+      endpoint.profile.observe({ kind: 'countAfterSend', sentFrom: acceptedBefore, sentUpTo, count })
+    }
     // Another may be read by now.
     const counts = endpoint === hub.reader && endpoint.profile.current().pending === 'mempool'
     if (counts) lane.book.counted(count)

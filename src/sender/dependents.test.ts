@@ -57,6 +57,21 @@ describe('after: at pre-confirmed speed', () => {
     expect(landed.map(({ status }) => status)).toEqual(['success', 'success', 'success', 'success'])
   })
 
+  test.each(['cancel', 'replace'] as const)(
+    'what a %s displaced is not pre-confirmed in its place',
+    async (how) => {
+      await using lane = await openWarm()
+      const first = await lane.settle(lane.sender.send(call(1)))
+      const options = { after: [first], afterStatus: 'any', until: 'queued' } as const
+      const second = await lane.settle(lane.sender.send(transfer(2), options))
+      const changed = how === 'cancel' ? first.cancel() : first.replace(transfer(3))
+      expect(await lane.rejection(second.wait())).toMatchObject({ code: 'DEPENDENCY', fate: 'notExecuted' })
+      await lane.settle<unknown>(changed)
+      await lane.blocks(2)
+      expect(lane.executed()).not.toContain(2)
+    },
+  )
+
   test('what waits holds no nonce: others go by, and it counts as queued', async () => {
     await using lane = await openWarm({ limits: { queueMax: 2 } })
     lane.script = swallow(1)

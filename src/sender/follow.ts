@@ -94,8 +94,8 @@ export function createFollower(options: FollowOptions): Follower {
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
       const slot = book.get(nonce)
-      if (slot?.state !== 'live' || slot.preconfirmedIn === undefined) continue
-      lane.apply(nonce, { type: 'notPreconfirmed', blockNumber: slot.preconfirmedIn })
+      if (slot?.state !== 'live' || slot.preconfirmed === undefined) continue
+      lane.apply(nonce, { type: 'notPreconfirmed', blockNumber: slot.preconfirmed.blockNumber })
     }
   }
 

@@ -77,7 +77,7 @@ export async function openHub(options: {
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
     onTick: readers.ticked,
     onStranger: readers.strange,
-    ...(endpoints.filter(({ role }) => role !== 'send').length > 1 ? { identity: prober.identity } : {}),
+    identity: prober.identity,
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
   })

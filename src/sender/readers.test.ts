@@ -161,7 +161,8 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     await using several = await openSeveral(['both', 'both'], { chain: { rules: 'latest' } })
     const { lane, sender, endpoints } = several
     const better = endpoints[1] && profileOf(endpoints[1].port)
-    for (const sentUpTo of [5, 6]) better?.observe({ kind: 'countAfterSend', sentUpTo, count: 9 })
+    for (const sentUpTo of [5, 6])
+      better?.observe({ kind: 'countAfterSend', sentFrom: 5, sentUpTo, count: 9 })
     const beganMs = lane.clock.now()
     for (let marker = 1; several.changes().length === 0 && marker < 40; marker++) {
       await lane.settle(sender.send(transfer(marker)))
@@ -274,6 +275,37 @@ describe('endpoints that are down', () => {
   })
 })
 
+describe.each([{ roles: ['both'] as const }, { roles: ['both', 'both'] as const }])(
+  '$roles: the one that is read shows another chain for a moment',
+  ({ roles }) => {
+    test('before its first head: what was sent lands once it is back', async () => {
+      await using several = await openSeveral(roles)
+      const { lane, sender, endpoints } = several
+      const [read] = endpoints
+      if (read) read.script = otherChain
+      const tx = await lane.settle(sender.send(transfer(1), { until: 'queued' }))
+      await lane.clock.advance(1_500)
+      if (read) read.script = undefined
+      await lane.settle(tx.wait('sealed'))
+      expect(lane.executed()).toEqual([1])
+    })
+
+    test('what is final there is not final here', async () => {
+      await using several = await openSeveral(roles)
+      const { lane, sender, endpoints } = several
+      await busy(several)
+      const [read] = endpoints
+      if (read) read.script = otherChain
+      await lane.clock.advance(1_500)
+      if (read) read.script = undefined
+      const tx = await lane.settle(sender.send(transfer(2), { until: 'queued' }))
+      await lane.settle(tx.wait('sealed'))
+      expect(tx.stage).toBe('sealed')
+      expect(several.events('reorged')).toEqual([])
+    })
+  },
+)
+
 test('idle, nobody is asked anything; with one endpoint nothing is compared', async () => {
   for (const roles of [['both'], ['both', 'both']] as const) {
     await using several = await openSeveral(roles)
@@ -284,7 +316,8 @@ test('idle, nobody is asked anything; with one endpoint nothing is compared', as
     await lane.clock.advance(120_000)
     expect(asked()).toBe(before)
     const [only] = endpoints
+    // When it is opened, and beside its first head.
     if (roles.length === 1)
-      expect(only?.calls.filter(({ method }) => method === 'eth_chainId')).toHaveLength(1)
+      expect(only?.calls.filter(({ method }) => method === 'eth_chainId')).toHaveLength(2)
   }
 })

@@ -60,7 +60,7 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
 
   function isOpen(nonce: number): boolean {
     const slot = lane.book.get(nonce)
-    return slot?.state === 'live' && slot.preconfirmedIn === undefined && newestAttempt(slot) !== undefined
+    return slot?.state === 'live' && slot.preconfirmed === undefined && newestAttempt(slot) !== undefined
   }
 
   return {

@@ -97,9 +97,12 @@ export function createStages(
     if (transaction === undefined || hasFailed(transaction)) return
     let own: Attempt | undefined
     let accepted = false
+    let preconfirmed = false
     for (const attempt of after.attempts) {
       if (attempt.claim !== claim) continue
-      own = attempt
+      // Another attempt than the newest, or of another claim, may be what the pending block holds.
+      if (!preconfirmed) own = attempt
+      preconfirmed ||= attempt.hash === after.preconfirmed?.hash
       accepted ||= attempt.accepted
     }
     transaction.nonce = nonce
@@ -109,7 +112,6 @@ export function createStages(
       transaction.fees = own.fees
       changed.add(transaction)
     }
-    const preconfirmed = after.preconfirmedIn !== undefined
     reach(
       transaction,
       preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',

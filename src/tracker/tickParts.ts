@@ -26,6 +26,7 @@ const TAGS = ['safe', 'finalized'] as const
 /** The tags that somebody waits for, asked for once a sealed block: they move no faster. */
 export function createTags(wanted: (tag: Tag) => boolean) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  const answers = new Map<Tag, RpcReply>()
   let askedAt = -1
 
   function take(tag: Tag, reply: RpcReply): void {
@@ -44,13 +45,19 @@ export function createTags(wanted: (tag: Tag) => boolean) {
   return {
     get: (tag: Tag) => seen[tag],
     parts(head: number): Part[] {
+      answers.clear()
       if (head === askedAt) return []
       const names = TAGS.filter((tag) => seen[tag] !== 'absent' && wanted(tag))
       if (names.length > 0) askedAt = head
       return names.map((tag) => ({
         call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
-        take: (reply) => take(tag, reply),
+        take: (reply) => void answers.set(tag, reply),
       }))
+    },
+    /** What was answered beside a head. Where that did not join our chain, the tags may be another one's. */
+    answered(joined: boolean): void {
+      if (!joined) askedAt = -1
+      else for (const [tag, reply] of answers) take(tag, reply)
     },
     /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
     elsewhere(): void {

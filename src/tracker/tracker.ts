@@ -46,8 +46,8 @@ export type TrackerOptions = {
   /** The one that is read now. A tick that comes back after it has changed is not told. */
   readonly port: () => Port
   /**
-   * Asked beside what comes from an endpoint that was away, and beside blocks that had to be fetched: no block of
-   * another chain may look like a reorg. Absent where there is no other endpoint to turn to.
+   * Asked beside what comes first, or from an endpoint that was away, and beside blocks that had to be fetched: no
+   * block of another chain may look like ours, or like a reorg.
    */
   readonly identity?: {
     readonly calls: readonly RpcCall[]
@@ -86,7 +86,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   let again = false
   let stopped = false
   let failures = 0
-  let doubted = false
+  // Its first head has nothing to be linked to.
+  let doubted = true
   let tickedAtMs: number | undefined
   let turn = 0
   let headAtMs: number | undefined
@@ -202,6 +203,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     tickedAtMs = clock.now()
     const moved = await walk.advance(latest, (numbers) => fetchBlocks(port, numbers))
     if (stopped) return
+    tags.answered(moved !== undefined)
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
       for (const block of moved.came) tellSealed(block)

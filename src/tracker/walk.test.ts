@@ -67,6 +67,21 @@ describe('the walked chain', () => {
     expect(await walk.advance(old, chain.fetch)).toEqual({ left: [], came: [], jumped: false })
   })
 
+  test('a head far above that is not shown together with what is known says nothing', async () => {
+    const [chain, other] = [createChain(), createChain()]
+    const walk = createWalk({ length: 10 })
+    chain.grow(3)
+    other.grow(1_000)
+    await walk.advance(chain.head, chain.fetch)
+    const tip = walk.tip
+    const stray = { ...other.head, hash: hashOf(5_000) }
+    chain.grow(1_500)
+    expect(await walk.advance(stray, chain.fetch)).toBeUndefined()
+    expect(walk.tip).toBe(tip)
+    expect(await walk.advance(chain.head, chain.fetch)).toMatchObject({ left: [], jumped: true })
+    expect(walk.tip?.number).toBe(chain.head.number)
+  })
+
   test('blocks that could not be fetched change nothing: it is asked again', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 10 })

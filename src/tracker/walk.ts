@@ -69,13 +69,17 @@ export function createWalk(options: { length: number }): Walk {
     return { left: [], came: [latest], jumped }
   }
 
-  /** Too much was missed to walk it: only what left meanwhile is found out, from the old tip downwards. */
+  /**
+   * Too much was missed to walk it: only what left meanwhile is found out, from the old tip downwards. Nothing links the
+   * new head to ours, so it has to be shown by the very answer that shows ours.
+   */
   async function jump(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     let fork = (tip?.number ?? 0) + 1
     while (fork > oldest()) {
       const first = Math.max(oldest(), fork - FETCH_AT_ONCE)
-      const fetched = await fetch(Array.from({ length: fork - first }, (_, index) => first + index))
-      if (fetched === undefined) return undefined
+      const numbers = Array.from({ length: fork - first }, (_, index) => first + index)
+      const fetched = await fetch([...numbers, latest.number])
+      if (fetched === undefined || fetched.at(-1)?.hash !== latest.hash) return undefined
       const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
       fork = first + same + 1
       if (same >= 0) break

@@ -245,7 +245,7 @@ function slotKey(scope: Scope, slot: Slot | undefined): string {
       const facts = scope.facts
         ? `${slot.displaced ? 'd' : ''}${Math.min(3, slot.refusals)}${Math.min(3, slot.underbids)}${slot.nudged ? 'n' : ''}`
         : ''
-      const seen = `${slot.wasSealed ? 'w' : ''}${slot.preconfirmedIn ?? ''}`
+      const seen = `${slot.wasSealed ? 'w' : ''}${slot.preconfirmed?.hash ?? ''}`
       return `l${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${seen}${facts}${attempts}`
     }
     case 'used': {

@@ -168,9 +168,8 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
   const restarts = plan.disturbances.some(({ kind }) => kind === 'crash' || kind === 'stop')
   const steady = !calm && !plan.faultyStart && plan.neighbour === undefined && !restarts
   const kind = steady ? pick(random, ['lies', 'stray', 'stray']) : 'none'
-  // The first is read from the start: it may only stray, and only where another can be read.
-  const readable = ports.filter(({ role }) => role !== 'send').length
-  const odd = between(random, kind === 'lies' || readable < 2 ? 1 : 0, ports.length - 1)
+  // The first is read from the start: it may only stray.
+  const odd = between(random, kind === 'lies' ? 1 : 0, ports.length - 1)
   const fromMs = between(random, 500, Math.floor(durationMs / 2))
   const stray = { fromMs, toMs: fromMs + between(random, 2_000, 20_000) }
   return {
