@@ -133,12 +133,13 @@ function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
 /** Blocks after which an endpoint that showed no pending block of its own is looked at again. */
 const LOOK_AGAIN_BLOCKS = 16
 
-function pendingReads(profile: ProfileWatch, head: number): { block: boolean; count: boolean } {
+function pendingReads(profile: ProfileWatch, head: number) {
   const { pending } = profile.current()
   const without = pending === 'absent' || pending === 'latest'
   return {
     block: pending === 'preconfirmed' || pending === 'unknown' || (without && head % LOOK_AGAIN_BLOCKS === 0),
     count: pending === 'mempool' || pending === 'unknown',
+    paced: pending === 'preconfirmed' || pending === 'unknown',
   }
 }
 

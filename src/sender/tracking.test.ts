@@ -8,12 +8,16 @@ const isTick = (calls: SimLane['requests'][number]) =>
   calls[0]?.method === 'eth_getBlockByNumber' && calls[0].params[0] === 'latest'
 const markers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
+/** What was just sent is looked for more closely, for three refreshes. */
+const CLOSER_LOOK_MS = 700
+
 describe('one poller', () => {
   test.each([1, 100])('a tick is one request with %i in flight', async (inFlight) => {
     await using lane = await openLane({ limits: { window: 128 } })
     lane.script = swallow(...markers(inFlight))
     const all = markers(inFlight).map((marker) => lane.sender.send(transfer(marker)))
     await lane.settle(Promise.all(all))
+    await lane.clock.advance(CLOSER_LOOK_MS)
     const before = lane.requests.length
     const startMs = lane.clock.now()
     await lane.clock.advance(900)
@@ -32,6 +36,7 @@ describe('one poller', () => {
     await lane.settle(Promise.all(others.map((other) => other.ready())))
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(transfer(1)))
+    await lane.clock.advance(CLOSER_LOOK_MS)
     const before = lane.requests.length
     await lane.clock.advance(950)
     const since = lane.requests.slice(before)

@@ -21,7 +21,7 @@ test('its first head is believed only from an endpoint that shows that it is on 
     onStranger,
     clock,
     cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false }),
+    pending: () => ({ block: false, count: false, paced: false }),
     timeoutMs: 1_000,
     horizon: 64,
   })

@@ -3,6 +3,7 @@ import type { CancelTimer, Clock } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
+import { createPacing } from './pacing.js'
 import { createTags, decoded, type Part, sealedOf } from './tickParts.js'
 import { createWalk } from './walk.js'
 
@@ -61,8 +62,11 @@ export type TrackerOptions = {
   readonly clock: Clock
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
-  /** Whether `pending` is worth reading: the pending block, and the count at pending. */
-  readonly pending: () => { block: boolean; count: boolean }
+  /**
+   * Whether `pending` is worth reading: the pending block, and the count at pending; and whether that block is made
+   * anew at the cadence, so that it is worth looking right after that.
+   */
+  readonly pending: () => { block: boolean; count: boolean; paced: boolean }
   /** What the tick's own reads tell about the endpoint. */
   readonly onPendingBlock?: (block: LightHeader | null | 'refused', latest: number) => void
   readonly timeoutMs: number
@@ -71,14 +75,17 @@ export type TrackerOptions = {
 
 /** Lanes whose counts one tick asks for; with more of them they take turns. */
 const COUNTS_AT_ONCE = 40
-const BACKOFF_MS_MAX = 5_000
-const BLOCK_MS_DEFAULT = 2_000
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { clock, identity } = options
   const followers = new Set<Follower>()
   const watched = new Map<Hash, Follower>()
   const walk = createWalk({ length: options.horizon * 2 + 16 })
+  const pacing = createPacing({
+    clock,
+    cadenceMs: options.cadenceMs,
+    refreshes: () => options.pending().paced,
+  })
   const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]))
   const ticks: (() => void)[] = []
   let cancel: CancelTimer | undefined
@@ -99,6 +106,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function tick(): Promise<void> {
     const port = options.port()
     const startedMs = clock.now()
+    pacing.began()
     let latest: SealedBlock | undefined
     let pending: LightHeader | null | 'refused' | undefined
     const told: ((head: number) => void)[] = []
@@ -136,6 +144,7 @@ export function createTracker(options: TrackerOptions): Tracker {
         const reply = replies[index]
         if (reply) part.take(reply)
       })
+      if (pending && pending !== 'refused') pacing.saw(pending)
       await tell(port, latest, pending, told, replies)
     }
     options.onTick?.(failures === 0, clock.now() - startedMs)
@@ -242,7 +251,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     const same = number === seen.number && block.hashes[seen.count - 1] === seen.last && seen.count > 0
     const from = same ? seen.count : 0
     seen = { number, count: block.hashes.length, last: block.hashes[block.hashes.length - 1] }
-    for (const [follower, own] of ownOf(block.hashes, from)) follower.preconfirmed(number, own)
+    for (const [follower, own] of ownOf(block.hashes, from)) {
+      pacing.calm()
+      follower.preconfirmed(number, own)
+    }
   }
 
   function ownOf(hashes: readonly Hash[], from: number): Map<Follower, Hash[]> {
@@ -286,23 +298,24 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function run(): Promise<void> {
     running = true
     again = false
-    const startedMs = clock.now()
     // A follower that throws has a bug; the others still want to know of the next block.
     await tick().catch((error: unknown) => {
       for (const follower of followers) follower.broken(error)
     })
     running = false
-    schedule(startedMs)
+    schedule()
   }
 
-  function schedule(startedMs: number): void {
+  function schedule(): void {
     if (stopped || running) return
     cancel?.()
     cancel = undefined
     if (again) return start()
-    const delayMs = pauseMs()
-    if (delayMs === undefined) return
-    cancel = clock.setTimer(start, Math.max(0, startedMs + delayMs - clock.now()))
+    const paces = new Set([...followers].map((follower) => follower.pace()))
+    if (ticks.length > 0) paces.add('cadence')
+    const atMs = pacing.next(paces, failures, blockMs)
+    if (atMs === undefined) return
+    cancel = clock.setTimer(start, Math.max(0, atMs - clock.now()))
   }
 
   function start(): void {
@@ -310,17 +323,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     void run()
   }
 
-  /** Milliseconds between the starts of two ticks; undefined when nobody wants to know anything. */
-  function pauseMs(): number | undefined {
-    const paces = new Set([...followers].map((follower) => follower.pace()))
-    const wanted = ticks.length > 0 || paces.has('cadence')
-    if (!wanted && !paces.has('block')) return undefined
-    const cadence = options.cadenceMs()
-    const usual = wanted ? cadence : Math.max(cadence, blockMs ?? BLOCK_MS_DEFAULT)
-    return failures === 0 ? usual : Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
-  }
-
   function lookAgain(): void {
+    again = running
     seen = { number: -1, count: 0, last: undefined }
   }
 
@@ -333,6 +337,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     watch(hash, follower) {
       watched.set(hash, follower)
+      if (pacing.keen(watched.size) && cancel !== undefined) schedule()
     },
     unwatch(hash) {
       watched.delete(hash)
@@ -355,6 +360,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     lookAgain,
     readElsewhere() {
       lookAgain()
+      pacing.elsewhere()
       failures = 0
       tags.elsewhere()
       this.wake()

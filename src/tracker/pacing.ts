@@ -1,0 +1,73 @@
+import type { Clock } from '../clock.js'
+import type { LightHeader } from '../rpc/codec.js'
+import type { Pace } from './follower.js'
+import { createPhase } from './phase.js'
+
+/** When the poller looks next. */
+export type Pacing = {
+  /** A look begins. */
+  began(): void
+  /** What it showed as pending. */
+  saw(block: LightHeader): void
+  /** What was just signed is about to appear. Whether it is worth looking sooner than was planned. */
+  keen(inFlight: number): boolean
+  /** It has appeared. */
+  calm(): void
+  /** Another endpoint is read. */
+  elsewhere(): void
+  /** When the next look begins; undefined when nobody wants to know anything. */
+  next(paces: ReadonlySet<Pace>, failures: number, blockMs: number | undefined): number | undefined
+}
+
+const BACKOFF_MS_MAX = 5_000
+const BLOCK_MS_DEFAULT = 2_000
+/** For how many refreshes what was sent is looked for more closely; and with more in flight none of them is. */
+const KEEN_REFRESHES = 3
+const KEEN_FLIGHT_MAX = 64
+
+export function createPacing(options: {
+  readonly clock: Clock
+  /** Milliseconds between polls at `cadence`. */
+  readonly cadenceMs: () => number
+  /** Whether the pending block is made anew at that pace, so that it is worth looking right after that. */
+  readonly refreshes: () => boolean
+}): Pacing {
+  const { clock, cadenceMs } = options
+  const phase = createPhase(cadenceMs)
+  let startedMs = 0
+  let keenUntilMs = 0
+
+  return {
+    began() {
+      startedMs = clock.now()
+    },
+    saw(block) {
+      phase.looked(startedMs, clock.now(), signOf(block))
+    },
+    keen(inFlight) {
+      if (inFlight > KEEN_FLIGHT_MAX) return false
+      const wasKeen = clock.now() < keenUntilMs
+      keenUntilMs = clock.now() + KEEN_REFRESHES * cadenceMs()
+      return !wasKeen
+    },
+    calm() {
+      keenUntilMs = 0
+    },
+    elsewhere: phase.forget,
+    next(paces, failures, blockMs) {
+      const wanted = paces.has('cadence')
+      if (!wanted && !paces.has('block')) return undefined
+      const nowMs = clock.now()
+      if (wanted && failures === 0 && options.refreshes())
+        return phase.next({ startedMs, nowMs, keen: nowMs < keenUntilMs })
+      const usual = wanted ? cadenceMs() : Math.max(cadenceMs(), blockMs ?? BLOCK_MS_DEFAULT)
+      if (failures === 0) return startedMs + usual
+      return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
+    },
+  }
+}
+
+/** What changes with a refresh, as far as one is seen from outside. */
+function signOf({ number, hash, hashes }: LightHeader): string {
+  return `${number} ${hash} ${hashes.length} ${hashes[hashes.length - 1]}`
+}
