@@ -13,6 +13,7 @@ import type { Hub } from './hub.js'
 import { createKeeper } from './keeper.js'
 import { privateOf } from './privacy.js'
 import {
+  begin,
   end,
   fromStored,
   refresh,
@@ -20,7 +21,6 @@ import {
   tellEnd,
   toStored,
   transactionOf,
-  untouched,
 } from './transaction.js'
 
 /** Where it goes, other than to the end of the line. */
@@ -191,9 +191,9 @@ export function createAdmission(parts: {
   function create(request: TxRequest, options: SendOptions, { replaces, follows }: Place): Transaction {
     const { after, afterStage, afterStatus, deploys, effect } = options
     const isPrivate = privateOf(parts.hub, request, options, replaces)
-    const needy = [after, deploys, effect, follows].some((one) => one !== undefined)
-    return {
-      ...untouched,
+    const needy =
+      after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
+    return begin({
       id: options.id ?? randomId(random),
       lane: key,
       request,
@@ -206,12 +206,12 @@ export function createAdmission(parts: {
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
-      ...(isPrivate ? { private: true } : {}),
+      private: isPrivate ? true : undefined,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
         : undefined,
       replaces,
-    }
+    })
   }
 
   return {

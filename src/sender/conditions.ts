@@ -25,7 +25,7 @@ export function createConditions(
     if (here === undefined) return stored(one as string, needs, signal)
     const tx = typeof one === 'string' ? context.txOf(here) : one
     try {
-      await settles(here, tx.wait, needs, signal)
+      await settles(here, (...how) => tx.wait(...how), needs, signal)
     } catch (error) {
       // Its own sender is gone. What becomes of it the store may still be told.
       const closed = isTxlaneError(error) && error.code === 'CLOSED' && error.fate !== 'notExecuted'

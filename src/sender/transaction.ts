@@ -3,7 +3,7 @@ import type { CancelTimer } from '../clock.js'
 import { type ErrorTx, TxlaneError } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../store/store.js'
-import type { Landed, SendOptions, Stage, TxRequest, WaitStage } from '../types.js'
+import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../types.js'
 
 /** Stages in the order in which a transaction that executes comes through them. */
 export const ORDER: readonly Stage[] = [
@@ -28,7 +28,7 @@ export type Waiter = {
 export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
   OwnNeeds
 
-/** What the engine knows of one transaction. One object for its whole life; `Tx` is its public face. */
+/** What the engine knows of one transaction. One object for its whole life. */
 export type Transaction = {
   readonly id: string
   readonly lane: LaneKey
@@ -86,6 +86,8 @@ export type Transaction = {
   settled: boolean
   /** Called once it is certain whether it executed. */
   verdicts: (() => void)[] | undefined
+  /** What callers have of it. */
+  face: Tx | undefined
 }
 
 /** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
@@ -217,56 +219,96 @@ function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
   return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
 }
 
-/** What is the same for every transaction before anything has happened to it. */
-export const untouched = {
-  gas: undefined,
-  stage: 'queued',
-  nonce: undefined,
-  hash: undefined,
-  fees: undefined,
-  blockNumber: undefined,
-  blockHash: undefined,
-  status: undefined,
-  failure: undefined,
-  endKept: false,
-  stageBeforeEnd: undefined,
-  refusal: undefined,
-  landed: undefined,
-  unresolved: false,
-  waiters: undefined,
-  cancelTimers: undefined,
-  unheed: undefined,
-  elsewhere: false,
-  ready: false,
-  withdrawn: undefined,
-  rebound: false,
-  retryAtMs: 0,
-  signFailures: 0,
-  settled: false,
-  verdicts: undefined,
-} satisfies Partial<Transaction>
+/** What a transaction is when it comes in, or is read from the store. */
+export type Beginning = Pick<
+  Transaction,
+  | 'id'
+  | 'lane'
+  | 'request'
+  | 'fingerprint'
+  | 'sequence'
+  | 'priority'
+  | 'feeCeiling'
+  | 'createdAtMs'
+  | 'expiresAtMs'
+  | 'onExpiry'
+  | 'outside'
+  | 'private'
+  | 'needs'
+  | 'replaces'
+>
+
+/** Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. */
+export function begin(as: Beginning): Transaction {
+  return {
+    id: as.id,
+    lane: as.lane,
+    request: as.request,
+    fingerprint: as.fingerprint,
+    sequence: as.sequence,
+    priority: as.priority,
+    feeCeiling: as.feeCeiling,
+    createdAtMs: as.createdAtMs,
+    expiresAtMs: as.expiresAtMs,
+    onExpiry: as.onExpiry,
+    outside: as.outside,
+    private: as.private,
+    gas: undefined,
+    stage: 'queued',
+    nonce: undefined,
+    hash: undefined,
+    fees: undefined,
+    blockNumber: undefined,
+    blockHash: undefined,
+    status: undefined,
+    failure: undefined,
+    endKept: false,
+    stageBeforeEnd: undefined,
+    refusal: undefined,
+    landed: undefined,
+    unresolved: false,
+    waiters: undefined,
+    cancelTimers: undefined,
+    unheed: undefined,
+    elsewhere: false,
+    needs: as.needs,
+    replaces: as.replaces,
+    ready: false,
+    withdrawn: undefined,
+    rebound: false,
+    retryAtMs: 0,
+    signFailures: 0,
+    settled: false,
+    verdicts: undefined,
+    face: undefined,
+  }
+}
 
 /** What it replaces is another record: who reads them all puts it in. */
 export function fromStored(stored: StoredTransaction): Transaction {
-  const { failure, verdict, fees, ...kept } = stored
-  return {
-    ...untouched,
-    ...kept,
-    fees,
-    settled: verdict === 'landed',
-    unresolved: verdict === 'unresolved',
-    outside: stored.id.startsWith(OUTSIDE_PREFIX),
-    endKept: failure !== undefined,
-    failure: failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' }),
-    replaces: undefined,
-  }
+  const { id, failure, verdict } = stored
+  const outside = id.startsWith(OUTSIDE_PREFIX)
+  const { private: hidden, needs } = stored
+  const transaction = begin({ ...stored, outside, private: hidden, needs, replaces: undefined })
+  transaction.gas = stored.gas
+  transaction.stage = stored.stage
+  transaction.nonce = stored.nonce
+  transaction.hash = stored.hash
+  transaction.fees = stored.fees
+  transaction.status = stored.status
+  transaction.settled = verdict === 'landed'
+  transaction.unresolved = verdict === 'unresolved'
+  transaction.endKept = failure !== undefined
+  transaction.failure =
+    failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' })
+  return transaction
 }
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, verdicts, unheed, elsewhere, replaces, landed, hash } = transaction
+  const { waiters, verdicts, unheed, elsewhere, replaces, face, landed, hash } = transaction
   transaction.cancelTimers?.()
-  Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces })
+  Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces, face })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
 }
@@ -276,13 +318,11 @@ export const OUTSIDE_PREFIX = 'outside:'
 
 export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
 
-// Registered, so that the copies of the package know each other's.
-const TRANSACTION = Symbol.for('txlane.transaction')
-
-export function faceOf(transaction: Transaction, tx: object): void {
-  // A function, so that whoever prints a face, or walks through it, does not come upon what the lane keeps.
-  Object.defineProperty(tx, TRANSACTION, { value: () => transaction })
-}
+/**
+ * Where a `Tx` keeps what it is the face of: a function, so that whoever prints a face, or walks through it, does not
+ * come upon what the lane keeps. Registered, so that the copies of the package know each other's.
+ */
+export const TRANSACTION: unique symbol = Symbol.for('txlane.transaction') as never
 
 /** What a `Tx` is the face of; undefined for anything else. */
 export function transactionOf(tx: unknown): Transaction | undefined {

@@ -1,6 +1,6 @@
 import type { Address, Chain, FeeValues } from 'viem'
 import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
-import { describe, faceOf, shownStage, type Transaction } from './transaction.js'
+import { describe, shownStage, TRANSACTION, type Transaction } from './transaction.js'
 import type { Stop } from './unlessStopped.js'
 import {
   checkAccountOf,
@@ -12,6 +12,9 @@ import {
 } from './validate.js'
 import { checkOpen, checkWatched } from './verdicts.js'
 import type { Waiting } from './waiting.js'
+
+// Where Node's console looks for it.
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /**
  * What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. What cannot work
@@ -26,70 +29,103 @@ export type TxOperations = {
   attempts(transaction: Transaction): Tx['attempts']
 }
 
-/**
- * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
- * then.
- */
-export function createTxFace(parts: {
+type Parts = {
   readonly chain: Chain
   readonly address: Address
   /** After it nobody of this process does anything for a transaction. */
   readonly closing: Stop
   readonly operations: () => TxOperations
   readonly waiting: () => Waiting
-}): (transaction: Transaction) => Tx {
-  const { chain, address, closing, operations, waiting } = parts
-  const faces = new WeakMap<Transaction, Tx>()
+}
 
-  return function face(transaction) {
-    const known = faces.get(transaction)
-    if (known) return known
-    const tx: Tx = {
-      get id() {
-        return transaction.id
-      },
-      get stage() {
-        return shownStage(transaction)
-      },
-      get nonce() {
-        return transaction.nonce
-      },
-      get hash() {
-        return transaction.hash
-      },
-      get attempts() {
-        return operations().attempts(transaction)
-      },
-      async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
-        checkWait(stage, options)
-        return waiting().wait(transaction, stage, options)
-      },
-      cancel: () => operations().cancel(transaction),
-      async replace(request, options = {}) {
-        checkRequest(request, chain)
-        checkAccountOf(request, address)
-        checkSendOptions(options)
-        checkOpen(transaction, 'replace')
-        checkWatched(transaction, closing)
-        const replacement = await operations().replace(transaction, request, options)
-        if (options.until !== 'queued') await waiting().accepted(replacement)
-        return face(replacement)
-      },
-      async speedUp(fees) {
-        if (fees !== undefined) checkFees(fees)
-        checkOpen(transaction, 'bump')
-        checkWatched(transaction, closing)
-        if (transaction.outside)
-          throw unsupported(
-            'speedUp() of bytes that were signed outside the lane',
-            'commit bytes that offer more',
-          )
-        await operations().speedUp(transaction, fees)
-      },
-      toJSON: () => describe(transaction),
-    }
-    faceOf(transaction, tx)
-    faces.set(transaction, tx)
-    return tx
+/**
+ * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
+ * then.
+ */
+export function createTxFace(parts: Parts): (transaction: Transaction) => Tx {
+  return (transaction) => {
+    transaction.face ??= new Face(transaction, parts)
+    return transaction.face
+  }
+}
+
+/** A class, since there is one for each transaction: what they have in common is there once. */
+class Face implements Tx {
+  readonly #transaction: Transaction
+  readonly #parts: Parts
+
+  constructor(transaction: Transaction, parts: Parts) {
+    this.#transaction = transaction
+    this.#parts = parts
+  }
+
+  get id() {
+    return this.#transaction.id
+  }
+
+  get stage() {
+    return shownStage(this.#transaction)
+  }
+
+  get nonce() {
+    return this.#transaction.nonce
+  }
+
+  get hash() {
+    return this.#transaction.hash
+  }
+
+  get attempts() {
+    return this.#parts.operations().attempts(this.#transaction)
+  }
+
+  async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
+    checkWait(stage, options)
+    return this.#parts.waiting().wait(this.#transaction, stage, options)
+  }
+
+  cancel() {
+    return this.#parts.operations().cancel(this.#transaction)
+  }
+
+  async replace(request: TxRequest, options: SendOptions = {}): Promise<Tx> {
+    const { chain, address, operations, waiting } = this.#parts
+    checkRequest(request, chain)
+    checkAccountOf(request, address)
+    checkSendOptions(options)
+    this.#checkChangeable('replace')
+    const replacement = await operations().replace(this.#transaction, request, options)
+    if (options.until !== 'queued') await waiting().accepted(replacement)
+    replacement.face ??= new Face(replacement, this.#parts)
+    return replacement.face
+  }
+
+  async speedUp(fees?: Partial<FeeValues>) {
+    if (fees !== undefined) checkFees(fees)
+    this.#checkChangeable('bump')
+    if (this.#transaction.outside)
+      throw unsupported(
+        'speedUp() of bytes that were signed outside the lane',
+        'commit bytes that offer more',
+      )
+    await this.#parts.operations().speedUp(this.#transaction, fees)
+  }
+
+  toJSON() {
+    return describe(this.#transaction)
+  }
+
+  /** What is printed of it. */
+  [INSPECT]() {
+    return this.toJSON()
+  }
+
+  [TRANSACTION]() {
+    return this.#transaction
+  }
+
+  #checkChangeable(what: 'replace' | 'bump'): void {
+    checkOpen(this.#transaction, what)
+    checkWatched(this.#transaction, this.#parts.closing)
   }
 }

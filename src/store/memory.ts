@@ -15,8 +15,19 @@ import {
   type Wish,
 } from './store.js'
 
+type KeptTransaction = {
+  transaction: StoredTransaction
+  revision: number
+  /** Bumps and rebindings give it many; all of them go when it goes. */
+  hashes: readonly Hash[]
+}
+
+/** The transactions of a chain, which have their ids and hashes to themselves. */
+type Book = { readonly byId: Map<string, KeptTransaction>; readonly byHash: Map<Hash, KeptTransaction> }
+
 type Kept = {
   readonly key: LaneKey
+  readonly book: Book
   epoch: number
   holder: string | undefined
   untilMs: number
@@ -25,14 +36,13 @@ type Kept = {
   revision: number
   wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
   readonly slots: Map<number, Slot>
-  /** Names of transactions in the order of arrival; of those forgotten too. */
-  arrived: { readonly sequence: number; readonly name: string }[]
+  /** In the order of arrival; those forgotten too. */
+  arrived: { readonly sequence: number; readonly id: string }[]
   readonly watchers: Set<(sequence: number) => void>
 }
 
-type KeptTransaction = { readonly transaction: StoredTransaction; readonly revision: number }
-
 const ARRIVED_SPARE = 1_000
+const NO_HASHES: readonly Hash[] = []
 
 export type MemoryStoreOptions = {
   /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
@@ -45,21 +55,33 @@ export type MemoryStoreOptions = {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { historyMax = 100_000, now = systemClock.now } = options
   const lanes = new Map<string, Kept>()
+  const books = new Map<string, Book>()
+  // The same few keys are asked for all the time: their names are not made anew.
+  const known = new WeakMap<LaneKey, Kept>()
   // Insertion order is age: the first ended one is the first to be forgotten.
-  const transactions = new Map<string, KeptTransaction>()
-  const byHash = new Map<string, string>()
-  // Bumps and rebindings give a transaction many hashes; all of them go when it goes.
-  const hashesOf = new Map<string, Set<string>>()
-  const ended = new Set<string>()
+  const ended = new Set<KeptTransaction>()
 
-  const txName = (chain: ChainKey, id: string) => `${chainName(chain)}/${id}`
+  function bookOf(chain: ChainKey): Book {
+    const name = chainName(chain)
+    const found = books.get(name) ?? { byId: new Map(), byHash: new Map() }
+    books.set(name, found)
+    return found
+  }
 
   function kept(lane: LaneKey): Kept {
+    const same = known.get(lane)
+    if (same) return same
     const name = laneName(lane)
-    const found = lanes.get(name)
-    if (found) return found
-    const fresh: Kept = {
+    const found = lanes.get(name) ?? newLane(lane)
+    lanes.set(name, found)
+    known.set(lane, found)
+    return found
+  }
+
+  function newLane(lane: LaneKey): Kept {
+    return {
       key: lane,
+      book: bookOf(lane),
       epoch: 0,
       holder: undefined,
       untilMs: 0,
@@ -71,8 +93,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       arrived: [],
       watchers: new Set(),
     }
-    lanes.set(name, fresh)
-    return fresh
   }
 
   function checked(lease: Lease): Kept {
@@ -82,57 +102,59 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   function keepTransaction(lane: Kept, transaction: StoredTransaction): void {
-    const name = txName(transaction.lane, transaction.id)
-    transactions.set(name, { transaction, revision: ++lane.revision })
-    if (transaction.hash) keepHash(transaction.lane, transaction.hash, name)
-    if (hasEnded(transaction.stage)) ended.add(name)
-    else ended.delete(name)
+    const { book } = lane
+    const one = book.byId.get(transaction.id) ?? { transaction, revision: 0, hashes: NO_HASHES }
+    one.transaction = transaction
+    one.revision = ++lane.revision
+    book.byId.set(transaction.id, one)
+    if (transaction.hash) keepHash(book, transaction.hash, one)
+    if (hasEnded(transaction.stage)) ended.add(one)
+    else ended.delete(one)
     for (const oldest of ended) {
       if (ended.size <= historyMax) break
       forget(oldest)
     }
   }
 
-  function keepHash(lane: LaneKey, hash: Hash, name: string): void {
-    // The slot of a transaction that is forgotten already may be written once more.
-    if (!transactions.has(name)) return
-    const hashName = `${chainName(lane)}/${hash}`
-    byHash.set(hashName, name)
-    const hashes = hashesOf.get(name) ?? new Set()
-    hashesOf.set(name, hashes.add(hashName))
+  function keepHash(book: Book, hash: Hash, one: KeptTransaction): void {
+    if (book.byHash.get(hash) === one) return
+    book.byHash.set(hash, one)
+    one.hashes = [...one.hashes, hash]
   }
 
-  function forget(name: string): void {
-    for (const hashName of hashesOf.get(name) ?? []) byHash.delete(hashName)
-    hashesOf.delete(name)
-    transactions.delete(name)
-    ended.delete(name)
+  function forget(one: KeptTransaction): void {
+    const { byId, byHash } = kept(one.transaction.lane).book
+    for (const hash of one.hashes) byHash.delete(hash)
+    byId.delete(one.transaction.id)
+    ended.delete(one)
   }
 
-  function keepSlot(lane: Kept, transactionLane: LaneKey, slot: Slot): void {
+  function keepSlot(lane: Kept, slot: Slot): void {
     const gone = slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
     if (gone) lane.slots.delete(slot.nonce)
     else lane.slots.set(slot.nonce, slot)
-    for (const attempt of slot.attempts) {
-      if (attempt.claim === undefined) continue
-      keepHash(transactionLane, attempt.hash, txName(transactionLane, attempt.claim))
+    for (const { claim, hash } of slot.attempts) {
+      // The slot of a transaction that is forgotten already may be written once more.
+      const one = claim === undefined ? undefined : lane.book.byId.get(claim)
+      if (one) keepHash(lane.book, hash, one)
     }
   }
 
-  function arrive(lane: Kept, { lane: key, id, sequence }: StoredTransaction): void {
-    lane.arrived.push({ sequence, name: txName(key, id) })
+  function arrive(lane: Kept, { id, sequence }: StoredTransaction): void {
+    lane.arrived.push({ sequence, id })
     // Bounded with what is remembered: those that were forgotten go, many at a time.
-    if (lane.arrived.length > 2 * transactions.size + ARRIVED_SPARE)
-      lane.arrived = lane.arrived.filter(({ name }) => transactions.has(name))
+    const { byId } = lane.book
+    if (lane.arrived.length > 2 * byId.size + ARRIVED_SPARE)
+      lane.arrived = lane.arrived.filter((one) => byId.has(one.id))
   }
 
   function told(lane: Kept): void {
     for (const watcher of lane.watchers) watcher(lane.sequence)
   }
 
-  function inLane(lane: LaneKey): KeptTransaction[] {
-    const name = laneName(lane)
-    return [...transactions.values()].filter(({ transaction }) => laneName(transaction.lane) === name)
+  function inLane(key: LaneKey): KeptTransaction[] {
+    const { byId } = kept(key).book
+    return [...byId.values()].filter(({ transaction }) => transaction.lane.address === key.address)
   }
 
   return {
@@ -179,7 +201,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async write(lease, change) {
       const lane = checked(lease)
       for (const transaction of change.transactions) keepTransaction(lane, transaction)
-      for (const slot of change.slots) keepSlot(lane, lease.lane, slot)
+      for (const slot of change.slots) keepSlot(lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
       const { wished = 0 } = change
       if (wished > 0) lane.wishes = lane.wishes.filter(({ sequence }) => sequence > wished)
@@ -187,9 +209,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async enqueue(added) {
       return added.map((transaction) => {
-        const existing = transactions.get(txName(transaction.lane, transaction.id))
-        if (existing) return { fresh: false, transaction: existing.transaction }
         const lane = kept(transaction.lane)
+        const existing = lane.book.byId.get(transaction.id)
+        if (existing) return { fresh: false, transaction: existing.transaction }
         const placed = { ...transaction, sequence: ++lane.sequence }
         keepTransaction(lane, placed)
         arrive(lane, placed)
@@ -198,7 +220,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       })
     },
     async wish(chain, id, wish) {
-      const found = transactions.get(txName(chain, id))
+      const found = bookOf(chain).byId.get(id)
       if (found === undefined || hasEnded(found.transaction.stage)) return false
       const lane = kept(found.transaction.lane)
       lane.wishes.push({ sequence: ++lane.sequence, id, wish })
@@ -206,12 +228,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return true
     },
     async arrivals(lane, after, limit) {
-      const { arrived, wishes } = kept(lane)
+      const { arrived, wishes, book } = kept(lane)
       let first = arrived.length
       while (first > 0 && (arrived[first - 1]?.sequence ?? 0) > after) first--
-      const names = arrived.slice(first, first + limit)
+      const next = arrived.slice(first, first + limit)
       const page = {
-        transactions: names.flatMap(({ name }) => transactions.get(name)?.transaction ?? []),
+        transactions: next.flatMap(({ id }) => book.byId.get(id)?.transaction ?? []),
         wishes: wishes.filter(({ sequence }) => sequence > after),
       }
       return arrivalsPage(page, limit)
@@ -235,8 +257,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return () => void watchers.delete(own)
     },
     async find(chain, by) {
-      const name = 'id' in by ? txName(chain, by.id) : byHash.get(`${chainName(chain)}/${by.hash}`)
-      return name === undefined ? undefined : transactions.get(name)?.transaction
+      const book = bookOf(chain)
+      return ('id' in by ? book.byId.get(by.id) : book.byHash.get(by.hash))?.transaction
     },
     async list(lane, { stage, limit, cursor }) {
       const last = cursor === undefined ? undefined : listPlace(cursor)
