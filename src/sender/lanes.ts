@@ -3,8 +3,9 @@ import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import { createLazyMember, type LazyMember, type Maker } from './lazyMember.js'
 import { checkAccounts, createPool, type SenderPool } from './pool.js'
-import { createMemberIn, type Member } from './sender.js'
+import { createMemberIn } from './sender.js'
 import { object } from './validate.js'
 import { checkAccount, checkLaneOptions } from './validateLane.js'
 
@@ -57,28 +58,42 @@ export function createLanes<const chains extends readonly LanesChain[]>(
 /** `createLanes` in a given environment. */
 function createLanesIn(environment: Environment, parameters: LanesParameters<readonly LanesChain[]>): Lanes {
   const chains = checkChains(parameters)
-  const members = new Map<string, Member>()
+  const members = new Map<number, Map<string, LazyMember>>()
   let closing: Promise<void> | undefined
+  const makers = new Map([...chains].map(([chainId, options]) => [chainId, makerOf(options)]))
 
-  function memberOf(chainId: number, account: LocalAccount): Member {
-    if (closing) throw new TxlaneError('The lanes are closed.', { code: 'CLOSED', fate: 'notExecuted' })
-    const options = chains.get(chainId)
-    if (options === undefined) throw invalid('chainId', chainId, `one of ${[...chains.keys()].join(', ')}`)
-    checkAccount(account)
-    const key = `${chainId}:${account.address.toLowerCase()}`
-    const known = members.get(key)
-    if (known && !known.closed()) return known
+  function makerOf(options: LanesChain): Maker {
     const { store, logger } = parameters
     const client = options.client as Client<Transport, Chain, Account | undefined>
-    const member = createMemberIn(environment, {
-      ...options,
-      store: options.store ?? store,
-      logger: options.logger ?? logger,
-      client,
-      account,
-    })
-    members.set(key, member)
-    return member
+    const common = { ...options, store: options.store ?? store, logger: options.logger ?? logger, client }
+    return {
+      chain: client.chain,
+      make: (account) => createMemberIn(environment, { ...common, account }),
+      get closed() {
+        return closing !== undefined
+      },
+    }
+  }
+
+  function memberOf(chainId: number, account: LocalAccount): LazyMember {
+    if (closing) throw new TxlaneError('The lanes are closed.', { code: 'CLOSED', fate: 'notExecuted' })
+    const maker = makers.get(chainId)
+    if (maker === undefined) throw invalid('chainId', chainId, `one of ${[...chains.keys()].join(', ')}`)
+    checkAccount(account)
+    const ofChain = members.get(chainId) ?? new Map<string, LazyMember>()
+    const address = account.address.toLowerCase()
+    const known = ofChain.get(address)
+    if (known && !known.member?.closed()) return known
+    const fresh = createLazyMember(maker, account)
+    members.set(chainId, ofChain.set(address, fresh))
+    return fresh
+  }
+
+  async function close(): Promise<void> {
+    const made = [...members.values()].flatMap((ofChain) =>
+      [...ofChain.values()].flatMap((one) => one.member ?? []),
+    )
+    await Promise.all(made.map(({ sender }) => sender.close()))
   }
 
   const lanes: Lanes = {
@@ -89,10 +104,10 @@ function createLanesIn(environment: Environment, parameters: LanesParameters<rea
     pool(options) {
       const { chainId, accounts } = object('options', options) as typeof options
       checkAccounts(accounts)
-      return createPool(accounts.map((account) => memberOf(chainId, account))) as never
+      return createPool(accounts.map((account) => memberOf(chainId, account).made())) as never
     },
     close() {
-      closing ??= Promise.all([...members.values()].map(({ sender }) => sender.close())).then(() => {})
+      closing ??= close()
       return closing
     },
     [Symbol.asyncDispose]: () => lanes.close(),
