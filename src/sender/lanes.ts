@@ -104,7 +104,9 @@ function createLanesIn(environment: Environment, parameters: LanesParameters<rea
     pool(options) {
       const { chainId, accounts } = object('options', options) as typeof options
       checkAccounts(accounts)
-      return createPool(accounts.map((account) => memberOf(chainId, account).made())) as never
+      const inPool = accounts.map((account) => memberOf(chainId, account))
+      // By the face that `sender` gives as well.
+      return createPool(inPool.map((one) => ({ ...one.made(), sender: one.sender }))) as never
     },
     close() {
       closing ??= close()
