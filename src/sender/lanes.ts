@@ -55,8 +55,11 @@ export function createLanes<const chains extends readonly LanesChain[]>(
   return createLanesIn(systemEnvironment(), parameters) as unknown as Lanes<chains>
 }
 
-/** `createLanes` in a given environment. */
-function createLanesIn(environment: Environment, parameters: LanesParameters<readonly LanesChain[]>): Lanes {
+/** `createLanes` in a given environment: for simulations. */
+export function createLanesIn(
+  environment: Environment,
+  parameters: LanesParameters<readonly LanesChain[]>,
+): Lanes {
   const chains = checkChains(parameters)
   const members = new Map<number, Map<string, LazyMember>>()
   let closing: Promise<void> | undefined

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createStubAccount } from '../../test/sim/stubAccount.js'
+import { createLanesIn, type LanesParameters } from './lanes.js'
 import { createPool } from './pool.js'
 import { createMemberIn } from './sender.js'
 import { openLane, type SimLane, swallow, transfer } from './simLane.fixture.js'
@@ -45,4 +46,33 @@ test('one poller for all keys: ten of them cost no more requests than one', asyn
   const one = await requestsOf(1)
   expect(one).toBeGreaterThan(0)
   expect(await requestsOf(10)).toBeLessThanOrEqual(one + 1)
+})
+
+test('lanes of many accounts have one store and one poller, and wait for one another by id', async () => {
+  const addresses = [1, 2, 3].map((key) => `0x${String(key).padStart(40, '0')}` as const)
+  const accounts = addresses.map((address) => ({ address, nonce: 0, balanceWei: 10n ** 18n }))
+  await using lane = await openLane({ chain: { accounts } as never, closed: true })
+  lane.chain.start()
+  // No store is named, and each lane is asked for by itself.
+  const { store: _, ...chain } = lane.parameters
+  const lanes = createLanesIn(lane.environment, { chains: [chain] } as unknown as LanesParameters<[]>)
+  const chainId = chain.client.chain.id as never
+  const senders = addresses.map((address) =>
+    lanes.sender({
+      chainId,
+      account: createStubAccount(address, { clock: lane.clock, delayMs: () => 0 }),
+    }),
+  )
+  const ids = addresses.map((_, index) => `of lane ${index}`)
+  const landed: Promise<{ status?: string | undefined }>[] = []
+  for (const [index, sender] of senders.entries()) {
+    const after = index === 0 ? {} : { after: [ids[index - 1] as string] }
+    const options = { id: ids[index], until: 'queued', ...after } as const
+    landed.push((await lane.settle(sender.send(transfer(index + 1), options))).wait())
+  }
+  const statuses = (await lane.settle(Promise.all(landed))).map(({ status }) => status)
+  expect(statuses).toEqual(addresses.map(() => 'success'))
+  expect(lane.environment.shared.hubs.size).toBe(1)
+  expect(await lane.settle(senders[2]!.get(ids[2]!))).toMatchObject({ id: ids[2] })
+  await lane.settle(lanes.close())
 })
