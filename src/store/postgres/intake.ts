@@ -12,6 +12,7 @@ import {
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 import { halfDone } from './failure.js'
+import { lines, list } from './lists.js'
 
 // One more is needed where a lane is new, and where what was known has been forgotten between two statements.
 const TRIES_MAX = 5
@@ -123,12 +124,12 @@ function valuesOf(lanes: readonly LaneKey[], transactions: readonly StoredTransa
     lanes.map(({ address }) => address),
     lanes.map((_, index) => counts.get(index + 1) ?? 0),
     lanes.map(laneName),
-    rows.map(({ lane }) => lane),
-    rows.map(({ nth }) => nth),
+    list(rows.map(({ lane }) => lane)),
+    list(rows.map(({ nth }) => nth)),
     rows.map(({ transaction }) => transaction.id),
-    rows.map(({ transaction }) => transaction.stage),
-    rows.map(({ transaction }) => hasEnded(transaction.stage)),
-    rows.map(({ transaction }) => encodeBody(transaction)),
-    rows.map(({ transaction }) => transaction.hash ?? null),
+    list(rows.map(({ transaction }) => transaction.stage)),
+    list(rows.map(({ transaction }) => hasEnded(transaction.stage))),
+    lines(rows.map(({ transaction }) => encodeBody(transaction))),
+    list(rows.map(({ transaction }) => transaction.hash ?? '')),
   ]
 }

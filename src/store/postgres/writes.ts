@@ -6,6 +6,7 @@ import { arrivedUpTo } from '../page.js'
 import { type LaneState, type LaneWrite, type Lease, laneName, type Store } from '../store.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
+import { lines, list } from './lists.js'
 import type { Pruner } from './prune.js'
 
 // Each refusal says what the fence is; only writes of the same holder at the same time can outrun it again.
@@ -93,18 +94,18 @@ function valuesOf(change: LaneWrite): unknown[] {
   const written = new Set(transactions.map(({ id }) => id))
   return [
     change.cursor,
-    slots.filter(isGone).map(({ nonce }) => nonce),
-    kept.map(({ nonce }) => nonce),
-    kept.map((slot) => encodeBody(slot)),
+    list(slots.filter(isGone).map(({ nonce }) => nonce)),
+    list(kept.map(({ nonce }) => nonce)),
+    lines(kept.map(encodeBody)),
     change.wished ?? null,
     transactions.map(({ id }) => id),
-    transactions.map(({ sequence }) => sequence),
-    transactions.map(({ stage }) => stage),
-    transactions.map(({ stage }) => hasEnded(stage)),
-    transactions.map((one) => encodeBody(one)),
-    hashes.map(([hash]) => hash),
+    list(transactions.map(({ sequence }) => sequence)),
+    list(transactions.map(({ stage }) => stage)),
+    list(transactions.map(({ stage }) => hasEnded(stage))),
+    lines(transactions.map(encodeBody)),
+    list(hashes.map(([hash]) => hash)),
     hashes.map(([, id]) => id),
-    hashes.map(([, id]) => written.has(id)),
+    list(hashes.map(([, id]) => written.has(id))),
   ]
 }
 

@@ -1,3 +1,5 @@
+import { lined, listed } from '../lists.js'
+
 export const enqueueStatements = (schema: string) => ({
   /**
    * Lanes in `$1` to `$5` (with how many rows each gets and its name), rows in `$6` to `$12`. The lanes' rows are
@@ -24,8 +26,8 @@ export const enqueueStatements = (schema: string) => ({
       INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, ended_at, body)
       SELECT p.chain, u.id, p.lane, p.sequence + u.nth, p.revision + u.nth, u.stage,
         CASE WHEN u.ended THEN clock_timestamp() END, u.body
-      FROM unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::boolean[], $11::text[])
-        AS u(lane, nth, id, stage, ended, body)
+      FROM unnest(${listed('$6', 'bigint')}, ${listed('$7', 'bigint')}, $8::text[], ${listed('$9', 'text')},
+        ${listed('$10', 'boolean')}, ${lined('$11')}) AS u(lane, nth, id, stage, ended, body)
       JOIN placed p ON p.place = u.lane
       -- In one order: the same ids may come into two lanes at once.
       ORDER BY p.chain, u.id
@@ -35,7 +37,7 @@ export const enqueueStatements = (schema: string) => ({
     hashed AS (
       INSERT INTO ${schema}.hashes (chain, hash, id)
       SELECT DISTINCT ON (a.chain, u.hash) a.chain, u.hash, a.id
-      FROM unnest($6::bigint[], $8::text[], $12::text[]) AS u(lane, id, hash)
+      FROM unnest(${listed('$6', 'bigint')}, $8::text[], ${listed('$12', 'text')}) AS u(lane, id, hash)
       JOIN placed p ON p.place = u.lane
       JOIN added a ON a.lane = p.lane AND a.id = u.id
       WHERE u.hash IS NOT NULL

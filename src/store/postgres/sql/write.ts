@@ -1,3 +1,5 @@
+import { lined, listed } from '../lists.js'
+
 /** `$1` to `$3` the lane's name, `$4` epoch, `$5` holder: the condition under which a lease is still held. */
 const leased = `c.chain = l.chain AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text
   AND l.address = $3::text AND l.epoch = $4::bigint AND l.holder = $5::text`
@@ -19,11 +21,11 @@ export const writeStatements = (schema: string) => ({
         l.sequence
     ),
     slots_gone AS (
-      DELETE FROM ${schema}.slots s USING lane WHERE s.lane = lane.lane AND s.nonce = ANY ($8::bigint[])
+      DELETE FROM ${schema}.slots s USING lane WHERE s.lane = lane.lane AND s.nonce = ANY (${listed('$8', 'bigint')})
     ),
     slots_kept AS (
       INSERT INTO ${schema}.slots (lane, nonce, body)
-      SELECT lane.lane, u.nonce, u.body FROM lane, unnest($9::bigint[], $10::text[]) AS u(nonce, body)
+      SELECT lane.lane, u.nonce, u.body FROM lane, unnest(${listed('$9', 'bigint')}, ${lined('$10')}) AS u(nonce, body)
       ON CONFLICT (lane, nonce) DO UPDATE SET body = excluded.body
     ),
     wishes_done AS (
@@ -33,8 +35,8 @@ export const writeStatements = (schema: string) => ({
       INSERT INTO ${schema}.transactions AS t (chain, id, lane, sequence, revision, stage, ended_at, body)
       SELECT lane.chain, u.id, lane.lane, u.sequence, lane.revision + u.place, u.stage,
         CASE WHEN u.ended THEN clock_timestamp() END, u.body
-      FROM lane, unnest($12::text[], $13::bigint[], $14::text[], $15::boolean[], $16::text[])
-        WITH ORDINALITY AS u(id, sequence, stage, ended, body, place)
+      FROM lane, unnest($12::text[], ${listed('$13', 'bigint')}, ${listed('$14', 'text')},
+        ${listed('$15', 'boolean')}, ${lined('$16')}) WITH ORDINALITY AS u(id, sequence, stage, ended, body, place)
       ON CONFLICT (chain, id) DO UPDATE SET
         sequence = excluded.sequence,
         revision = excluded.revision,
@@ -46,7 +48,7 @@ export const writeStatements = (schema: string) => ({
     hashes_kept AS (
       INSERT INTO ${schema}.hashes AS h (chain, hash, id)
       SELECT lane.chain, u.hash, u.id
-      FROM lane, unnest($17::text[], $18::text[], $19::boolean[]) AS u(hash, id, written)
+      FROM lane, unnest(${listed('$17', 'text')}, $18::text[], ${listed('$19', 'boolean')}) AS u(hash, id, written)
       WHERE u.written
         OR EXISTS (SELECT FROM ${schema}.transactions t WHERE t.chain = lane.chain AND t.id = u.id)
       ON CONFLICT (chain, hash) DO UPDATE SET id = excluded.id WHERE h.id <> excluded.id
