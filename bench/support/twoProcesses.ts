@@ -8,7 +8,7 @@ export type Shared = { readonly url: string; readonly privateKey: Hex; readonly 
 /** Two processes that share one key by way of PostgreSQL, ready to send. */
 export async function startTwo(
   shared: Shared,
-): Promise<AsyncDisposable & { burst(half: number): Promise<void> }> {
+): Promise<AsyncDisposable & { burst(first: number, half: number): Promise<void> }> {
   const children: ChildProcess[] = []
   async function stop(): Promise<void> {
     const ends = children.map(ended)
@@ -29,11 +29,11 @@ export async function startTwo(
     throw error
   }
   return {
-    async burst(half) {
+    async burst(first, half) {
       await Promise.all(
         children.map((child, index) => {
           const answer = heard(child)
-          child.send({ first: 1 + index * half, count: half } satisfies Task)
+          child.send({ first: first + index * half, count: half } satisfies Task)
           return answer
         }),
       )

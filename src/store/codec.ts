@@ -191,13 +191,20 @@ function nameOf({ at, above }: Place): string {
   return typeof at === 'number' ? `${nameOf(above)}[${at}]` : `${nameOf(above)}.${at}`
 }
 
+/** In place: what the parser made is nobody else's, and this runs several times for each transaction. */
 function unpacked(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(unpacked)
-  const entries = Object.entries(value)
-  const [first] = entries
-  if (first?.[0].startsWith('$') && entries.length === 1) return meant(first[0], first[1])
-  return Object.fromEntries(entries.map(([key, item]) => [key, unpacked(item)]))
+  const fields = value as Record<string, unknown>
+  const keys = Object.keys(fields)
+  const [first = ''] = keys
+  if (keys.length === 1 && first.startsWith('$')) return meant(first, fields[first])
+  for (const key of keys) {
+    const item = fields[key]
+    // An assignment to `__proto__` would change what it is; no field of ours is written by that name.
+    if (typeof item === 'object' && item !== null && key !== '__proto__') fields[key] = unpacked(item)
+  }
+  return fields
 }
 
 function meant(tag: string, content: unknown): unknown {
