@@ -1,9 +1,10 @@
-import type { Hex } from 'viem'
+import { type Hex, numberToHex } from 'viem'
 import { nativeAccount } from '../../src/signer/index.js'
 import { CHAIN_ID, givenTransfer } from '../support/node.js'
 import type { Driver, Subject, World } from './types.js'
 
 const CONNECTIONS = 4
+const SEND = 'eth_sendRawTransaction'
 
 /** The limit: signs natively, posts batches, and keeps no books. What is lost is lost. */
 export const bareLoop: Subject = {
@@ -13,13 +14,43 @@ export const bareLoop: Subject = {
     const sign = signerOf(world)
     return {
       async burst(count) {
-        const post = createPosts(world.url)
+        const post = createPosts()
         for (let first = 1; first <= count; first += 100) {
           const raws: Hex[] = []
           const last = Math.min(count, first + 99)
           for (let number = first; number <= last; number++) raws.push(await sign(number))
-          await post.begin(raws)
+          await post.begin(() => postBatch(world.url, SEND, raws))
         }
+        await post.done()
+      },
+      close: async () => undefined,
+    }
+  },
+}
+
+/** The limit where the gas is not known: asks for it in batches too. */
+export const bareLoopEstimating: Subject = {
+  name: 'limit: bare loop',
+  given: 'nothing',
+  open(world): Driver {
+    const account = nativeAccount(world.privateKey)
+    const sign = signerOf(world)
+    async function estimated(first: number, last: number): Promise<void> {
+      const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+      const asked = numbers.map((number) => {
+        const { to, value } = givenTransfer(number)
+        return { from: account.address, to, value: numberToHex(value) }
+      })
+      const gas = await postBatch(world.url, 'eth_estimateGas', asked)
+      const raws: Hex[] = []
+      for (const [index, number] of numbers.entries()) raws.push(await sign(number, BigInt(gas[index] ?? 0)))
+      await postBatch(world.url, SEND, raws)
+    }
+    return {
+      async burst(count) {
+        const post = createPosts()
+        for (let first = 1; first <= count; first += 100)
+          await post.begin(() => estimated(first, Math.min(count, first + 99)))
         await post.done()
       },
       close: async () => undefined,
@@ -39,8 +70,9 @@ export const presignedBatches: Subject = {
         for (let number = 1; number <= world.count; number++) raws.push(await sign(number))
       },
       async burst(count) {
-        const post = createPosts(world.url)
-        for (let first = 0; first < count; first += 50) await post.begin(raws.slice(first, first + 50))
+        const post = createPosts()
+        for (let first = 0; first < count; first += 50)
+          await post.begin(() => postBatch(world.url, SEND, raws.slice(first, first + 50)))
         await post.done()
       },
       close: async () => undefined,
@@ -48,24 +80,31 @@ export const presignedBatches: Subject = {
   },
 }
 
-function signerOf({ privateKey }: World): (number: number) => Promise<Hex> {
+function signerOf({ privateKey }: World): (number: number, gas?: bigint) => Promise<Hex> {
   const account = nativeAccount(privateKey)
-  return (number) =>
+  return (number, gas) =>
     account.signTransaction({
       type: 'eip1559',
       chainId: CHAIN_ID,
       nonce: number - 1,
       ...givenTransfer(number),
+      ...(gas === undefined ? {} : { gas }),
     })
 }
 
 /** Batches over so many connections. `begin` waits for a free one. */
-function createPosts(url: string) {
+function createPosts() {
   const open = new Set<Promise<void>>()
   return {
-    async begin(raws: readonly Hex[]): Promise<void> {
+    async begin(post: () => Promise<unknown>): Promise<void> {
       while (open.size >= CONNECTIONS) await Promise.race(open)
-      const posted: Promise<void> = postBatch(url, raws).finally(() => open.delete(posted))
+      const posted: Promise<void> = post().then(
+        () => void open.delete(posted),
+        (error: unknown) => {
+          open.delete(posted)
+          throw error
+        },
+      )
       posted.catch(() => undefined)
       open.add(posted)
     },
@@ -77,15 +116,13 @@ function createPosts(url: string) {
 
 type Answer = { readonly result?: unknown; readonly error?: { readonly message: string } }
 
-async function postBatch(url: string, raws: readonly Hex[]): Promise<void> {
-  const calls = raws.map((raw, id) => ({
-    jsonrpc: '2.0',
-    id,
-    method: 'eth_sendRawTransaction',
-    params: [raw],
-  }))
+async function postBatch(url: string, method: string, asked: readonly unknown[]): Promise<readonly string[]> {
+  const calls = asked.map((one, id) => ({ jsonrpc: '2.0', id, method, params: [one] }))
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) })
-  for (const { result, error } of (await response.json()) as Answer[])
-    if (typeof result !== 'string') throw new Error(error?.message ?? 'no hash came back')
+  const answers = (await response.json()) as Answer[]
+  return answers.map(({ result, error }) => {
+    if (typeof result !== 'string') throw new Error(error?.message ?? 'nothing came back')
+    return result
+  })
 }
