@@ -74,6 +74,7 @@ const FAULTS = [
   'readerMoved',
   'neighbour',
   'authorize',
+  'sequence',
   'forkShown',
   'pruned',
   'signerSlow',

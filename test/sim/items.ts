@@ -33,9 +33,13 @@ export type Item = {
   readonly oversized: boolean
   /** For endpoints that only send. */
   readonly private?: boolean
+  /** What is sent in order behind it, all at once. */
+  readonly sequence?: readonly Member[] | undefined
   /** Delegations of the lane's own account that it carries (EIP-7702): to some code, or to none. */
   readonly authorize?: readonly ('set' | 'clear')[] | undefined
 }
+
+export type Member = Pick<Item, 'marker' | 'program' | 'gas'>
 
 export type After = {
   readonly markers: readonly number[]
@@ -124,6 +128,42 @@ export function drawAuthorizations(random: Random, items: readonly Item[]): Item
       pick(random, ['set', 'clear'] as const),
     )
     return { ...item, authorize }
+  })
+}
+
+// Beyond all markers that are counted up.
+const MEMBERS_FROM = 10_000
+const MEMBERS_MAX = 10
+
+/** Some of them begin a sequence. Drawn apart as well. */
+export function drawSequences(random: Random, items: readonly Item[]): Item[] {
+  if (!chance(random, 0.2)) return [...items]
+  // Others know it by the id that it has alone.
+  const named = new Set(items.flatMap(({ after }) => after?.markers ?? []))
+  return items.map((item) => {
+    const { marker, outside, oversized, authorize } = item
+    const may = outside === undefined && !oversized && !authorize && !named.has(marker)
+    if (!may || !chance(random, 0.3)) return item
+    const members: Member[] = []
+    for (let index = 1; index <= between(random, 1, 3); index++) {
+      const own = MEMBERS_FROM + marker * MEMBERS_MAX + index
+      const kind = pick(random, ['transfer', 'call', 'revert', 'dependent'] as const)
+      const calls = [item, ...members].filter(({ program }) => program.kind === 'call')
+      const needs = calls.length === 0 ? undefined : pick(random, calls).marker
+      const program: Program =
+        kind === 'dependent'
+          ? needs === undefined
+            ? { kind: 'call', marker: own }
+            : { kind, marker: own, needs }
+          : { kind, marker: own }
+      members.push({
+        marker: own,
+        program,
+        gas: program.kind === 'revert' || chance(random, 0.6) ? GAS : undefined,
+      })
+    }
+    const alone = { changes: [], tellsEffect: false, expiresInMs: undefined, abortAfterMs: undefined }
+    return { ...item, ...alone, sequence: members }
   })
 }
 

@@ -89,13 +89,17 @@ export function createNaiveSubject(environment: SubjectEnvironment): Subject {
     }
   }
 
+  function send(request: SubjectRequest, id: string): Promise<SubjectTx> {
+    const next = turn.then(() => sendOnce(request, id))
+    turn = next.catch(() => {})
+    return next
+  }
+
   return {
     async ready() {},
-    send(request, { id }) {
-      const next = turn.then(() => sendOnce(request, id))
-      turn = next.catch(() => {})
-      return next
-    },
+    send: (request, { id }) => send(request, id),
+    sendSequence: (requests, { id }) =>
+      Promise.all(requests.map((request, index) => send(request, `${id}/${index}`))),
     get: async (id) => (typeof id === 'string' ? known.get(id) : undefined),
     async reserve() {
       throw new TxlaneError('It has no reservations.', { code: 'UNSUPPORTED', fate: 'notExecuted' })

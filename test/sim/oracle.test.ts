@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type Census, judge, type Telling } from './oracle.js'
+import { type Census, judge, judgeSequences, type Telling } from './oracle.js'
 
 const HASH: Hash = `0x${'1'.repeat(64)}`
 const OTHER: Hash = `0x${'2'.repeat(64)}`
@@ -59,4 +59,16 @@ describe('it finds', () => {
     expect(broken(census())).toEqual(['P8'])
     expect(broken(census(5), told('inFlight'))).toEqual(['P8'])
   })
+})
+
+test('the order of a sequence is that of the nonces at which it executed, whoever of it did not', () => {
+  const at = (nonces: Readonly<Record<number, number>>): Census => ({
+    ...census(),
+    executions: new Map(
+      Object.entries(nonces).map(([marker, nonce]) => [Number(marker), [{ nonce, block: 1, hash: HASH }]]),
+    ),
+  })
+  expect(judgeSequences(at({ 1: 5, 2: 6, 3: 9 }), [[1, 2, 3]])).toEqual([])
+  expect(judgeSequences(at({ 1: 5, 3: 6 }), [[1, 2, 3]])).toEqual([])
+  expect(judgeSequences(at({ 1: 6, 2: 5 }), [[1, 2]])).toMatchObject([{ promise: 'sequence' }])
 })

@@ -18,7 +18,7 @@ export type Telling = {
 
 /** A promise that was broken, by its number in the design. */
 export type Violation = {
-  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private'
+  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private' | 'sequence'
   readonly text: string
   readonly marker?: number
 }
@@ -117,4 +117,14 @@ export function judgeGaps(chain: SimChain, lane: Address): Violation[] {
   const nonces = left.map((tx) => tx.nonce).join(', ')
   const gap = chain.pool.nextNonce(lane, next)
   return [{ promise: 'P3', text: `drained, and the pool still holds ${nonces}; the next nonce is ${gap}` }]
+}
+
+/** Holds the order of sequences, by their markers, against the nonces at which they executed. */
+export function judgeSequences(census: Census, sequences: Iterable<readonly number[]>): readonly Violation[] {
+  return [...sequences].flatMap((markers) => {
+    const nonces = markers.flatMap((marker) => census.executions.get(marker)?.[0]?.nonce ?? [])
+    const ordered = nonces.every((nonce, index) => index === 0 || nonce > (nonces[index - 1] ?? 0))
+    const text = `the sequence ${markers.join(', ')} executed at nonces ${nonces.join(', ')}`
+    return ordered ? [] : [{ promise: 'sequence', text } as const]
+  })
 }

@@ -2,7 +2,7 @@ import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
 import { type Disturbance, drawDisturbances } from './disturbances.js'
-import { drawAuthorizations, drawWorkload, type Item, withDependents } from './items.js'
+import { drawAuthorizations, drawSequences, drawWorkload, type Item, withDependents } from './items.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
@@ -123,7 +123,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   )
   // Each from a random of its own: what is drawn beside it stays what it was.
   const dependent = withDependents(deriveRandom(seed, 'dependents'), drawn)
-  const items = calm ? dependent : drawAuthorizations(deriveRandom(seed, 'authorizations'), dependent)
+  const authorizing = calm ? dependent : drawAuthorizations(deriveRandom(seed, 'authorizations'), dependent)
+  const items = drawSequences(deriveRandom(seed, 'sequences'), authorizing)
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,
@@ -188,8 +189,8 @@ function drawEndpoints(random: Random, plan: Plan, calm: boolean): Plan {
 }
 
 /** Only with its gas given can it be kept from who is read. */
-function mayBePrivate({ gas, outside }: Item): boolean {
-  return gas !== undefined && outside === undefined
+function mayBePrivate({ gas, outside, sequence }: Item): boolean {
+  return gas !== undefined && outside === undefined && sequence === undefined
 }
 
 /** What the caller may want to end is not sent a second time by somebody who does not know of that. */
@@ -198,8 +199,9 @@ function drawNeighbour(random: Random, items: readonly Item[]): Neighbour | unde
   // What one process refuses or gives up by itself, the other may still send by the same id: a deadline, a signal, a
   // predecessor that it has not heard of yet. That is about its call, and says nothing of the id.
   const plain = items.filter(
-    ({ outside, oversized, expiresInMs, abortAfterMs, after }) =>
+    ({ outside, oversized, expiresInMs, abortAfterMs, after, sequence }) =>
       outside === undefined &&
+      sequence === undefined &&
       !oversized &&
       expiresInMs === undefined &&
       abortAfterMs === undefined &&

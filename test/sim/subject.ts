@@ -34,6 +34,7 @@ export const createSubject: CreateSubject = (world) => {
   return {
     ready: sender.ready,
     send: sender.send,
+    sendSequence: (requests, options) => sender.sendSequence(requests as never, options as never),
     get: sender.get,
     drain: sender.drain,
     reserve: () => openAllocator().reserve(),

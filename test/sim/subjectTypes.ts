@@ -53,6 +53,8 @@ export type SubjectAlarm =
 export type Subject = {
   ready(): Promise<void>
   send(request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx>
+  /** The ids are that of the options, with the place behind it. */
+  sendSequence(requests: readonly SubjectRequest[], options: SubjectOptions): Promise<readonly SubjectTx[]>
   get(id: string | { readonly hash: Hash }): Promise<SubjectTx | undefined>
   reserve(): Promise<SubjectReservation>
   onAlarm(listener: (alarm: SubjectAlarm) => void): void

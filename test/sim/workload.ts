@@ -1,6 +1,6 @@
 import { type Hash, type Hex, keccak256, zeroAddress } from 'viem'
 import type { Clock } from '../../src/clock.js'
-import { type Change, GAS, type Item } from './items.js'
+import { type Change, GAS, type Item, type Member } from './items.js'
 import type { Telling } from './oracle.js'
 import { signOutside } from './outside.js'
 import { effectOf, oversized, programRequest } from './program.js'
@@ -53,6 +53,11 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   // What the caller of the next process has to take up again.
   const unfinished = new Map<number, () => Promise<void>>()
   const waiting: Item[] = []
+  // Of what is sent as a sequence, each has an id that says its place.
+  const places = new Map<number, string>()
+  const atPlace = new Map<string, number>()
+  const idOf = (marker: number) => places.get(marker) ?? plainId(marker)
+  const markerOf = (id: string) => atPlace.get(id) ?? plainMarker(id)
   // What the caller signed itself it knows by its hash.
   const outside = new Map<number, Hash>()
   let life: { readonly subject: Subject } | undefined = { subject }
@@ -227,6 +232,35 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     unfinished.delete(marker)
   }
 
+  /** Taken on as a whole, in the end: what is not known to be is sent again by the same id. */
+  async function runSequence(item: Item, rest: readonly Member[]): Promise<void> {
+    const { marker, until, stage } = item
+    const all = [item, ...rest].map((one) => one.marker)
+    all.forEach((one, index) => {
+      markers.add(one)
+      places.set(one, `${plainId(marker)}/${index}`)
+      atPlace.set(idOf(one), one)
+    })
+    unfinished.set(marker, () => runSequence(item, rest))
+    const { request, id, ...own } = asSent(item)
+    const requests = [request, ...rest.map((one) => requestOf(one))]
+    for (;;) {
+      const sent = await asked(marker, 'sendSequence', (to) =>
+        to.sendSequence(requests, { ...own, id, until }),
+      )
+      if (!failed(sent)) {
+        await Promise.all(sent.map((tx, index) => follow(all[index] as number, tx, stage)))
+        break
+      }
+      if (sent.fate === 'inFlight') await pause(marker)
+      else {
+        for (const one of all) tell(one, 'notExecuted', 'sendSequence', true)
+        break
+      }
+    }
+    unfinished.delete(marker)
+  }
+
   function abortAfter(afterMs: number): AbortSignal {
     const controller = new AbortController()
     later(afterMs, async () => controller.abort())
@@ -270,7 +304,9 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   }
 
   function begin(item: Item): void {
-    void (item.outside === undefined ? run(item, true) : runOutside(item))
+    if (item.outside !== undefined) void runOutside(item)
+    else if (item.sequence !== undefined) void runSequence(item, item.sequence)
+    else void run(item, true)
   }
 
   return {
@@ -305,14 +341,23 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 
 /** What is sent for an item, by whoever sends it. */
 export function asSent(item: Item) {
-  const { marker, program, oversized: tooBig, gas, after, tellsEffect, authorize } = item
+  const { marker, after, tellsEffect } = item
   const options = {
-    ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
+    ...(after && { after: after.markers.map(plainId), afterStatus: after.status, afterStage: after.stage }),
     ...(tellsEffect && { effect: effectOf(marker) }),
     ...(item.private && { private: true }),
   }
+  return { request: requestOf(item), id: plainId(marker), ...options }
+}
+
+function requestOf({
+  program,
+  gas,
+  oversized: tooBig,
+  authorize,
+}: Member & Partial<Pick<Item, 'oversized' | 'authorize'>>): SubjectRequest {
   const data = programRequest(program)
-  const request: SubjectRequest = {
+  return {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
     ...(authorize === undefined
@@ -321,14 +366,13 @@ export function asSent(item: Item) {
           authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })),
         }),
   }
-  return { request, id: idOf(marker), ...options }
 }
 
 /** The marker in an id that the caller gave; undefined for one that the lane made. */
-function markerOf(id: string): number | undefined {
+function plainMarker(id: string): number | undefined {
   return id.startsWith(ID_PREFIX) ? Number(id.slice(ID_PREFIX.length)) : undefined
 }
 
-function idOf(marker: number): string {
+function plainId(marker: number): string {
   return `${ID_PREFIX}${marker}`
 }

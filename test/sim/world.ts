@@ -6,7 +6,7 @@ import { type Counter, createCounter } from './coverage.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
 import { foreignTransaction } from './foreign.js'
 import { createHost, type Host } from './host.js'
-import { type Census, judge, judgeGaps, takeCensus, type Violation } from './oracle.js'
+import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
 import { LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
@@ -69,6 +69,7 @@ export async function runWorld(
   world.break()
   for (const item of plan.items) {
     if (item.authorize) world.counter.strike('authorize')
+    if (item.sequence) world.counter.strike('sequence')
     workload.start(item)
   }
   startTwins(world)
@@ -104,6 +105,7 @@ export async function runWorld(
   const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
+    ...(isDisplacing(plan, census) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
     ...world.shown,
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
@@ -121,6 +123,20 @@ export async function runWorld(
     timers: clock.firedTimers,
     digest: `${chain.head.hash}/${clock.firedTimers}/${workload.tellings.map(({ how }) => how).join()}`,
   }
+}
+
+/** What takes a nonce of the lane past it: then the order of a sequence is not guaranteed. */
+const DISPLACING = new Set<string>(['foreign', 'wallet', 'creates', 'submit', 'bump', 'delegate', 'reorg'])
+
+function isDisplacing({ disturbances, items }: Plan, { foreign }: Census): boolean {
+  const others = disturbances.some(({ kind }) => DISPLACING.has(kind))
+  return others || foreign > 0 || items.some(({ outside, authorize }) => outside || authorize)
+}
+
+function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
+  return items.flatMap(({ marker, sequence }) =>
+    sequence === undefined ? [] : [[marker, ...sequence.map((one) => one.marker)]],
+  )
 }
 
 /** By every process: what outside code has of the lane's nonces is seen through by the one that holds it. */
