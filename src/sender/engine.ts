@@ -99,12 +99,13 @@ export function createEngine(options: EngineOptions): Engine {
   const signing = createSigning(context, () => pump.run())
   const barrier = createBarrier(context)
   const code = createCodeWatch(context, signing.codeChanged)
+  const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
   const repair = createRepair({
     context,
     signing,
     fillable() {
       const first = line.peek()
-      return !lane.holds.any && first?.ready === true && barrier.admits(first)
+      return !lane.holds.any && first?.ready === true && admits(first)
     },
     usedBelow: () => seeker.latest,
     keeps: barrier.keeps,
@@ -127,7 +128,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     signing,
     funds,
-    admits: barrier.admits,
+    admits,
     broken,
     fresh,
   })

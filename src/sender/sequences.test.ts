@@ -86,6 +86,17 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
+  test('none takes a nonce that became free below what it follows', async () => {
+    await using lane = await openLane({ limits: { window: 2 }, signMs: () => 300 })
+    const sending = lane.sender.sendSequence(range(3).map(transfer), { until: 'queued' })
+    const [first, second, third] = await lane.settle(sending)
+    await lane.until(() => second?.nonce === 1)
+    expect(third?.nonce).toBeUndefined()
+    expect(await lane.settle(first!.cancel())).toEqual({ result: 'removed' })
+    await lane.settle(third!.wait())
+    expect(lane.executed()).toEqual(['noop', 2, 3])
+  })
+
   test('is taken on whole or not at all', async () => {
     await using lane = await openLane({ limits: { queueMax: 3 } })
     const full = await lane.rejection(lane.sender.sendSequence(range(4).map(transfer)))

@@ -13,6 +13,8 @@ export type Sequences = {
   enter(transaction: Transaction): void
   /** Prepared: whether it may go in line now. Otherwise it is let in as soon as it may. */
   mayGo(transaction: Transaction): boolean
+  /** Whether it may take the next nonce: none below that of what it follows, which a hole may be. */
+  admits(transaction: Transaction): boolean
   /** A nonce was given to one, which lets in what follows it, or taken back. */
   moved(before: Slot | undefined, after: Slot): void
   /** It has no nonce any more: what follows it and has none either waits again. */
@@ -111,6 +113,10 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
       held.add(transaction)
       if (before === undefined) void look(transaction, id).catch(failed(transaction, id))
       return false
+    },
+    admits(transaction) {
+      const before = followed(transaction)
+      return before?.nonce === undefined || before.nonce < lane.next()
     },
     moved(before, after) {
       if (after.state === 'reserved') bound(after.claim)
