@@ -203,7 +203,9 @@ describe('a node that takes transactions badly is never quoted with its key', ()
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(bodies.filter(({ method }) => method !== refused)),
-      })
+      }).catch(() => undefined)
+      // The devnet may close a connection that was kept open just when it is used again: so does what stands before it.
+      if (response === undefined) return 'reset'
       const answered = bodies.some(({ method }) => method !== refused)
         ? ((await response.json()) as { id: unknown }[])
         : []
