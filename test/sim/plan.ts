@@ -54,9 +54,9 @@ export type Neighbour = {
 }
 
 export type PlanOptions = {
-  /** How many transactions, at least and at most. @default drawn: 2 to 6, 6 to 12 or 10 to 20 */
+  /** How many transactions, at least and at most. @default drawn: 1 to 3, 2 to 4, 3 to 7 or 8 to 20 */
   readonly transactions?: { readonly min: number; readonly max: number }
-  /** Until the world heals. @default drawn with the size: 20, 40 or 60 s */
+  /** Until the world heals. @default drawn with the size: 6, 10, 20 or 40 s */
   readonly durationMs?: number
   /** Without faults and disturbances. @default false */
   readonly calm?: boolean
@@ -97,9 +97,10 @@ export const WORST_STORE: StoreFaults = { delayMsMax: 200, lostAnswer: 0.1, lost
 
 // Most worlds are small: what goes wrong between two transactions goes wrong there, and can be read.
 const SIZES = [
-  { share: 0.8, transactions: { min: 1, max: 3 }, durationMs: 10_000 },
-  { share: 0.16, transactions: { min: 3, max: 7 }, durationMs: 20_000 },
-  { share: 0.04, transactions: { min: 8, max: 20 }, durationMs: 60_000 },
+  { share: 0.68, transactions: { min: 1, max: 3 }, durationMs: 6_000 },
+  { share: 0.2, transactions: { min: 2, max: 4 }, durationMs: 10_000 },
+  { share: 0.1, transactions: { min: 3, max: 7 }, durationMs: 20_000 },
+  { share: 0.02, transactions: { min: 8, max: 20 }, durationMs: 40_000 },
 ] as const
 
 /** Draws a world. The same seed and options make the same plan. */
