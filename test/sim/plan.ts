@@ -124,8 +124,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   )
   // Each from a random of its own: what is drawn beside it stays what it was.
   const dependent = withDependents(deriveRandom(seed, 'dependents'), drawn)
-  const authorizing = calm ? dependent : drawAuthorizations(deriveRandom(seed, 'authorizations'), dependent)
-  const items = drawSequences(deriveRandom(seed, 'sequences'), authorizing)
+  // Who is calm asks for no more than what any sender does.
+  const items = calm ? dependent : drawMore(seed, dependent)
   const neighbour = calm ? undefined : drawNeighbour(deriveRandom(seed, 'neighbour'), items)
   const plan: Plan = {
     seed,
@@ -153,10 +153,15 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
           ports: ports.length,
           processes: neighbour === undefined ? 1 : 2,
         }),
-    durationMs,
+    durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
   return options.keep === undefined ? several : keepOnly(several, options.keep)
+}
+
+function drawMore(seed: number, items: readonly Item[]): Item[] {
+  const authorizing = drawAuthorizations(deriveRandom(seed, 'authorizations'), items)
+  return drawSequences(deriveRandom(seed, 'sequences'), authorizing)
 }
 
 /** More endpoints, of more kinds. One that lies is never all there is: a process that begins could know no better. */

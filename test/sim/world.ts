@@ -89,7 +89,9 @@ export async function runWorld(
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
-  // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet.
+  // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet: least of all
+  // while an answer is waited for that never comes.
+  await clock.runUntil(() => replicas.unanswered === 0, healMs)
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))

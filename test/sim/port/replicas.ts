@@ -20,6 +20,8 @@ export type OnAnswer = (
 export type Replicas = {
   readonly list: readonly { readonly port: Port; readonly role: EndpointRole }[]
   readonly healed: boolean
+  /** Requests of the broken world that are still without an answer. */
+  readonly unanswered: number
   break(): void
   /** No fault from now on. */
   heal(): void
@@ -40,6 +42,7 @@ export function createReplicas(options: {
   const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
   const beganMs = clock.now()
   let healed = !faultyStart
+  const unanswered = new Set<Promise<unknown>>()
   const states = plans.map((plan) => ({
     plan,
     faults: { ...(healed ? NO_FAULTS : plan.faults) },
@@ -63,6 +66,12 @@ export function createReplicas(options: {
     return isAway ? stray(call) : lies ? lie(call) : undefined
   }
 
+  function follow(answer: Promise<unknown>): void {
+    if (healed) return
+    unanswered.add(answer)
+    void answer.then(() => unanswered.delete(answer))
+  }
+
   function portOf(state: (typeof states)[number], index: number): Port {
     const { plan, faults } = state
     const name = `sim-${index}`
@@ -78,6 +87,7 @@ export function createReplicas(options: {
       strike,
       untrue: (call) => untrue(plan, call),
       onRaw: (raw) => onRaw(raw, plan.role),
+      onAsked: follow,
       ...(onAnswer === undefined
         ? {}
         : { onAnswer: (calls, replies, askedMs) => onAnswer(name, calls, replies, askedMs) }),
@@ -88,6 +98,9 @@ export function createReplicas(options: {
     list: states.map((state, index) => ({ role: state.plan.role, port: portOf(state, index) })),
     get healed() {
       return healed
+    },
+    get unanswered() {
+      return unanswered.size
     },
     break() {
       healed = false

@@ -28,6 +28,8 @@ export type SimPortOptions = {
   readonly strike?: (fault: string) => void
   /** Told of all bytes that were handed to this port, whether they arrived or not. */
   readonly onRaw?: (raw: Hex) => void
+  /** Told of each request as it leaves, with the promise of its answers. */
+  readonly onAsked?: (answer: Promise<unknown>) => void
   /** Told of each request once its answer is there. */
   readonly onAnswer?: (calls: readonly RpcCall[], replies: readonly RpcReply[], askedMs: number) => void
 }
@@ -44,7 +46,7 @@ const POISON_APART_MS = 2_000
 /** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
   const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 }, forbidden } = options
-  const { name = 'sim', lagMs = () => 0, onRaw, onAnswer, strike, prunedBlocks } = options
+  const { name = 'sim', lagMs = () => 0, onRaw, onAsked, onAnswer, strike, prunedBlocks } = options
   const stats = { requests: 0, calls: 0 }
   const seen = new Set<string>()
   let closed = false
@@ -113,7 +115,9 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     stats.calls += calls.length
     for (const { method, params } of calls) if (method === 'eth_sendRawTransaction') onRaw?.(params[0] as Hex)
     const askedMs = clock.now()
-    const replies = await deliver(calls, batchOptions)
+    const answering = deliver(calls, batchOptions)
+    onAsked?.(answering)
+    const replies = await answering
     onAnswer?.(calls, replies, askedMs)
     return replies
   }
