@@ -4,7 +4,10 @@ const shared: Options = {
   entry: {
     index: 'src/index.ts',
     'devnet/index': 'src/devnet/index.ts',
+    'ethers/index': 'src/ethers/index.ts',
+    'opentelemetry/index': 'src/opentelemetry/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
+    'recorder/index': 'src/recorder/index.ts',
     'signer/index': 'src/signer/index.ts',
     'sqlite/index': 'src/store/sqlite/index.ts',
     'store-contract/index': 'src/store/contract/index.ts',

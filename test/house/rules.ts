@@ -12,7 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['rpc', 'store'],
   ['allocator', 'tracker'],
   ['sender'],
-  ['viem', 'cli', 'signer'],
+  ['viem', 'cli', 'ethers', 'opentelemetry', 'recorder', 'signer'],
   ['index'],
 ]
 
