@@ -318,8 +318,8 @@ export interface Sender<chain extends Chain = Chain> {
   ): AsyncIterable<ItemResult<chain>>
   /**
    * Sends transactions in one lane in this order, without waiting between them: each takes a nonce as soon as the one
-   * before it has one. Where one ends before the next has a nonce, the next and all after it end with DEPENDENCY, fate
-   * `notExecuted`. One that reverts stops nothing: who wants that sends with `after`.
+   * before it has one, and is journaled no sooner. Where one ends before the next is journaled, the next and all after
+   * it end with DEPENDENCY, fate `notExecuted`. One that reverts stops nothing: who wants that sends with `after`.
    *
    * Gas that is not given comes from `eth_simulateV1`, run on what goes before it in the sequence and checked by running
    * it again; without that method a transaction without gas waits until those before it are on the chain.

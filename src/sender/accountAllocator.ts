@@ -86,10 +86,14 @@ export function createAccountAllocator(
     return nonces.map((nonce) => reservationOf(engine, nonce))
   }
 
+  /** Resolves when there is something to be asked again: a hold was lifted, or the lane has left this process. */
   async function lifted({ context }: Engine, stops: readonly Stop[]): Promise<void> {
     let off = () => {}
     const next = new Promise<void>((resolve) => {
-      off = context.events.on('released', () => resolve())
+      const offs = [context.events.on('released', () => resolve()), context.closing.listen(resolve)]
+      off = () => {
+        for (const each of offs) each()
+      }
     })
     await unlessStopped(next, stops).finally(off)
   }

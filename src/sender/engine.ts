@@ -96,7 +96,11 @@ export function createEngine(options: EngineOptions): Engine {
   const funds = createFunds(context, (error, overWei) => intake.starved(error, overWei))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
-  const signing = createSigning(context, () => pump.run())
+  const signing = createSigning(context, {
+    freed: () => pump.run(),
+    turn: (transaction) => sequences.turn(transaction),
+    handed: (transaction) => sequences.handed(transaction),
+  })
   const barrier = createBarrier(context)
   const code = createCodeWatch(context, signing.codeChanged)
   const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)

@@ -13,7 +13,7 @@ import type { Hub } from './hub.js'
 import { createLooks } from './looks.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
-import { hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+import { fromStored, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { tellUnresolved } from './unresolved.js'
 
@@ -62,6 +62,8 @@ export function createGuest(options: {
   // What has no verdict yet, whoever sent it; true: it is in no sealed block.
   const open = new Map<string, boolean>()
   const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
+  // Those that this process found out as the holder it has told.
+  const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
   let revision: number | undefined
   // Somebody left word here, and it may be that nobody holds the lane.
   let wishedAtMs: number | undefined
@@ -112,7 +114,10 @@ export function createGuest(options: {
     let cursor: string | undefined
     for (let seen = 0; seen < max; ) {
       const page = await store.list(key, { stage, limit: PAGE, cursor })
-      for (const stored of page.items) note(stored)
+      for (const stored of page.items) {
+        note(stored)
+        if (stored.verdict === 'unresolved' && !transactions.has(stored.id)) meet(fromStored(stored))
+      }
       seen += page.items.length
       cursor = page.cursor
       if (cursor === undefined || gone.stopped()) return
@@ -128,12 +133,26 @@ export function createGuest(options: {
     note(stored)
     const transaction = transactions.get(stored.id)
     if (transaction === undefined) return
-    const { stage, unresolved } = transaction
+    const { stage } = transaction
     refresh(transaction, stored)
     tell(transaction, stage)
-    if (transaction.unresolved && !unresolved) tellUnresolved(handle, transaction)
+    alarm(transaction)
     if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
+  }
+
+  function meet(transaction: Transaction): void {
+    if (hasEnded(transaction.stage)) return
+    transactions.set(transaction.id, transaction)
+    alarm(transaction)
+  }
+
+  /** Whoever found it out may be gone: who listens here hears that an operator's word is needed, once. */
+  function alarm(transaction: Transaction): void {
+    const { id, unresolved } = transaction
+    if (unresolved && !alarmed.has(id)) tellUnresolved(handle, transaction)
+    if (unresolved) alarmed.add(id)
+    else alarmed.delete(id)
   }
 
   function tell(transaction: Transaction, before: Stage): void {
@@ -156,6 +175,7 @@ export function createGuest(options: {
       events.emit('queued', { tx: txOf(transaction) })
       handle.heed(transaction, sendOptions.signal)
     }
+    alarm(transaction)
     looks.look()
     return transaction
   }
@@ -184,9 +204,7 @@ export function createGuest(options: {
     kind: 'guest',
     add,
     live: (by) => ('id' in by ? transactions.get(by.id) : undefined),
-    met(transaction) {
-      if (!hasEnded(transaction.stage)) transactions.set(transaction.id, transaction)
-    },
+    met: meet,
     async flushed() {},
     // The holder follows the chain.
     observe() {},

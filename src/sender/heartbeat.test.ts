@@ -6,6 +6,7 @@ import type { LaneKey, Lease } from '../store/store.js'
 import { createHeartbeat } from './heartbeat.js'
 
 const TTL_MS = 9_000
+const ANSWER_MS = 100
 const lane = (last: string): LaneKey => ({
   chainId: 1,
   genesisHash: `0x${'1'.repeat(64)}` as Hash,
@@ -19,9 +20,10 @@ function setUp() {
   const away = { now: false }
   const counted = {
     ...store,
-    renew: (...given: Parameters<typeof store.renew>) => {
+    async renew(...given: Parameters<typeof store.renew>) {
       calls.renew++
-      if (away.now) return Promise.reject(new Error('the store is away'))
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, ANSWER_MS))
+      if (away.now) throw new Error('the store is away')
       return store.renew(...given)
     },
   }
@@ -41,7 +43,7 @@ test('P7: what is held stays held, with one call for all lanes, and ends with it
   const off = await Promise.all(
     ['a', 'b'].map(async (last) => heartbeat.hold(await take(lane(last), 'me'), () => {})),
   )
-  await clock.advance(30_000)
+  await clock.advance(10 * (TTL_MS / 3 + ANSWER_MS))
   expect(calls.renew).toBe(10)
   expect(await store.acquire(lane('a'), 'other', TTL_MS)).toBeUndefined()
   for (const letGo of off) letGo()
@@ -61,4 +63,19 @@ test('P7: whoever was away for longer than its lease is told that another took t
   await take(lane('a'), 'other')
   await clock.advance(30_000)
   expect(lost).toEqual(['a'])
+})
+
+test('P7: a lane that is let go of and taken again while a beat is under way costs no second one', async () => {
+  const { clock, calls, take, heartbeat } = setUp()
+  const lease = await take(lane('a'), 'me')
+  const letGo = heartbeat.hold(lease, () => {})
+  await clock.advance(TTL_MS / 3 + ANSWER_MS / 2)
+  letGo()
+  const again = heartbeat.hold(lease, () => {})
+  await clock.advance(ANSWER_MS)
+  const { renew } = calls
+  await clock.advance(TTL_MS)
+  expect(calls.renew - renew).toBeLessThanOrEqual(3)
+  again()
+  expect(clock.pendingTimers).toBe(0)
 })

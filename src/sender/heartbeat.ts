@@ -25,17 +25,21 @@ export function createHeartbeat(options: {
   const { store, holder, ttlMs, clock } = options
   const held = new Map<string, Held>()
   let next: CancelTimer | undefined
+  let beating = false
 
+  /** The beat that is under way plans the next one: two would go on beside each other for ever. */
   function plan(): void {
-    if (held.size > 0) next ??= clock.setTimer(() => void beat(), ttlMs / BEATS_A_LEASE)
+    if (held.size > 0 && !beating) next ??= clock.setTimer(() => void beat(), ttlMs / BEATS_A_LEASE)
   }
 
   async function beat(): Promise<void> {
+    next = undefined
+    beating = true
     const asked = [...held.values()]
     const askedAtMs = clock.now()
     // A store that does not answer says nothing of who has the lane: every write is fenced, so it can wait.
     const kept = await store.renew(holder, ttlMs).catch(() => undefined)
-    next = undefined
+    beating = false
     if (kept !== undefined) {
       const epochs = new Map(kept.map(({ lane, epoch }) => [laneName(lane), epoch]))
       for (const one of asked) {

@@ -2,18 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
 import type { Tx } from '../types.js'
 import { createShared } from './environment.js'
-import { openProcesses, type Process } from './processes.fixture.js'
+import { openProcesses } from './processes.fixture.js'
 import { createSenderIn } from './sender.js'
-import {
-  nameOf,
-  openLane,
-  refuses,
-  type SimLane,
-  swallow,
-  swallows,
-  TIMES_OUT,
-  transfer,
-} from './simLane.fixture.js'
+import { nameOf, openLane, type SimLane, swallow, transfer } from './simLane.fixture.js'
+import { unresolved } from './unresolved.fixture.js'
 
 const named = (lane: SimLane, name: number | 'noop') => lane.sent.filter((tx) => nameOf(tx) === name)
 
@@ -277,32 +269,6 @@ describe('rows 25, 26, 27 and 31: a nonce used by something else', () => {
     expect(await lane.settle(tx.wait())).toMatchObject({ status: 'success' })
     expect(lane.executed().toSorted()).toEqual([1, 2, 'foreign'])
   })
-
-  /** Something else used nonce 0, and by the time the node answers again it has pruned how. */
-  async function unresolved(
-    lane: SimLane,
-    before = async (_: Tx) => {},
-    { sender, events }: Pick<Process, 'sender' | 'events'> = lane,
-  ) {
-    let silent = true
-    lane.script = (call, tx) => {
-      if (tx) return nameOf(tx) === 'noop' ? undefined : swallows(tx)
-      const selector = call.params[1]
-      if (call.method === 'eth_getBlockByNumber' && selector === true)
-        return refuses('pruned history unavailable')
-      if (call.method !== 'eth_getTransactionCount' || selector === 'latest' || selector === 'pending')
-        return undefined
-      if (silent) return TIMES_OUT
-      return Number(selector) >= lane.chain.head.number - 1 ? undefined : refuses('missing trie node')
-    }
-    const tx = await lane.settle(sender.send(transfer(1)))
-    await before(tx)
-    lane.foreign()
-    await lane.blocks(5)
-    silent = false
-    await lane.until(() => events('unresolved').length >= 1)
-    return tx
-  }
 })
 
 describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => {

@@ -234,6 +234,27 @@ describe('what a guest wants of a transaction', () => {
     await lane.settle(allocator.close())
   })
 
+  test('P8: a reservation that waits under a hold ends when the lane goes to another process', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = await world.pair()
+    const allocator = createNonceAllocatorIn(first.environment, {
+      client: lane.parameters.client,
+      store: first.store,
+      address: ACCOUNT,
+    } as never)
+    await lane.settle(allocator.ready())
+    first.sender.pause()
+    const reserved = lane.rejection(allocator.reserve())
+    await lane.clock.advance(100)
+    first.freeze()
+    const tx = await lane.settle(second.sender.send(transfer(1), { until: 'queued' }))
+    await lane.settle(tx.wait())
+    first.thaw()
+    expect(await reserved).toMatchObject({ code: 'LEASE_LOST', fate: 'notExecuted' })
+    await lane.settle(allocator.close())
+  })
+
   test('P8: a lane that an allocator opened without a key sends what waits as soon as a sender joins it', async () => {
     await using world = await openProcesses()
     const { lane } = world

@@ -114,7 +114,7 @@ export function createSeeker(
       case 'other':
         return others(nonce, verdict.upTo, verdict.block, verdict.hash)
       case 'pruned':
-        return passed(nonce, head)
+        return passed(nonce)
       case 'notUsed':
         quietAt = Math.max(quietAt ?? 0, head)
         return false
@@ -145,9 +145,12 @@ export function createSeeker(
     }
   }
 
-  /** Row 26, once the count has passed the nonce in a block deep enough to prove an end. */
-  async function passed(nonce: number, head: number): Promise<boolean> {
-    const deep = verdictLimit(context, head)
+  /**
+   * Row 26, once the count has passed the nonce in a block deep enough to prove an end. Below the head of now: a search
+   * takes its time, and who has pruned old states soon has none of what was deep enough when it began.
+   */
+  async function passed(nonce: number): Promise<boolean> {
+    const deep = verdictLimit(context, tracker.head?.number ?? -1)
     if (deep < 0) return false
     const call = countCall(lane.key.address, deep)
     const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })

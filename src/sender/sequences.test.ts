@@ -88,13 +88,38 @@ describe('a sequence', () => {
 
   test('none takes a nonce that became free below what it follows', async () => {
     await using lane = await openLane({ limits: { window: 2 }, signMs: () => 300 })
-    const sending = lane.sender.sendSequence(range(3).map(transfer), { until: 'queued' })
-    const [first, second, third] = await lane.settle(sending)
-    await lane.until(() => second?.nonce === 1)
-    expect(third?.nonce).toBeUndefined()
-    expect(await lane.settle(first!.cancel())).toEqual({ result: 'removed' })
+    const other = await lane.settle(lane.sender.send(transfer(9), { until: 'queued' }))
+    const sending = lane.sender.sendSequence(range(2).map(transfer), { until: 'queued' })
+    const [first, second] = await lane.settle(sending)
+    await lane.until(() => first?.nonce === 1)
+    expect(second?.nonce).toBeUndefined()
+    expect(await lane.settle(other.cancel())).toEqual({ result: 'removed' })
+    await lane.settle(second!.wait())
+    expect(lane.executed()).toEqual(['noop', 1, 2])
+  })
+
+  test('none is journaled before what it follows, however long that takes to be signed', async () => {
+    const signMs = [2_000, 0, 1_000]
+    await using lane = await openLane({ signMs: () => signMs.shift() ?? 0 })
+    const [first, , third] = await lane.settle(
+      lane.sender.sendSequence(range(3).map(transfer), { until: 'queued' }),
+    )
+    await lane.until(() => third?.nonce === 2)
+    await lane.clock.advance(1_900)
+    expect(lane.sent).toEqual([])
     await lane.settle(third!.wait())
-    expect(lane.executed()).toEqual(['noop', 2, 3])
+    expect(lane.sent.slice(0, 3).map(nameOf)).toEqual([1, 2, 3])
+    expect(first?.nonce).toBe(0)
+  })
+
+  test('one whose signature fails ends all after it of which nothing is journaled', async () => {
+    let signatures = 0
+    await using lane = await openLane({ signMs: () => 100, fails: () => ++signatures === 2 })
+    const txs = await lane.settle(lane.sender.sendSequence(range(4).map(transfer)))
+    expect(txs.map(({ stage }) => stage)).toEqual(['accepted', 'failed', 'failed', 'failed'])
+    expect(await lane.rejection(txs[3]!.wait())).toMatchObject({ code: 'DEPENDENCY', fate: 'notExecuted' })
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1])
   })
 
   test('is taken on whole or not at all', async () => {

@@ -7,7 +7,11 @@ import type { Line } from './line.js'
 import type { Pump } from './pump.js'
 import { hasFailed, hasReached, type Transaction } from './transaction.js'
 
-/** Keeps sequences in their order: each transaction takes a nonce after the one that it follows, or ends with it. */
+/**
+ * Keeps sequences in their order: each transaction takes a nonce after the one that it follows, and is journaled no
+ * sooner, or ends with it. What is journaled of a sequence is its beginning: neither a signature that fails nor a crash
+ * leaves one behind whose place is taken.
+ */
 export type Sequences = {
   /** It is known here: from now on it ends where what it follows ends. */
   enter(transaction: Transaction): void
@@ -15,9 +19,13 @@ export type Sequences = {
   mayGo(transaction: Transaction): boolean
   /** Whether it may take the next nonce: none below that of what it follows, which a hole may be. */
   admits(transaction: Transaction): boolean
+  /** Resolves when the bytes of what it follows are handed to the journal, or never will be; undefined: they are. */
+  turn(transaction: Transaction): Promise<void> | undefined
+  /** Its bytes were handed to the journal. */
+  handed(transaction: Transaction): void
   /** A nonce was given to one, which lets in what follows it, or taken back. */
   moved(before: Slot | undefined, after: Slot): void
-  /** It has no nonce any more: what follows it and has none either waits again. */
+  /** It has no nonce any more: what follows it waits again, and gives its own back where nothing of it is journaled. */
   unbound(id: string): void
   /** It ended without execution. */
   ended(transaction: Transaction): void
@@ -37,9 +45,12 @@ export type SequenceParts = {
 
 export function createSequences(context: LaneContext, parts: SequenceParts): Sequences {
   const { transactions, clock, store, lane } = context
-  // By the id of what they follow, until they have a nonce themselves.
+  // By the id of what they follow, until they are journaled themselves.
   const next = new Map<string, Transaction>()
   const held = new Set<Transaction>()
+  // Reserved, and handed to the journal; and who waits for that, by the id of what is waited for.
+  const handed = new Set<string>()
+  const turns = new Map<string, () => void>()
 
   const followed = ({ needs }: Transaction) =>
     needs?.follows === undefined ? undefined : transactions.get(needs.follows)
@@ -84,16 +95,36 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
 
   function unbound(id: string): void {
     const transaction = next.get(id)
-    if (transaction === undefined || !transaction.ready || transaction.nonce !== undefined) return
+    if (transaction === undefined || !transaction.ready) return
+    const { nonce } = transaction
+    if (nonce !== undefined) {
+      if (isUnsent(transaction)) lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
+      return
+    }
     held.add(transaction)
     parts.line.remove(transaction)
   }
 
   function bound(id: string): void {
-    const own = transactions.get(id)
-    if (own?.needs?.follows !== undefined) leave(own)
     const transaction = next.get(id)
     if (transaction !== undefined && held.delete(transaction)) admit(transaction)
+  }
+
+  function journaled(id: string): void {
+    const own = transactions.get(id)
+    if (own?.needs?.follows !== undefined) leave(own)
+  }
+
+  /** It has a nonce, and no bytes of it have come to the journal. */
+  function isUnsent({ id, nonce }: Transaction): boolean {
+    const slot = nonce === undefined ? undefined : lane.book.get(nonce)
+    return slot?.state === 'reserved' && slot.claim === id && !handed.has(id)
+  }
+
+  function turnOver(id: string): void {
+    const go = turns.get(id)
+    turns.delete(id)
+    go?.()
   }
 
   return {
@@ -118,9 +149,23 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
       const before = followed(transaction)
       return before?.nonce === undefined || before.nonce < lane.next()
     },
+    turn(transaction) {
+      const before = followed(transaction)
+      if (before === undefined || !isUnsent(before)) return undefined
+      return new Promise((resolve) => void turns.set(before.id, resolve))
+    },
+    handed({ id }) {
+      if (next.has(id)) handed.add(id)
+      turnOver(id)
+    },
     moved(before, after) {
-      if (after.state === 'reserved') bound(after.claim)
-      else if (after.state === 'hole' && before?.state === 'reserved') unbound(before.claim)
+      if (after.state === 'reserved') return bound(after.claim)
+      if (before?.state !== 'reserved') return
+      const { claim } = before
+      handed.delete(claim)
+      if (after.state === 'live') journaled(claim)
+      else if (after.state === 'hole') unbound(claim)
+      turnOver(claim)
     },
     unbound,
     ended({ id }) {

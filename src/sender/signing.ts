@@ -8,6 +8,7 @@ import { createTupleSigner, tuplesOf } from './authorize.js'
 import { block, type LaneContext, reportError, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
 import { firstFees } from './feeOracle.js'
+import type { Sequences } from './sequences.js'
 import { createSignerCheck } from './signerCheck.js'
 import type { Transaction } from './transaction.js'
 
@@ -38,8 +39,14 @@ const NOOP_GAS_FIXED = 100_000n
 const SIGN_RETRY_MS = 500
 const SIGN_RETRY_MS_MAX = 10_000
 
-export function createSigning(context: LaneContext, freed: () => void): Signing {
+export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
+  /** One more may be signed. */
+  readonly freed: () => void
+}
+
+export function createSigning(context: LaneContext, parts: SigningParts): Signing {
   const { lane, hub, fees, limits, events } = context
+  const { freed } = parts
   // One job a nonce and token: the table may ask for the same signature twice.
   const running = new Map<string, Job>()
   const unsigned = new Set<Job>()
@@ -77,7 +84,9 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
     unsigned.delete(job)
     freed()
     const epoch = lane.lease.epoch
-    const isPrivate = claim !== undefined && context.transactions.get(claim)?.private
+    const transaction = claim === undefined ? undefined : context.transactions.get(claim)
+    const turn = transaction && parts.turn(transaction)
+    if (turn) await turn
     const attempt: Attempt = {
       hash,
       raw,
@@ -87,9 +96,11 @@ export function createSigning(context: LaneContext, freed: () => void): Signing 
       epoch,
       sends: 0,
       accepted: false,
-      ...(isPrivate ? { private: true } : {}),
+      ...(transaction?.private ? { private: true } : {}),
     }
-    const committed = await lane.journal.commit(nonce, token, attempt)
+    const commit = lane.journal.commit(nonce, token, attempt)
+    if (transaction) parts.handed(transaction)
+    const committed = await commit
     if (committed === 'stale') return
     lane.apply(nonce, { type: 'journaled', token, attempt, stored: committed === 'committed' })
   }

@@ -3,12 +3,17 @@ import { createStubPort, rawBlock } from '../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import { createTracker } from './tracker.js'
 
-test('its first head is believed only from an endpoint that shows that it is on our chain', async () => {
+// `atHome`: the calls at the end of each batch that it answers for our chain.
+test.each([
+  { what: 'is on another chain', atHome: 0 },
+  { what: 'comes back to our chain in the middle of a batch', atHome: 1 },
+])('its first head is not believed from an endpoint that $what', async ({ atHome }) => {
   let strays = true
   const port = createStubPort((calls) =>
-    calls.map(({ method }) => ({
-      result: method === 'eth_chainId' ? strays : rawBlock({ number: strays ? '0x7a120' : '0x10' }),
-    })),
+    calls.map(({ method }, index) => {
+      const away = strays && index < calls.length - atHome
+      return { result: method === 'eth_chainId' ? away : rawBlock({ number: away ? '0x7a120' : '0x10' }) }
+    }),
   )
   const clock = createVirtualClock()
   const onStranger = vi.fn()

@@ -150,14 +150,18 @@ export function createTracker(options: TrackerOptions): Tracker {
     options.onTick?.(failures === 0, clock.now() - startedMs)
   }
 
-  /** The replies; none from an endpoint that is not sure to be on our chain, and does not show that it is. */
+  /**
+   * The replies; none from an endpoint that is not sure to be on our chain, and does not show that it is. It is asked
+   * before and after: one that comes back in the middle of a batch is ours at its end alone.
+   */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
-    const beside = sure || identity === undefined ? [] : identity.calls
-    const replies = await port.batch([...calls, ...beside], { timeoutMs: options.timeoutMs })
-    if (beside.length === 0) return replies
-    const holds = identity?.holds(replies.slice(calls.length))
-    if (holds === false) options.onStranger?.()
-    return holds ? replies.slice(0, calls.length) : undefined
+    const around = sure || identity === undefined ? [] : identity.calls
+    const replies = await port.batch([...around, ...calls, ...around], { timeoutMs: options.timeoutMs })
+    if (identity === undefined || around.length === 0) return replies
+    const end = around.length + calls.length
+    const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
+    if (holds.includes(false)) options.onStranger?.()
+    return holds.every(Boolean) ? replies.slice(around.length, end) : undefined
   }
 
   /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
