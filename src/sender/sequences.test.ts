@@ -112,6 +112,18 @@ describe('a sequence', () => {
     expect(first?.nonce).toBe(0)
   })
 
+  test('P8: a signature that was given up, and ends after the one for the next nonce, holds up nothing', async () => {
+    const signMs = [20_000, 9_000, 12_000, 0]
+    await using lane = await openLane({ lossDepth: 'child', signMs: () => signMs.shift() ?? 0 })
+    const sending = lane.sender.sendSequence(range(2).map(transfer), { until: 'queued' })
+    const [, second] = await lane.settle(sending)
+    await lane.until(() => second?.nonce === 1)
+    lane.foreign()
+    await lane.settle(lane.sender.drain())
+    expect(signMs).toEqual([])
+    expect(lane.executed()).toEqual(['foreign', 1, 2])
+  })
+
   test('one whose signature fails ends all after it of which nothing is journaled', async () => {
     let signatures = 0
     await using lane = await openLane({ signMs: () => 100, fails: () => ++signatures === 2 })

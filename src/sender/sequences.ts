@@ -50,7 +50,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
   const held = new Set<Transaction>()
   // Reserved, and handed to the journal; and who waits for that, by the id of what is waited for.
   const handed = new Set<string>()
-  const turns = new Map<string, () => void>()
+  const turns = new Map<string, (() => void)[]>()
 
   const followed = ({ needs }: Transaction) =>
     needs?.follows === undefined ? undefined : transactions.get(needs.follows)
@@ -122,9 +122,9 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
   }
 
   function turnOver(id: string): void {
-    const go = turns.get(id)
+    const waiting = turns.get(id)
     turns.delete(id)
-    go?.()
+    for (const go of waiting ?? []) go()
   }
 
   return {
@@ -152,7 +152,8 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
     turn(transaction) {
       const before = followed(transaction)
       if (before === undefined || !isUnsent(before)) return undefined
-      return new Promise((resolve) => void turns.set(before.id, resolve))
+      // A signature that was given up may still be under way, beside the one for the next nonce.
+      return new Promise((resolve) => void turns.set(before.id, [...(turns.get(before.id) ?? []), resolve]))
     },
     handed({ id }) {
       if (next.has(id)) handed.add(id)
