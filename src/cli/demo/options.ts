@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
 import { badOption, readCommandLine, SEED_MAX, whole } from '../commandLine.js'
+import { isHttpUrl } from '../connect.js'
 import type { Parsed } from '../program.js'
 
 export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
@@ -45,7 +46,7 @@ export function parseOptions(
 }
 
 function createCommand(): Command {
-  return new Command('npm run demo --')
+  return new Command('txlane demo')
     .description(
       'Sends a burst of mixed transactions from one key while faults are injected, then walks the sealed blocks ' +
         'and checks that each one landed exactly once. Exit code 0 when it holds, 1 when not, 2 for bad options.',
@@ -91,14 +92,6 @@ function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefi
     throw badOption(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
   }
   return { kind: 'node', url: raw.rpc, key, faultsIgnored: (raw.faults ?? 'none') !== 'none' }
-}
-
-function isHttpUrl(text: string): boolean {
-  try {
-    return ['http:', 'https:'].includes(new URL(text).protocol)
-  } catch {
-    return false
-  }
 }
 
 function keyOf(text: string | undefined): Hex | undefined {
