@@ -2,26 +2,31 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Hex, parseGwei } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Bundle, bundleChild } from '../support/bundleChild.js'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const [ANNA, BOB] = [
   '0x000000000000000000000000000000000000a11a',
   '0x0000000000000000000000000000000000000B0b',
 ]
 
+// As one file: it is started some thirty times.
+let bundle: Bundle
 let devnet: Devnet
 let folder: string
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
+  bundle = await bundleChild(new URL('../../src/cli/main.ts', import.meta.url))
   devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, baseFee: 'constant' })
 })
-afterAll(() => devnet.stop())
+afterAll(async () => {
+  await devnet.stop()
+  await bundle[Symbol.asyncDispose]()
+})
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'txlane-cli-'))
 })
@@ -39,8 +44,7 @@ function start(
   args: readonly string[],
   account = 0,
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
-    cwd: fileURLToPath(new URL('../../', import.meta.url)),
+  const child = spawn(process.execPath, [bundle.path, ...args], {
     env: { PATH: process.env.PATH, TXLANE_RPC_URL: devnet.url, TXLANE_PRIVATE_KEY: accountKey(account) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
