@@ -31,6 +31,18 @@ export default defineConfig([
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
   },
+  {
+    ...shared,
+    entry: { 'cli/main': 'src/cli/main.ts' },
+    format: 'esm',
+    // Inside it: who installs the library does not install what its command line is made of.
+    noExternal: ['cli-progress', 'cli-table3', 'commander', 'csv-parse', 'ethers', 'picocolors'],
+    // CommonJS inside asks for modules of Node in its own way.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+    sourcemap: false,
+  },
   // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
   { ...shared, format: ['esm', 'cjs'], dts: { only: true } },
 ])
