@@ -49,7 +49,6 @@ export function createTransactions(parts: {
   const ended = new WeakMap<Tx, { readonly span: TxSpan | undefined; reverted: boolean }>()
 
   function begin(tx: Tx, stage: Stage): Open | undefined {
-    if (open.size >= openMax) sweep()
     if (open.size >= openMax) return undefined
     const fresh = stage === 'queued'
     const span = spans.begin(tx, !fresh)
