@@ -110,6 +110,7 @@ function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly stri
     Object.entries({
       txlane: 'index',
       'txlane/devnet': 'devnet/index',
+      'txlane/opentelemetry': 'opentelemetry/index',
       'txlane/postgres': 'store/postgres/index',
       'txlane/signer': 'signer/index',
       'txlane/sqlite': 'store/sqlite/index',
