@@ -50,7 +50,9 @@ test('the alert rules name metrics and attributes that there are', () => {
   )
   const known = new Set(docs.flatMap((name) => [name, `${name}_total`, `${name}_seconds`]))
   for (const part of ['role', 'change']) known.add(`txlane_endpoint_${part}`)
-  const named = [...read('examples/prometheus/alerts.yml').matchAll(/\b(?:txlane|error)_\w+/g)].map(([name]) => name)
+  const named = [...read('examples/prometheus/alerts.yml').matchAll(/\b(?:txlane|error)_\w+/g)].map(
+    ([name]) => name,
+  )
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter((name) => !known.has(name))).toEqual([])
 })

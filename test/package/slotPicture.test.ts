@@ -5,11 +5,13 @@ import { type RowState, TABLE } from '../../src/ledger/table.js'
 const TEXT = readFileSync(new URL('../../docs/promises.md', import.meta.url), 'utf8')
 const STATES: Readonly<Record<string, RowState>> = { '[*]': 'new' }
 
-const edges = [...TEXT.matchAll(/^ {4}(\S+) --> (\w+): ([\d, ]+)$/gm)].map(([, from = '', to = '', rows = '']) => ({
-  from: STATES[from] ?? (from as RowState),
-  to: to as RowState,
-  rows: rows.split(', ').map(Number),
-}))
+const edges = [...TEXT.matchAll(/^ {4}(\S+) --> (\w+): ([\d, ]+)$/gm)].map(
+  ([, from = '', to = '', rows = '']) => ({
+    from: STATES[from] ?? (from as RowState),
+    to: to as RowState,
+    rows: rows.split(', ').map(Number),
+  }),
+)
 
 test('each arrow in the picture of the states is a row of the table', () => {
   expect(edges.length).toBeGreaterThan(15)

@@ -53,10 +53,10 @@ const GAS = 21_000n
 
 /** `txlane peers`: the same burst, once through viem's nonceManager and once through txlane. */
 export function peers(argv: readonly string[], environment: Environment): Promise<number> {
-  return answer(parse(argv, environment), 'txlane peers', (options) => run(options, environment))
+  return answer(parse(argv), 'txlane peers', (options) => run(options, environment))
 }
 
-function parse(argv: readonly string[], environment: Environment): Parsed<Options> {
+function parse(argv: readonly string[]): Parsed<Options> {
   const command = new Command('txlane peers').description(
     "Sends the same burst of transfers of nothing to oneself through viem's nonceManager and through txlane, on your endpoint, and counts what came of it. Without --rpc on a devnet that loses requests. It spends gas, and asks first.",
   )

@@ -149,7 +149,7 @@ const FOR_EVER_MS = 100 * 365 * 24 * 3_600_000
 
 async function follow(
   sender: Sender,
-  { options, rows, before, files }: Errand,
+  { options, rows, before }: Errand,
   stopped: () => boolean,
 ): Promise<readonly RowResult[]> {
   const progress = createProgress(process.stderr)

@@ -15,18 +15,21 @@ export function readRows(
 function readJsonLines(text: string): { rows: RawRow[]; problems: Problem[] } {
   const rows: RawRow[] = []
   const problems: Problem[] = []
-  text.split(/\r?\n/).forEach((each, index) => {
+  for (const [index, each] of text.split(/\r?\n/).entries()) {
     const line = index + 1
-    if (each.trim() === '') return
+    if (each.trim() === '') continue
     const read = objectOf(each)
-    if (read === undefined) return void problems.push({ line, message: 'is no JSON object' })
+    if (read === undefined) {
+      problems.push({ line, message: 'is no JSON object' })
+      continue
+    }
     const unknown = Object.keys(read).filter((key) => !KNOWN.has(key))
     for (const key of unknown) problems.push({ line, message: `"${key}" ${UNKNOWN}` })
     rows.push({
       line,
       fields: Object.fromEntries(Object.entries(read).map(([key, value]) => [key, wordOf(value)])),
     })
-  })
+  }
   return { rows, problems }
 }
 
