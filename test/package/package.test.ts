@@ -70,6 +70,19 @@ describe('the installed package', () => {
     })
   })
 
+  it('brings the command line, with all that it is made of inside', async () => {
+    const { txlane } = packed.manifest.bin
+    for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'demo', 'peers']) {
+      const argv = JSON.stringify([command, '--help'].filter((word) => word !== ''))
+      const script = `process.argv.push(...${argv})\nawait import('./node_modules/txlane/${txlane.slice(2)}')`
+      const { stdout, stderr } = await packed.node('cli.mjs', script)
+      expect({ usage: stdout.split('\n')[0], stderr }).toEqual({
+        usage: expect.stringContaining(`Usage: txlane ${command}`),
+        stderr: '',
+      })
+    }
+  })
+
   it('starts a devnet from CommonJS, wherever the process was started', async () => {
     const { stdout } = await packed.node('devnet.cjs', DEVNET_FROM_COMMONJS)
     expect(stdout.trim()).toBe('31337')
