@@ -37,8 +37,11 @@ export function createFollowers(parts: {
     if (tx === undefined) {
       // Not the lane's: ethers calls the listener as it would have.
       const { hash, listener, once } = follower
+      const { signal } = follower.stopping
       await (once ? provider.once(hash, listener) : provider.on(hash, listener))
-      follower.stopping.signal.addEventListener('abort', () => void provider.off(hash, listener), { once: true })
+      const stop = () => void provider.off(hash, listener)
+      if (signal.aborted) return stop()
+      signal.addEventListener('abort', stop, { once: true })
       return
     }
     if (await tell(follower, tx)) again(follower, tx)
@@ -50,7 +53,7 @@ export function createFollowers(parts: {
     const landing = await landings.await(tx, signal, receiptOf)
     if (signal.aborted) return false
     if ('error' in landing || follower.once) drop(follower)
-    if ('receipt' in landing) await call(follower, receiptOf(landing.receipt))
+    if ('receipt' in landing) await call(follower, landing.receipt)
     // Who takes no receipt would take it for a success.
     else if (follower.listener.length > 0) await call(follower, ended(landing.error))
     return !signal.aborted

@@ -8,7 +8,7 @@ import { endError, movedError } from './errors.js'
 export type SealedReceipt = Extract<Landed, { stage: 'sealed' | 'safe' | 'finalized' }>['receipt']
 
 /** How a transaction that is asked about by one of its hashes has ended: by another attempt's receipt, maybe. */
-export type Landing = { readonly receipt: SealedReceipt } | { readonly error: unknown }
+export type Landing = { readonly receipt: TransactionReceipt } | { readonly error: unknown }
 
 /** What the lane knows of hashes. */
 export type Landings = {
@@ -58,8 +58,8 @@ export function createLandings(sender: Sender): Landings {
     async await(tx, signal, receiptOf) {
       try {
         const landed = await tx.wait('sealed', { signal })
-        const receipt = landed.receipt as SealedReceipt
-        return hasMoved(tx, landed) ? { error: movedError(landed.hash, receiptOf(receipt)) } : { receipt }
+        const receipt = receiptOf(landed.receipt as SealedReceipt)
+        return hasMoved(tx, landed) ? { error: movedError(landed.hash, receipt) } : { receipt }
       } catch (error) {
         signal.throwIfAborted()
         return { error: endError(error) }

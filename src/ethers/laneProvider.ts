@@ -85,7 +85,7 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
 
   const bound = new WeakMap<object, unknown>()
 
-  function valueOf(name: string | symbol): unknown {
+  function read(name: string | symbol): unknown {
     if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name)
     // ethers' providers keep what they are in private fields: their methods run on nothing else.
     const value: unknown = Reflect.get(provider, name, provider)
@@ -96,7 +96,7 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
 
   // In front of an empty object: a proxy has to repeat the fixed properties of what it stands for, and these differ.
   const view: Provider = new Proxy(Object.create(Object.getPrototypeOf(provider) as object) as Provider, {
-    get: (_, name) => valueOf(name),
+    get: (_, name) => read(name),
     set: (_, name, value) => Reflect.set(provider, name, value, provider),
     has: (_, name) => Reflect.has(provider, name),
   })

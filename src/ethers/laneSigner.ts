@@ -179,7 +179,9 @@ export class LaneSigner extends AbstractSigner {
     return this.#parts.signing.message(message)
   }
 
-  async signTypedData(...[domain, types, value]: Parameters<AbstractSigner['signTypedData']>): Promise<string> {
+  async signTypedData(
+    ...[domain, types, value]: Parameters<AbstractSigner['signTypedData']>
+  ): Promise<string> {
     const resolve = async (name: string) => resolveAddress(name, this)
     const resolved = await TypedDataEncoder.resolveNames(domain, types, value, resolve)
     return this.#parts.signing.typedData({ domain: resolved.domain, types, value: resolved.value })

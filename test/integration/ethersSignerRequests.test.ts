@@ -157,7 +157,13 @@ describe('what is signed beside transactions', () => {
     return laneSigner(sender, null, { account: own })
   }
 
-  const domain = { name: 'Book', version: '1', chainId: 31337, verifyingContract: TO, salt: `0x${'ab'.repeat(32)}` }
+  const domain = {
+    name: 'Book',
+    version: '1',
+    chainId: 31337,
+    verifyingContract: TO,
+    salt: `0x${'ab'.repeat(32)}`,
+  }
   const types = {
     Order: [
       { name: 'maker', type: 'Person' },

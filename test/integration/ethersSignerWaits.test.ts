@@ -130,6 +130,8 @@ describe('the provider of a lane’s signer', () => {
     const error = await rejection(signer.sendTransaction({ to: signer.address }))
     expect(error).toMatchObject({ code: 'CHAIN_MISMATCH', fate: 'notExecuted' })
     const unknown = { code: 'UNSUPPORTED_OPERATION' }
-    expect(await rejection(signer.connect(null).sendTransaction({ to: signer.address }))).toMatchObject(unknown)
+    expect(await rejection(signer.connect(null).sendTransaction({ to: signer.address }))).toMatchObject(
+      unknown,
+    )
   })
 })

@@ -37,7 +37,13 @@ export type Hand = {
 
 /** A devnet with everything that a test opens on it. */
 export async function startEthersWorld() {
-  const devnet: Devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 30 })
+  // Constant, so that what is below the base fee stays below it.
+  const devnet: Devnet = await startDevnet({
+    blockTimeMs: 500,
+    flashblockMs: 100,
+    accounts: 30,
+    baseFee: 'constant',
+  })
   const closers: (() => Promise<void> | void)[] = []
   let next = 1
 
@@ -72,7 +78,8 @@ export async function startEthersWorld() {
         store: memoryStore(),
         lossDepth: 'child',
         starved,
-        limits: { stuckAfterMs },
+        // Machines are shared: an answer that takes long is an answer.
+        limits: { stuckAfterMs, readTimeoutMs: 30_000, sendTimeoutMs: 30_000 },
       })
       closers.push(() => sender.close())
       const { provider, asked } = providerOf()
