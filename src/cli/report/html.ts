@@ -59,6 +59,8 @@ function body(model: Model, { transactions, transactionsInAll, problems }: Paylo
     transactions.length < transactionsInAll
       ? ` The page holds ${number(transactions.length)} of ${number(transactionsInAll)}: those that went wrong, and others evenly. All figures are of all.`
       : ''
+  const { binMs = 0 } = model.throughput ?? {}
+  const bins = binMs > 1_000 ? `, over ${duration(binMs)} each` : ''
   return `${words}
 <section aria-labelledby="nonces-title">
 <h2 id="nonces-title">Nonces against time</h2>
@@ -68,7 +70,7 @@ function body(model: Model, { transactions, transactionsInAll, problems }: Paylo
 </section>
 <div class="pair">
 <section aria-labelledby="latency-title"><h2 id="latency-title">Latency</h2><p class="hint">From the send to the stage. Bins grow by a quarter.</p><div class="chart" id="latency"></div><div id="spreads"></div></section>
-<section aria-labelledby="throughput-title"><h2 id="throughput-title">Throughput</h2><p class="hint">Transactions a second.</p><div class="chart" id="throughput"></div></section>
+<section aria-labelledby="throughput-title"><h2 id="throughput-title">Throughput</h2><p class="hint">Transactions a second${bins}.</p><div class="chart" id="throughput"></div></section>
 </div>
 <section aria-labelledby="problems-title">
 <h2 id="problems-title">What went wrong, and how it ended</h2>

@@ -1,4 +1,4 @@
-import { type History, nonceOf } from './model/history.js'
+import { type Entry, type History, nonceOf } from './model/history.js'
 import type { Model } from './model/model.js'
 import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './model/problem.js'
 import type { PackedProblem, PackedTransaction, Payload, PayloadFees } from './payload.js'
@@ -101,7 +101,7 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
   for (const [index, entry] of history.entries.entries()) {
     entries.push(packer.names.of(entry.event), entry.at - before)
     before = entry.at
-    const note = noteOf(entry)
+    const note = noteOf(entry, history)
     if (note !== undefined) notes.push(index, note)
     // A nonce that is left out says nothing: back in the line, it has none until the next.
     if (entry.nonce === undefined || entry.nonce === nonce) continue
@@ -124,13 +124,14 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
   return notes.length === 0 ? base : [...base, notes]
 }
 
-function noteOf({ event, error, hash }: History['entries'][number]): string | undefined {
+function noteOf({ event, error, hash }: Entry, { attempts }: History): string | undefined {
   if (error !== undefined) {
     const label = [error.code, error.fate].filter((part) => part !== undefined).join(', ')
     return label === '' ? error.message : `${label}: ${error.message}`
   }
-  // Which of its attempts landed, or what took its nonce.
-  return (event === 'sealed' || event === 'foreign') && hash !== undefined ? hash : undefined
+  if (event === 'foreign') return hash
+  // Which of its attempts landed, where there is a choice.
+  return event === 'sealed' && attempts.length > 1 ? hash : undefined
 }
 
 function packProblem(

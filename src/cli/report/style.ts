@@ -2,11 +2,11 @@
 const LIGHT = `
 --ground: #ffffff; --raised: #f6f7f9; --line: #d5d9e0; --text: #16191f; --quiet: #565d6b; --accent: #0b5cad;
 --queued: #8a8f99; --signed: #d98e00; --accepted: #3fa2dd; --preconfirmed: #008f68; --sealed: #0072b2;
---ended: #c04a00; --fault: #c04a00; --repair: #8c3f8c; --band: rgba(192, 74, 0, .13);`
+--ended: #c04a00; --fault: #c04a00; --repair: #8c3f8c; --band: rgba(192, 74, 0, .13); --zoom: rgba(11, 92, 173, .12);`
 const DARK = `
 --ground: #14171c; --raised: #1d2128; --line: #363c47; --text: #e8eaee; --quiet: #a3abb9; --accent: #7ab8ff;
 --queued: #8f96a3; --signed: #f0b13c; --accepted: #6cc3f5; --preconfirmed: #2fc294; --sealed: #4b9fe8;
---ended: #ff8a4c; --fault: #ff8a4c; --repair: #dc8fdc; --band: rgba(255, 138, 76, .17);`
+--ended: #ff8a4c; --fault: #ff8a4c; --repair: #dc8fdc; --band: rgba(255, 138, 76, .17); --zoom: rgba(122, 184, 255, .16);`
 
 /** The page's style. The colours are the system's choice of light and dark, unless the reader chose. */
 export const STYLE = `
@@ -49,7 +49,8 @@ th { font-weight: 600; white-space: nowrap; }
 th button { border: 0; background: none; padding: 0; font-weight: 600; }
 th[aria-sort="ascending"] button::after { content: " ↑"; }
 th[aria-sort="descending"] button::after { content: " ↓"; }
-td.number, th.number { text-align: right; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+h3:focus { outline: none; }
 td.time { white-space: nowrap; }
 td.name { max-width: 18rem; overflow-wrap: anywhere; }
 code { font: .92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }

@@ -142,7 +142,8 @@ function outcomes(all: Summary['transactions']): string {
   ] as const
   const others = rest.flatMap(([count, what]) => (count > 0 ? [`${number(count)} ${what}`] : []))
   const failed = all.failed === 0 ? 'none failed' : []
-  const sealed = `${number(all.sealed)} ${all.sealed === 1 ? 'was' : 'were'} sealed${reverted}`
+  const many = all.sealed === all.sent && all.sent > 1 ? 'All' : number(all.sealed)
+  const sealed = `${many} ${all.sealed === 1 ? 'was' : 'were'} sealed${reverted}`
   return [sealed, ...others, failed].flat().join(', ')
 }
 

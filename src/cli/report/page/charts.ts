@@ -58,7 +58,6 @@ export function axis(colours: Colours): Record<string, unknown> {
 
 export function legend(colours: Colours): Record<string, unknown> {
   return {
-    type: 'scroll',
     top: 0,
     left: 0,
     right: 0,

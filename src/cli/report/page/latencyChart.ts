@@ -84,13 +84,13 @@ export function spreadTable({ spreads }: Data): Node | undefined {
     ]
   })
   if (rows.length === 0) return undefined
-  const names = ['half', '90 %', '99 %', 'all']
+  const names = ['half within', '90 %', '99 %', 'all']
   const head = element(
     'tr',
     {},
     element('th', { scope: 'col' }, 'from send to'),
     element('th', { scope: 'col', class: 'number' }, 'transactions'),
-    ...names.map((name) => element('th', { scope: 'col', class: 'number' }, `${name} within`)),
+    ...names.map((name) => element('th', { scope: 'col', class: 'number' }, name)),
   )
   return element(
     'div',

@@ -84,7 +84,7 @@ function frame(
     showDataShadow: false,
     brushSelect: false,
     borderColor: colours('line'),
-    fillerColor: colours('band'),
+    fillerColor: colours('zoom'),
     handleStyle: { color: colours('raised'), borderColor: colours('quiet') },
     moveHandleStyle: { color: colours('line') },
     emphasis: { handleStyle: { borderColor: colours('accent') }, moveHandleStyle: { color: colours('quiet') } },
@@ -92,17 +92,17 @@ function frame(
   const inside = { type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true }
   return {
     ...baseOption(colours),
-    grid: { left: 8, right: isWide ? 42 : 12, top: 36, bottom: 46, containLabel: true },
+    grid: { left: 8, right: isWide ? 42 : 12, top: isWide ? 36 : 88, bottom: 46, containLabel: true },
     legend: { ...legend(colours), data: LEGEND },
     xAxis: { type: 'time', min: data.startedAt, max: data.endedAt, ...axis(colours) },
     yAxis: {
       type: 'value',
-      name: 'nonce',
       min: low - 1,
       max: high + 1,
       minInterval: 1,
       ...axis(colours),
-      axisLabel: { color: colours('quiet'), formatter: (nonce: number) => (nonce < low ? '' : String(nonce)) },
+      // The ends are the data's, and stand too close to round numbers.
+      axisLabel: { color: colours('quiet'), showMinLabel: false, showMaxLabel: false },
     },
     dataZoom: [
       { ...inside, xAxisIndex: 0 },

@@ -7,8 +7,10 @@ import { thinned } from './view.js'
 
 /** Bars grow as a transaction comes along: a stage is known by its thickness where its colour is not. */
 const SHARE: Readonly<Record<PhaseName, number>> = { queued: 0.25, signed: 0.5, accepted: 0.75, preconfirmed: 1 }
-const [BAR_MIN, BAR_MAX] = [1.6, 14]
-const MARKS_MAX = 2_000
+const BAR_MAX = 14
+// Rows of fewer pixels are drawn without gaps: thicknesses and gaps would be a pattern that says nothing.
+const ROW_DENSE = 4
+const [MARKS_FEW, MARKS_MAX] = [60, 2_000]
 
 const CROSS = 'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
 const bar = (share: number) => `path://M0,${5 - share * 5} h16 v${share * 10} h-16 z`
@@ -37,7 +39,7 @@ export function nonceSeries(
       type: 'custom',
       id: stage,
       name: stage,
-      renderItem: renderBar(SHARE[stage]),
+      renderItem: renderBar(SHARE[stage], stage === 'queued' ? 0.45 : 1),
       itemStyle: { color: colours(stage) },
       dimensions: ['from', 'to', 'nonce'],
       encode: { x: ['from', 'to'], y: 'nonce' },
@@ -59,20 +61,26 @@ function dots(name: string, symbol: string, symbolSize: number, colours: Colours
   return { type: 'scatter', id: name, name, symbol, symbolSize, silent: true, itemStyle: { color: colours(name) }, data }
 }
 
-function renderBar(share: number): CustomSeriesRenderItem {
+type Side = 'x' | 'y' | 'width' | 'height'
+
+/** @param opacity what only waits stands back */
+function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
   return (params, api) => {
     const nonce = Number(api.value(2))
     const [from = 0, middle = 0] = api.coord([api.value(0), nonce])
     const [to = 0] = api.coord([api.value(1), nonce])
-    const row = (api.size?.([0, 1]) as number[] | undefined)?.[1] ?? BAR_MIN
-    const height = Math.max(BAR_MIN, Math.min(BAR_MAX, row * 0.82)) * Math.max(share, BAR_MIN / BAR_MAX)
-    const { x, y, width, height: tall } = params.coordSys as unknown as Record<'x' | 'y' | 'width' | 'height', number>
+    const row = (api.size?.([0, 1]) as number[] | undefined)?.[1] ?? 1
+    const thick = row < ROW_DENSE ? row : Math.min(BAR_MAX, row * 0.82) * share
+    // On whole pixels: halves of them would be drawn as stripes.
+    const top = Math.round(middle - thick / 2)
+    const height = Math.max(1, Math.round(middle + thick / 2) - top)
+    const { x, y, width, height: tall } = params.coordSys as unknown as Record<Side, number>
     const shape = graphic.clipRectByRect(
-      { x: from, y: middle - height / 2, width: Math.max(to - from, 1), height },
+      { x: from, y: top, width: Math.max(to - from, 1), height },
       { x, y, width, height: tall },
     )
     if (shape === undefined) return
-    return { type: 'rect', shape, style: { fill: String(api.visual('color')) } }
+    return { type: 'rect', shape, style: { fill: String(api.visual('color')), opacity } }
   }
 }
 
@@ -84,9 +92,12 @@ function marks(data: Data, lane: number, colours: Colours): Record<string, unkno
       here.filter(({ kind, nonce }) => kind.role === role && nonce !== undefined),
       MARKS_MAX,
     ).map(({ at, nonce }) => [at, nonce])
+  const [faults, repairs] = [atNonces('fault'), atNonces('repair')] as [number[][], number[][]]
+  // Many of them stand close: smaller ones cover less of what is behind.
+  const size = (marks: readonly unknown[]) => (marks.length > MARKS_FEW ? 6 : 9)
   return [
     {
-      ...dots('fault', 'triangle', 9, colours, atNonces('fault') as number[][]),
+      ...dots('fault', 'triangle', size(faults), colours, faults),
       z: 4,
       markArea: { silent: true, itemStyle: { color: colours('band') }, label: { show: false }, data: bands(here, data.endedAt) },
       markLine: {
@@ -98,8 +109,8 @@ function marks(data: Data, lane: number, colours: Colours): Record<string, unkno
       },
     },
     {
-      ...dots('repair', 'diamond', 9, colours, atNonces('repair') as number[][]),
-      itemStyle: { color: 'transparent', borderColor: colours('repair'), borderWidth: 1.6 },
+      ...dots('repair', 'diamond', size(repairs), colours, repairs),
+      itemStyle: { color: 'transparent', borderColor: colours('repair'), borderWidth: 1.4 },
       z: 4,
     },
   ]

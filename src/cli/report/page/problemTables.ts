@@ -131,11 +131,11 @@ function columnsOf(data: Data, choose: (transaction: Transaction) => void): read
 }
 
 function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node {
-  const names = ['kind', 'what it means', 'times', 'mended', 'ended', 'told', 'open']
+  const names = ['kind', 'what it means', 'cases', 'times', 'mended', 'ended', 'told', 'open']
   const head = names.map((name, index) =>
     element('th', { scope: 'col', class: index === 1 ? 'wide' : index > 1 ? 'number' : '' }, name),
   )
-  const rows = groups.map(({ kind, times, states }) => {
+  const rows = groups.map(({ kind, rows: cases, times, states }) => {
     const count = (value: number, className = 'number') =>
       element('td', { class: className }, value === 0 ? '' : number(value))
     return element(
@@ -143,6 +143,7 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
       {},
       element('th', { scope: 'row' }, button(kind, 'link', () => pick(kind))),
       element('td', { class: 'wide' }, kinds.find(({ name }) => name === kind)?.what),
+      count(cases),
       count(times),
       count(states.mended),
       count(states.ended),
@@ -151,7 +152,7 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
     )
   })
   const caption =
-    'Mended: as it should be again. Ended: with the transaction. Told: nothing follows. Open: nothing more was told.'
+    'Of the cases: mended, as it should be again; ended, with the transaction; told, with nothing to follow; open, nothing more was told.'
   return element(
     'div',
     { class: 'scroll' },

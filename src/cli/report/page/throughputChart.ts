@@ -1,4 +1,4 @@
-import { duration, number } from '../model/words.js'
+import { number } from '../model/words.js'
 import { axis, baseOption, type Chart, createChart, legend, tooltip } from './charts.js'
 import type { Colours } from './colours.js'
 import type { Data } from './data.js'
@@ -40,13 +40,12 @@ function optionOf(
       ...axis(colours),
       splitLine: { show: false },
     },
-    yAxis: { type: 'value', name: `a second, over ${duration(binMs)}`, nameLocation: 'end', ...axis(colours), nameTextStyle: { color: colours('quiet'), align: 'left' } },
+    yAxis: { type: 'value', ...axis(colours) },
     series: LINES.map(({ stage, colour, stroke }) => ({
       type: 'line',
       name: stage,
       step: 'end',
       showSymbol: false,
-      sampling: 'lttb',
       lineStyle: { color: colours(colour), type: stroke, width: stage === 'sealed' ? 2 : 1.7 },
       itemStyle: { color: colours(colour) },
       // The last bin lasts as long as the others.
