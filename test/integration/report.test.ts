@@ -53,11 +53,19 @@ async function sendAll(sender: Sender, to: `0x${string}`): Promise<void> {
 }
 
 describe('a run with faults is recorded', () => {
-  beforeAll(() => recordRun(join(folder, 'run.jsonl')), SLOW_MS)
+  let browser: Browser
+  beforeAll(async () => {
+    await recordRun(join(folder, 'run.jsonl'))
+    if (hasChromium) browser = await startBrowser()
+  }, SLOW_MS)
+  afterAll(() => browser?.[Symbol.asyncDispose](), SLOW_MS)
 
   test('with the whole way of each transaction, and no secret of the endpoint', () => {
     const text = readFileSync(join(folder, 'run.jsonl'), 'utf8')
-    const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
     for (const event of ['queued', 'signed', 'sealed']) {
       const ids = lines.filter((line) => line.event === event).map(({ id }) => id)
       expect(ids).toEqual(expect.arrayContaining(Array.from({ length: 60 }, (_, index) => `pay-${index}`)))
@@ -67,12 +75,6 @@ describe('a run with faults is recorded', () => {
   })
 
   describe.skipIf(!hasChromium)(`its page (skipped where there is no Chromium at ${CHROMIUM})`, () => {
-    let browser: Browser
-    beforeAll(async () => {
-      browser = await startBrowser()
-    }, SLOW_MS)
-    afterAll(() => browser?.[Symbol.asyncDispose](), SLOW_MS)
-
     test(
       'asks for nothing, complains of nothing, and draws everything, in light and in dark',
       async () => {
@@ -82,7 +84,8 @@ describe('a run with faults is recorded', () => {
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
           await page.goto(pathToFileURL(file).href)
-          for (const id of ['nonces', 'latency', 'throughput']) expect(await colours(page, id)).toBeGreaterThan(5)
+          for (const id of ['nonces', 'latency', 'throughput'])
+            expect(await colours(page, id)).toBeGreaterThan(5)
           grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
           expect(await overflow(page)).toBe(0)
         }
@@ -105,15 +108,15 @@ describe('a run with faults is recorded', () => {
         const { page, complaints } = await browser.open()
         await page.goto(pathToFileURL(await reportOf('run')).href)
         await pointAtSome(page)
-        const tip = await page.locator('#tip').innerText()
+        const tip = await page.locator('#tip').textContent()
         for (const told of ['queued', 'signed', 'sealed']) expect(tip).toContain(told)
-        const id = await page.locator('#tip strong').innerText()
+        const id = await page.locator('#tip strong').textContent()
         await page.mouse.down()
         await page.mouse.up()
-        expect(await page.locator('#history h3').innerText()).toBe(id)
+        expect(await page.locator('#history h3').textContent()).toBe(id)
         const events = await page.locator('#history table').first().locator('tbody th').allInnerTexts()
         expect(events).toEqual(expect.arrayContaining(['queued', 'signed', 'sealed']))
-        expect(await page.locator('#history table').nth(1).innerText()).toMatch(/0x[0-9a-f]{64}/)
+        expect(await page.locator('#history table').nth(1).textContent()).toMatch(/0x[0-9a-f]{64}/)
         expect(complaints).toEqual([])
       },
       SLOW_MS,
@@ -124,17 +127,19 @@ describe('a run with faults is recorded', () => {
       async () => {
         const { page, complaints } = await browser.open()
         await page.goto(pathToFileURL(await reportOf('run')).href)
-        expect(await page.locator('#summary').innerText()).toMatch(/^62 transactions from 0x.* on chain \d+/)
+        expect(await page.locator('#summary').textContent()).toMatch(
+          /^62 transactions from 0x.* on chain \d+/,
+        )
         const kinds = await page.locator('#group-table tbody th').allInnerTexts()
         expect(kinds).toEqual(expect.arrayContaining(['foreign', 'cancelled', 'held']))
         const nonces = page.locator('#problem-table tbody td:nth-child(3)')
         await page.locator('#problem-table th button', { hasText: 'nonce' }).click()
         const rising = (await nonces.allInnerTexts()).map(Number)
         expect(rising).toEqual(rising.toSorted((a, b) => a - b))
-        expect(await page.locator('#problem-table th[aria-sort=ascending]').innerText()).toBe('nonce')
+        expect(await page.locator('#problem-table th[aria-sort=ascending]').textContent()).toBe('nonce')
         await page.locator('#tools input').fill(EVIL)
         await page.locator('#tools form button').click()
-        expect(await page.locator('#history h3').innerText()).toBe(EVIL)
+        expect(await page.locator('#history h3').textContent()).toBe(EVIL)
         expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined()
         expect(await page.locator('img').count()).toBe(0)
         expect(complaints).toEqual([])
@@ -152,7 +157,7 @@ describe('a run with faults is recorded', () => {
         await page.goto(pathToFileURL(file).href)
         expect(await colours(page, 'nonces')).toBeGreaterThan(5)
         await pointAtSome(page)
-        expect(await page.locator('#tip').innerText()).toContain('payment')
+        expect(await page.locator('#tip').textContent()).toContain('payment')
         expect(complaints).toEqual([])
       },
       SLOW_MS,
@@ -164,7 +169,7 @@ describe('a run with faults is recorded', () => {
         await recordTo(join(folder, 'empty.jsonl')).close()
         const { page, complaints } = await browser.open()
         await page.goto(pathToFileURL(await reportOf('empty')).href)
-        expect(await page.locator('main').innerText()).toContain('No event was recorded')
+        expect(await page.locator('main').textContent()).toContain('No event was recorded')
         expect(await page.locator('canvas').count()).toBe(0)
         expect(complaints).toEqual([])
       },

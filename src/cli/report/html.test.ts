@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { renderPage, REPORT_MARK } from './html.js'
+import { REPORT_MARK, renderPage } from './html.js'
 import { buildModel } from './model/model.js'
 import { pack } from './pack.js'
 import { nonceOf, unpack } from './page/data.js'
@@ -77,7 +77,10 @@ describe('what the page is given', () => {
       HEADER,
       ...well(100, 7, 'a'),
       told(300, 'foreign', { id: 'b', nonce: 3, hash: hashOf(99) }),
-      told(400, 'failed', { id: 'b', error: { name: 'TxlaneError', code: 'REJECTED', fate: 'notExecuted', message: 'no.' } }),
+      told(400, 'failed', {
+        id: 'b',
+        error: { name: 'TxlaneError', code: 'REJECTED', fate: 'notExecuted', message: 'no.' },
+      }),
     ]
     const model = await buildModel(await itemsOf(textOf(lines)))
     const data = unpack(JSON.parse(JSON.stringify(pack(model))) as Payload)
@@ -103,7 +106,13 @@ describe('what the page is given', () => {
     expect(b).toMatchObject({ id: 'b', outcome: 'failed' })
     expect(b?.entries.map(({ note }) => note)).toEqual([hashOf(99), 'REJECTED, notExecuted: no.'])
     const foreign = data.problems.find(({ kind }) => kind.name === 'foreign')
-    expect(foreign).toMatchObject({ at: START + 300, nonce: 3, state: 'ended', endedAt: START + 400, transaction: b })
+    expect(foreign).toMatchObject({
+      at: START + 300,
+      nonce: 3,
+      state: 'ended',
+      endedAt: START + 400,
+      transaction: b,
+    })
   })
 
   test('is bounded: what went wrong is kept before the rest, and all figures are of all', async () => {

@@ -29,7 +29,13 @@ export function pack(
   const names = createNumbers<string>()
   const outcomes = createNumbers<string>()
   const fees = createFees()
-  const packer = { startedAt, lanes: new Map(lanes.map((lane, index) => [lane, index])), names, outcomes, fees }
+  const packer = {
+    startedAt,
+    lanes: new Map(lanes.map((lane, index) => [lane, index])),
+    names,
+    outcomes,
+    fees,
+  }
   const transactions = histories.map((history) => packHistory(history, packer))
   return {
     startedAt,

@@ -10,7 +10,13 @@ export function nameOf(path: string): string {
 const HEAD_BYTES = 512
 
 /** @throws Error where something else than a report stands there, and `force` is not given. */
-export async function checkWritable({ out, force }: { readonly out: string; readonly force: boolean }): Promise<void> {
+export async function checkWritable({
+  out,
+  force,
+}: {
+  readonly out: string
+  readonly force: boolean
+}): Promise<void> {
   if (force) return
   const head = await headOf(out)
   if (head !== undefined && !head.includes(REPORT_MARK))

@@ -35,7 +35,8 @@ export function addTo(history: History, event: ReportEvent): void {
   const { at, nonce, hash, error } = event
   history.entries.push({ at, event: event.event, nonce, hash, error })
   for (const attempt of event.attempts ?? []) {
-    if (!history.attempts.some((known) => known.hash === attempt.hash)) history.attempts.push({ ...attempt, at })
+    if (!history.attempts.some((known) => known.hash === attempt.hash))
+      history.attempts.push({ ...attempt, at })
   }
   history.outcome = outcomeAfter(history.outcome, event.event)
 }

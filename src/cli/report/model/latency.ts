@@ -38,7 +38,8 @@ function samplesOf(histories: readonly History[], stage: EventName): readonly nu
   for (const history of histories) {
     const [sentAt, reachedAt] = [firstAt(history, 'queued'), firstAt(history, stage)]
     // A clock that was set back measures nothing.
-    if (sentAt !== undefined && reachedAt !== undefined && reachedAt >= sentAt) samples.push(reachedAt - sentAt)
+    if (sentAt !== undefined && reachedAt !== undefined && reachedAt >= sentAt)
+      samples.push(reachedAt - sentAt)
   }
   return samples.sort((a, b) => a - b)
 }

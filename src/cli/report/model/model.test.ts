@@ -10,10 +10,15 @@ async function endsOf(kind: string, ...lines: Parameters<typeof textOf>[0]): Pro
   const { problems } = await modelOf(...lines)
   return problems
     .filter((problem) => problem.kind === kind)
-    .map(({ state, ended, endedAt, at }) => `${state}: ${ended}${endedAt === undefined ? '' : ` +${endedAt - at}`}`)
+    .map(
+      ({ state, ended, endedAt, at }) =>
+        `${state}: ${ended}${endedAt === undefined ? '' : ` +${endedAt - at}`}`,
+    )
 }
 
-const failure = (code: string) => ({ error: { name: 'TxlaneError', code, fate: 'notExecuted', message: 'no.' } })
+const failure = (code: string) => ({
+  error: { name: 'TxlaneError', code, fate: 'notExecuted', message: 'no.' },
+})
 
 describe('how what went wrong ended', () => {
   const requeued = [
@@ -26,7 +31,12 @@ describe('how what went wrong ended', () => {
 
   test.each<[string, string, Parameters<typeof textOf>[0], string[]]>([
     ['a nonce that was taken', 'foreign', requeued, ['mended: Sealed at nonce 8 +31']],
-    ['one that nothing of ours stood at', 'foreign', [told(1, 'foreign', { nonce: 3 })], ['told: No transaction stood there']],
+    [
+      'one that nothing of ours stood at',
+      'foreign',
+      [told(1, 'foreign', { nonce: 3 })],
+      ['told: No transaction stood there'],
+    ],
     [
       'a gap that a no-op filled',
       'gap',
@@ -40,11 +50,20 @@ describe('how what went wrong ended', () => {
       ['mended: Filled by transaction late +2001'],
     ],
     ['a gap that stayed', 'gap', [told(1, 'gap', { nonce: 3 })], ['open: Not filled until the end']],
-    ['a no-op that no gap was told of', 'gapFilled', [told(1, 'gapFilled', { nonce: 3 })], ['mended: The nonce is used +0']],
+    [
+      'a no-op that no gap was told of',
+      'gapFilled',
+      [told(1, 'gapFilled', { nonce: 3 })],
+      ['mended: The nonce is used +0'],
+    ],
     [
       'a block that left the chain',
       'reorged',
-      [...well(0, 1), told(2_500, 'reorged', { id: 'tx-1', nonce: 1 }), told(4_000, 'sealed', { id: 'tx-1', nonce: 1 })],
+      [
+        ...well(0, 1),
+        told(2_500, 'reorged', { id: 'tx-1', nonce: 1 }),
+        told(4_000, 'sealed', { id: 'tx-1', nonce: 1 }),
+      ],
       ['mended: Sealed +1500'],
     ],
     [
@@ -56,11 +75,24 @@ describe('how what went wrong ended', () => {
     [
       'one that failed after it stood still',
       'stuck',
-      [told(0, 'stuck', { id: 'a', nonce: 1 }), told(7, 'failed', { id: 'a', nonce: 1, ...failure('REJECTED') })],
+      [
+        told(0, 'stuck', { id: 'a', nonce: 1 }),
+        told(7, 'failed', { id: 'a', nonce: 1, ...failure('REJECTED') }),
+      ],
       ['ended: Failed with REJECTED +7'],
     ],
-    ['a failure', 'failed', [told(0, 'failed', { id: 'a', ...failure('SIGNER') })], ['ended: SIGNER, notExecuted: no. +0']],
-    ['a cancel', 'cancelled', [told(0, 'cancelled', { id: 'a', ...failure('CANCELLED') })], ['ended: CANCELLED, notExecuted: no. +0']],
+    [
+      'a failure',
+      'failed',
+      [told(0, 'failed', { id: 'a', ...failure('SIGNER') })],
+      ['ended: SIGNER, notExecuted: no. +0'],
+    ],
+    [
+      'a cancel',
+      'cancelled',
+      [told(0, 'cancelled', { id: 'a', ...failure('CANCELLED') })],
+      ['ended: CANCELLED, notExecuted: no. +0'],
+    ],
     [
       'holds, each by its own reason',
       'held',
@@ -81,7 +113,12 @@ describe('how what went wrong ended', () => {
       ],
       ['open: Not back until the end', 'mended: It is used again +2'],
     ],
-    ['a lost lease', 'leaseLost', [told(0, 'leaseLost', { epoch: 2 })], ['told: This process went on as a guest of the other']],
+    [
+      'a lost lease',
+      'leaseLost',
+      [told(0, 'leaseLost', { epoch: 2 })],
+      ['told: This process went on as a guest of the other'],
+    ],
     ['an error', 'error', [told(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
   ])('%s', async (_, kind, lines, ends) => {
     expect(await endsOf(kind, ...lines)).toEqual(ends)
@@ -137,7 +174,11 @@ describe('the figures', () => {
       sealed: { count: 2, p50: 2_000, p90: 2_000, p99: 2_000, max: 2_000 },
     })
     const { edgesMs, counts } = latency.histogram
-    for (const [stage, ms] of [['accepted', 10], ['preconfirmed', 200], ['sealed', 2_000]] as const) {
+    for (const [stage, ms] of [
+      ['accepted', 10],
+      ['preconfirmed', 200],
+      ['sealed', 2_000],
+    ] as const) {
       const bin = counts[stage].indexOf(2)
       expect(edgesMs[bin]).toBeLessThanOrEqual(ms)
       expect(edgesMs[bin + 1]).toBeGreaterThan(ms)

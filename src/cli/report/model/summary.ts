@@ -121,7 +121,8 @@ export function sentencesOf(summary: Summary): readonly string[] {
 }
 
 function emptySentence(events: number, lanes: readonly string[]): string {
-  const heard = events === 0 ? 'No event was recorded' : `${counted(events, 'event')}, and none of a transaction`
+  const heard =
+    events === 0 ? 'No event was recorded' : `${counted(events, 'event')}, and none of a transaction`
   return lanes.length === 0 ? `${heard}: nobody was followed.` : `${heard} ${fromLanes(lanes)}.`
 }
 

@@ -1,5 +1,5 @@
-import type { Payload, PayloadFees, PayloadKind } from '../payload.js'
 import type { ProblemState } from '../model/problem.js'
+import type { Payload, PayloadFees, PayloadKind } from '../payload.js'
 
 export type Entry = {
   readonly at: number

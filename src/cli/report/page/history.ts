@@ -9,14 +9,16 @@ const SKETCH_MAX = 12
 export function historySketch(transaction: Transaction, data: Data): Node {
   const { id, entries, attempts, outcome } = transaction
   const started = entries[0]?.at ?? data.startedAt
-  const rows = entries.slice(0, SKETCH_MAX).map((entry) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, dot(entry.event), entry.event),
-      element('td', {}, after(entry.at - started)),
-    ),
-  )
+  const rows = entries
+    .slice(0, SKETCH_MAX)
+    .map((entry) =>
+      element(
+        'tr',
+        {},
+        element('th', { scope: 'row' }, dot(entry.event), entry.event),
+        element('td', {}, after(entry.at - started)),
+      ),
+    )
   const more = entries.length - rows.length
   const hash = attempts.at(-1)?.hash
   return element(
@@ -84,7 +86,11 @@ function attemptsTable(attempts: readonly Attempt[], first: number): Node {
       {},
       element('td', { class: 'number' }, after(at - first)),
       element('td', { class: 'name' }, element('code', {}, hash)),
-      element('td', {}, ...fees.flatMap(([name, wei]) => [element('div', {}, `${feeName(name)} ${gwei(wei)}`)])),
+      element(
+        'td',
+        {},
+        ...fees.flatMap(([name, wei]) => [element('div', {}, `${feeName(name)} ${gwei(wei)}`)]),
+      ),
     ),
   )
   return table('Attempts', ['after', 'hash', 'fees, gwei a gas'], rows)

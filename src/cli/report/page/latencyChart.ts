@@ -27,7 +27,9 @@ function medians({ spreads }: Data): string {
 
 function optionOf({ histogram, spreads }: Data, colours: Colours): Parameters<Chart['setOption']>[0] {
   const { edgesMs, counts } = histogram
-  const bins = edgesMs.slice(0, -1).map((edge, bin) => `${duration(edge)} – ${duration(edgesMs[bin + 1] ?? edge)}`)
+  const bins = edgesMs
+    .slice(0, -1)
+    .map((edge, bin) => `${duration(edge)} – ${duration(edgesMs[bin + 1] ?? edge)}`)
   return {
     ...baseOption(colours),
     grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
@@ -38,7 +40,11 @@ function optionOf({ histogram, spreads }: Data, colours: Colours): Parameters<Ch
       data: bins,
       ...axis(colours),
       splitLine: { show: false },
-      axisLabel: { color: colours('quiet'), formatter: (bin: string) => bin.split(' – ')[0] ?? '', hideOverlap: true },
+      axisLabel: {
+        color: colours('quiet'),
+        formatter: (bin: string) => bin.split(' – ')[0] ?? '',
+        hideOverlap: true,
+      },
     },
     yAxis: { type: 'value', minInterval: 1, ...axis(colours) },
     series: STAGES.filter((stage) => spreads[stage]).map((stage) => ({

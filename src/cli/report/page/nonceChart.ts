@@ -34,7 +34,11 @@ export function createNonceChart(
     asked = false
     if (colours === undefined) return
     const span = spanOf(chart)
-    rows = rowsInView(inLane(), marked, (transaction) => span === undefined || isWithin(transaction, span, data.endedAt))
+    rows = rowsInView(
+      inLane(),
+      marked,
+      (transaction) => span === undefined || isWithin(transaction, span, data.endedAt),
+    )
     chart.setOption({ series: nonceSeries(data, lane, rows, colours) })
   }
 
@@ -59,7 +63,9 @@ export function createNonceChart(
 }
 
 export function busiestLane({ transactions, lanes }: Data): number {
-  const counts = lanes.map((_, lane) => transactions.filter((transaction) => transaction.lane === lane).length)
+  const counts = lanes.map(
+    (_, lane) => transactions.filter((transaction) => transaction.lane === lane).length,
+  )
   return Math.max(0, counts.indexOf(Math.max(...counts)))
 }
 
@@ -87,7 +93,10 @@ function frame(
     fillerColor: colours('zoom'),
     handleStyle: { color: colours('raised'), borderColor: colours('quiet') },
     moveHandleStyle: { color: colours('line') },
-    emphasis: { handleStyle: { borderColor: colours('accent') }, moveHandleStyle: { color: colours('quiet') } },
+    emphasis: {
+      handleStyle: { borderColor: colours('accent') },
+      moveHandleStyle: { color: colours('quiet') },
+    },
   }
   const inside = { type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true }
   return {

@@ -6,13 +6,19 @@ import { PHASES, type PhaseName, phasesOf } from './phases.js'
 import { thinned } from './view.js'
 
 /** Bars grow as a transaction comes along: a stage is known by its thickness where its colour is not. */
-const SHARE: Readonly<Record<PhaseName, number>> = { queued: 0.25, signed: 0.5, accepted: 0.75, preconfirmed: 1 }
+const SHARE: Readonly<Record<PhaseName, number>> = {
+  queued: 0.25,
+  signed: 0.5,
+  accepted: 0.75,
+  preconfirmed: 1,
+}
 const BAR_MAX = 14
 // Rows of fewer pixels are drawn without gaps: thicknesses and gaps would be a pattern that says nothing.
 const ROW_DENSE = 4
 const [MARKS_FEW, MARKS_MAX] = [60, 2_000]
 
-const CROSS = 'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
+const CROSS =
+  'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
 const bar = (share: number) => `path://M0,${5 - share * 5} h16 v${share * 10} h-16 z`
 
 /** Names in the legend, in its order, with what stands for each. */
@@ -58,7 +64,16 @@ function points(rests: ReturnType<typeof phasesOf>['rests'], kind: 'sealed' | 'e
 }
 
 function dots(name: string, symbol: string, symbolSize: number, colours: Colours, data: number[][]) {
-  return { type: 'scatter', id: name, name, symbol, symbolSize, silent: true, itemStyle: { color: colours(name) }, data }
+  return {
+    type: 'scatter',
+    id: name,
+    name,
+    symbol,
+    symbolSize,
+    silent: true,
+    itemStyle: { color: colours(name) },
+    data,
+  }
 }
 
 type Side = 'x' | 'y' | 'width' | 'height'
@@ -99,7 +114,12 @@ function marks(data: Data, lane: number, colours: Colours): Record<string, unkno
     {
       ...dots('fault', 'triangle', size(faults), colours, faults),
       z: 4,
-      markArea: { silent: true, itemStyle: { color: colours('band') }, label: { show: false }, data: bands(here, data.endedAt) },
+      markArea: {
+        silent: true,
+        itemStyle: { color: colours('band') },
+        label: { show: false },
+        data: bands(here, data.endedAt),
+      },
       markLine: {
         silent: true,
         symbol: 'none',

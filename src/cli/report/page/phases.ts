@@ -29,7 +29,8 @@ export function phasesOf({ entries }: Transaction, endedAt: number): { phases: P
   let from = 0
 
   const close = (to: number) => {
-    if (stage !== undefined && nonce !== undefined) phases.push({ stage, nonce, from, to: Math.max(from, to) })
+    if (stage !== undefined && nonce !== undefined)
+      phases.push({ stage, nonce, from, to: Math.max(from, to) })
   }
   for (const [index, entry] of entries.entries()) {
     const next = stageAfter(entry.event, stage)

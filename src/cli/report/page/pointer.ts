@@ -63,10 +63,17 @@ function nearest(
   y: number,
 ): Transaction | undefined {
   if (!chart.containPixel('grid', [x, y])) return undefined
+  const pixelOf = (nonce: number) => Number(chart.convertToPixel({ yAxisIndex: 0 }, nonce))
+  const nonceAt = (pixel: number) => Number(chart.convertFromPixel({ yAxisIndex: 0 }, pixel))
+  // Asked once: of all rows, few are within reach.
+  const [low, high] = [nonceAt(y + REACH.down), nonceAt(y - REACH.down)]
   let best: Transaction | undefined
   let least = 1
   for (const row of rows) {
-    const distance = distanceTo(chart, row, data, x, y)
+    const nonce = nonceOf(row)
+    if (nonce === undefined || nonce < low || nonce > high) continue
+    const down = (pixelOf(nonce) - y) / REACH.down
+    const distance = Math.hypot(down, beside(chart, row, data, x) / REACH.across)
     if (distance >= least) continue
     least = distance
     best = row
@@ -74,16 +81,10 @@ function nearest(
   return best
 }
 
-/** Below 1 where it is within reach. */
-function distanceTo(chart: Chart, row: Transaction, data: Data, x: number, y: number): number {
-  const nonce = nonceOf(row)
-  if (nonce === undefined) return 1
-  const rowY = Number(chart.convertToPixel({ yAxisIndex: 0 }, nonce))
-  const down = Math.abs(rowY - y) / REACH.down
-  if (down >= 1) return 1
-  const { entries, outcome } = row
-  const [first, last] = [entries[0]?.at ?? 0, outcome === 'open' ? data.endedAt : (entries.at(-1)?.at ?? 0)]
-  const [fromX, toX] = [first, last].map((at) => Number(chart.convertToPixel({ xAxisIndex: 0 }, at))) as [number, number]
-  const across = Math.max(0, fromX - x, x - toX) / REACH.across
-  return Math.hypot(down, across)
+/** Pixels from the nearer end of its bars; 0 above them. */
+function beside(chart: Chart, { entries, outcome }: Transaction, data: Data, x: number): number {
+  const pixelOf = (at: number) => Number(chart.convertToPixel({ xAxisIndex: 0 }, at))
+  const first = entries[0]?.at ?? 0
+  const last = outcome === 'open' ? data.endedAt : (entries.at(-1)?.at ?? first)
+  return Math.max(0, pixelOf(first) - x, x - pixelOf(last))
 }

@@ -36,7 +36,9 @@ export function problemTables(data: Data, choose: (transaction: Transaction) => 
 
   function heading(): Node {
     const shownAll = data.problems.length === data.problemsInAll
-    const of = shownAll ? '' : ` The page holds ${number(data.problems.length)} of ${number(data.problemsInAll)}.`
+    const of = shownAll
+      ? ''
+      : ` The page holds ${number(data.problems.length)} of ${number(data.problemsInAll)}.`
     const only = kind === undefined ? 'Each by itself.' : `Only ${kind}.`
     const all = kind === undefined ? undefined : button('Show all kinds', 'link', () => pick(undefined))
     return element('p', { class: 'hint' }, `${only}${of} `, all)
@@ -59,7 +61,11 @@ export function problemTables(data: Data, choose: (transaction: Transaction) => 
       return element('th', { scope: 'col', class: of, 'aria-sort': order }, sort)
     })
     const lines = problems.map((problem) =>
-      element('tr', {}, ...columns.map((column) => element('td', { class: column.class }, column.cell(problem)))),
+      element(
+        'tr',
+        {},
+        ...columns.map((column) => element('td', { class: column.class }, column.cell(problem))),
+      ),
     )
     return element(
       'div',
@@ -79,7 +85,9 @@ export function problemTables(data: Data, choose: (transaction: Transaction) => 
       count += ROWS_AT_ONCE
       draw()
     })
-    return [element('p', {}, show, element('span', { class: 'count' }, ` ${number(count)} of ${number(all)}`))]
+    return [
+      element('p', {}, show, element('span', { class: 'count' }, ` ${number(count)} of ${number(all)}`)),
+    ]
   }
 
   draw()
@@ -96,7 +104,8 @@ function columnsOf(data: Data, choose: (transaction: Transaction) => void): read
       name: 'time',
       class: 'time',
       by: ({ at }) => at,
-      cell: ({ at }) => element('span', { title: `${day(at)}, ${after(at - data.startedAt)}` }, clockTime(at)),
+      cell: ({ at }) =>
+        element('span', { title: `${day(at)}, ${after(at - data.startedAt)}` }, clockTime(at)),
     },
     { name: 'kind', class: '', by: ({ kind }) => kind.name, cell: ({ kind }) => kind.name },
     {
@@ -141,7 +150,11 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
     return element(
       'tr',
       {},
-      element('th', { scope: 'row' }, button(kind, 'link', () => pick(kind))),
+      element(
+        'th',
+        { scope: 'row' },
+        button(kind, 'link', () => pick(kind)),
+      ),
       element('td', { class: 'wide' }, kinds.find(({ name }) => name === kind)?.what),
       count(cases),
       count(times),

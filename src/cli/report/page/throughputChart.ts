@@ -49,7 +49,10 @@ function optionOf(
       lineStyle: { color: colours(colour), type: stroke, width: stage === 'sealed' ? 2 : 1.7 },
       itemStyle: { color: colours(colour) },
       // The last bin lasts as long as the others.
-      data: [...perSecond[stage], perSecond[stage].at(-1) ?? 0].map((rate, bin) => [startedAt + bin * binMs, rate]),
+      data: [...perSecond[stage], perSecond[stage].at(-1) ?? 0].map((rate, bin) => [
+        startedAt + bin * binMs,
+        rate,
+      ]),
     })),
   }
 }

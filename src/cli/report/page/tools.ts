@@ -16,7 +16,11 @@ export function drawTools(
 function laneChoice({ lanes }: Data, lane: number, show: (lane: number) => void): Node {
   const options = lanes.map((name, index) => {
     const [chainId = '', address = ''] = name.split(':')
-    return element('option', { value: index, selected: index === lane }, `${short(address)} on chain ${chainId}`)
+    return element(
+      'option',
+      { value: index, selected: index === lane },
+      `${short(address)} on chain ${chainId}`,
+    )
   })
   const select = element('select', {}, ...options)
   select.addEventListener('change', () => show(Number(select.value)))
@@ -24,7 +28,11 @@ function laneChoice({ lanes }: Data, lane: number, show: (lane: number) => void)
 }
 
 function search(data: Data, choose: (transaction: Transaction) => void): Node {
-  const input = element('input', { type: 'search', placeholder: 'id, nonce or hash', 'aria-label': 'Find a transaction' })
+  const input = element('input', {
+    type: 'search',
+    placeholder: 'id, nonce or hash',
+    'aria-label': 'Find a transaction',
+  })
   const answer = element('span', { class: 'count', role: 'status' })
   const form = element('form', { role: 'search' }, input, element('button', { type: 'submit' }, 'Find'))
   form.addEventListener('submit', (event) => {

@@ -47,10 +47,18 @@ describe('what is not whole is read as far as it goes', () => {
 
   test('events of a newer minor version, and fields that are not what they should be', async () => {
     const newer = { ...HEADER, version: '1.7' }
-    const odd = told(2, 'sealed', { id: 7, nonce: -1, attempts: [{ nonce: 'x' }, null], error: 'x', more: {} })
+    const odd = told(2, 'sealed', {
+      id: 7,
+      nonce: -1,
+      attempts: [{ nonce: 'x' }, null],
+      error: 'x',
+      more: {},
+    })
     const items = await itemsOf(textOf([newer, told(1, 'teleported'), odd]))
     expect(items.map(({ kind }) => kind)).toEqual(['life', 'unknown', 'event'])
-    expect(items[2]).toMatchObject({ event: { id: undefined, nonce: undefined, attempts: [], error: undefined } })
+    expect(items[2]).toMatchObject({
+      event: { id: undefined, nonce: undefined, attempts: [], error: undefined },
+    })
   })
 })
 
@@ -61,7 +69,11 @@ describe('what is no recording is an error that names the line', () => {
     ["somebody else's events", '{"at":1,"event":"click"}\n', 1],
     ['a JSON document', '{\n  "a": 1\n}\n', 1],
     ['one line without an end', 'x'.repeat(3_000_000), 1],
-    ['a recording with something in it', textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]), 3],
+    [
+      'a recording with something in it',
+      textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]),
+      3,
+    ],
     ['a line of a list', textOf([HEADER, '[1]', told(1, 'held')]), 2],
     ['an event of no lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
     ['a header of something else', textOf([{ ...HEADER, format: 'x' }]), 1],
