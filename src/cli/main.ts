@@ -34,6 +34,10 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     about: 'a burst through faults, and what became of it',
     load: async () => (await import('./demo/command.js')).demo,
   },
+  report: {
+    about: 'a page about a recording',
+    load: async () => (await import('./report/command.js')).report,
+  },
   peers: {
     about: "the same burst through viem's nonceManager and through txlane",
     load: async () => (await import('./peers/command.js')).peers,

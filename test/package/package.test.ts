@@ -35,7 +35,7 @@ describe('the installed package', () => {
       expect({ esm: esm.stderr, cjs: cjs.stderr }).toEqual({ esm: '', cjs: '' })
       expect(cjs.stdout).toBe(esm.stdout)
       expect(esm.stdout).toMatch(
-        /^(?:.*,)?(?:createSender|instrument|laneSigner|nativeAccount|startDevnet|storeContract|\w+Store)\b/,
+        /^(?:.*,)?(?:createSender|instrument|laneSigner|nativeAccount|recordTo|startDevnet|storeContract|\w+Store)\b/,
       )
     }
   })
