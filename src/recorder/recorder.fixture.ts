@@ -53,7 +53,7 @@ export function createStubFile(text = ''): StubFile {
   return file
 }
 
-export const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const LANE = `31337:${ADDRESS}`
 
 /** Of a sender: what a recorder looks at. */

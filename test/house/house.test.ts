@@ -55,7 +55,7 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/sender/a.ts', "export * from '../index.js'", 'imports src/index.ts'],
     ['src/sender/a.ts', "import '../devnet/index.js'", 'imports src/devnet/index.ts'],
     ['src/devnet/a.ts', "import { a } from '../rpc/port.js'", 'imports src/rpc/port.ts'],
-    ['src/cli/a.ts', "import { a } from '../signer/a.js'", 'imports src/signer/a.ts'],
+    ['src/viem/b.ts', "import { a } from '../signer/a.js'", 'imports src/signer/a.ts'],
     ['src/recorder/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
     ['src/helpers/a.ts', '', 'no layer is known for "helpers"'],
   ],

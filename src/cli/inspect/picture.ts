@@ -35,7 +35,7 @@ export function drawLane(look: Look, colors: Colors): string {
 }
 
 /** From a few below the head to the first that is free, or as many as fit. */
-export function cellsOf({ counts, waiting = [], holes }: Look): readonly Cell[] {
+function cellsOf({ counts, waiting = [], holes }: Look): readonly Cell[] {
   const latest = counts.latest ?? 0
   const pending = Math.max(latest, counts.pending ?? latest)
   const there = new Set(waiting.map(({ nonce }) => nonce))

@@ -101,12 +101,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
 /** JSON that can stand in a script element: no text in it ends the element, or opens a comment. */
-export function escapeJson(json: string): string {
+function escapeJson(json: string): string {
   return json
     .replaceAll('<', '\\u003c')
     .replaceAll('>', '\\u003e')

@@ -49,7 +49,7 @@ export function textOf(lines: readonly (Raw | string)[]): string {
 }
 
 /** In pieces that end wherever they do. */
-export async function* chunksOf(text: string, size = 1_000): AsyncGenerator<Uint8Array> {
+async function* chunksOf(text: string, size = 1_000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }

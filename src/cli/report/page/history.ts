@@ -114,7 +114,7 @@ export function gwei(wei: string): string {
   return rest === '' ? whole : `${whole}.${rest}`
 }
 
-export function table(caption: string, names: readonly string[], rows: readonly Node[]): Node {
+function table(caption: string, names: readonly string[], rows: readonly Node[]): Node {
   const head = element('tr', {}, ...names.map((name) => element('th', { scope: 'col' }, name)))
   return element(
     'div',

@@ -1,7 +1,7 @@
 import type { Transaction } from './data.js'
 
 /** Rows that are drawn at once: more than a screen has lines tell nothing more. */
-export const ROWS_MAX = 1_500
+const ROWS_MAX = 1_500
 
 /**
  * Of the transactions in view, those that are drawn: all where there are few, else those that something went wrong with
