@@ -60,12 +60,17 @@ describe('what a lane tells who waits by a hash', () => {
   let view: Provider
   let landings: Landings
   let one: ReturnType<typeof scripted>
+  let closed: TxlaneError | undefined
 
   beforeEach(() => {
     one = scripted()
     provider = new JsonRpcProvider('http://127.0.0.1:1', 1, { staticNetwork: true })
     Object.assign(provider, { getBlockNumber: async () => 7 })
-    const get = async ({ hash }: { hash: Hash }) => (hash === HASH ? one.tx : undefined)
+    closed = undefined
+    const get = async ({ hash }: { hash: Hash }) => {
+      if (closed) throw closed
+      return hash === HASH ? one.tx : undefined
+    }
     landings = createLandings({ get } as unknown as Sender)
     view = laneProvider(provider, landings)
   })
@@ -147,6 +152,25 @@ describe('what a lane tells who waits by a hash', () => {
     const transfer = response()
     landings.tell(one.tx, transfer)
     expect(await transfer.wait()).toMatchObject({ hash: OTHER })
+  })
+
+  test('of a closed lane the provider is asked, and who waits for more is told', async () => {
+    const receipts: Record<string, object | null> = { [HASH]: null, [OTHER]: { hash: OTHER } }
+    const asked: string[] = []
+    Object.assign(provider, {
+      getTransactionReceipt: async (hash: string) => receipts[hash],
+      waitForTransaction: async (hash: string) => void asked.push(hash),
+    })
+    const sent = response()
+    landings.tell(one.tx, sent)
+    closed = new TxlaneError('closed', { code: 'CLOSED', fate: 'inFlight' })
+    await expect(sent.wait()).rejects.toBe(closed)
+    await expect(view.waitForTransaction(HASH)).rejects.toBe(closed)
+    expect(await view.getTransactionReceipt(OTHER)).toBe(receipts[OTHER])
+    await view.waitForTransaction(OTHER)
+    expect(asked).toEqual([OTHER])
+    receipts[HASH] = { hash: HASH, status: 1, confirmations: async () => 1 }
+    expect(await sent.wait()).toBe(receipts[HASH])
   })
 
   test('a provider that is behind keeps nobody waiting', async () => {

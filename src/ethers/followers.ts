@@ -32,7 +32,12 @@ export function createFollowers(parts: {
   const followers = new Map<string, Set<Follower>>()
 
   async function follow(follower: Follower): Promise<void> {
-    const tx = await landings.find(follower.hash)
+    let tx: Tx | undefined
+    try {
+      tx = await landings.find(follower.hash)
+    } catch (error) {
+      return end(follower, error)
+    }
     if (follower.stopping.signal.aborted) return
     if (tx === undefined) {
       // Not the lane's: ethers calls the listener as it would have.
@@ -52,11 +57,19 @@ export function createFollowers(parts: {
     const { signal } = follower.stopping
     const landing = await landings.await(tx, signal, receiptOf)
     if (signal.aborted) return false
-    if ('error' in landing || follower.once) drop(follower)
-    if ('receipt' in landing) await call(follower, landing.receipt)
-    // Who takes no receipt would take it for a success.
-    else if (follower.listener.length > 0) await call(follower, ended(landing.error))
+    if ('error' in landing) await end(follower, landing.error)
+    else {
+      if (follower.once) drop(follower)
+      await call(follower, landing.receipt)
+    }
     return !signal.aborted
+  }
+
+  async function end(follower: Follower, error: unknown): Promise<void> {
+    if (follower.stopping.signal.aborted) return
+    drop(follower)
+    // Who takes no receipt would take it for a success.
+    if (follower.listener.length > 0) await call(follower, ended(error))
   }
 
   function again(follower: Follower, tx: Tx): void {

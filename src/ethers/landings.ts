@@ -12,7 +12,10 @@ export type Landing = { readonly receipt: TransactionReceipt } | { readonly erro
 
 /** What the lane knows of hashes. */
 export type Landings = {
-  /** Undefined for what is not the lane's, and once the lane is closed. */
+  /**
+   * Undefined for what is not the lane's.
+   * @throws TxlaneError where the lane cannot be asked, closed as it is, about what it sent
+   */
   find(hash: string): Promise<Tx | undefined>
   /** What the caller was told of a transaction: the address of a contract follows from it. */
   tell(tx: Tx, response: TransactionResponse): void
@@ -26,10 +29,13 @@ type ReceiptOf = (receipt: SealedReceipt) => TransactionReceipt
 
 // Long enough for a receipt to be read; what a reorganisation took back meanwhile is not there.
 const NOW_MS = 5_000
+// Hashes kept to know one's own by; an older one is the provider's business where the lane cannot be asked.
+const OWN_MAX = 10_000
 
 export function createLandings(sender: Sender): Landings {
   // Contracts that callers know the address of already, by the nonce that it follows from.
   const deployed = new WeakMap<Tx, number>()
+  const own = new Set<string>()
 
   function hasMoved(tx: Tx, landed: Landed): boolean {
     const told = deployed.get(tx)
@@ -39,9 +45,16 @@ export function createLandings(sender: Sender): Landings {
   return {
     async find(hash) {
       if (!HASH.test(hash)) return undefined
-      return sender.get({ hash: hash as Hash }).catch(() => undefined)
+      try {
+        return await sender.get({ hash: hash as Hash })
+      } catch (error) {
+        if (own.has(hash)) throw error
+        return undefined
+      }
     },
     tell(tx, response) {
+      own.add(response.hash)
+      if (own.size > OWN_MAX) own.delete(own.values().next().value as string)
       if (response.to === null) deployed.set(tx, response.nonce)
     },
     async now(tx) {

@@ -33,8 +33,11 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
   const receiptOf = (receipt: ConstructorParameters<typeof LaneReceipt>[0]) => new LaneReceipt(receipt, view)
   const followers = createFollowers({ provider, landings, receiptOf, view: () => view })
 
+  /** What a closed lane knew of it, the provider may know as well. */
+  const find = (hash: string) => landings.find(hash).catch(() => undefined)
+
   async function getTransactionReceipt(hash: string): Promise<TransactionReceipt | null> {
-    const tx = await landings.find(hash)
+    const tx = await find(hash)
     if (tx === undefined) return provider.getTransactionReceipt(hash)
     const receipt = await landings.now(tx)
     return receipt === undefined ? null : receiptOf(receipt)
@@ -57,14 +60,17 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
       return view
     },
     async getTransaction(hash) {
-      const tx = await landings.find(hash)
+      const tx = await find(hash)
       const landed = tx && (await landings.now(tx).catch(() => undefined))
       return provider.getTransaction(landed?.transactionHash ?? hash)
     },
     getTransactionReceipt,
     async waitForTransaction(hash, confirms, timeoutMs) {
-      if ((await landings.find(hash)) === undefined)
-        return provider.waitForTransaction(hash, confirms, timeoutMs)
+      const isOwn = await landings.find(hash).then(
+        (tx) => tx !== undefined,
+        () => true,
+      )
+      if (!isOwn) return provider.waitForTransaction(hash, confirms, timeoutMs)
       const response = new TransactionResponse({ hash } as TransactionResponseParams, view)
       return response.wait(confirms ?? 1, timeoutMs ?? 0).catch((error: unknown) => {
         // Here a revert is an answer.
