@@ -16,7 +16,12 @@ if (!chain || !keys || !env.RPC_URL || !env.DATABASE_URL || !env.API_KEYS) {
 }
 
 const callerOf = callersOf(env.API_KEYS)
-const app = Fastify({ logger: true, forceCloseConnections: true })
+const app = Fastify({
+  logger: true,
+  forceCloseConnections: true,
+  // A body is what was meant or nothing: no field is dropped, and no number made into a text.
+  ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
+})
 const store = postgresStore({ connectionString: env.DATABASE_URL })
 const pool = createSenderPool({
   client: createPublicClient({ chain, transport: http(env.RPC_URL) }),
