@@ -1,10 +1,14 @@
 import { defineConfig, type Options } from 'tsup'
+import { pageBuild } from './src/cli/report/pageBuild.js'
 
 const shared: Options = {
   entry: {
     index: 'src/index.ts',
     'devnet/index': 'src/devnet/index.ts',
+    'ethers/index': 'src/ethers/index.ts',
+    'opentelemetry/index': 'src/opentelemetry/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
+    'recorder/index': 'src/recorder/index.ts',
     'signer/index': 'src/signer/index.ts',
     'sqlite/index': 'src/store/sqlite/index.ts',
     'store-contract/index': 'src/store/contract/index.ts',
@@ -28,6 +32,20 @@ export default defineConfig([
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
   },
+  {
+    ...shared,
+    entry: { 'cli/main': 'src/cli/main.ts' },
+    format: 'esm',
+    // Inside it: who installs the library does not install what its command line is made of.
+    noExternal: ['cli-progress', 'cli-table3', 'commander', 'csv-parse', 'ethers', 'picocolors'],
+    // CommonJS inside asks for modules of Node in its own way.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+    sourcemap: false,
+  },
+  // What `txlane report` puts into its pages: a script for browsers, without declarations.
+  pageBuild('.'),
   // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
   { ...shared, format: ['esm', 'cjs'], dts: { only: true } },
 ])

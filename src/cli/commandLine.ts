@@ -6,12 +6,12 @@ export const SEED_MAX = 2 ** 31 - 1
 
 /**
  * Reads the command line; never throws and never ends the process. `take` makes the options of what was given, and
- * throws `badOption` where it does not fit together.
+ * throws `badOption` where it does not fit together. `operands`: what was given without a name.
  */
 export function readCommandLine<given extends OptionValues, options>(
   command: Command,
   argv: readonly string[],
-  take: (given: given) => options,
+  take: (given: given, operands: readonly string[]) => options,
 ): Parsed<options> {
   let help = ''
   command
@@ -25,7 +25,7 @@ export function readCommandLine<given extends OptionValues, options>(
     })
   try {
     command.parse(argv as string[], { from: 'user' })
-    return { kind: 'run', options: take(command.opts<given>()) }
+    return { kind: 'run', options: take(command.opts<given>(), command.args) }
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }

@@ -1,8 +1,17 @@
 import { systemClock } from '../clock.js'
 import { redactText } from '../errors/redact.js'
 
-/** What a command of ours ends with. */
-export const EXIT = { held: 0, failed: 1, badOptions: 2 } as const
+/**
+ * What a command ends with. `failed`: something did not come about, and the output says what. `badOptions`: nothing was
+ * begun. `refused`: the file, its journal or the answer at the prompt forbids it, and nothing was sent. `interrupted`:
+ * stopped by the user; what had been sent is in the journal.
+ */
+export const EXIT = { held: 0, failed: 1, badOptions: 2, refused: 3, interrupted: 130 } as const
+
+/** Ends a command before it begins: shown without a stack. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+}
 
 /** What the command line asks for. */
 export type Parsed<options> =
@@ -50,6 +59,10 @@ export function endWith(code: Promise<number>, what: string, shown: 'message' | 
   code.then(
     (ended) => process.exit(ended),
     (error: unknown) => {
+      if (error instanceof Refusal) {
+        process.stderr.write(`${redactText(error.message)}\n`)
+        process.exit(EXIT.refused)
+      }
       process.stderr.write(`${what} failed: ${redactText(textOf(error, shown))}\n`)
       process.exit(EXIT.failed)
     },

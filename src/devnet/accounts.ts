@@ -16,9 +16,12 @@ const KEYS: readonly Hex[] = [
   '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
 ]
 
-/** Test accounts, the same on every devnet. Past the first ten, keys are hashes of the account's number. */
+/** Past the first ten, keys are hashes of the account's number. */
+export function accountKey(index: number): Hex {
+  return KEYS[index] ?? keccak256(toHex(`txlane devnet account ${index}`))
+}
+
+/** Test accounts, the same on every devnet. */
 export function createAccounts(count: number): readonly LocalAccount[] {
-  return Array.from({ length: count }, (_, index) =>
-    privateKeyToAccount(KEYS[index] ?? keccak256(toHex(`txlane devnet account ${index}`))),
-  )
+  return Array.from({ length: count }, (_, index) => privateKeyToAccount(accountKey(index)))
 }

@@ -49,5 +49,7 @@ export function createGuestOperations(parts: {
       if (nonce === undefined || hash === undefined || fees === undefined) return []
       return [{ nonce, hash, fees: fees as FeeValues }]
     },
+    /** The holder has them. */
+    raw: () => undefined,
   }
 }

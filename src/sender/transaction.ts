@@ -328,3 +328,11 @@ export const TRANSACTION: unique symbol = Symbol.for('txlane.transaction') as ne
 export function transactionOf(tx: unknown): Transaction | undefined {
   return (tx as { [TRANSACTION]?: () => Transaction } | null | undefined)?.[TRANSACTION]?.()
 }
+
+/** Where a `Tx` keeps the signed bytes of its newest attempt: a function, for the same reasons. */
+export const RAW: unique symbol = Symbol.for('txlane.raw') as never
+
+/** Undefined for anything but a `Tx`, where another process holds its lane, and once its nonce is final. */
+export function rawOf(tx: unknown): Hex | undefined {
+  return (tx as { [RAW]?: () => Hex | undefined } | null | undefined)?.[RAW]?.()
+}

@@ -1,6 +1,6 @@
-import type { Address, Chain, FeeValues } from 'viem'
+import type { Address, Chain, FeeValues, Hex } from 'viem'
 import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../types.js'
-import { describe, shownStage, TRANSACTION, type Transaction } from './transaction.js'
+import { describe, RAW, shownStage, TRANSACTION, type Transaction } from './transaction.js'
 import type { Stop } from './unlessStopped.js'
 import {
   checkAccountOf,
@@ -27,6 +27,8 @@ export type TxOperations = {
   abort(transaction: Transaction): void
   speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
   attempts(transaction: Transaction): Tx['attempts']
+  /** The signed bytes of the newest attempt, where this process has them. */
+  raw(transaction: Transaction): Hex | undefined
 }
 
 type Parts = {
@@ -122,6 +124,10 @@ class Face implements Tx {
 
   [TRANSACTION]() {
     return this.#transaction
+  }
+
+  [RAW]() {
+    return this.#parts.operations().raw(this.#transaction)
   }
 
   #checkChangeable(what: 'replace' | 'bump'): void {

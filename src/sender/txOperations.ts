@@ -70,6 +70,10 @@ export function createHolderOperations(parts: {
     speedUp,
     abort: intake.abort,
     attempts: (transaction) => attemptsOf(context, transaction),
+    raw: ({ nonce, hash }) =>
+      nonce === undefined
+        ? undefined
+        : context.lane.book.get(nonce)?.attempts.find((attempt) => attempt.hash === hash)?.raw,
   }
 }
 

@@ -3,8 +3,9 @@ import { readSources, type Source } from '../house/sources.js'
 /** A piece of TypeScript out of a text that people read. */
 export type Example = { readonly heading: string; readonly file: string; readonly text: string }
 
-// What examples take for granted: viem's own functions, and the reader's account, client and data.
+// What examples take for granted: what viem and ethers export, and the reader's account, client and data.
 const GIVEN = `
+import { Contract, JsonRpcProvider } from 'ethers'
 import { type Address, concat, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, keccak256, type LocalAccount, pad, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base, mainnet } from 'viem/chains'

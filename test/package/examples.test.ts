@@ -102,6 +102,12 @@ function textExamples(markdown: string, source: string): readonly Example[] {
   return found
 }
 
+// As in a project of ES modules: ethers has other types for CommonJS, whose classes are not the same.
+const AS_MODULE: ts.CreateSourceFileOptions = {
+  languageVersion: ts.ScriptTarget.ES2022,
+  impliedNodeFormat: ts.ModuleKind.ESNext,
+}
+
 /** Type-checks texts as if they stood in this folder and the package were installed. */
 function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly string[]> {
   const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, ts.sys.readFile)
@@ -110,7 +116,10 @@ function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly stri
     Object.entries({
       txlane: 'index',
       'txlane/devnet': 'devnet/index',
+      'txlane/ethers': 'ethers/index',
+      'txlane/opentelemetry': 'opentelemetry/index',
       'txlane/postgres': 'store/postgres/index',
+      'txlane/recorder': 'recorder/index',
       'txlane/signer': 'signer/index',
       'txlane/sqlite': 'store/sqlite/index',
       'txlane/store-contract': 'store/contract/index',
@@ -123,9 +132,7 @@ function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly stri
   host.readFile = (file) => texts.get(file) ?? readFile(file)
   host.getSourceFile = (file, ...rest) => {
     const text = texts.get(file)
-    return text === undefined
-      ? getSourceFile(file, ...rest)
-      : ts.createSourceFile(file, text, ts.ScriptTarget.ES2022)
+    return text === undefined ? getSourceFile(file, ...rest) : ts.createSourceFile(file, text, AS_MODULE)
   }
   const program = ts.createProgram([...texts.keys()], { ...options, paths }, host)
   return new Map(

@@ -35,7 +35,7 @@ describe('the installed package', () => {
       expect({ esm: esm.stderr, cjs: cjs.stderr }).toEqual({ esm: '', cjs: '' })
       expect(cjs.stdout).toBe(esm.stdout)
       expect(esm.stdout).toMatch(
-        /^(?:.*,)?(?:createSender|nativeAccount|startDevnet|storeContract|\w+Store)\b/,
+        /^(?:.*,)?(?:createSender|instrument|laneSigner|nativeAccount|recordTo|startDevnet|storeContract|\w+Store)\b/,
       )
     }
   })
@@ -68,6 +68,19 @@ describe('the installed package', () => {
       nonces: Array.from({ length: 12 }, (_, nonce) => nonce),
       known: true,
     })
+  })
+
+  it('brings the command line, with all that it is made of inside', async () => {
+    const { txlane } = packed.manifest.bin
+    for (const command of ['', 'send', 'inspect', 'fill', 'cancel', 'devnet', 'demo', 'peers']) {
+      const argv = JSON.stringify([command, '--help'].filter((word) => word !== ''))
+      const script = `process.argv.push(...${argv})\nawait import('./node_modules/txlane/${txlane.slice(2)}')`
+      const { stdout, stderr } = await packed.node('cli.mjs', script)
+      expect({ usage: stdout.split('\n')[0], stderr }).toEqual({
+        usage: expect.stringContaining(`Usage: txlane ${command}`),
+        stderr: '',
+      })
+    }
   })
 
   it('starts a devnet from CommonJS, wherever the process was started', async () => {

@@ -6,7 +6,7 @@ import { build } from 'tsup'
 
 // Inside node_modules, so that the drivers, which stay outside the bundle, are found.
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
-const DRIVERS = ['libsql', 'pg']
+const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foundry-rs/anvil']
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
@@ -24,7 +24,7 @@ export async function bundleChild(entry: URL): Promise<Bundle> {
     external: DRIVERS,
     // Some of what is bundled asks for modules of Node in the old way.
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
     splitting: true,
     clean: false,

@@ -1,5 +1,5 @@
-import solc from 'solc'
 import type { Abi, Hex } from 'viem'
+import { compile } from './compile.js'
 
 /** What accounts delegate to: it counts how often it was marked, in the account's own storage, and makes contracts. */
 const SOURCE = `
@@ -13,24 +13,7 @@ contract Delegate {
     receive() external payable {}
 }`
 
-const SETTINGS = {
-  evmVersion: 'paris',
-  optimizer: { enabled: true, runs: 200 },
-  outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
-}
-
-type Output = {
-  readonly errors?: readonly { readonly formattedMessage: string }[]
-  readonly contracts?: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>
-}
-
 /** @throws Error with the compiler's words, warnings included */
 export function compileDelegate(): { readonly abi: Abi; readonly bytecode: Hex } {
-  const sources = { 'Delegate.sol': { content: SOURCE } }
-  const input = { language: 'Solidity', sources, settings: SETTINGS }
-  const output = JSON.parse(solc.compile(JSON.stringify(input)) as string) as Output
-  if (output.errors?.length) throw new Error(output.errors.map((one) => one.formattedMessage).join('\n'))
-  const contract = output.contracts?.['Delegate.sol']?.Delegate
-  if (contract === undefined) throw new Error('the compiler gave no contract')
-  return { abi: contract.abi, bytecode: `0x${contract.evm.bytecode.object}` }
+  return compile('Delegate', SOURCE)
 }

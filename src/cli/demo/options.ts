@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type Hex, isHex } from 'viem'
 import { badOption, readCommandLine, SEED_MAX, whole } from '../commandLine.js'
+import { isHttpUrl } from '../connect.js'
 import type { Parsed } from '../program.js'
 
 export const FAULT_PRESETS = ['none', 'default', 'storm'] as const
@@ -15,6 +16,8 @@ export type DemoOptions = {
   readonly count: number
   readonly seed: number
   readonly json: boolean
+  /** Where the sender's events are recorded, for `txlane report`. */
+  readonly record: string | undefined
   readonly target: DemoTarget
 }
 
@@ -28,6 +31,7 @@ type Raw = {
   readonly seed: number
   readonly faults?: FaultPresetName
   readonly json: boolean
+  readonly record?: string
   readonly rpc?: string
   readonly keyEnv?: string
 }
@@ -40,12 +44,12 @@ export function parseOptions(
   return readCommandLine(createCommand(), argv, (raw: Raw) => {
     const target = targetOf(raw, environment)
     const count = raw.count ?? (target.kind === 'node' ? COUNT_NODE : COUNT_DEVNET)
-    return { count, seed: raw.seed, json: raw.json, target }
+    return { count, seed: raw.seed, json: raw.json, record: raw.record, target }
   })
 }
 
 function createCommand(): Command {
-  return new Command('npm run demo --')
+  return new Command('txlane demo')
     .description(
       'Sends a burst of mixed transactions from one key while faults are injected, then walks the sealed blocks ' +
         'and checks that each one landed exactly once. Exit code 0 when it holds, 1 when not, 2 for bad options.',
@@ -65,6 +69,7 @@ function createCommand(): Command {
       new Option('--faults <set>', 'faults of the devnet (default: "default")').choices(FAULT_PRESETS),
     )
     .option('--json', 'one JSON object on standard output in place of the report', false)
+    .option('--record <file>', 'record what the sender tells (txlane/recorder); appended to where it exists')
     .option(
       '--rpc <url>',
       'run against this node (HTTP) in place of the devnet: costs gas, injects no faults',
@@ -91,14 +96,6 @@ function targetOf(raw: Raw, environment: Readonly<Record<string, string | undefi
     throw badOption(`The environment variable ${raw.keyEnv} holds no private key (32 bytes of hex).`)
   }
   return { kind: 'node', url: raw.rpc, key, faultsIgnored: (raw.faults ?? 'none') !== 'none' }
-}
-
-function isHttpUrl(text: string): boolean {
-  try {
-    return ['http:', 'https:'].includes(new URL(text).protocol)
-  } catch {
-    return false
-  }
 }
 
 function keyOf(text: string | undefined): Hex | undefined {

@@ -1,11 +1,12 @@
 import { systemClock } from '../../clock.js'
 import { createSender, type Sender } from '../../index.js'
+import { recordTo } from '../../recorder/index.js'
+import type { Progress } from '../progress.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
 import type { DemoOptions } from './options.js'
-import type { Progress } from './progress.js'
-import { countStages, createRecord, type ItemRecord } from './records.js'
+import { countStages, createRecord, type ItemRecord, type StageCounts } from './records.js'
 import { type DemoResult, failuresOf, measure, tellings } from './result.js'
 import { deployLedger, readGasLimits } from './setup.js'
 import { openTarget, type Target, type Traffic } from './target.js'
@@ -27,13 +28,17 @@ export function burstTimeMs(count: number): number {
 
 /** One run from start to verdict. @throws Error when there is nothing to give a verdict on. */
 export async function runDemo(options: DemoOptions, progress: Progress): Promise<DemoResult> {
+  const recorder = options.record === undefined ? undefined : recordTo(options.record)
   progress.say(options.target.kind === 'devnet' ? 'starting the devnet' : 'connecting')
   const target = await openTarget(options.target, options.seed)
   const sender = createSender({ client: target.client, ...target.senderOptions })
+  recorder?.follow(sender)
   try {
     return await runOn(target, sender as unknown as Sender, options, progress)
   } finally {
     await sender.close()
+    // After the sender: its last events are part of the recording.
+    await recorder?.close()
     await target.stop()
   }
 }
@@ -99,13 +104,18 @@ async function timedBurst(
 ): Promise<{ timedOut: boolean; timeMs: number; traffic: Traffic }> {
   const before = await trafficOf(target, sender)
   const startedAtMs = systemClock.now()
-  progress.start(records.length, () => countStages(records))
+  progress.start(records.length, () => shownOf(countStages(records), records.length))
   const ended = await within(systemClock, burstTimeMs(records.length), runBurst(sender, records, systemClock))
   progress.stop()
   const timeMs = systemClock.now() - startedAtMs
   const after = await trafficOf(target, sender)
   const traffic = { requests: after.requests - before.requests, calls: after.calls - before.calls }
   return { timedOut: ended === 'late', timeMs, traffic }
+}
+
+function shownOf({ sent, accepted, preconfirmed, sealed, failed }: StageCounts, total: number) {
+  const stages = `sent ${sent}, accepted ${accepted}, preconfirmed ${preconfirmed}, sealed ${sealed}`
+  return { done: sealed + failed, text: `${stages}${failed > 0 ? `, failed ${failed}` : ''} of ${total}` }
 }
 
 /** The node's own count where it tells, else the sender's. */

@@ -47,6 +47,7 @@ export function createAnvilPool(options: {
     inject: async (raw) => void (await rpc.call('eth_sendRawTransaction', [raw])),
     readmit: async (raws) => void (await rpc.batch(raws.map(sendOf))),
     waiting: () => undefined,
+    contentFrom: () => undefined,
     runEnd: () => undefined,
     list: async () => itemsOf(await rpc.call('txpool_content')),
   }

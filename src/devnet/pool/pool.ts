@@ -30,6 +30,10 @@ export type Pool = {
   readmit(raws: readonly Hex[]): Promise<void>
   /** As `eth_getTransactionByHash` shows a waiting transaction; undefined for what only the child may know. */
   waiting(hash: Hex): RpcObject | undefined
+  /** As `txpool_contentFrom` shows an account's part; undefined for what only the child may know. */
+  contentFrom(
+    from: Hex,
+  ): Readonly<Record<'pending' | 'queued', Readonly<Record<string, RpcObject>>>> | undefined
   /** The first nonce past the transactions that an account could execute now; undefined when it has none here. */
   runEnd(from: Hex): number | undefined
   list(): Promise<readonly PoolItem[]>

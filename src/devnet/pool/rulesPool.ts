@@ -158,6 +158,17 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
       const entry = book.get(hash)
       return entry && waitingTx(entry)
     },
+    contentFrom(from) {
+      const account = book.account(from.toLowerCase() as Address)
+      const all = [...(account?.byNonce ?? [])].sort(([a], [b]) => a - b)
+      const part = (run: boolean) =>
+        Object.fromEntries(
+          all.flatMap(([nonce, each]) =>
+            nonce < (account?.end ?? 0) === run ? [[nonce, waitingTx(each)]] : [],
+          ),
+        )
+      return { pending: part(true), queued: part(false) }
+    },
     runEnd: (from) => book.account(from.toLowerCase() as Address)?.end,
     list: async () => [...book.entries()].map(({ tx, from }) => ({ hash: tx.hash, from, nonce: tx.nonce })),
   }

@@ -1,6 +1,14 @@
 import type { Hex } from 'viem'
 import { baseOf, type ChainView, headOf } from '../chain/chainView.js'
-import { fail, hexOf, isObject, ok, type RpcObject, SERVER_ERROR } from '../serve/rpcTypes.js'
+import {
+  fail,
+  hexOf,
+  isObject,
+  METHOD_NOT_FOUND,
+  ok,
+  type RpcObject,
+  SERVER_ERROR,
+} from '../serve/rpcTypes.js'
 import { getBlock, getBlockReceipts, getBlockTransactionCount, getTransactionByIndex } from './readBlocks.js'
 import { one, type ReadHandler, selected, stateBlock } from './readContext.js'
 import { feeHistory, gasPrice, maxPriorityFeePerGas } from './readFees.js'
@@ -35,6 +43,13 @@ const getTransactionByHash: ReadHandler = (context, [hash]) => {
   const waiting = typeof hash === 'string' ? context.pool.waiting(hash.toLowerCase() as Hex) : undefined
   if (waiting !== undefined) return ok(waiting)
   return one('eth_getTransactionByHash', [hash], (result) => ok(renumberTransaction(context.view, result)))
+}
+
+const contentFrom: ReadHandler = (context, [from]) => {
+  const content = typeof from === 'string' ? context.pool.contentFrom(from as Hex) : undefined
+  return content === undefined
+    ? fail(METHOD_NOT_FOUND, 'the method txpool_contentFrom is not available')
+    : ok(content)
 }
 
 const getTransactionReceipt: ReadHandler = (context, [hash]) =>
@@ -99,6 +114,7 @@ export const READS: Readonly<Record<string, ReadHandler>> = {
   eth_estimateGas: stateRead('eth_estimateGas', 1),
   eth_createAccessList: stateRead('eth_createAccessList', 1),
   eth_simulateV1: stateRead('eth_simulateV1', 1),
+  txpool_contentFrom: contentFrom,
   eth_getRawTransactionByHash: asIs('eth_getRawTransactionByHash'),
   web3_sha3: asIs('web3_sha3'),
   debug_traceTransaction: asIs('debug_traceTransaction'),

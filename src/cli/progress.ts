@@ -1,6 +1,5 @@
 import { SingleBar } from 'cli-progress'
-import { type Clock, systemClock } from '../../clock.js'
-import type { StageCounts } from './records.js'
+import { type Clock, systemClock } from '../clock.js'
 
 export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined }
 
@@ -8,8 +7,8 @@ export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean 
 export type Progress = {
   /** A line of its own: what is being done now. */
   say(text: string): void
-  /** Shows the counts until `stop`. */
-  start(total: number, counts: () => StageCounts): void
+  /** Shows how many of `total` are done, and what `shown` says beside it, until `stop`. */
+  start(total: number, shown: () => { readonly done: number; readonly text: string }): void
   stop(): void
 }
 
@@ -33,16 +32,16 @@ export function createProgress(stream: ProgressStream, clock: Clock = systemCloc
     say(text) {
       stream.write(`${text}\n`)
     },
-    start(total, counts) {
+    start(total, shown) {
       if (!live) {
-        finish = () => stream.write(`${line(counts(), total)}\n`)
+        finish = () => stream.write(`${shown().text}\n`)
         return every(LINE_MS, finish)
       }
-      const bar = new SingleBar({ format: '{bar} {stages}', barsize: 24, stream, hideCursor: null })
-      bar.start(total, 0, { stages: '' })
+      const bar = new SingleBar({ format: '{bar} {text}', barsize: 24, stream, hideCursor: null })
+      bar.start(total, 0, { text: '' })
       const draw = () => {
-        const now = counts()
-        bar.update(now.sealed + now.failed, { stages: line(now, total) })
+        const { done, text } = shown()
+        bar.update(done, { text })
       }
       finish = () => {
         draw()
@@ -56,9 +55,4 @@ export function createProgress(stream: ProgressStream, clock: Clock = systemCloc
       finish = undefined
     },
   }
-}
-
-function line({ sent, accepted, preconfirmed, sealed, failed }: StageCounts, total: number): string {
-  const stages = `sent ${sent}, accepted ${accepted}, preconfirmed ${preconfirmed}, sealed ${sealed}`
-  return `${stages}${failed > 0 ? `, failed ${failed}` : ''} of ${total}`
 }

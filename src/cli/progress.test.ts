@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../clock.js'
 import { createProgress, type ProgressStream } from './progress.js'
 
-const COUNTS = { sent: 10, accepted: 8, preconfirmed: 6, sealed: 4, failed: 1 }
+const SHOWN = { done: 5, text: 'accepted 8, sealed 4 of 10' }
 
 function sink(isTTY: boolean): { stream: ProgressStream; text(): string } {
   let written = ''
@@ -34,25 +34,25 @@ function handClock() {
   return { clock, fire, open: () => timers.size }
 }
 
-test('into a pipe it writes whole lines with the stage counts, and nothing after it was stopped', () => {
+test('into a pipe it writes whole lines with what is said, and nothing after it was stopped', () => {
   const { stream, text } = sink(false)
   const { clock, fire, open } = handClock()
   const progress = createProgress(stream, clock)
   progress.say('starting')
-  progress.start(10, () => COUNTS)
+  progress.start(10, () => SHOWN)
   fire()
   progress.stop()
-  const line = 'sent 10, accepted 8, preconfirmed 6, sealed 4, failed 1 of 10\n'
+  const line = 'accepted 8, sealed 4 of 10\n'
   expect(text()).toBe(`starting\n${line}${line}`)
   expect(open()).toBe(0)
 })
 
-test('on a terminal it draws a bar with the stage counts', () => {
+test('on a terminal it draws a bar, and what is said', () => {
   const { stream, text } = sink(true)
   const { clock, open } = handClock()
   const progress = createProgress(stream, clock)
-  progress.start(10, () => COUNTS)
+  progress.start(10, () => SHOWN)
   progress.stop()
-  expect(text()).toContain('accepted 8, preconfirmed 6, sealed 4, failed 1 of 10')
+  expect(text()).toContain('accepted 8, sealed 4 of 10')
   expect(open()).toBe(0)
 })

@@ -1,0 +1,57 @@
+import { createSender, type Sender } from 'txlane'
+import { type Address, type Chain, createClient, type Hex, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import * as chains from 'viem/chains'
+import { abi, bytecode } from './book.js'
+import { observeFlashblocks } from './flashblocks.js'
+import { prices } from './prices.js'
+import { createQuoter } from './quoter.js'
+
+const { env } = process
+const chain = (Object.values(chains) as Chain[]).find(({ id }) => id === Number(env.CHAIN_ID ?? 8453))
+if (!chain || !env.RPC_URL || !env.PRIVATE_KEY || (!env.BOOK && chain.id !== chains.anvil.id)) {
+  console.error('RPC_URL and PRIVATE_KEY have to be set, and BOOK on a chain that is not local.')
+  process.exit(2)
+}
+
+const tell = (what: object) => console.log(JSON.stringify(what))
+const clientOf = (url: string) => createClient({ chain, transport: http(url) })
+const sender: Sender = createSender({
+  account: privateKeyToAccount(env.PRIVATE_KEY as Hex),
+  client: clientOf(env.RPC_URL),
+  endpoints: env.RPC_URL_2 ? [{ client: clientOf(env.RPC_URL_2) }] : [],
+  // Every node at once: whichever builds the next block has the quote.
+  broadcast: 'all',
+})
+sender.on('endpoint', ({ name, change }) => {
+  if (change !== 'profile') tell({ endpoint: name, change })
+})
+
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
+
+await sender.ready()
+const flashblocks = env.WS_URL ? await observeFlashblocks(sender, chain, env.WS_URL) : undefined
+const quoter = createQuoter(sender, (env.BOOK as Address | undefined) ?? (await deploy()), tell)
+
+try {
+  for await (const price of prices(Number(env.QUOTE_MS ?? 250), stopping.signal)) {
+    if (price === undefined) await quoter.pull()
+    else await quoter.quote(price)
+  }
+} finally {
+  // However it ends: no quote is left.
+  await quoter.pull()
+  await sender.drain()
+  await flashblocks?.stop()
+  const unsealed = sender.inFlight().filter(({ stage }) => stage !== 'sealed' && stage !== 'safe').length
+  tell({ ...quoter.counts, flashblockTransactions: flashblocks?.seen ?? 0, unsealed })
+  await sender.close()
+}
+
+async function deploy(): Promise<Address> {
+  const tx = await sender.deployContract({ abi, bytecode, args: [] } as never)
+  const { receipt } = await tx.wait('sealed')
+  tell({ book: receipt?.contractAddress })
+  return receipt?.contractAddress as Address
+}

@@ -1,0 +1,50 @@
+import { isTxlaneError, type Sender, type Tx } from 'txlane'
+import { type Address, encodeFunctionData } from 'viem'
+import { abi } from './book.js'
+import type { Price } from './prices.js'
+
+const NOTHING: Price = { bid: 0n, ask: 0n }
+const GAS = 120_000n
+/** A quote that is older than this is not wanted on the chain any more. */
+const STALE_MS = 1_500
+
+/** Keeps one quote on the chain. */
+export function createQuoter(sender: Sender, book: Address, told: (what: object) => void) {
+  const counts = { quoted: 0, replaced: 0, cancelled: 0, failed: 0 }
+  let live: Tx | undefined
+  for (const event of ['replaced', 'cancelled', 'failed'] as const) sender.on(event, () => counts[event]++)
+
+  /** On its way, and not in a block yet: it can still be changed. */
+  const isOpen = (tx: Tx | undefined): tx is Tx => tx?.stage === 'signed' || tx?.stage === 'accepted'
+
+  async function quote({ bid, ask }: Price): Promise<void> {
+    const request = requestOf({ bid, ask })
+    const options = { expires: { atMs: Date.now() + STALE_MS }, onExpiry: 'cancel' } as const
+    try {
+      live = isOpen(live) ? await live.replace(request, options) : await sender.send(request, options)
+      counts.quoted++
+      told({ quoted: { bid: Number(bid), ask: Number(ask) }, nonce: live.nonce })
+    } catch (error) {
+      // TOO_LATE: the former one landed meanwhile. EXPIRED, REJECTED: the next price is a new quote in any case.
+      if (!isTxlaneError(error)) throw error
+      if (error.fate !== 'inFlight') live = undefined
+      told({ notQuoted: error.code, fate: error.fate })
+    }
+  }
+
+  /** Takes back what can be, and quotes nothing after it, whichever way that ends. */
+  async function pull(): Promise<void> {
+    // The answer comes with the block that proves it: nobody waits for it here.
+    if (isOpen(live)) void live.cancel().catch(() => {})
+    live = undefined
+    const none = await sender.send(requestOf(NOTHING), { priority: 1 })
+    await none.wait('preconfirmed')
+    told({ pulled: true, nonce: none.nonce })
+  }
+
+  function requestOf({ bid, ask }: Price) {
+    return { to: book, data: encodeFunctionData({ abi, functionName: 'quote', args: [bid, ask] }), gas: GAS }
+  }
+
+  return { counts, quote, pull }
+}

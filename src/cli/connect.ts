@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import { type Chain, type Client, createClient, defineChain, type HttpTransport, http } from 'viem'
+import { getChainId } from 'viem/actions'
+import { redactUrl } from '../errors/redact.js'
+import { badOption } from './commandLine.js'
+import { Refusal } from './program.js'
+
+const RPC_ENV = 'TXLANE_RPC_URL'
+
+export type RpcFlags = { readonly rpc?: string }
+
+export function rpcFlag(command: Command): Command {
+  return command.option('--rpc <url>', `the node, over HTTP (default: the environment variable ${RPC_ENV})`)
+}
+
+/** @throws badOption where there is none, or it is no HTTP URL. Its value is not shown: keys stand in it */
+export function rpcUrl(flags: RpcFlags, environment: Readonly<Record<string, string | undefined>>): string {
+  const url = flags.rpc ?? environment[RPC_ENV]
+  if (url === undefined) throw badOption(`Which node? Give --rpc URL, or set ${RPC_ENV}.`)
+  if (!isHttpUrl(url)) throw badOption('--rpc expects a URL that begins with http:// or https://.')
+  return url
+}
+
+export function isHttpUrl(text: string): boolean {
+  try {
+    return ['http:', 'https:'].includes(new URL(text).protocol)
+  } catch {
+    return false
+  }
+}
+
+export type Connection = {
+  readonly client: Client<HttpTransport, Chain>
+  readonly chain: Chain
+  /** Origin and chain: what may be printed. */
+  readonly name: string
+}
+
+/** Batches reads: a file has thousands of lines. @throws Refusal where the node does not answer */
+export async function connect(url: string): Promise<Connection> {
+  const transport = http(url, { batch: true, retryCount: 2 })
+  const id = await getChainId(createClient({ transport })).catch(() => {
+    throw new Refusal(`${redactUrl(url)} does not answer eth_chainId.`)
+  })
+  const chain = await chainOf(id, url)
+  return {
+    client: createClient({ chain, transport }),
+    chain,
+    name: `${chain.name === `chain ${id}` ? chain.name : `${chain.name} (chain ${id})`} at ${redactUrl(url)}`,
+  }
+}
+
+// Those who share these ids have nothing else in common.
+const DEVELOPMENT = new Set([1_337, 31_337])
+
+/** viem's own, with what it knows of fees and formats, else a plain one. */
+async function chainOf(id: number, url: string): Promise<Chain> {
+  const known = Object.values((await import('viem/chains')) as Record<string, unknown>)
+  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
+  const found = DEVELOPMENT.has(id) ? undefined : known.find(isIt)
+  if (found) return found
+  return defineChain({
+    id,
+    name: `chain ${id}`,
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [url] } },
+  })
+}

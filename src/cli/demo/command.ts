@@ -1,0 +1,27 @@
+import { colors } from '../output.js'
+import { answer, EXIT, endAfter, write } from '../program.js'
+import { createProgress } from '../progress.js'
+import { type DemoOptions, parseOptions } from './options.js'
+import { renderReport } from './report.js'
+import { burstTimeMs, runDemo } from './run.js'
+
+// For starting, deploying, settling and the check, on top of the burst's own time.
+const REST_MS = 180_000
+
+async function run(options: DemoOptions): Promise<number> {
+  const progress = createProgress(process.stderr)
+  if (options.target.kind === 'node' && options.target.faultsIgnored) {
+    progress.say('--faults has no effect with --rpc: faults are injected by the devnet only.')
+  }
+  const result = await runDemo(options, progress)
+  if (options.json) await write(`${JSON.stringify(result)}\n`)
+  else await write(renderReport(result, colors()))
+  return result.ok ? EXIT.held : EXIT.failed
+}
+
+/** `txlane demo`: a burst through faults, and the verdict of the chain. */
+export function demo(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const parsed = parseOptions(argv, environment)
+  endAfter(parsed.kind === 'run' ? burstTimeMs(parsed.options.count) + REST_MS : REST_MS)
+  return answer(parsed, 'txlane demo', run)
+}

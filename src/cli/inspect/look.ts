@@ -1,0 +1,94 @@
+import type { Address } from 'viem'
+import { getBalance, getBlock, getTransactionCount } from 'viem/actions'
+import { systemClock } from '../../clock.js'
+import { readLane } from '../../index.js'
+import { createHttpPort } from '../../rpc/ports/http.js'
+import { probeEndpoint } from '../../rpc/probe.js'
+import type { EndpointProfile } from '../../rpc/profile.js'
+import type { Connection } from '../connect.js'
+import { poolOf, type Waiting } from './pool.js'
+
+/** What one node says of an account. Counts are the next nonce after the transactions that the tag shows. */
+export type Look = {
+  readonly address: Address
+  readonly chain: string
+  readonly balanceWei: bigint
+  readonly counts: Readonly<Record<'finalized' | 'safe' | 'latest' | 'pending', number | undefined>>
+  readonly code: string
+  readonly baseFeePerGasWei: bigint | undefined
+  /** By nonce; undefined: the node does not show its pool. */
+  readonly waiting: readonly Waiting[] | undefined
+  /** Nonces that nothing waits at, below ones that something waits at. */
+  readonly holes: readonly number[]
+  /** Why the lowest waiting one may stand still. */
+  readonly stuck: string | undefined
+  /** What is known of the endpoint; see `EndpointProfileInput`. */
+  readonly endpoint: EndpointProfile
+}
+
+export async function lookAt({ client, name }: Connection, url: string, address: Address): Promise<Look> {
+  const port = createHttpPort({ url, clock: systemClock })
+  try {
+    const countAt = (blockTag: 'finalized' | 'safe' | 'latest' | 'pending') =>
+      getTransactionCount(client, { address, blockTag }).catch(() => undefined)
+    const [probe, lane, balanceWei, block, pool, finalized, safe, latest, pending] = await Promise.all([
+      probeEndpoint(port),
+      readLane(client, { address }),
+      getBalance(client, { address }),
+      getBlock(client),
+      poolOf(client, address),
+      countAt('finalized'),
+      countAt('safe'),
+      countAt('latest'),
+      countAt('pending'),
+    ])
+    const next = latest ?? lane.latest.count
+    const waiting =
+      pool && [...pool.values()].filter(({ nonce }) => nonce >= next).sort((a, b) => a.nonce - b.nonce)
+    return {
+      address,
+      chain: name,
+      balanceWei,
+      counts: { finalized, safe, latest, pending },
+      code: codeOf(lane.account),
+      baseFeePerGasWei: block.baseFeePerGas ?? undefined,
+      waiting,
+      holes: holesOf(next, pending ?? next, waiting),
+      stuck: waiting && stuckOf(waiting, next, block.baseFeePerGas ?? undefined),
+      endpoint: probe.profile.current(),
+    }
+  } finally {
+    port.close()
+  }
+}
+
+function codeOf(account: Awaited<ReturnType<typeof readLane>>['account']): string {
+  if (account.kind === 'delegated')
+    return `delegated to ${account.to} (EIP-7702): pools take few of its transactions at once`
+  return account.kind === 'plain' ? 'none' : account.kind
+}
+
+/** Pre-confirmed nonces wait at nothing and are no holes. */
+export function holesOf(latest: number, pending: number, waiting: readonly Waiting[] | undefined): number[] {
+  const top = waiting?.at(-1)?.nonce
+  if (waiting === undefined || top === undefined) return []
+  const there = new Set(waiting.map(({ nonce }) => nonce))
+  const first = Math.max(latest, there.has(latest) ? latest : pending)
+  return Array.from({ length: Math.max(0, top - first) }, (_, index) => first + index).filter(
+    (nonce) => !there.has(nonce),
+  )
+}
+
+function stuckOf(
+  waiting: readonly Waiting[],
+  latest: number,
+  baseFee: bigint | undefined,
+): string | undefined {
+  const [head] = waiting
+  if (head === undefined) return undefined
+  if (head.nonce > latest) return `nonce ${latest} is missing: nothing above it can run`
+  if (baseFee !== undefined && head.maxFeePerGas < baseFee) {
+    return `nonce ${head.nonce} offers ${head.maxFeePerGas} wei for a unit of gas, and the base fee is ${baseFee}`
+  }
+  return undefined
+}

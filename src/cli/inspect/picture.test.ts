@@ -1,0 +1,44 @@
+import { createColors } from 'picocolors'
+import { expect, test } from 'vitest'
+import type { EndpointProfile } from '../../rpc/profile.js'
+import { holesOf, type Look } from './look.js'
+import { drawLane } from './picture.js'
+import type { Waiting } from './pool.js'
+
+const waitingAt = (...nonces: readonly number[]) => nonces.map((nonce) => ({ nonce }) as Waiting)
+
+function look(latest: number, pending: number, waiting: readonly Waiting[] | undefined): Look {
+  return {
+    address: `0x${'1'.repeat(40)}`,
+    chain: 'x',
+    balanceWei: 0n,
+    counts: { finalized: 0, safe: 0, latest, pending },
+    code: 'none',
+    baseFeePerGasWei: 1n,
+    waiting,
+    holes: holesOf(latest, pending, waiting),
+    stuck: undefined,
+    endpoint: {} as EndpointProfile,
+  }
+}
+
+const draw = (...given: Parameters<typeof look>) => drawLane(look(...given), createColors(false))
+
+test('each nonce around the head has a sign, and each sign is explained', () => {
+  expect(draw(5, 7, waitingAt(7, 8, 10))).toBe(
+    '1 ████▓▓▒▒×░· 11\n' +
+      '█ in a sealed block   ▓ pre-confirmed   ▒ waits in the pool   × missing   ░ waits behind a gap   · next\n',
+  )
+})
+
+test('an account that never sent, and one whose pool is not shown', () => {
+  expect(draw(0, 0, [])).toBe('0 · 0\n· next\n')
+  expect(draw(9, 9, undefined)).toBe('5 ████· 9\n█ in a sealed block   · next\n')
+})
+
+test('a pool that counts at pending what waits leaves no holes below', () => {
+  // geth: pending counts what the pool could run.
+  expect(holesOf(3, 6, waitingAt(3, 4, 5, 8))).toEqual([6, 7])
+  expect(holesOf(3, 3, waitingAt(5))).toEqual([3, 4])
+  expect(holesOf(3, 5, waitingAt(5, 6))).toEqual([])
+})

@@ -1,0 +1,64 @@
+import Table from 'cli-table3'
+import { createColors } from 'picocolors'
+
+export type Colors = ReturnType<typeof createColors>
+
+/** Colours for standard output. picocolors by itself colours pipes under CI, and knows no stream. */
+export function colors(): Colors {
+  return createColors(wantsColors())
+}
+
+function wantsColors(): boolean {
+  if (process.env.NO_COLOR) return false
+  return Boolean(process.env.FORCE_COLOR) || (process.stdout.isTTY && process.env.TERM !== 'dumb')
+}
+
+/** A table without lines: names to the left, and what they are. */
+export function pairs(rows: readonly (readonly [name: string, value: string])[]): string {
+  const table = new Table({ chars: NO_LINES, style: { 'padding-left': 0, 'padding-right': 2, head: [] } })
+  table.push(...rows.map(([name, value]) => [name, value]))
+  return `${trimmed(table.toString())}\n`
+}
+
+/** A table with a head and no lines between its rows. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const table = new Table({
+    head: [...head],
+    chars: NO_LINES,
+    style: { 'padding-left': 0, 'padding-right': 2, head: [] },
+  })
+  table.push(...rows.map((row) => [...row]))
+  return `${trimmed(table.toString())}\n`
+}
+
+const trimmed = (text: string): string => text.replaceAll(/ +$/gm, '')
+
+const NO_LINES = Object.fromEntries(
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+    'middle',
+  ].map((name) => [name, '']),
+)
+
+/** JSON for people's programs: wei and the like as decimal strings. */
+export function json(value: unknown): string {
+  return `${JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? each.toString() : each))}\n`
+}
+
+/** `1 line`, `2 lines`. */
+export function count(amount: number, one: string, many = `${one}s`): string {
+  return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`
+}

@@ -1,0 +1,84 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { checkRows } from './check.js'
+import { checkNotRenamed, checkSame, filesOf, journalOf, readJournal, writeJournal } from './journal.js'
+import { readRows } from './read.js'
+
+const ACCOUNT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const ABOUT = { chainId: 1, account: ACCOUNT, token: undefined } as const
+const lines = (...amounts: readonly number[]) =>
+  ['to,amount', ...amounts.map((amount) => `${ACCOUNT},${amount} wei`)].join('\n')
+const named = (...rows: readonly string[]) => ['id,to,amount', ...rows].join('\n')
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'txlane-journal-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+function journal(name: string, text: string, about: Parameters<typeof journalOf>[2] = ABOUT) {
+  const { rows } = checkRows(readRows(name, text).rows, { kind: 'native', symbol: 'ETH' }, undefined)
+  return journalOf(join(folder, name), rows, about, new Date(0))
+}
+
+async function sent(name: string, text: string, about?: Parameters<typeof journalOf>[2]) {
+  await writeFile(join(folder, name), text)
+  await writeJournal(filesOf(join(folder, name)), journal(name, text, about))
+}
+
+test('what was written is read again, by its owner only', async () => {
+  await sent('a.csv', lines(1, 2))
+  const files = filesOf(join(folder, 'a.csv'))
+  await writeFile(files.database, '')
+  const read = await readJournal(files)
+  expect(read).toEqual(JSON.parse(JSON.stringify(journal('a.csv', lines(1, 2)))))
+  expect((await stat(files.journal)).mode & 0o777).toBe(0o600)
+  expect(() => checkSame(read!, journal('a.csv', lines(1, 2)))).not.toThrow()
+})
+
+test('a journal without its database, or the other way round, is no beginning', async () => {
+  const files = filesOf(join(folder, 'a.csv'))
+  expect(await readJournal(files)).toBeUndefined()
+  await sent('a.csv', lines(1))
+  await expect(readJournal(files)).rejects.toThrow(
+    /a\.csv\.txlane\.db, which knows what of it was paid, is gone/,
+  )
+  await writeFile(files.database, '')
+  await writeFile(files.journal, '{"version":1')
+  await expect(readJournal(files)).rejects.toThrow('is not what txlane wrote')
+  await rm(files.journal)
+  await expect(readJournal(files)).rejects.toThrow('put it back')
+})
+
+test('a file that was edited is refused, and the difference named', () => {
+  const before = journal('a.csv', named(`1,${ACCOUNT},1 wei`, `2,${ACCOUNT},2 wei`))
+  const after = journal('a.csv', named(`1,${ACCOUNT},9 wei`, `3,${ACCOUNT},3 wei`))
+  expect(() => checkSame(before, after)).toThrow(
+    new RegExp(
+      [
+        'is not the same any more:',
+        `  gone: line 3, 2 to ${ACCOUNT} .2.`,
+        `  new: line 3, 3 to ${ACCOUNT} .3.`,
+        `  changed: line 2 .1., was 1 to ${ACCOUNT}, is 9 to ${ACCOUNT}`,
+      ].join('\\n'),
+    ),
+  )
+  expect(() => checkSame(before, { ...before, chainId: 8453 })).toThrow('chainId: was 1, is 8453')
+})
+
+test('a file that was renamed, or holds what was sent from another, is refused', async () => {
+  await sent('a.csv', lines(1, 2, 3))
+  await rm(join(folder, 'a.csv'))
+  const renamed = () => checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3)))
+  await expect(renamed()).rejects.toThrow(
+    /3 lines of b\.csv were sent as a\.csv .* Then call it a\.csv again/,
+  )
+  await writeFile(join(folder, 'a.csv'), lines(1, 2, 3))
+  await expect(renamed()).rejects.toThrow('To pay them once more, add --again.')
+  // Others, another purse, or a few that are the same: that is another file.
+  await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 7, 8, 9)))
+  await checkNotRenamed(join(folder, 'b.csv'), journal('b.csv', lines(1, 2, 3), { ...ABOUT, chainId: 5 }))
+  expect(await readFile(filesOf(join(folder, 'a.csv')).journal, 'utf8')).toContain('"version": 1')
+})

@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { open, readdir, readFile, rename } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { type Address, type Hex, keccak256, stringToHex } from 'viem'
+import { count } from '../output.js'
+import { Refusal } from '../program.js'
+import type { Row } from './rows.js'
+
+/**
+ * What a file was when it was first sent, beside it. The transactions themselves are in the database: this says which
+ * lines they stand for, so that a file that is another one by now is not taken for it.
+ */
+export type Journal = {
+  readonly version: 1
+  readonly file: string
+  readonly chainId: number
+  readonly account: Address
+  readonly token: Address | undefined
+  readonly begunAt: string
+  readonly rows: readonly JournalRow[]
+}
+
+type JournalRow = {
+  readonly line: number
+  readonly id: string
+  readonly shown: string
+  readonly content: Hex
+}
+
+export type JournalFiles = { readonly journal: string; readonly database: string; readonly results: string }
+
+const ENDING = '.txlane.json'
+
+export function filesOf(path: string): JournalFiles {
+  return { journal: `${path}${ENDING}`, database: `${path}.txlane.db`, results: `${path}.results.csv` }
+}
+
+export function journalOf(
+  path: string,
+  rows: readonly Row[],
+  about: Pick<Journal, 'chainId' | 'account' | 'token'>,
+  now: Date,
+): Journal {
+  return {
+    version: 1,
+    file: basename(path),
+    ...about,
+    begunAt: now.toISOString(),
+    rows: rows.map(journalRow),
+  }
+}
+
+function journalRow({ line, id, to, amount, request }: Row): JournalRow {
+  const content = keccak256(
+    stringToHex(`${request.to} ${request.value} ${request.data ?? '0x'}`.toLowerCase()),
+  )
+  return { line, id, shown: `${amount} to ${to}`, content }
+}
+
+/** Written whole or not at all, and on the disk before anything is sent. */
+export async function writeJournal({ journal: path }: JournalFiles, journal: Journal): Promise<void> {
+  const part = `${path}.part`
+  const file = await open(part, 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(journal, undefined, 1)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(part, path)
+}
+
+/** Of an earlier run. @throws Refusal where one of the two files is missing, or is not what it should be */
+export async function readJournal(files: JournalFiles): Promise<Journal | undefined> {
+  const [hasJournal, hasDatabase] = [existsSync(files.journal), existsSync(files.database)]
+  if (!hasJournal && !hasDatabase) return undefined
+  if (!hasJournal) throw new Refusal(`${files.database} is there and ${files.journal} is not: put it back.`)
+  const journal = parseJournal(await readFile(files.journal, 'utf8'))
+  if (journal === undefined) throw new Refusal(`${files.journal} is not what txlane wrote.`)
+  if (hasDatabase) return journal
+  throw new Refusal(
+    `${files.journal} says that this file was sent on ${journal.begunAt}, and ${files.database}, which knows what of it was paid, is gone. Put it back. Where you know that nothing was paid, remove ${files.journal}.`,
+  )
+}
+
+function parseJournal(text: string): Journal | undefined {
+  try {
+    const read = JSON.parse(text) as Partial<Journal>
+    return read.version === 1 && Array.isArray(read.rows) ? (read as Journal) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const SHOWN_MAX = 10
+
+/** @throws Refusal with the difference, where the file is not the one of the journal */
+export function checkSame(journal: Journal, now: Journal): void {
+  const about = (['file', 'chainId', 'account', 'token'] as const).filter(
+    (name) => String(journal[name]).toLowerCase() !== String(now[name]).toLowerCase(),
+  )
+  const [before, after] = [byId(journal), byId(now)]
+  const lines = [
+    ...about.map((name) => `  ${name}: was ${journal[name] ?? 'none'}, is ${now[name] ?? 'none'}`),
+    ...journal.rows
+      .filter(({ id }) => !after.has(id))
+      .map((row) => `  gone: line ${row.line}, ${row.shown} (${row.id})`),
+    ...now.rows
+      .filter(({ id }) => !before.has(id))
+      .map((row) => `  new: line ${row.line}, ${row.shown} (${row.id})`),
+    ...now.rows.flatMap((row) => {
+      const was = before.get(row.id)
+      if (was === undefined || was.content === row.content) return []
+      return [`  changed: line ${row.line} (${row.id}), was ${was.shown}, is ${row.shown}`]
+    }),
+  ]
+  if (lines.length === 0) return
+  const more = lines.length > SHOWN_MAX ? [`  … and ${lines.length - SHOWN_MAX} more`] : []
+  throw new Refusal(
+    [
+      `${now.file} was sent on ${journal.begunAt}, and is not the same any more:`,
+      ...lines.slice(0, SHOWN_MAX),
+      ...more,
+      'Put it back to go on with it. New lines go into a file of their own.',
+    ].join('\n'),
+  )
+}
+
+const byId = ({ rows }: Journal) => new Map(rows.map((row) => [row.id, row]))
+
+// So much of a file in another journal, and it is that file.
+const SAME_SHARE = 0.5
+
+/** @throws Refusal where a journal beside it shows that most of the lines were sent already, under another name */
+export async function checkNotRenamed(path: string, now: Journal): Promise<void> {
+  const folder = dirname(path)
+  const journals = (await readdir(folder)).filter(
+    (name) => name.endsWith(ENDING) && name !== `${now.file}${ENDING}`,
+  )
+  for (const name of journals) {
+    const other = parseJournal(await readFile(join(folder, name), 'utf8'))
+    if (other === undefined || !isSamePurse(other, now)) continue
+    const same = shared(other, now)
+    if (same < SAME_SHARE * Math.min(other.rows.length, now.rows.length)) continue
+    const gone = !existsSync(join(folder, other.file))
+    throw new Refusal(
+      `${count(same, 'line')} of ${now.file} ${same === 1 ? 'was' : 'were'} sent as ${other.file} on ${other.begunAt} (${name}). ${
+        gone ? `Is it the same file? Then call it ${other.file} again.` : ''
+      } To pay them once more, add --again.`.replace('  ', ' '),
+    )
+  }
+}
+
+const isSamePurse = (a: Journal, b: Journal) =>
+  a.chainId === b.chainId && a.account === b.account && (a.token ?? '') === (b.token ?? '')
+
+/** Lines of the one that are in the other, each as often as it is there. */
+function shared(a: Journal, b: Journal): number {
+  const left = new Map<Hex, number>()
+  for (const { content } of a.rows) left.set(content, (left.get(content) ?? 0) + 1)
+  let same = 0
+  for (const { content } of b.rows) {
+    const there = left.get(content) ?? 0
+    if (there === 0) continue
+    left.set(content, there - 1)
+    same++
+  }
+  return same
+}

@@ -1,0 +1,96 @@
+import type { Landed, Sender, Tx, TxlaneError } from '../../index.js'
+import type { RowResult, RowStatus } from './results.js'
+import type { Row } from './rows.js'
+
+export type SendRun = {
+  readonly counts: { queued: number; accepted: number; preconfirmed: number; sealed: number; failed: number }
+  /** Resolves when each line has come to an end, or when the sender was closed. In the order of the file. */
+  readonly results: Promise<readonly RowResult[]>
+}
+
+/**
+ * Sends each row under its id. What an earlier run sent is found by that id and only followed; what it could not send
+ * (fate `notExecuted`) is sent anew under the next one, and so is, on request, what reverted.
+ */
+export function sendRows(
+  sender: Sender,
+  rows: readonly Row[],
+  options: { readonly retryReverted: boolean; readonly fresh: boolean; readonly stopped: () => boolean },
+): SendRun {
+  const counts = { queued: 0, accepted: 0, preconfirmed: 0, sealed: 0, failed: 0 }
+  const results: (RowResult | undefined)[] = rows.map(() => undefined)
+
+  async function* items() {
+    for (const row of rows) {
+      if (options.stopped()) return
+      const id = options.fresh ? row.id : await attemptId(sender, row, options.retryReverted)
+      counts.queued++
+      yield { id, request: row.request }
+    }
+  }
+
+  async function run(): Promise<readonly RowResult[]> {
+    const off = sender.on('preconfirmed', () => void counts.preconfirmed++)
+    try {
+      const sent = sender.sendMany(items() as never, {
+        until: 'sealed',
+        onProgress: (progress) =>
+          Object.assign(counts, { accepted: progress.accepted, sealed: progress.sealed }),
+      })
+      for await (const result of sent) {
+        const row = rows[result.index] as Row
+        results[result.index] = result.ok
+          ? landedResult(row, result.tx, result.landed)
+          : endedResult(row, result.error)
+        if (results[result.index]?.status !== 'paid') counts.failed++
+      }
+    } finally {
+      off()
+    }
+    return rows.map((row, index) => results[index] ?? { row, status: 'open' })
+  }
+
+  return { counts, results: run() }
+}
+
+/** The id of the attempt at this row that counts: the last one, or the next where that one is over for nothing. */
+async function attemptId(sender: Sender, row: Row, retryReverted: boolean): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const id = attempt === 1 ? row.id : `${row.id}~${attempt}`
+    const tx = await sender.get(id)
+    if (tx === undefined || !(await isOver(tx, retryReverted))) return id
+  }
+}
+
+async function isOver(tx: Tx, retryReverted: boolean): Promise<boolean> {
+  if (tx.stage === 'failed') return true
+  const executed = tx.stage === 'sealed' || tx.stage === 'safe' || tx.stage === 'finalized'
+  if (!retryReverted || !executed) return false
+  return (await tx.wait('sealed')).status === 'reverted'
+}
+
+function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
+  const { receipt } = landed ?? {}
+  return {
+    row,
+    status: landed?.status === 'reverted' ? 'reverted' : 'paid',
+    nonce: tx.nonce,
+    hash: landed?.hash ?? tx.hash,
+    blockNumber: receipt?.blockNumber,
+    gasUsed: receipt?.gasUsed,
+  }
+}
+
+function endedResult(row: Row, error: TxlaneError): RowResult {
+  const { nonce, hash } = error.tx ?? {}
+  return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
+}
+
+function statusOf({ code, fate }: TxlaneError): RowStatus {
+  if (code === 'CANCELLED' || code === 'SUPERSEDED') return 'cancelled'
+  if (code === 'UNRESOLVED') return 'unresolved'
+  // Somebody else's word: that it ran is known, how it went is not.
+  if (fate === 'executed') return 'paid'
+  // What was only queued when the run was left is in the journal: the next run goes on with it.
+  return fate === 'notExecuted' && code !== 'CLOSED' ? 'failed' : 'open'
+}

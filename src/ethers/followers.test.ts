@@ -1,0 +1,183 @@
+import { JsonRpcProvider, type Provider, TransactionResponse, type TransactionResponseParams } from 'ethers'
+import type { Hash } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TxlaneError } from '../errors/base.js'
+import type { Landed, Sender, Tx } from '../types.js'
+import { fateOf } from './errors.js'
+import { createLandings, type Landings } from './landings.js'
+import { laneProvider } from './laneProvider.js'
+
+const HASH: Hash = `0x${'aa'.repeat(32)}`
+const OTHER: Hash = `0x${'bb'.repeat(32)}`
+const AT = '0x00000000000000000000000000000000000000AA'
+
+/** A transaction whose end the test tells. */
+function scripted() {
+  let settle: (landed: Landed) => void = () => {}
+  let fail: (error: unknown) => void = () => {}
+  const over = new Promise<Landed>((resolve, reject) => {
+    settle = resolve
+    fail = reject
+  })
+  over.catch(() => {})
+  const waits: AbortSignal[] = []
+  const tx = {
+    stage: 'accepted',
+    wait: (_: string, { signal }: { signal?: AbortSignal }) => {
+      if (signal === undefined) return over
+      waits.push(signal)
+      const aborted = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+      return Promise.race([over, aborted])
+    },
+  }
+  return { tx: tx as { stage: string } & Tx, waits, settle: (landed: Landed) => settle(landed), fail }
+}
+
+function landedAt(nonce: number, contractAddress: string | null = null): Landed {
+  const receipt = {
+    to: contractAddress === null ? AT : null,
+    from: AT,
+    contractAddress,
+    transactionHash: OTHER,
+    transactionIndex: 0,
+    blockHash: HASH,
+    blockNumber: 7n,
+    logsBloom: '0x',
+    logs: [],
+    gasUsed: 1n,
+    cumulativeGasUsed: 1n,
+    effectiveGasPrice: 1n,
+    type: 'eip1559',
+    status: 'success',
+  }
+  return { id: 'a', nonce, hash: OTHER, stage: 'sealed', status: 'success', receipt } as unknown as Landed
+}
+
+describe('what a lane tells who waits by a hash', () => {
+  let provider: JsonRpcProvider
+  let view: Provider
+  let landings: Landings
+  let one: ReturnType<typeof scripted>
+  let closed: TxlaneError | undefined
+
+  beforeEach(() => {
+    one = scripted()
+    provider = new JsonRpcProvider('http://127.0.0.1:1', 1, { staticNetwork: true })
+    Object.assign(provider, { getBlockNumber: async () => 7 })
+    closed = undefined
+    const get = async ({ hash }: { hash: Hash }) => {
+      if (closed) throw closed
+      return hash === HASH ? one.tx : undefined
+    }
+    landings = createLandings({ get } as unknown as Sender)
+    view = laneProvider(provider, landings)
+  })
+  afterEach(() => provider.destroy())
+
+  const response = (fields: object = {}) =>
+    new TransactionResponse({ hash: HASH, to: AT, nonce: 1, ...fields } as TransactionResponseParams, view)
+
+  test('every error that has no word in ethers reaches it as it is', async () => {
+    const waited = response().wait()
+    const error = new TxlaneError('nobody knows', { code: 'UNRESOLVED', fate: 'inFlight' })
+    one.fail(error)
+    await expect(waited).rejects.toBe(error)
+    await expect(response().wait()).rejects.toBe(error)
+  })
+
+  test('so does a receipt that cannot be read', async () => {
+    const waited = response().wait()
+    const landed = landedAt(1)
+    Object.assign(landed.receipt as object, { from: '0x12' })
+    one.settle(landed)
+    await expect(waited).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  test('a listener that takes no receipt hears of a landing, and of no other end', async () => {
+    const told: string[] = []
+    await view.on(HASH, () => void told.push('landed'))
+    await view.once(HASH, (receipt: { hash: string }) => void told.push(receipt.hash))
+    const waited = response().wait()
+    one.settle(landedAt(1))
+    await waited
+    expect(told).toEqual(['landed', OTHER])
+
+    one = scripted()
+    await view.on(HASH, () => void told.push('landed'))
+    await view.on(HASH, (receipt: { hash: string }) => void told.push(receipt.hash))
+    const failed = response().wait()
+    one.fail(new TxlaneError('cancelled', { code: 'CANCELLED', fate: 'notExecuted' }))
+    await expect(failed).rejects.toMatchObject({ code: 'TRANSACTION_REPLACED' })
+    expect(told).toEqual(['landed', OTHER])
+  })
+
+  test('a listener that was taken away waits for nothing any more', async () => {
+    const told: unknown[] = []
+    const listener = (receipt: unknown) => void told.push(receipt)
+    await view.on(HASH, listener)
+    await view.off(HASH, listener)
+    await view.on(HASH, listener)
+    await view.on(HASH, () => void told.push('other'))
+    // Its lookup is over as soon as a later one is.
+    await view.getTransactionReceipt(HASH)
+    await view.off(HASH)
+    expect(one.waits.map(({ aborted }) => aborted)).toEqual([true, true])
+    one.settle(landedAt(1))
+    await response().wait()
+    expect(told).toEqual([])
+  })
+
+  test('a contract that was deployed at another nonce than its address follows from is no success', async () => {
+    const sent = response({ to: null })
+    landings.tell(one.tx, sent)
+    const waited = sent.wait().catch((error: unknown) => error)
+    one.settle(landedAt(2, AT))
+    const error = (await waited) as { receipt: { contractAddress: string } }
+    expect(error).toMatchObject({ code: 'TRANSACTION_REPLACED', reason: 'repriced', cancelled: false })
+    expect(error.receipt.contractAddress).toBe(AT)
+    expect(fateOf(error)).toBe('executed')
+    // Nor once it is sealed.
+    one.tx.stage = 'sealed'
+    expect(await view.getTransactionReceipt(HASH)).toBeNull()
+    await expect(sent.wait()).rejects.toMatchObject({ code: 'TRANSACTION_REPLACED' })
+  })
+
+  test('one that landed where it was told to is a success, a contract among them', async () => {
+    const sent = response({ to: null })
+    landings.tell(one.tx, sent)
+    one.settle(landedAt(1, AT))
+    expect(await sent.wait()).toMatchObject({ contractAddress: AT, status: 1 })
+    const transfer = response()
+    landings.tell(one.tx, transfer)
+    expect(await transfer.wait()).toMatchObject({ hash: OTHER })
+  })
+
+  test('of a closed lane the provider is asked, and who waits for more is told', async () => {
+    const receipts: Record<string, object | null> = { [HASH]: null, [OTHER]: { hash: OTHER } }
+    const asked: string[] = []
+    Object.assign(provider, {
+      getTransactionReceipt: async (hash: string) => receipts[hash],
+      waitForTransaction: async (hash: string) => void asked.push(hash),
+    })
+    const sent = response()
+    landings.tell(one.tx, sent)
+    closed = new TxlaneError('closed', { code: 'CLOSED', fate: 'inFlight' })
+    await expect(sent.wait()).rejects.toBe(closed)
+    await expect(view.waitForTransaction(HASH)).rejects.toBe(closed)
+    expect(await view.getTransactionReceipt(OTHER)).toBe(receipts[OTHER])
+    await view.waitForTransaction(OTHER)
+    expect(asked).toEqual([OTHER])
+    receipts[HASH] = { hash: HASH, status: 1, confirmations: async () => 1 }
+    expect(await sent.wait()).toBe(receipts[HASH])
+  })
+
+  test('a provider that is behind keeps nobody waiting', async () => {
+    Object.assign(provider, { getBlockNumber: async () => 3 })
+    one.settle(landedAt(1))
+    one.tx.stage = 'sealed'
+    expect(await response().wait()).toMatchObject({ blockNumber: 7 })
+    expect(await (await view.getTransactionReceipt(HASH))?.confirmations()).toBe(1)
+  })
+})

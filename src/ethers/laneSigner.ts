@@ -1,0 +1,205 @@
+import {
+  AbstractSigner,
+  type Authorization,
+  type AuthorizationRequest,
+  assert,
+  type BlockTag,
+  getAddress,
+  Interface,
+  type InterfaceAbi,
+  type Provider,
+  resolveAddress,
+  type TransactionLike,
+  type TransactionRequest,
+  type TransactionResponse,
+  TypedDataEncoder,
+} from 'ethers'
+import type { Chain, LocalAccount } from 'viem'
+import { invalid } from '../errors/invalid.js'
+import { unsupported } from '../sender/validate.js'
+import type { Sender } from '../types.js'
+import { sendError } from './errors.js'
+import { createLandings, type Landings } from './landings.js'
+import { checkOptions, type LaneSendOptions, optionsOf } from './options.js'
+import { createProviders, type Providers } from './providers.js'
+import { requestOf } from './request.js'
+import { responseOf } from './response.js'
+import { createSigning, type Signing } from './signing.js'
+
+export type LaneSignerOptions = {
+  /**
+   * The sender's own account, for `signMessage`, `signTypedData` and `authorize`: a sender does not give it away.
+   * @default none: they are UNSUPPORTED
+   */
+  account?: LocalAccount | undefined
+  /**
+   * What custom errors are decoded with (`error.revert`) where a transaction reverts before it is sent: a signer does
+   * not know the contract. Without it `error.data` is there all the same, for `contract.interface.parseError`.
+   * @default none
+   */
+  errors?: Interface | InterfaceAbi | undefined
+  /** For all that it sends. `customData.txlane` of a transaction goes before it. @default none */
+  send?: LaneSendOptions | undefined
+}
+
+/**
+ * An ethers `Signer` whose transactions go through a lane: contracts, factories and code that takes a signer keep
+ * their calls, and get what the sender promises.
+ *
+ * `sendTransaction` resolves once a node has accepted the transaction, with a `TransactionResponse`. Its `wait`, and
+ * that of the responses of contracts, follows the transaction and not the hash: a bumped one resolves with the receipt
+ * of the attempt that landed (`receipt.hash` is its hash), never with TRANSACTION_REPLACED. It resolves at the sealed
+ * block, with the receipt that the lane has; the provider is asked for block numbers alone, to count further
+ * confirmations. A revert rejects with CALL_EXCEPTION, as in ethers.
+ *
+ * `signer.provider` is the provider given, except that it knows the lane's transactions by any of their hashes:
+ * `getTransaction`, `getTransactionReceipt`, `waitForTransaction` and listeners for a hash.
+ *
+ * What differs from ethers' signers: a `nonce` is INVALID, whatever its value, since the lane owns it; `getNonce()`
+ * says which one it would use next, and reserves nothing; `signTransaction` is UNSUPPORTED; gas and fees that are not
+ * given are the lane's, so that a transaction costs no request of the provider. How errors are told, and where their
+ * `fate` is: `fateOf`.
+ *
+ * Not guaranteed: that a contract is at the address that ethers has computed, where another wallet took the nonce and
+ * its deployment went to another one. `waitForDeployment` rejects then with TRANSACTION_REPLACED, whose
+ * `receipt.contractAddress` is where it is.
+ *
+ * @throws TxlaneError `INVALID` at once for an account or options that cannot work
+ * @example
+ * const signer = laneSigner(createSender({ client }), new JsonRpcProvider('https://node.example'))
+ * const token = new Contract(to, ['function approve(address, uint256) returns (bool)'], signer)
+ * const response = await token.getFunction('approve').send(address, 1n)
+ * const receipt = await response.wait()
+ */
+export function laneSigner<chain extends Chain>(
+  sender: Sender<chain>,
+  provider: Provider | null = null,
+  options: LaneSignerOptions = {},
+): LaneSigner {
+  const lane = sender as unknown as Sender
+  const { account, errors, send = {} } = options
+  if (account !== undefined && account.address.toLowerCase() !== lane.address.toLowerCase())
+    throw invalid('options.account', account.address, `the lane's own account ${lane.address}`)
+  const landings = createLandings(lane)
+  return new LaneSigner(
+    {
+      sender: lane,
+      landings,
+      signing: createSigning(account),
+      errors: errors === undefined ? undefined : Interface.from(errors),
+      providers: createProviders(lane, landings),
+      send: checkOptions('options.send', send),
+    },
+    provider,
+  )
+}
+
+type Parts = {
+  readonly sender: Sender
+  readonly landings: Landings
+  readonly signing: Signing
+  readonly errors: Interface | undefined
+  readonly providers: Providers
+  readonly send: LaneSendOptions
+}
+
+/** Made by `laneSigner`. */
+export class LaneSigner extends AbstractSigner {
+  readonly address: string
+  readonly #parts: Parts
+  /** As it was given: `provider` is what it looks like from here. */
+  readonly #provider: Provider | null
+
+  constructor(parts: Parts, provider: Provider | null) {
+    super(provider && parts.providers.viewOf(provider))
+    this.address = getAddress(parts.sender.address)
+    this.#parts = parts
+    this.#provider = provider
+  }
+
+  async getAddress(): Promise<string> {
+    return this.address
+  }
+
+  /** The same lane with another provider. */
+  connect(provider: Provider | null): LaneSigner {
+    return new LaneSigner(this.#parts, provider)
+  }
+
+  /**
+   * The same signer with options for what it sends: `priority`, `expires`, `feeCeiling` and the others of `send`. An
+   * `id` is for one transaction: `contract.connect(signer.with({ id }))`, or `{ customData: { txlane: { id } } }` as an
+   * override.
+   */
+  with(options: LaneSendOptions): LaneSigner {
+    const send = { ...this.#parts.send, ...checkOptions('options', options) }
+    return new LaneSigner({ ...this.#parts, send }, this.#provider)
+  }
+
+  /**
+   * The nonce that the lane would use next, without a tag or with `pending`; the chain's count with another one. It is
+   * not reserved: `createNonceAllocator` does that.
+   */
+  override async getNonce(blockTag?: BlockTag): Promise<number> {
+    if (blockTag !== undefined && blockTag !== 'pending') return super.getNonce(blockTag)
+    const { holes, cursor } = await this.#parts.sender.snapshot()
+    return holes[0] ?? cursor
+  }
+
+  /** As in ethers, by asking the provider, and without a nonce: what it gives back may be sent. */
+  override async populateTransaction(tx: TransactionRequest): Promise<TransactionLike<string>> {
+    if (tx.nonce != null) throw invalid('tx.nonce', tx.nonce, 'no nonce: the lane owns it')
+    const { nonce: _, ...rest } = await super.populateTransaction({ ...tx, nonce: 0 })
+    return rest
+  }
+
+  /** @throws TxlaneError, or an ethers error that carries one: see `fateOf` */
+  override async sendTransaction(tx: TransactionRequest): Promise<TransactionResponse> {
+    const { sender, landings, errors, providers, send } = this.#parts
+    const provider = this.#connected('sendTransaction')
+    await providers.check(provider)
+    const { chain, address } = sender
+    const request = await requestOf(tx, { chain, address, signer: this })
+    try {
+      const sent = await sender.send(request, { ...send, ...optionsOf(tx.customData) })
+      const response = await responseOf(sent, { sender, request, provider })
+      landings.tell(sent, response)
+      return response
+    } catch (error) {
+      throw sendError(error, { request, from: this.address, errors })
+    }
+  }
+
+  /** @throws TxlaneError `UNSUPPORTED`: bytes with a nonce that the lane does not know of would collide with it */
+  async signTransaction(): Promise<string> {
+    throw unsupported('signTransaction', 'sendTransaction, or a nonce from createNonceAllocator')
+  }
+
+  async signMessage(message: string | Uint8Array): Promise<string> {
+    return this.#parts.signing.message(message)
+  }
+
+  async signTypedData(
+    ...[domain, types, value]: Parameters<AbstractSigner['signTypedData']>
+  ): Promise<string> {
+    const resolve = async (name: string) => resolveAddress(name, this)
+    const resolved = await TypedDataEncoder.resolveNames(domain, types, value, resolve)
+    return this.#parts.signing.typedData({ domain: resolved.domain, types, value: resolved.value })
+  }
+
+  /**
+   * A delegation (EIP-7702) of this account, by default for the lane's chain and the nonce it would use next. In
+   * `authorizationList` of a transaction of this signer it is signed anew, once the nonce is known.
+   */
+  override async authorize(asked: AuthorizationRequest): Promise<Authorization> {
+    const address = await resolveAddress(asked.address, this)
+    const chainId = asked.chainId ?? this.#parts.sender.chain.id
+    const nonce = asked.nonce ?? (await this.getNonce())
+    return this.#parts.signing.authorization({ address, chainId, nonce })
+  }
+
+  #connected(operation: string): Provider {
+    assert(this.provider, 'missing provider', 'UNSUPPORTED_OPERATION', { operation })
+    return this.provider
+  }
+}

@@ -1,0 +1,310 @@
+import { readFileSync } from 'node:fs'
+import { context, SpanStatusCode } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTelemetry, type Telemetry } from '../../test/support/telemetry.js'
+import type { Clock } from '../clock.js'
+import { TxlaneError } from '../errors/base.js'
+import { createEmitter, eventNames } from '../sender/emitter.js'
+import type { SenderEvents, Stage, Tx } from '../types.js'
+import { type InstrumentOptions, instrumentIn } from './instrument.js'
+import type { Watched } from './lane.js'
+
+const ADDRESS = '0x00000000000000000000000000000000000000aa'
+const CHAIN = { 'txlane.chain.id': 31337, 'txlane.address': ADDRESS }
+
+let telemetry: Telemetry
+let nowMs: number
+const clock: Clock = { now: () => nowMs, setTimer: () => () => {} }
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+})
+afterAll(() => context.disable())
+beforeEach(() => {
+  telemetry = createTelemetry()
+  nowMs = 1_000_000
+})
+afterEach(() => telemetry[Symbol.asyncDispose]())
+
+type FakeTx = Omit<Tx, 'stage' | 'nonce' | 'hash' | 'attempts'> & {
+  -readonly [key in 'stage' | 'nonce' | 'hash' | 'attempts']: Tx[key]
+}
+
+function txOf(id: string, failure?: TxlaneError): FakeTx {
+  const wait = () => (failure ? Promise.reject(failure) : new Promise(() => {}))
+  const tx = { id, stage: 'queued', nonce: undefined, hash: undefined, attempts: [], wait }
+  return tx as unknown as FakeTx
+}
+
+/** A sender that does nothing by itself. */
+function scripted(options: InstrumentOptions = {}) {
+  const events = createEmitter((error) => {
+    throw error
+  })
+  const inFlight: Tx[] = []
+  const sender = { chain: { id: 31337 }, address: ADDRESS, on: events.on, inFlight: () => inFlight }
+  const { meterProvider, tracerProvider } = telemetry
+  const off = instrumentIn(clock, sender as unknown as Watched, {
+    meterProvider,
+    tracerProvider,
+    ...options,
+  })
+  return {
+    events,
+    inFlight,
+    off,
+    tell(tx: FakeTx, stage: Stage, afterMs = 0) {
+      nowMs += afterMs
+      tx.stage = stage
+      events.emit(stage as 'queued', { tx: tx as Tx })
+    },
+  }
+}
+
+const stage = (name: string) => ({ 'txlane.stage': name })
+
+describe('counters and times', () => {
+  test('each stage counts once a transaction, with the time since it was queued, in seconds', async () => {
+    const { tell } = scripted({ attributes: { 'service.instance.id': 'a' } })
+    const tx = txOf('one')
+    tell(tx, 'queued')
+    tell(tx, 'signed', 250)
+    tell(tx, 'accepted', 250)
+    tell(tx, 'sealed', 1_500)
+    // A reorg took its block; it was sealed again.
+    tell(tx, 'sealed', 2_000)
+    const { value, sum } = await telemetry.collect()
+    const all = { ...CHAIN, 'service.instance.id': 'a' }
+    for (const name of ['queued', 'signed', 'accepted', 'sealed'])
+      expect(value('txlane.transactions', { ...all, ...stage(name) }), name).toBe(1)
+    expect(sum('txlane.transaction.time', { ...all, ...stage('signed') })).toBeCloseTo(0.25)
+    expect(sum('txlane.transaction.time', { ...all, ...stage('sealed') })).toBeCloseTo(2)
+    expect(value('txlane.transaction.time', stage('sealed'))).toBe(1)
+    expect(value('txlane.transaction.time', stage('queued'))).toBeUndefined()
+  })
+
+  test('one that was queued in an earlier life is counted and not timed', async () => {
+    const { tell } = scripted()
+    tell(txOf('old'), 'sealed', 100)
+    const { value } = await telemetry.collect()
+    expect(value('txlane.transactions', stage('sealed'))).toBe(1)
+    expect(value('txlane.transaction.time')).toBeUndefined()
+  })
+
+  test('a failure is counted by its code', async () => {
+    const error = new TxlaneError('no', { code: 'STARVED', fate: 'notExecuted' })
+    const { tell } = scripted()
+    const tx = txOf('one', error)
+    tell(tx, 'queued')
+    tell(tx, 'failed')
+    await Promise.resolve()
+    const { value } = await telemetry.collect()
+    expect(value('txlane.transactions', { ...stage('failed'), 'error.type': 'STARVED' })).toBe(1)
+  })
+
+  test('no id, hash or nonce stands on a metric, and each is in the docs with its unit', async () => {
+    const { tell, events } = scripted()
+    const [tx, unknown] = [txOf('one'), txOf('two')]
+    tell(tx, 'queued')
+    tx.nonce = 7
+    tx.hash = '0x01'
+    tell(tx, 'sealed')
+    tell(unknown, 'signed')
+    events.emit('rebroadcast', { tx: unknown as Tx })
+    tell(unknown, 'accepted')
+    for (const name of eventNames) {
+      const payload = { tx: tx as Tx, nonce: 7, reason: 'starved', epoch: 1, error: new Error('no') }
+      events.emit(name, payload as unknown as SenderEvents[typeof name])
+    }
+    const { attributes, names } = await telemetry.collect()
+    const known = [
+      'stage',
+      'hold.reason',
+      'reorg.deep',
+      'chain.id',
+      'address',
+      'endpoint.(?:name|role|change)',
+    ]
+    const allowed = new RegExp(`^(?:error\\.type|txlane\\.(?:${known.join('|')}))$`)
+    expect([...attributes].filter((name) => !allowed.test(name))).toEqual([])
+    const table = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
+    const documented = [...table.matchAll(/^\| `(txlane\.[\w.]+)` +\| \w+ +\| (?:`([^`]+)`)? +\|/gm)]
+    expect([...names].sort()).toEqual(documented.map(([, name, unit]) => [name, unit ?? '']).sort())
+  })
+})
+
+describe('unknown outcomes', () => {
+  test.each<[string, (tell: (next: Stage) => void) => void, string]>([
+    ['taken by a node', (tell) => tell('accepted'), 'accepted'],
+    ['seen in a block before any node said so', (tell) => tell('sealed'), 'sealed'],
+    ['cancelled', (tell) => tell('cancelled'), 'cancelled'],
+    ['displaced, and signed at another nonce', (tell) => tell('signed'), 'queued'],
+  ])('one that is sent again before any node took it is unknown until it is %s', async (_, then, end) => {
+    const { tell, events } = scripted()
+    const tx = txOf('one')
+    tell(tx, 'queued')
+    tell(tx, 'signed')
+    events.emit('rebroadcast', { tx: tx as Tx })
+    events.emit('rebroadcast', { tx: tx as Tx })
+    const before = await telemetry.collect()
+    expect(before.value('txlane.rebroadcasts')).toBe(2)
+    expect(before.value('txlane.outcomes.unknown')).toBe(1)
+    expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
+    then((next) => tell(tx, next))
+    const after = await telemetry.collect()
+    expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
+    expect(after.value('txlane.outcomes.resolved')).toBe(1)
+  })
+
+  test('one that a node took and that is sent again all the same has no unknown outcome', async () => {
+    const { tell, events } = scripted()
+    const tx = txOf('one')
+    tell(tx, 'queued')
+    tell(tx, 'accepted')
+    events.emit('rebroadcast', { tx: tx as Tx })
+    const { value } = await telemetry.collect()
+    expect(value('txlane.rebroadcasts')).toBe(1)
+    expect(value('txlane.outcomes.unknown')).toBeUndefined()
+  })
+})
+
+describe('levels', () => {
+  test('queued, in flight and unresolved are what they are when they are read', async () => {
+    const { tell, events, inFlight } = scripted()
+    const [first, second] = [txOf('one'), txOf('two')]
+    tell(first, 'queued')
+    tell(second, 'queued')
+    tell(second, 'accepted')
+    inFlight.push(second as Tx)
+    events.emit('unresolved', { nonce: 0, tx: second as Tx })
+    const before = await telemetry.collect()
+    const levels = (of: typeof before) =>
+      ['queued', 'in_flight', 'unresolved'].map((n) => of.value(`txlane.${n}`))
+    expect(levels(before)).toEqual([1, 1, 1])
+    // The operator's word ends it without an event.
+    second.stage = 'finalized'
+    inFlight.pop()
+    tell(first, 'signed')
+    expect(levels(await telemetry.collect())).toEqual([0, 0, 0])
+    expect(telemetry.spans().map(({ attributes }) => attributes['txlane.stage'])).toEqual(['finalized'])
+  })
+
+  test('a hold is 1 while it lasts and 0 after it, also where the lane went to another process', async () => {
+    const { events } = scripted()
+    const held = async () => {
+      const { value } = await telemetry.collect()
+      return ['paused', 'starved'].map((reason) => value('txlane.held', { 'txlane.hold.reason': reason }))
+    }
+    events.emit('held', { reason: 'paused' })
+    events.emit('held', { reason: 'starved' })
+    expect(await held()).toEqual([1, 1])
+    events.emit('released', { reason: 'paused' })
+    expect(await held()).toEqual([0, 1])
+    events.emit('leaseLost', { epoch: 1 })
+    expect(await held()).toEqual([0, 0])
+  })
+})
+
+describe('spans', () => {
+  test('one a transaction: stages and attempts as events, its place as attributes', () => {
+    const { tell } = scripted()
+    const tx = txOf('one')
+    tell(tx, 'queued')
+    tx.nonce = 3
+    tx.hash = '0xa1'
+    tx.attempts = [{ nonce: 3, hash: '0xa1', fees: { maxFeePerGas: 5n, maxPriorityFeePerGas: 1n } }]
+    tell(tx, 'signed')
+    tx.hash = '0xa2'
+    tx.attempts = [...tx.attempts, { nonce: 3, hash: '0xa2', fees: { gasPrice: 9n } as never }]
+    tell(tx, 'sealed')
+    const [span] = telemetry.spans()
+    expect(span?.name).toBe('txlane.transaction')
+    expect(span?.status.code).toBe(SpanStatusCode.UNSET)
+    const end = { 'txlane.stage': 'sealed', 'txlane.attempts': 2, 'txlane.nonce': 3 }
+    expect(span?.attributes).toMatchObject({ ...CHAIN, ...end, 'txlane.transaction.hash': '0xa2' })
+    expect(span?.events.map(({ name }) => name)).toEqual(['queued', 'attempt', 'signed', 'attempt', 'sealed'])
+    expect(span?.events[1]?.attributes).toMatchObject({ 'txlane.fees.max_fee_per_gas': '5' })
+  })
+
+  test('a failure is an error with its code and its fate', async () => {
+    const { tell } = scripted()
+    const tx = txOf('one', new TxlaneError('no', { code: 'REJECTED', fate: 'notExecuted' }))
+    tell(tx, 'queued')
+    tell(tx, 'failed')
+    await new Promise<void>((resolve) => queueMicrotask(() => queueMicrotask(resolve)))
+    const [span] = telemetry.spans()
+    expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'REJECTED, notExecuted' })
+    expect(span?.attributes).toMatchObject({ 'error.type': 'REJECTED', 'txlane.fate': 'notExecuted' })
+  })
+
+  test('a revert, told once the span has ended, is an error in the same trace, once', async () => {
+    const { tell, events } = scripted()
+    const tx = txOf('one')
+    tell(tx, 'queued')
+    tell(tx, 'sealed')
+    events.emit('reverted', { tx: tx as Tx })
+    events.emit('reverted', { tx: tx as Tx })
+    const [first, second] = telemetry.spans()
+    expect(telemetry.spans()).toHaveLength(2)
+    expect(second?.status.code).toBe(SpanStatusCode.ERROR)
+    expect(second?.parentSpanContext).toEqual(first?.spanContext())
+    expect((await telemetry.collect()).value('txlane.reverted')).toBe(1)
+  })
+
+  test("it belongs to the caller's span, unless that one is over: then it is a request of long ago", () => {
+    const { tell, off } = scripted()
+    const tracer = telemetry.tracerProvider.getTracer('caller')
+    tracer.startActiveSpan('request', (request) => {
+      tell(txOf('now'), 'queued')
+      request.end()
+      tell(txOf('later'), 'queued')
+    })
+    off()
+    const [request, now, later] = telemetry.spans()
+    expect(now?.parentSpanContext).toEqual(request?.spanContext())
+    expect(later?.parentSpanContext).toBeUndefined()
+  })
+})
+
+describe('bounds', () => {
+  test('above the limit a transaction is counted, and neither timed nor traced; an end makes room', async () => {
+    const { tell, off } = scripted({ openMax: 1 })
+    const [first, second, third] = [txOf('one'), txOf('two'), txOf('three')]
+    tell(first, 'queued')
+    tell(second, 'queued')
+    tell(second, 'sealed')
+    tell(first, 'sealed')
+    tell(third, 'queued')
+    tell(third, 'sealed')
+    off()
+    const { value } = await telemetry.collect()
+    expect(value('txlane.transactions', stage('sealed'))).toBe(3)
+    expect(value('txlane.transaction.time', stage('sealed'))).toBe(2)
+    expect(telemetry.spans().map(({ attributes }) => attributes['txlane.transaction.id'])).toEqual([
+      'one',
+      'three',
+    ])
+  })
+
+  test('taken off, it ends the open spans as they are, listens no more and shows no level', async () => {
+    const { tell, off, inFlight } = scripted()
+    const tx = txOf('one')
+    inFlight.push(tx as Tx)
+    tell(tx, 'queued')
+    off()
+    off()
+    tell(tx, 'sealed')
+    const { value } = await telemetry.collect()
+    expect(value('txlane.transactions', stage('sealed'))).toBeUndefined()
+    expect(value('txlane.in_flight')).toBeUndefined()
+    const [span] = telemetry.spans()
+    expect(span?.attributes['txlane.stage']).toBe('left')
+    expect(span?.status.code).toBe(SpanStatusCode.UNSET)
+  })
+
+  test('what cannot be instrumented is refused at once', () => {
+    expect(() => instrumentIn(clock, undefined as never)).toThrow('sender')
+    expect(() => scripted({ openMax: 0 })).toThrow('openMax')
+  })
+})

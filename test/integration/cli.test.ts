@@ -1,0 +1,260 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Hex, parseGwei } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { accountKey } from '../../src/devnet/accounts.js'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Bundle, bundleChild } from '../support/bundleChild.js'
+
+const [ANNA, BOB] = [
+  '0x000000000000000000000000000000000000a11a',
+  '0x0000000000000000000000000000000000000B0b',
+]
+
+// As one file: it is started some thirty times.
+let bundle: Bundle
+let devnet: Devnet
+let folder: string
+const children = new Set<ChildProcess>()
+
+beforeAll(async () => {
+  bundle = await bundleChild(new URL('../../src/cli/main.ts', import.meta.url))
+  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, baseFee: 'constant' })
+})
+afterAll(async () => {
+  await devnet.stop()
+  await bundle[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'txlane-cli-'))
+})
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  children.clear()
+  devnet.faults.clear()
+  await rm(folder, { recursive: true, force: true })
+})
+
+type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
+
+/** The command as a shell runs it, with the key of one of the devnet's accounts. */
+function start(
+  args: readonly string[],
+  account = 0,
+): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [bundle.path, ...args], {
+    env: { PATH: process.env.PATH, TXLANE_RPC_URL: devnet.url, TXLANE_PRIVATE_KEY: accountKey(account) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.add(child)
+  let [out, err] = ['', '']
+  child.stdout?.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    err += chunk.toString()
+  })
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+  return { child, ended }
+}
+
+const txlane = (args: readonly string[], account?: number): Promise<Ended> => start(args, account).ended
+
+async function file(name: string, lines: readonly string[]): Promise<string> {
+  const path = join(folder, name)
+  await writeFile(path, `${lines.join('\n')}\n`)
+  return path
+}
+
+const balanceOf = (address: string) => devnet.client().getBalance({ address: address as Hex })
+
+test('txlane send pays each line once, however often it is run, and refuses a file that is another one', async () => {
+  const [annaBefore, bobBefore] = await Promise.all([balanceOf(ANNA), balanceOf(BOB)])
+  const path = await file('pay.csv', ['to,amount', `${ANNA},1 gwei`, `${ANNA},1 gwei`, `${BOB},5 wei`])
+  const dry = await txlane(['send', path, '--dry-run', '--json'])
+  expect(dry).toMatchObject({ code: 0, err: '' })
+  expect(JSON.parse(dry.out)).toMatchObject({ dryRun: true, lines: 3, total: '2000000005', repeated: [3] })
+  expect(await balanceOf(BOB)).toBe(bobBefore)
+
+  const first = await txlane(['send', path, '--yes', '--json'])
+  expect(first.code).toBe(0)
+  expect(JSON.parse(first.out)).toMatchObject({ counts: { paid: 3 }, paid: '2000000005' })
+  const again = await txlane(['send', path, '--yes'])
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Paid 3 of 3 lines') })
+  expect([await balanceOf(ANNA), await balanceOf(BOB)]).toEqual([annaBefore + 2_000_000_000n, bobBefore + 5n])
+
+  const results = await readFile(`${path}.results.csv`, 'utf8')
+  expect(results.split('\n')[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
+  expect(results.match(/,paid,/g)).toHaveLength(3)
+  await writeFile(path, (await readFile(path, 'utf8')).replace('5 wei', '6 wei'))
+  expect(await txlane(['send', path, '--yes'])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('not the same any more'),
+  })
+  await writeFile(path, (await readFile(path, 'utf8')).replace('6 wei', '5 wei'))
+  const renamed = join(folder, 'other.csv')
+  await rename(path, renamed)
+  expect(await txlane(['send', renamed, '--yes'])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('Then call it pay.csv again'),
+  })
+  expect(await balanceOf(BOB)).toBe(bobBefore + 5n)
+})
+
+test('a run that is killed is taken up by the next one: no line is lost, and none is paid twice', async () => {
+  const payees = Array.from(
+    { length: 120 },
+    (_, index) => `0x${(0xbeef00 + index).toString(16).padStart(40, '0')}`,
+  )
+  const path = await file('many.csv', ['to,amount', ...payees.map((to, index) => `${to},${index + 1} wei`)])
+  devnet.faults.inject({ fault: 'lostResponse', method: 'eth_sendRawTransaction', probability: 0.3 })
+  const { child, ended } = start(['send', path, '--yes'], 1)
+  const sender = devnet.accounts[1]!.address
+  // Some are in blocks, others are not.
+  const client = devnet.client()
+  const some = async () => (await client.getTransactionCount({ address: sender })) > 0
+  while (!(await some()))
+    await new Promise((resolve) => client.getBlockNumber({ cacheTime: 0 }).then(resolve))
+  child.kill('SIGKILL')
+  await ended
+  devnet.faults.clear()
+  const second = await txlane(['send', path, '--yes', '--json'], 1)
+  expect({ code: second.code, counts: JSON.parse(second.out).counts }).toMatchObject({
+    code: 0,
+    counts: { paid: 120 },
+  })
+  const balances = await Promise.all(payees.map(balanceOf))
+  expect(balances).toEqual(payees.map((_, index) => BigInt(index + 1)))
+})
+
+// Reverts for 0, and stores anything else.
+const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
+
+test('lines that reverted are told, and sent again on request only', async () => {
+  const client = devnet.client(2)
+  const { contractAddress } = await client.waitForTransactionReceipt({
+    hash: await client.deployContract({ abi: [], bytecode: STORING }),
+  })
+  const call = { to: contractAddress, function: 'set(uint256 value)', gas: 60_000 }
+  const path = await file('calls.jsonl', [
+    JSON.stringify({ id: 'bad', ...call, args: [0] }),
+    JSON.stringify({ id: 'good', ...call, args: [7] }),
+  ])
+  const count = () =>
+    client.getTransactionCount({ address: devnet.accounts[2]!.address, blockTag: 'pending' })
+  const before = await count()
+  const first = await txlane(['send', path, '--yes', '--json'], 2)
+  expect({ code: first.code, counts: JSON.parse(first.out).counts }).toMatchObject({
+    code: 1,
+    counts: { paid: 1, reverted: 1 },
+  })
+  expect(await txlane(['send', path, '--yes'], 2)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('line 1 reverted'),
+  })
+  expect(await count()).toBe(before + 2)
+  expect(await txlane(['send', path, '--yes', '--retry-reverted'], 2)).toMatchObject({ code: 1 })
+  expect(await count()).toBe(before + 3)
+})
+
+test('txlane inspect, speed-up, cancel and fill: what stands still is seen and mended', async () => {
+  const client = devnet.client(3)
+  const { address } = devnet.accounts[3]!
+  const own = (nonce: number, gwei: string) =>
+    client.sendTransaction({
+      to: address,
+      nonce,
+      gas: 21_000n,
+      maxFeePerGas: parseGwei(gwei),
+      maxPriorityFeePerGas: 1n,
+    })
+  await own(0, '0.001')
+  await own(2, '50')
+  await own(3, '50')
+  const look = await txlane(['inspect', address, '--json'], 3)
+  expect(JSON.parse(look.out)).toMatchObject({
+    counts: { latest: 0 },
+    holes: [1],
+    stuck: expect.stringContaining('and the base fee is'),
+    waiting: [{ nonce: 0 }, { nonce: 2 }, { nonce: 3 }],
+  })
+  expect(look.code).toBe(1)
+  expect(await txlane(['speed-up', '0', '--yes'], 3)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('It ran as'),
+  })
+  expect(await txlane(['fill', address, '--dry-run'], 3)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Would send 1 transfer'),
+  })
+  expect(await txlane(['fill', address, '--yes'], 2)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('The key is that of'),
+  })
+  expect(await txlane(['fill', address, '--yes'], 3)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('The gaps are filled'),
+  })
+  await own(4, '0.001')
+  expect(await txlane(['cancel', '4', '--yes'], 3)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Cancelled'),
+  })
+  const mended = await txlane(['inspect', address], 3)
+  expect(mended).toMatchObject({ code: 0, out: expect.stringContaining('in a sealed block') })
+  expect(mended.out).toContain('missing      none')
+})
+
+test('txlane peers shows both on the same faults', async () => {
+  const { code, out } = await txlane(['peers', '--count', '10', '--json'])
+  const { outcomes } = JSON.parse(out) as { outcomes: { who: string; landed: number; errors: number }[] }
+  expect(code).toBe(0)
+  expect(outcomes.map(({ who }) => who)).toEqual(['viem nonceManager', 'txlane'])
+  expect(outcomes[1]).toMatchObject({ landed: 10, errors: 0 })
+  expect(outcomes[0]?.landed).toBeLessThan(10)
+})
+
+test('txlane devnet says where it is once it is up, and ends when it is asked to', async () => {
+  const { child, ended } = start([
+    'devnet',
+    '--port',
+    '0',
+    '--accounts',
+    '2',
+    '--json',
+    '--fault',
+    'lostRequest=1',
+  ])
+  const line = await new Promise<string>((resolve) =>
+    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+  )
+  const { url, accounts } = JSON.parse(line) as { url: string; accounts: { key: Hex }[] }
+  expect(accounts.map(({ key }) => key)).toEqual([accountKey(0), accountKey(1)])
+  await expect(fetch(url, { method: 'POST', body: '{}' })).rejects.toThrow()
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0, err: '' })
+})
+
+test('what cannot be begun is refused at once, with a code of its own, and shows no secret', async () => {
+  const path = await file('bad.csv', ['to,amount', `${ANNA},1`])
+  expect(await txlane(['send', path, '--yes'])).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/line 2 "1" has no unit/),
+  })
+  expect(await txlane(['send', join(folder, 'none.csv'), '--yes'])).toMatchObject({ code: 3 })
+  const good = await file('good.csv', ['to,amount', `${ANNA},1 wei`])
+  expect(await txlane(['send', good])).toMatchObject({ code: 3, err: expect.stringContaining('give --yes') })
+  expect(await txlane(['send', good, '--rpc', 'http://user:pass@127.0.0.1:1/key', '--yes'])).toMatchObject({
+    code: 3,
+    err: 'http://127.0.0.1:1 does not answer eth_chainId.\n',
+  })
+  expect(await txlane(['send', good, '--token', ANNA.slice(0, -1)])).toMatchObject({ code: 2 })
+  expect(await txlane(['pay', good])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('There is no command "pay"'),
+  })
+  const help = await txlane(['--help'])
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Exit codes: 0 done') })
+})

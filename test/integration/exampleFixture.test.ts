@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+type Report = { numPassedTests: number; numTotalTests: number; testResults: { message: string }[] }
+
+/** As its README says, with `txlane` found in the source. */
+function runVitest(): Promise<{ code: number | null; out: string; err: string }> {
+  const args = [
+    'run',
+    '--root',
+    'examples/devnet-fixture',
+    '--config',
+    '../../test/support/examples.config.ts',
+  ]
+  const vitest = `${ROOT}node_modules/vitest/vitest.mjs`
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [vitest, ...args, '--reporter', 'json'], {
+    cwd: ROOT,
+    // It is no part of the run that it is started from.
+    env: { PATH, HOME, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString()
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, out, err }))
+  })
+}
+
+test("a bot's own tests run on the devnet, faults and all", async () => {
+  const { code, out, err } = await runVitest()
+  expect(code, `${out}\n${err}`).toBe(0)
+  const report = JSON.parse(out.slice(out.indexOf('{'))) as Report
+  expect(report).toMatchObject({ numPassedTests: 3, numTotalTests: 3 })
+})

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { DEVNET_KEY, startExample } from '../support/exampleProcess.js'
+
+let devnet: Devnet
+
+beforeAll(async () => {
+  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+})
+afterAll(() => devnet.stop())
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+test('what Prometheus reads: transactions by stage, their times and the levels', async () => {
+  const port = await freePort()
+  await using example = startExample('prometheus/main.ts', {
+    RPC_URL: devnet.url,
+    CHAIN_ID: String(devnet.chain.id),
+    PRIVATE_KEY: DEVNET_KEY,
+    METRICS_PORT: String(port),
+    EVERY_MS: '100',
+  })
+  // pino's line, with the transaction's fields.
+  await example.line(/"id":"[^"]+".*"msg":"sent"/)
+  const sealed = /^txlane_transactions_total\{(?=.*txlane_stage="sealed").*\} [1-9]/m
+  let text = ''
+  while (!sealed.test(text)) text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  expect(text).toMatch(/^txlane_transaction_time_seconds_bucket\{.*txlane_stage="sealed".*le="6".*\} [1-9]/m)
+  expect(text).toMatch(/^txlane_in_flight\{.*\} \d/m)
+  expect(text).toContain('# TYPE txlane_queued gauge')
+  expect(text).not.toMatch(/txlane_transaction_id|0x[0-9a-f]{64}/)
+  example.kill('SIGTERM')
+  const { code, err } = await example.ended
+  expect(code, err).toBe(0)
+})
+
+test('the alert rules name metrics and attributes that there are', () => {
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const docs = [...read('docs/metrics.md').matchAll(/`((?:txlane|error)\.[\w.]+)`/g)].map(([, name = '']) =>
+    name.replaceAll('.', '_'),
+  )
+  const known = new Set(docs.flatMap((name) => [name, `${name}_total`, `${name}_seconds`]))
+  for (const part of ['role', 'change']) known.add(`txlane_endpoint_${part}`)
+  const named = [...read('examples/prometheus/alerts.yml').matchAll(/\b(?:txlane|error)_\w+/g)].map(
+    ([name]) => name,
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter((name) => !known.has(name))).toEqual([])
+})

@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url))
+
+// The examples import the package by its name. Here that is its source.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^txlane$/, replacement: source('index.ts') },
+      { find: /^txlane\/devnet$/, replacement: source('devnet/index.ts') },
+    ],
+  },
+  test: { testTimeout: 60_000, hookTimeout: 60_000 },
+})
