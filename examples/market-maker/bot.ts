@@ -32,7 +32,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 await sender.ready()
 const flashblocks = env.WS_URL ? await observeFlashblocks(sender, chain, env.WS_URL) : undefined
-const quoter = createQuoter(sender, (env.BOOK as Address | undefined) ?? (await deploy()), tell)
+const book = (env.BOOK as Address | undefined) ?? (await deploy())
+const quoter = createQuoter(sender, { book, staleMs: Number(env.STALE_MS ?? 1_500), told: tell })
 
 try {
   for await (const price of prices(Number(env.QUOTE_MS ?? 250), stopping.signal)) {

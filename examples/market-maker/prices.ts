@@ -7,7 +7,7 @@ export async function* prices(everyMs: number, signal: AbortSignal): AsyncGenera
   let mid = 300_000n
   for (let count = 1; !signal.aborted; count++) {
     mid += BigInt(Math.floor(Math.random() * 201) - 100)
-    yield count % 20 === 0 ? undefined : { bid: mid - 50n, ask: mid + 50n }
+    yield count % 10 === 0 ? undefined : { bid: mid - 50n, ask: mid + 50n }
     await pause(everyMs, undefined, { signal }).catch(() => {})
   }
 }

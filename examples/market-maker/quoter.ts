@@ -5,11 +5,16 @@ import type { Price } from './prices.js'
 
 const NOTHING: Price = { bid: 0n, ask: 0n }
 const GAS = 120_000n
-/** A quote that is older than this is not wanted on the chain any more. */
-const STALE_MS = 1_500
+
+type Options = {
+  readonly book: Address
+  /** A quote that is older than this is not wanted on the chain any more. */
+  readonly staleMs: number
+  readonly told: (what: object) => void
+}
 
 /** Keeps one quote on the chain. */
-export function createQuoter(sender: Sender, book: Address, told: (what: object) => void) {
+export function createQuoter(sender: Sender, { book, staleMs, told }: Options) {
   const counts = { quoted: 0, replaced: 0, cancelled: 0, failed: 0 }
   let live: Tx | undefined
   for (const event of ['replaced', 'cancelled', 'failed'] as const) sender.on(event, () => counts[event]++)
@@ -19,7 +24,7 @@ export function createQuoter(sender: Sender, book: Address, told: (what: object)
 
   async function quote({ bid, ask }: Price): Promise<void> {
     const request = requestOf({ bid, ask })
-    const options = { expires: { atMs: Date.now() + STALE_MS }, onExpiry: 'cancel' } as const
+    const options = { expires: { atMs: Date.now() + staleMs }, onExpiry: 'cancel' } as const
     try {
       live = isOpen(live) ? await live.replace(request, options) : await sender.send(request, options)
       counts.quoted++
@@ -35,7 +40,10 @@ export function createQuoter(sender: Sender, book: Address, told: (what: object)
   /** Takes back what can be, and quotes nothing after it, whichever way that ends. */
   async function pull(): Promise<void> {
     // The answer comes with the block that proves it: nobody waits for it here.
-    if (isOpen(live)) void live.cancel().catch(() => {})
+    if (isOpen(live)) {
+      told({ cancelling: live.nonce })
+      void live.cancel().catch(() => {})
+    }
     live = undefined
     const none = await sender.send(requestOf(NOTHING), { priority: 1 })
     await none.wait('preconfirmed')
