@@ -111,6 +111,7 @@ function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly stri
       txlane: 'index',
       'txlane/devnet': 'devnet/index',
       'txlane/postgres': 'store/postgres/index',
+      'txlane/recorder': 'recorder/index',
       'txlane/signer': 'signer/index',
       'txlane/sqlite': 'store/sqlite/index',
       'txlane/store-contract': 'store/contract/index',

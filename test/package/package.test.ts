@@ -35,7 +35,7 @@ describe('the installed package', () => {
       expect({ esm: esm.stderr, cjs: cjs.stderr }).toEqual({ esm: '', cjs: '' })
       expect(cjs.stdout).toBe(esm.stdout)
       expect(esm.stdout).toMatch(
-        /^(?:.*,)?(?:createSender|nativeAccount|startDevnet|storeContract|\w+Store)\b/,
+        /^(?:.*,)?(?:createSender|nativeAccount|recordTo|startDevnet|storeContract|\w+Store)\b/,
       )
     }
   })

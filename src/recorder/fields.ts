@@ -1,0 +1,110 @@
+import { isTxlaneError } from '../errors/base.js'
+import { redactText } from '../errors/redact.js'
+import type { SenderEvents, Tx } from '../types.js'
+import type { EventFields, RecordedAttempt, RecordedError } from './schema.js'
+
+/** What each event says, as it is written. One entry an event: the compiler misses the one that is not there. */
+export type FieldsOf = {
+  readonly [event in keyof SenderEvents]: (payload: SenderEvents[event]) => EventFields
+}
+
+/** Attempts are written once. The map lives as long as the transactions do. */
+export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsOf {
+  const ofTx = ({ tx }: { readonly tx: Tx }): EventFields => txFields(tx, told)
+  return {
+    queued: ofTx,
+    signed: ofTx,
+    accepted: ofTx,
+    preconfirmed: ofTx,
+    sealed: ofTx,
+    reverted: ofTx,
+    failed: ofTx,
+    cancelled: ofTx,
+    superseded: ofTx,
+    replaced: ofTx,
+    rebroadcast: ofTx,
+    stuck: ofTx,
+    feeCeiling: ofTx,
+    foreign: ofNonce,
+    displaced: ofNonce,
+    unresolved: ofNonce,
+    gap: ofNonce,
+    gapFilled: ofNonce,
+    reorged: ofNonce,
+    deepReorg: ofNonce,
+    held: ({ reason }) => ({ reason }),
+    released: ({ reason }) => ({ reason }),
+    endpoint: ({ name, role, change }) => ({ endpoint: redactText(name), role, change }),
+    leaseLost: ({ epoch }) => ({ epoch }),
+    error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
+  }
+}
+
+function txFields(tx: Tx, told: WeakMap<Tx, string>): EventFields {
+  const { id, stage, nonce, hash } = tx
+  const attempts = untold(tx, told)
+  return {
+    id,
+    stage,
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(hash === undefined ? {} : { hash }),
+    ...(attempts.length === 0 ? {} : { attempts }),
+  }
+}
+
+function untold(tx: Tx, told: WeakMap<Tx, string>): readonly RecordedAttempt[] {
+  const { attempts } = tx
+  const newest = attempts.at(-1)
+  const last = told.get(tx)
+  if (newest === undefined || newest.hash === last) return []
+  told.set(tx, newest.hash)
+  // At another nonce, or read from the store, the last one told may be gone: all there are is told then.
+  const from = attempts.findIndex(({ hash }) => hash === last) + 1
+  return attempts.slice(from).map(({ nonce, hash, fees }) => ({ nonce, hash, ...feesText(fees) }))
+}
+
+function feesText(fees: Tx['attempts'][number]['fees']): Omit<RecordedAttempt, 'nonce' | 'hash'> {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = fees as Readonly<
+    Record<string, bigint | undefined>
+  >
+  return {
+    ...(gasPrice === undefined ? {} : { gasPrice: String(gasPrice) }),
+    ...(maxFeePerGas === undefined ? {} : { maxFeePerGas: String(maxFeePerGas) }),
+    ...(maxPriorityFeePerGas === undefined ? {} : { maxPriorityFeePerGas: String(maxPriorityFeePerGas) }),
+  }
+}
+
+type NoncePayload = SenderEvents['foreign']
+
+/** The hash is the event's own: of a foreign transaction, say. */
+function ofNonce({ nonce, hash, tx }: NoncePayload): EventFields {
+  return {
+    ...(tx === undefined ? {} : { id: tx.id, stage: tx.stage }),
+    // Where nobody knows the nonce the event carries a negative one.
+    ...(nonce < 0 ? {} : { nonce }),
+    ...(hash === undefined ? {} : { hash }),
+  }
+}
+
+function transactionOf(error: unknown): EventFields {
+  if (!isTxlaneError(error) || error.tx === undefined) return {}
+  const { id, nonce, hash } = error.tx
+  return { id, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
+}
+
+const MESSAGE_MAX = 400
+// Longer than a hash: calldata or signed bytes that a node repeats in its message.
+const BYTES = /(?:0x)?[0-9a-f]{65,}/gi
+
+/** What may be kept of an error: no stack, no cause, no URL beyond its origin, no bytes. */
+export function describeError(error: unknown): RecordedError {
+  const { name, shortMessage, message } = (error ?? {}) as Readonly<Record<string, unknown>>
+  const text =
+    [shortMessage, message, error].find((one) => typeof one === 'string' && one !== '') ?? 'unknown'
+  const safe = redactText(String(text).split('\n')[0] ?? '').replace(BYTES, '<bytes>')
+  return {
+    name: typeof name === 'string' ? name : 'Error',
+    ...(isTxlaneError(error) ? { code: error.code, fate: error.fate } : {}),
+    message: safe.length > MESSAGE_MAX ? `${safe.slice(0, MESSAGE_MAX)}…` : safe,
+  }
+}

@@ -1,0 +1,172 @@
+import type { Clock } from '../clock.js'
+import { TxlaneError } from '../errors/base.js'
+import { eventNames } from '../sender/emitter.js'
+import type { Sender, SenderEvents, Tx } from '../types.js'
+import { createFields, describeError } from './fields.js'
+import { type AppendFile, openAppendFile } from './file.js'
+import { createLineWriter } from './lineWriter.js'
+import { type Settings, sendersOf } from './options.js'
+import { PACKAGE_VERSION } from './packageVersion.js'
+import type { Recorder } from './recordTo.js'
+import {
+  type EventFields,
+  type EventLine,
+  RECORDING_FORMAT,
+  RECORDING_VERSION,
+  type RecordingLine,
+} from './schema.js'
+
+export type RecorderEnvironment = {
+  readonly clock: Clock
+  /** @throws where the file cannot be written */
+  readonly openFile?: (path: string) => AppendFile
+}
+
+type Followed = { readonly lane: string; readonly opening: () => string; users: number; off: () => void }
+
+const ENDS: ReadonlySet<keyof SenderEvents> = new Set(['failed', 'cancelled', 'superseded'])
+
+/** `recordTo` in a given environment. */
+export function createRecorderIn(environment: RecorderEnvironment, settings: Settings): Recorder {
+  const { clock, openFile = openAppendFile } = environment
+  const file = opened(openFile, settings.path)
+  const startedAt = clock.now()
+  const fieldsOf = createFields()
+  const followed = new Map<Sender, Followed>()
+  // Ends whose reasons are being asked for: a matter of microtasks.
+  const ending = new Set<() => void>()
+  let closed: Promise<void> | undefined
+
+  const writer = createLineWriter({
+    file,
+    clock,
+    ...settings,
+    opening: () => [header(), ...[...followed.values()].map(({ opening }) => opening())],
+    missing: (count) => text({ at: clock.now(), event: 'dropped', count }),
+    failed: tellFailure,
+  })
+  // What was cut off stays a line by itself.
+  writer.write(`${file.torn ? '\n' : ''}${header()}`)
+
+  function header(): string {
+    const own = { format: RECORDING_FORMAT, version: RECORDING_VERSION, package: PACKAGE_VERSION } as const
+    return text({ at: clock.now(), event: 'recording', ...own, startedAt })
+  }
+
+  function follow(source: Sender): () => void {
+    const senders = closed ? [] : sendersOf(source)
+    for (const sender of senders) followOne(sender)
+    let following = true
+    return () => {
+      if (following) for (const sender of senders) unfollow(sender)
+      following = false
+    }
+  }
+
+  function followOne(sender: Sender): void {
+    const known = followed.get(sender)
+    if (known) {
+      known.users++
+      return
+    }
+    const [chainId, address] = [sender.chain.id, sender.address]
+    const lane = `${chainId}:${address}`
+    const opening = () => text({ at: clock.now(), event: 'following', lane, chainId, address })
+    writer.write(opening())
+    const offs = eventNames.map((event) => sender.on(event, (payload) => hear(lane, event, payload)))
+    followed.set(sender, { lane, opening, users: 1, off: () => offs.forEach((off) => void off()) })
+  }
+
+  function unfollow(sender: Sender): void {
+    const known = followed.get(sender)
+    if (known === undefined || --known.users > 0) return
+    known.off()
+    followed.delete(sender)
+  }
+
+  function hear<event extends keyof SenderEvents>(
+    lane: string,
+    event: event,
+    payload: SenderEvents[event],
+  ): void {
+    try {
+      const at = clock.now()
+      const fields = fieldsOf[event](payload)
+      const line: EventLine = { at, event, lane, ...fields }
+      if (ENDS.has(event)) withReason(line, (payload as { tx: Tx }).tx)
+      else writer.write(text(line))
+    } catch {
+      // Nothing that is wrong with a recording may reach the lane.
+      writer.drop()
+    }
+  }
+
+  /** The event does not say why it ended; who waits for it is told so at once, without a request. */
+  function withReason(line: EventLine, tx: Tx): void {
+    const write = (more: EventFields) => {
+      if (ending.delete(unknown)) writer.write(text({ ...line, ...more }))
+    }
+    const unknown = () => write({})
+    ending.add(unknown)
+    tx.wait('sealed').then(unknown, (error: unknown) => write({ error: describeError(error) }))
+  }
+
+  async function close(): Promise<void> {
+    for (const { off } of followed.values()) off()
+    followed.clear()
+    // Takes a turn of the event loop at least: reasons that were asked for are there by then.
+    await writer.flush()
+    for (const unknown of [...ending]) unknown()
+    writer.write(text({ at: clock.now(), event: 'closed' }))
+    await writer.close()
+  }
+
+  function tellFailure(cause: unknown): void {
+    for (const { off } of followed.values()) off()
+    const error = new TxlaneError('The recording cannot be written any more, and has stopped.', {
+      code: 'STORE',
+      // It is about no transaction: nobody is to send one again for it.
+      fate: 'inFlight',
+      cause,
+      details: describeError(cause).message,
+    })
+    try {
+      settings.onError(error)
+    } catch {
+      // The caller's own.
+    }
+  }
+
+  const recorder: Recorder = {
+    path: settings.path,
+    get dropped() {
+      return writer.dropped
+    },
+    follow: (source) => follow(source as unknown as Sender),
+    flush: () => writer.flush(),
+    close() {
+      closed ??= close()
+      return closed
+    },
+    [Symbol.asyncDispose]: () => recorder.close(),
+  }
+  return recorder
+}
+
+function text(line: RecordingLine): string {
+  return JSON.stringify(line)
+}
+
+function opened(open: (path: string) => AppendFile, path: string): AppendFile {
+  try {
+    return open(path)
+  } catch (cause) {
+    throw new TxlaneError(`Invalid path: the recording cannot be written to ${JSON.stringify(path)}.`, {
+      code: 'INVALID',
+      fate: 'notExecuted',
+      cause,
+      details: describeError(cause).message,
+      metaMessages: ['Argument: path'],
+    })
+  }
+}
