@@ -55,6 +55,8 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/sender/a.ts', "export * from '../index.js'", 'imports src/index.ts'],
     ['src/sender/a.ts', "import '../devnet/index.js'", 'imports src/devnet/index.ts'],
     ['src/devnet/a.ts', "import { a } from '../rpc/port.js'", 'imports src/rpc/port.ts'],
+    ['src/cli/a.ts', "import { a } from '../signer/a.js'", 'imports src/signer/a.ts'],
+    ['src/recorder/a.ts', "import { a } from '../cli/a.js'", 'imports src/cli/a.ts'],
     ['src/helpers/a.ts', '', 'no layer is known for "helpers"'],
   ],
   fine: [
@@ -64,6 +66,7 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/rpc/a.ts', "import { type a } from '../sender/a.js'\nexport { type b } from '../store/b.js'"],
     ['src/types.ts', "export type a = import('./store/store.js').Store"],
     ['src/cli/demo/a.ts', "import { a } from '../../index.js'\nimport { b } from '../../devnet/index.js'"],
+    ['src/cli/report/a.ts', "import { a } from '../../recorder/schema.js'"],
     ['src/devnet/serve/a.ts', "import { a } from '../../errors/base.js'\nimport { b } from '../chain/b.js'"],
     ['src/rpc/a.test.ts', "import { a } from '../sender/a.js'"],
   ],

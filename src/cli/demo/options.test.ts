@@ -16,14 +16,26 @@ describe('without --rpc', () => {
   test('no options mean 1,000 transactions on the devnet with the default faults', () => {
     expect(parse('')).toEqual({
       kind: 'run',
-      options: { count: 1_000, seed: 1, json: false, target: { kind: 'devnet', faults: 'default' } },
+      options: {
+        count: 1_000,
+        seed: 1,
+        json: false,
+        record: undefined,
+        target: { kind: 'devnet', faults: 'default' },
+      },
     })
   })
 
   test('each option is taken', () => {
-    expect(parse('--count 60 --seed 9 --faults storm --json')).toEqual({
+    expect(parse('--count 60 --seed 9 --faults storm --json --record run.jsonl')).toEqual({
       kind: 'run',
-      options: { count: 60, seed: 9, json: true, target: { kind: 'devnet', faults: 'storm' } },
+      options: {
+        count: 60,
+        seed: 9,
+        json: true,
+        record: 'run.jsonl',
+        target: { kind: 'devnet', faults: 'storm' },
+      },
     })
   })
 
@@ -41,6 +53,7 @@ describe('with --rpc', () => {
           count: 50,
           seed: 1,
           json: false,
+          record: undefined,
           target: {
             kind: 'node',
             url: 'https://user:pass@node.example/secret',

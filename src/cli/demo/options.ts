@@ -15,6 +15,8 @@ export type DemoOptions = {
   readonly count: number
   readonly seed: number
   readonly json: boolean
+  /** Where the sender's events are recorded, for `txlane report`. */
+  readonly record: string | undefined
   readonly target: DemoTarget
 }
 
@@ -28,6 +30,7 @@ type Raw = {
   readonly seed: number
   readonly faults?: FaultPresetName
   readonly json: boolean
+  readonly record?: string
   readonly rpc?: string
   readonly keyEnv?: string
 }
@@ -40,7 +43,7 @@ export function parseOptions(
   return readCommandLine(createCommand(), argv, (raw: Raw) => {
     const target = targetOf(raw, environment)
     const count = raw.count ?? (target.kind === 'node' ? COUNT_NODE : COUNT_DEVNET)
-    return { count, seed: raw.seed, json: raw.json, target }
+    return { count, seed: raw.seed, json: raw.json, record: raw.record, target }
   })
 }
 
@@ -65,6 +68,7 @@ function createCommand(): Command {
       new Option('--faults <set>', 'faults of the devnet (default: "default")').choices(FAULT_PRESETS),
     )
     .option('--json', 'one JSON object on standard output in place of the report', false)
+    .option('--record <file>', 'record what the sender tells (txlane/recorder); appended to where it exists')
     .option(
       '--rpc <url>',
       'run against this node (HTTP) in place of the devnet: costs gas, injects no faults',

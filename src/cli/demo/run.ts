@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock.js'
 import { createSender, type Sender } from '../../index.js'
+import { recordTo } from '../../recorder/index.js'
 import { collectReports, runBurst } from './burst.js'
 import { checkRun } from './check.js'
 import { faultRows } from './faultRows.js'
@@ -27,13 +28,17 @@ export function burstTimeMs(count: number): number {
 
 /** One run from start to verdict. @throws Error when there is nothing to give a verdict on. */
 export async function runDemo(options: DemoOptions, progress: Progress): Promise<DemoResult> {
+  const recorder = options.record === undefined ? undefined : recordTo(options.record)
   progress.say(options.target.kind === 'devnet' ? 'starting the devnet' : 'connecting')
   const target = await openTarget(options.target, options.seed)
   const sender = createSender({ client: target.client, ...target.senderOptions })
+  recorder?.follow(sender)
   try {
     return await runOn(target, sender as unknown as Sender, options, progress)
   } finally {
     await sender.close()
+    // After the sender: its last events are part of the recording.
+    await recorder?.close()
     await target.stop()
   }
 }
