@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup'
+import { pageBuild } from './src/cli/report/pageBuild.js'
 
 const shared: Options = {
   entry: {
@@ -31,6 +32,8 @@ export default defineConfig([
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
   },
+  // What `txlane report` puts into its pages: a script for browsers, without declarations.
+  pageBuild('.'),
   // One pass for both: `.d.ts` beside `.js`, `.d.cts` beside `.cjs`.
   { ...shared, format: ['esm', 'cjs'], dts: { only: true } },
 ])

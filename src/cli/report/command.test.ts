@@ -1,0 +1,73 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parseReport, runReport } from './command.js'
+import { REPORT_MARK } from './html.js'
+import { checkWritable, writeReport } from './write.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'txlane-report-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the command line', () => {
+  const parse = (...argv: string[]) => parseReport(argv)
+
+  test('takes a recording, and puts the page beside it', () => {
+    const input = join(folder, 'run.jsonl')
+    expect(parse(input)).toEqual({
+      kind: 'run',
+      options: { input, out: join(folder, 'run.html'), json: false, force: false },
+    })
+    expect(parse('/a/run')).toMatchObject({ options: { out: '/a/run.html' } })
+    expect(parse('/a/b.jsonl', '--out', '/c/d.html', '--force')).toMatchObject({
+      options: { out: '/c/d.html', force: true },
+    })
+  })
+
+  test.each([
+    ['no recording', [], /missing required argument/],
+    ['two', ['a', 'b'], /too many arguments/],
+    ['itself as the page', ['/a/run.jsonl', '--out', '/a/run.jsonl'], /the recording itself/],
+    ['two kinds of output', ['a', '--json', '--out', 'b'], /without --out/],
+    ['an option that is not there', ['a', '--sorted'], /unknown option/],
+  ])('does not take %s', (_, argv, message) => {
+    expect(parse(...argv)).toMatchObject({ kind: 'bad', message: expect.stringMatching(message) })
+  })
+
+  test('says what it is', () => {
+    expect(parse('--help')).toMatchObject({ kind: 'help', text: expect.stringContaining('txlane report') })
+  })
+})
+
+describe('the page is written', () => {
+  test('over another report, and over nothing else unless it is asked to', async () => {
+    const out = join(folder, 'run.html')
+    await checkWritable({ out, force: false })
+    await writeReport(out, `<!doctype html>${REPORT_MARK}1`)
+    await checkWritable({ out, force: false })
+    await writeReport(out, `<!doctype html>${REPORT_MARK}2`)
+    expect(readFileSync(out, 'utf8')).toContain(`${REPORT_MARK}2`)
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+
+    writeFileSync(out, 'my thesis')
+    await expect(checkWritable({ out, force: false })).rejects.toThrow(/not a report: --force/)
+    await checkWritable({ out, force: true })
+    await expect(runReport({ input: out, out, json: false, force: false })).rejects.toThrow(/not a report/)
+    expect(readFileSync(out, 'utf8')).toBe('my thesis')
+  })
+
+  test('whole or not at all', async () => {
+    await expect(writeReport(join(folder, 'missing', 'run.html'), 'page')).rejects.toThrow(/ENOENT/)
+  })
+
+  test('of a recording that can be read: else the file and the line are named', async () => {
+    const input = join(folder, 'run.jsonl')
+    const options = { input, out: join(folder, 'run.html'), json: true, force: false }
+    await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: ENOENT/)
+    writeFileSync(input, 'x\n')
+    await expect(runReport(options)).rejects.toThrow(/^run\.jsonl: line 1 is not one of a recording/)
+  })
+})

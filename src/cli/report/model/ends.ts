@@ -1,0 +1,94 @@
+import type { ReportEvent } from '../read/event.js'
+import type { NonceEntry } from './book.js'
+import type { Entry, History } from './history.js'
+import type { Problem, ProblemKind } from './problem.js'
+
+export type End = Pick<Problem, 'state' | 'ended' | 'endedAt'>
+
+const told = (ended = ''): End => ({ state: 'told', ended, endedAt: undefined })
+const open = (ended: string): End => ({ state: 'open', ended, endedAt: undefined })
+
+/** How what began with this event ended, as far as the transaction's own history says. */
+export function endOf(kind: ProblemKind, event: ReportEvent, history: History | undefined): End {
+  switch (kind) {
+    case 'failed':
+    case 'cancelled':
+    case 'superseded':
+      return { state: 'ended', ended: reasonOf(event), endedAt: event.at }
+    case 'reverted':
+      return { state: 'ended', ended: 'It was executed, and is not sent again', endedAt: event.at }
+    case 'error':
+      return told(event.error?.code === undefined ? '' : reasonOf(event))
+    case 'leaseLost':
+      return told('This process went on as a guest of the other')
+    case 'gapFilled':
+      return { state: 'mended', ended: 'The nonce is used', endedAt: event.at }
+    case 'held':
+      return open('Not released until the end')
+    case 'endpointDown':
+    case 'wrongChain':
+      return open('Not back until the end')
+    default:
+      return history === undefined ? withoutTransaction(kind) : afterwards(history, event)
+  }
+}
+
+function withoutTransaction(kind: ProblemKind): End {
+  return kind === 'foreign' ? told('No transaction stood there') : told()
+}
+
+function reasonOf({ error }: ReportEvent): string {
+  if (error === undefined) return ''
+  const { code, fate, message } = error
+  const label = [code, fate].filter((part) => part !== undefined).join(', ')
+  return label === '' ? message : `${label}: ${message}`
+}
+
+/** The next thing that decides on the transaction. */
+function afterwards(history: History, { at, event, nonce }: ReportEvent): End {
+  const from = history.entries.findIndex((entry) => entry.at === at && entry.event === event)
+  const next = history.entries.slice(from + 1).find(decides)
+  if (next === undefined) return open('Still open at the end')
+  switch (next.event) {
+    case 'sealed':
+      return { state: 'mended', ended: sealedText(next, nonce), endedAt: next.at }
+    case 'reverted':
+      return { state: 'ended', ended: 'Executed and reverted', endedAt: next.at }
+    case 'unresolved':
+      return open('Unresolved: it takes an operator’s word')
+    default:
+      return { state: 'ended', ended: `${ENDED[next.event] ?? next.event}${because(next)}`, endedAt: next.at }
+  }
+}
+
+function decides({ event }: Entry): boolean {
+  return ['sealed', 'reverted', 'failed', 'cancelled', 'superseded', 'unresolved'].includes(event)
+}
+
+function sealedText(entry: Entry, before: number | undefined): string {
+  const elsewhere = entry.nonce !== undefined && before !== undefined && entry.nonce !== before
+  return elsewhere ? `Sealed at nonce ${entry.nonce}` : 'Sealed'
+}
+
+const ENDED: Readonly<Record<string, string>> = {
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+  superseded: 'Superseded',
+}
+
+function because({ error }: Entry): string {
+  return error === undefined ? '' : ` with ${error.code ?? error.name}`
+}
+
+/** By what took the nonce. */
+export function gapEnd(entries: readonly NonceEntry[], since: number): End {
+  const later = entries.slice(entries.findIndex(({ at, event }) => event === 'gap' && at === since) + 1)
+  const filled = later.find(({ event }) => event === 'gapFilled' || event === 'sealed')
+  if (filled !== undefined) {
+    const by = filled.event === 'gapFilled' ? 'a no-op' : `transaction ${filled.history?.id}`
+    return { state: 'mended', ended: `Filled by ${by}`, endedAt: filled.at }
+  }
+  const foreign = later.find(({ event }) => event === 'foreign')
+  if (foreign) return { state: 'mended', ended: 'Used by something else', endedAt: foreign.at }
+  return open('Not filled until the end')
+}

@@ -1,0 +1,81 @@
+import type { EventName } from '../read/event.js'
+import { firstAt, type History } from './history.js'
+
+/** From `send` having taken it on to the first time that each of these was told. */
+export const LATENCY_STAGES = ['accepted', 'preconfirmed', 'sealed'] as const
+export type LatencyStage = (typeof LATENCY_STAGES)[number]
+
+export type Spread = { readonly count: number } & Readonly<Record<'p50' | 'p90' | 'p99' | 'max', number>>
+
+export type Latency = {
+  /** Absent where none came to that stage. */
+  readonly spreads: Partial<Record<LatencyStage, Spread>>
+  readonly histogram: Histogram
+}
+
+/** How many took between one edge and the next. Each edge is a constant factor above the one before. */
+export type Histogram = {
+  readonly edgesMs: readonly number[]
+  readonly counts: Record<LatencyStage, readonly number[]>
+}
+
+export function latencyOf(histories: readonly History[]): Latency {
+  const samples = Object.fromEntries(
+    LATENCY_STAGES.map((stage) => [stage, samplesOf(histories, stage)]),
+  ) as Record<LatencyStage, readonly number[]>
+  const spreads = Object.fromEntries(
+    LATENCY_STAGES.flatMap((stage) => {
+      const spread = spreadOf(samples[stage])
+      return spread ? [[stage, spread]] : []
+    }),
+  ) as Latency['spreads']
+  return { spreads, histogram: histogramOf(samples) }
+}
+
+/** Sorted. What was there before the recording began has no beginning to measure from. */
+function samplesOf(histories: readonly History[], stage: EventName): readonly number[] {
+  const samples: number[] = []
+  for (const history of histories) {
+    const [sentAt, reachedAt] = [firstAt(history, 'queued'), firstAt(history, stage)]
+    // A clock that was set back measures nothing.
+    if (sentAt !== undefined && reachedAt !== undefined && reachedAt >= sentAt)
+      samples.push(reachedAt - sentAt)
+  }
+  return samples.sort((a, b) => a - b)
+}
+
+function spreadOf(sorted: readonly number[]): Spread | undefined {
+  const max = sorted.at(-1)
+  if (max === undefined) return undefined
+  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? max
+  return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max }
+}
+
+// Three bins for a doubling: narrow enough to see two humps, wide enough to count in.
+const FACTOR = 2 ** (1 / 3)
+
+function histogramOf(samples: Record<LatencyStage, readonly number[]>): Histogram {
+  const all = LATENCY_STAGES.flatMap((stage) => [samples[stage][0], samples[stage].at(-1)]).filter(
+    (one) => one !== undefined,
+  )
+  if (all.length === 0) return { edgesMs: [], counts: { accepted: [], preconfirmed: [], sealed: [] } }
+  const bins = binOf(Math.max(...all)) - binOf(Math.min(...all)) + 1
+  const first = binOf(Math.min(...all))
+  const counts = Object.fromEntries(
+    LATENCY_STAGES.map((stage) => {
+      const inBins = new Array<number>(bins).fill(0)
+      for (const ms of samples[stage]) inBins[binOf(ms) - first] = (inBins[binOf(ms) - first] ?? 0) + 1
+      return [stage, inBins]
+    }),
+  ) as unknown as Histogram['counts']
+  return { edgesMs: Array.from({ length: bins + 1 }, (_, bin) => edge(first + bin)), counts }
+}
+
+/** Everything up to a millisecond is in one bin: clocks tell no more. */
+function binOf(ms: number): number {
+  return ms <= 1 ? 0 : Math.floor(Math.log(ms) / Math.log(FACTOR) + 1e-9)
+}
+
+function edge(bin: number): number {
+  return bin === 0 ? 0 : FACTOR ** bin
+}

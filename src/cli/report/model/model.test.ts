@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest'
+import { CLOSED, HEADER, itemsOf, LANE, START, textOf, told, well } from '../report.fixture.js'
+import { buildModel } from './model.js'
+
+const modelOf = async (...lines: Parameters<typeof textOf>[0]) =>
+  buildModel(await itemsOf(textOf([HEADER, ...lines, CLOSED])))
+
+/** How each case of a kind ended. */
+async function endsOf(kind: string, ...lines: Parameters<typeof textOf>[0]): Promise<string[]> {
+  const { problems } = await modelOf(...lines)
+  return problems
+    .filter((problem) => problem.kind === kind)
+    .map(
+      ({ state, ended, endedAt, at }) =>
+        `${state}: ${ended}${endedAt === undefined ? '' : ` +${endedAt - at}`}`,
+    )
+}
+
+const failure = (code: string) => ({
+  error: { name: 'TxlaneError', code, fate: 'notExecuted', message: 'no.' },
+})
+
+describe('how what went wrong ended', () => {
+  const requeued = [
+    told(0, 'queued', { id: 'a' }),
+    told(1, 'signed', { id: 'a', nonce: 5 }),
+    told(9, 'foreign', { id: 'a', nonce: 5 }),
+    told(20, 'signed', { id: 'a', nonce: 8 }),
+    told(40, 'sealed', { id: 'a', nonce: 8 }),
+  ]
+
+  test.each<[string, string, Parameters<typeof textOf>[0], string[]]>([
+    ['a nonce that was taken', 'foreign', requeued, ['mended: Sealed at nonce 8 +31']],
+    [
+      'one that nothing of ours stood at',
+      'foreign',
+      [told(1, 'foreign', { nonce: 3 })],
+      ['told: No transaction stood there'],
+    ],
+    [
+      'a gap that a no-op filled',
+      'gap',
+      [told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 })],
+      ['mended: Filled by a no-op +49'],
+    ],
+    [
+      'a gap that a transaction filled',
+      'gap',
+      [told(1, 'gap', { nonce: 3 }), ...well(2, 3, 'late')],
+      ['mended: Filled by transaction late +2001'],
+    ],
+    ['a gap that stayed', 'gap', [told(1, 'gap', { nonce: 3 })], ['open: Not filled until the end']],
+    [
+      'a no-op that no gap was told of',
+      'gapFilled',
+      [told(1, 'gapFilled', { nonce: 3 })],
+      ['mended: The nonce is used +0'],
+    ],
+    [
+      'a block that left the chain',
+      'reorged',
+      [
+        ...well(0, 1),
+        told(2_500, 'reorged', { id: 'tx-1', nonce: 1 }),
+        told(4_000, 'sealed', { id: 'tx-1', nonce: 1 }),
+      ],
+      ['mended: Sealed +1500'],
+    ],
+    [
+      'one that nobody can tell of',
+      'unresolved',
+      [told(0, 'queued', { id: 'a' }), told(5, 'unresolved', { id: 'a', nonce: 1 })],
+      ['open: Still open at the end'],
+    ],
+    [
+      'one that failed after it stood still',
+      'stuck',
+      [
+        told(0, 'stuck', { id: 'a', nonce: 1 }),
+        told(7, 'failed', { id: 'a', nonce: 1, ...failure('REJECTED') }),
+      ],
+      ['ended: Failed with REJECTED +7'],
+    ],
+    [
+      'a failure',
+      'failed',
+      [told(0, 'failed', { id: 'a', ...failure('SIGNER') })],
+      ['ended: SIGNER, notExecuted: no. +0'],
+    ],
+    [
+      'a cancel',
+      'cancelled',
+      [told(0, 'cancelled', { id: 'a', ...failure('CANCELLED') })],
+      ['ended: CANCELLED, notExecuted: no. +0'],
+    ],
+    [
+      'holds, each by its own reason',
+      'held',
+      [
+        told(0, 'held', { reason: 'starved' }),
+        told(1, 'held', { reason: 'paused' }),
+        told(5, 'released', { reason: 'starved' }),
+      ],
+      ['mended: Released +5', 'open: Not released until the end'],
+    ],
+    [
+      'endpoints, each by itself',
+      'endpointDown',
+      [
+        told(0, 'endpoint', { endpoint: 'https://a', change: 'down' }),
+        told(1, 'endpoint', { endpoint: 'https://b', change: 'down' }),
+        told(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
+      ],
+      ['open: Not back until the end', 'mended: It is used again +2'],
+    ],
+    [
+      'a lost lease',
+      'leaseLost',
+      [told(0, 'leaseLost', { epoch: 2 })],
+      ['told: This process went on as a guest of the other'],
+    ],
+    ['an error', 'error', [told(0, 'error', failure('STORE'))], ['told: STORE, notExecuted: no.']],
+  ])('%s', async (_, kind, lines, ends) => {
+    expect(await endsOf(kind, ...lines)).toEqual(ends)
+  })
+
+  test('what is sent again and again is one case, with how often', async () => {
+    const again = [1, 2, 3].map((after) => told(after, 'rebroadcast', { id: 'tx-1', nonce: 1 }))
+    const { problems, summary } = await modelOf(...well(0, 1), ...again)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatchObject({ kind: 'rebroadcast', times: 3, nonce: 1, history: { id: 'tx-1' } })
+    expect(summary.problems).toMatchObject([{ kind: 'rebroadcast', rows: 1, times: 3 }])
+  })
+
+  test('the no-op that fills a gap is the end of the gap, and no case of its own', async () => {
+    const { problems } = await modelOf(told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 }))
+    expect(problems.map(({ kind }) => kind)).toEqual(['gap'])
+  })
+
+  test('what is missing in the recording itself', async () => {
+    const items = await itemsOf(textOf([HEADER, { at: START, event: 'dropped', count: 12 }, '{"cut', HEADER]))
+    const { problems, summary, sentences } = await buildModel(items)
+    expect(problems.map(({ kind }) => kind).sort()).toEqual(['cutOff', 'cutOff', 'dropped', 'torn'])
+    expect(summary.recording).toMatchObject({ lives: 2, notClosed: 2, dropped: 12, tornLines: 1 })
+    expect(sentences.join(' ')).toContain('No event was recorded')
+  })
+})
+
+describe('the figures', () => {
+  test('how each transaction stands at the end', async () => {
+    const { summary } = await modelOf(
+      ...well(0, 1),
+      ...well(0, 2),
+      told(2_100, 'reverted', { id: 'tx-2', nonce: 2 }),
+      ...well(0, 3),
+      told(2_200, 'reorged', { id: 'tx-3', nonce: 3 }),
+      told(1, 'failed', { id: 'd' }),
+      told(1, 'cancelled', { id: 'e' }),
+      told(1, 'superseded', { id: 'f' }),
+      told(1, 'unresolved', { id: 'g', nonce: 9 }),
+    )
+    expect(summary.transactions).toEqual({
+      sent: 7,
+      sealed: 2,
+      reverted: 1,
+      failed: 1,
+      cancelled: 1,
+      superseded: 1,
+      unresolved: 1,
+      open: 1,
+    })
+  })
+
+  test('times from the send to each stage, of those whose send was heard', async () => {
+    const { summary, latency } = await modelOf(...well(0, 1), ...well(50, 2), ...well(100, 3).slice(1))
+    expect(summary.latencyMs).toEqual({
+      accepted: { count: 2, p50: 10, p90: 10, p99: 10, max: 10 },
+      preconfirmed: { count: 2, p50: 200, p90: 200, p99: 200, max: 200 },
+      sealed: { count: 2, p50: 2_000, p90: 2_000, p99: 2_000, max: 2_000 },
+    })
+    const { edgesMs, counts } = latency.histogram
+    for (const [stage, ms] of [
+      ['accepted', 10],
+      ['preconfirmed', 200],
+      ['sealed', 2_000],
+    ] as const) {
+      const bin = counts[stage].indexOf(2)
+      expect(edgesMs[bin]).toBeLessThanOrEqual(ms)
+      expect(edgesMs[bin + 1]).toBeGreaterThan(ms)
+    }
+  })
+
+  test('a clock that was set back makes no time of its own', async () => {
+    const { summary } = await modelOf(told(100, 'queued', { id: 'a' }), told(50, 'accepted', { id: 'a' }))
+    expect(summary.latencyMs).toEqual({})
+  })
+
+  test('how many a second', async () => {
+    const { throughput, summary } = await modelOf(...well(0, 1), ...well(100, 2), ...well(1_500, 3))
+    expect(throughput?.binMs).toBe(1_000)
+    expect(throughput?.perSecond.sent.slice(0, 3)).toEqual([2, 1, 0])
+    expect(throughput?.perSecond.sealed.slice(0, 4)).toEqual([0, 0, 2, 1])
+    expect(summary.acceptedPerSecond).toEqual({ peak: 2, mean: 1.5 })
+  })
+
+  test('over a long time, in bins that are wider', async () => {
+    const { throughput } = await modelOf(...well(0, 1), ...well(7 * 86_400_000, 2))
+    expect(throughput?.binMs).toBe(1_800_000)
+    expect(throughput?.perSecond.sent.length).toBeLessThanOrEqual(600)
+    expect(throughput?.perSecond.sent[0]).toBe(1 / 1_800)
+  })
+
+  test('the same id on two lanes is two transactions', async () => {
+    const other = well(0, 1).map((line) => ({ ...line, lane: '1:0x00' }))
+    const { summary } = await modelOf(...well(0, 1), ...other)
+    expect(summary.transactions.sent).toBe(2)
+    expect(summary.lanes).toEqual([LANE, '1:0x00'])
+  })
+})
+
+describe('the sentences at the top', () => {
+  test('say what came of it', async () => {
+    const { sentences } = await modelOf(
+      ...well(0, 1),
+      ...well(0, 2),
+      told(1, 'gap', { nonce: 0 }),
+      told(900, 'gapFilled', { nonce: 0 }),
+      told(2, 'failed', { id: 'x' }),
+    )
+    expect(sentences).toEqual([
+      '3 transactions from 0x709979…79C8 on chain 31337, in 9.0 s.',
+      '2 were sealed, 1 failed.',
+      '1 gap found, and filled.',
+      '2 a second were accepted, 2 at the most.',
+      'Half were accepted within 10 ms, preconfirmed within 200 ms, sealed within 2.0 s.',
+    ])
+  })
+
+  test('say that there is nothing, and that something is missing', async () => {
+    expect((await modelOf()).sentences).toEqual(['No event was recorded: nobody was followed.'])
+    const cut = await buildModel(await itemsOf(textOf([HEADER, ...well(0, 1)])))
+    expect(cut.sentences.at(-1)).toBe('The recording is not whole: it was not closed.')
+  })
+})

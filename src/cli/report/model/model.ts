@@ -1,0 +1,32 @@
+import type { Item } from '../read/recording.js'
+import { type Book, createBook } from './book.js'
+import { type Latency, latencyOf } from './latency.js'
+import type { Problem } from './problem.js'
+import { problemsOf } from './problems.js'
+import { type Summary, sentencesOf, summaryOf } from './summary.js'
+import { type Throughput, throughputOf } from './throughput.js'
+
+/** Everything that a report says, before it is drawn. */
+export type Model = {
+  readonly book: Book
+  readonly problems: readonly Problem[]
+  readonly latency: Latency
+  readonly throughput: Throughput | undefined
+  readonly summary: Summary
+  readonly sentences: readonly string[]
+}
+
+export async function buildModel(items: AsyncIterable<Item> | Iterable<Item>): Promise<Model> {
+  const building = createBook()
+  for await (const item of items) building.add(item)
+  const book = building.finish()
+  const problems = problemsOf(book)
+  const latency = latencyOf(book.histories)
+  const { startedAt, endedAt } = book
+  const throughput =
+    startedAt === undefined || endedAt === undefined
+      ? undefined
+      : throughputOf(book.histories, startedAt, endedAt)
+  const summary = summaryOf(book, problems, latency, throughput)
+  return { book, problems, latency, throughput, summary, sentences: sentencesOf(summary) }
+}

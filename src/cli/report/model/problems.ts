@@ -1,0 +1,123 @@
+import type { ReportEvent } from '../read/event.js'
+import type { Book } from './book.js'
+import { type End, endOf, gapEnd } from './ends.js'
+import { PROBLEMS, type Problem, type ProblemKind } from './problem.js'
+import { counted } from './words.js'
+
+/** Everything that went wrong, was put right or was called off, in order of time, and how each of it ended. */
+export function problemsOf(book: Book): readonly Problem[] {
+  const found: Problem[] = []
+  // What is told of one transaction again and again is one row.
+  const repeated = new Map<string, Problem>()
+  const filledAfterGap = new Set<string>()
+  // Holds and absences that are not over yet.
+  const lasting = new Map<string, Problem>()
+
+  for (const event of book.events) {
+    const kind = kindOf(event)
+    if (kind === undefined) {
+      endLasting(lasting, event)
+      continue
+    }
+    const place = `${event.lane} ${event.nonce}`
+    if (kind === 'gap') filledAfterGap.add(place)
+    // The end of a gap that is in the list, not one more problem.
+    if (kind === 'gapFilled' && filledAfterGap.has(place)) continue
+    const key = repeatsAs(kind, event)
+    const known = key === undefined ? undefined : repeated.get(key)
+    if (known) {
+      known.times++
+      continue
+    }
+    const problem = begin(book, kind, event)
+    if (key !== undefined) repeated.set(key, problem)
+    if (LASTING.includes(kind)) lasting.set(lastingKey(kind, event), problem)
+    found.push(problem)
+  }
+  return [...found, ...ofTheRecording(book)].sort((a, b) => a.at - b.at)
+}
+
+function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
+  switch (event) {
+    case 'queued':
+    case 'signed':
+    case 'accepted':
+    case 'preconfirmed':
+    case 'sealed':
+    case 'released':
+      return undefined
+    case 'endpoint':
+      if (change === 'down') return 'endpointDown'
+      return change === 'wrongChain' ? 'wrongChain' : undefined
+    default:
+      return event
+  }
+}
+
+function repeatsAs(kind: ProblemKind, { lane, id, error }: ReportEvent): string | undefined {
+  if (kind === 'error') return `${kind} ${lane} ${error?.code} ${error?.message}`
+  // One that stands still twice stood still: a foreign nonce twice are two nonces.
+  const once = ['rebroadcast', 'stuck', 'feeCeiling', 'unresolved', 'replaced'].includes(kind)
+  return once && id !== undefined ? `${kind} ${lane} ${id}` : undefined
+}
+
+function begin(book: Book, kind: ProblemKind, event: ReportEvent): Problem {
+  const { at, lane, nonce, id } = event
+  const history = id === undefined ? undefined : book.lanes.get(lane)?.histories.get(id)
+  const end: End =
+    kind === 'gap' && nonce !== undefined
+      ? gapEnd(book.lanes.get(lane)?.nonces.get(nonce) ?? [], at)
+      : endOf(kind, event, history)
+  return { kind, at, times: 1, lane, nonce, history, what: whatOf(kind, event), ...end }
+}
+
+function whatOf(kind: ProblemKind, { reason, endpoint, error }: ReportEvent): string {
+  const detail = reason ?? endpoint ?? (kind === 'error' ? error?.message : undefined)
+  return detail === undefined ? PROBLEMS[kind].what : `${PROBLEMS[kind].what}: ${detail}`
+}
+
+const LASTING: readonly ProblemKind[] = ['held', 'endpointDown', 'wrongChain']
+
+function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent): string {
+  return `${kind} ${lane} ${reason ?? endpoint}`
+}
+
+/** `released` ends the hold of that reason, `up` and `reader` the time in which that endpoint was away. */
+function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
+  const isUp = event.event === 'endpoint' && (event.change === 'up' || event.change === 'reader')
+  if (event.event !== 'released' && !isUp) return
+  const kinds: readonly ProblemKind[] = isUp ? ['endpointDown', 'wrongChain'] : ['held']
+  for (const kind of kinds) {
+    const key = lastingKey(kind, event)
+    const problem = lasting.get(key)
+    if (problem === undefined) continue
+    problem.state = 'mended'
+    problem.endedAt = event.at
+    problem.ended = isUp ? 'It is used again' : 'Released'
+    lasting.delete(key)
+  }
+}
+
+/** What is wrong with the recording itself. */
+function ofTheRecording(book: Book): readonly Problem[] {
+  const { lives, dropped, torn, startedAt = 0 } = book
+  const at = (kind: ProblemKind, time: number, times: number, what = PROBLEMS[kind].what): Problem => ({
+    kind,
+    at: time,
+    times,
+    lane: undefined,
+    nonce: undefined,
+    history: undefined,
+    what,
+    state: 'told',
+    ended: '',
+    endedAt: undefined,
+  })
+  return [
+    ...dropped.map((one) =>
+      at('dropped', one.at, 1, `${counted(one.count, 'event')} missing: the recorder had no room`),
+    ),
+    ...(torn > 0 ? [at('torn', startedAt, torn)] : []),
+    ...lives.filter(({ closed }) => !closed).map((life) => at('cutOff', life.at, 1)),
+  ]
+}

@@ -1,0 +1,33 @@
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
+export type Child = Node | string | number | undefined
+
+/**
+ * Makes an element. Text goes in as text, whatever it holds: ids, messages and reasons are whatever somebody wrote, and
+ * nothing on the page is made of markup.
+ */
+export function element<tag extends keyof HTMLElementTagNameMap>(
+  tag: tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[tag] {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false) made.setAttribute(name, value === true ? '' : String(value))
+  }
+  made.append(...children.filter((child) => child !== undefined).map(toChild))
+  return made
+}
+
+function toChild(child: Node | string | number): Node | string {
+  return typeof child === 'number' ? String(child) : child
+}
+
+export function byId(id: string): HTMLElement | null {
+  return document.getElementById(id)
+}
+
+export function button(label: string, className: string, onClick: () => void): HTMLButtonElement {
+  const made = element('button', { type: 'button', class: className }, label)
+  made.addEventListener('click', onClick)
+  return made
+}

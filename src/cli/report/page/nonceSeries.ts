@@ -1,0 +1,154 @@
+import type { CustomSeriesRenderItem } from 'echarts'
+import { graphic } from 'echarts/core'
+import type { Colours } from './colours.js'
+import type { Data, Problem, Transaction } from './data.js'
+import { PHASES, type PhaseName, phasesOf } from './phases.js'
+import { thinned } from './view.js'
+
+/** Bars grow as a transaction comes along: a stage is known by its thickness where its colour is not. */
+const SHARE: Readonly<Record<PhaseName, number>> = {
+  queued: 0.25,
+  signed: 0.5,
+  accepted: 0.75,
+  preconfirmed: 1,
+}
+const BAR_MAX = 14
+// Rows of fewer pixels are drawn without gaps: thicknesses and gaps would be a pattern that says nothing.
+const ROW_DENSE = 4
+// Of what is in view: more of them would cover what they are about. Zooming in comes to all.
+const [MARKS_FEW, MARKS_MAX] = [60, { fault: 500, repair: 200 }]
+
+const CROSS =
+  'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
+const bar = (share: number) => `path://M0,${5 - share * 5} h16 v${share * 10} h-16 z`
+
+/** Names in the legend, in its order, with what stands for each. */
+export const LEGEND = [
+  ...PHASES.map((stage) => ({ name: stage as string, icon: bar(SHARE[stage]) })),
+  { name: 'sealed', icon: 'circle' },
+  { name: 'ended', icon: CROSS },
+  { name: 'fault', icon: 'triangle' },
+  { name: 'repair', icon: 'diamond' },
+]
+
+/** The series for the transactions that are in view. */
+export function nonceSeries(
+  data: Data,
+  lane: number,
+  rows: readonly Transaction[],
+  isInView: (problem: Problem) => boolean,
+  colours: Colours,
+): Record<string, unknown>[] {
+  const drawn = rows.map((transaction) => phasesOf(transaction, data.endedAt))
+  const phases = drawn.flatMap((one) => one.phases)
+  const rests = drawn.flatMap((one) => one.rests)
+  return [
+    ...PHASES.map((stage) => ({
+      type: 'custom',
+      id: stage,
+      name: stage,
+      renderItem: renderBar(SHARE[stage], stage === 'queued' ? 0.45 : 1),
+      itemStyle: { color: colours(stage) },
+      dimensions: ['from', 'to', 'nonce'],
+      encode: { x: ['from', 'to'], y: 'nonce' },
+      clip: true,
+      silent: true,
+      data: phases.filter((phase) => phase.stage === stage).map(({ from, to, nonce }) => [from, to, nonce]),
+    })),
+    dots('sealed', 'circle', 4, colours, points(rests, 'sealed')),
+    dots('ended', CROSS, 8, colours, points(rests, 'ended')),
+    ...marks(data, lane, isInView, colours),
+  ]
+}
+
+function points(rests: ReturnType<typeof phasesOf>['rests'], kind: 'sealed' | 'ended'): number[][] {
+  return rests.filter((rest) => rest.kind === kind).map(({ at, nonce }) => [at, nonce])
+}
+
+function dots(name: string, symbol: string, symbolSize: number, colours: Colours, data: number[][]) {
+  return {
+    type: 'scatter',
+    id: name,
+    name,
+    symbol,
+    symbolSize,
+    silent: true,
+    itemStyle: { color: colours(name) },
+    data,
+  }
+}
+
+type Side = 'x' | 'y' | 'width' | 'height'
+
+/** @param opacity what only waits stands back */
+function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
+  return (params, api) => {
+    const nonce = Number(api.value(2))
+    const [from = 0, middle = 0] = api.coord([api.value(0), nonce])
+    const [to = 0] = api.coord([api.value(1), nonce])
+    const row = (api.size?.([0, 1]) as number[] | undefined)?.[1] ?? 1
+    const thick = row < ROW_DENSE ? row : Math.min(BAR_MAX, row * 0.82) * share
+    // On whole pixels: halves of them would be drawn as stripes.
+    const top = Math.round(middle - thick / 2)
+    const height = Math.max(1, Math.round(middle + thick / 2) - top)
+    const { x, y, width, height: tall } = params.coordSys as unknown as Record<Side, number>
+    const shape = graphic.clipRectByRect(
+      { x: from, y: top, width: Math.max(to - from, 1), height },
+      { x, y, width, height: tall },
+    )
+    if (shape === undefined) return
+    return { type: 'rect', shape, style: { fill: String(api.visual('color')), opacity } }
+  }
+}
+
+/** What went wrong at a nonce and what was done about it; what goes for the whole lane is a band or a line. */
+function marks(
+  data: Data,
+  lane: number,
+  isInView: (problem: Problem) => boolean,
+  colours: Colours,
+): Record<string, unknown>[] {
+  const here = data.problems.filter((problem) => problem.lane === lane || problem.lane < 0)
+  const atNonces = (role: 'fault' | 'repair') =>
+    thinned(
+      here.filter(
+        (problem) => problem.kind.role === role && problem.nonce !== undefined && isInView(problem),
+      ),
+      MARKS_MAX[role],
+    ).map(({ at, nonce }) => [at, nonce])
+  const [faults, repairs] = [atNonces('fault'), atNonces('repair')] as [number[][], number[][]]
+  // Many of them stand close: smaller ones cover less of what is behind.
+  const size = (marks: readonly unknown[]) => (marks.length > MARKS_FEW ? 6 : 9)
+  return [
+    {
+      ...dots('fault', 'triangle', size(faults), colours, faults),
+      z: 4,
+      markArea: {
+        silent: true,
+        itemStyle: { color: colours('band') },
+        label: { show: false },
+        data: bands(here, data.endedAt),
+      },
+      markLine: {
+        silent: true,
+        symbol: 'none',
+        label: { show: false },
+        lineStyle: { color: colours('fault'), type: 'dashed', width: 1, opacity: 0.7 },
+        data: here.filter(({ kind }) => LINES.has(kind.name)).map(({ at }) => ({ xAxis: at })),
+      },
+    },
+    {
+      ...dots('repair', 'diamond', size(repairs), colours, repairs),
+      itemStyle: { color: 'transparent', borderColor: colours('repair'), borderWidth: 1.4 },
+      z: 4,
+    },
+  ]
+}
+
+const LINES: ReadonlySet<string> = new Set(['endpointDown', 'wrongChain', 'leaseLost', 'dropped', 'cutOff'])
+
+function bands(problems: readonly Problem[], end: number): { xAxis: number }[][] {
+  return problems
+    .filter(({ kind }) => kind.name === 'held')
+    .map(({ at, endedAt }) => [{ xAxis: at }, { xAxis: endedAt ?? end }])
+}

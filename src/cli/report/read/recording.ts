@@ -1,0 +1,108 @@
+import { RECORDING_FORMAT, RECORDING_VERSION } from '../../../recorder/schema.js'
+import { count, type Fields, isFields, isKnown, type ReportEvent, text, toEvent } from './event.js'
+import { type Line, linesOf } from './lines.js'
+
+/** What a line of a recording comes to. */
+export type Item =
+  | { readonly kind: 'event'; readonly event: ReportEvent }
+  /** A recorder began, or went on in another file. */
+  | { readonly kind: 'life'; readonly at: number; readonly package: string | undefined }
+  | { readonly kind: 'lane'; readonly at: number; readonly lane: string }
+  | { readonly kind: 'dropped'; readonly at: number; readonly count: number }
+  | { readonly kind: 'closed'; readonly at: number }
+  /** A name that this version does not know. */
+  | { readonly kind: 'unknown'; readonly at: number }
+  /** Cut off in the middle. */
+  | { readonly kind: 'torn' }
+
+const MAJOR = RECORDING_VERSION.split('.')[0]
+// The latest time that a Date can show.
+const TIME_MS_MAX = 8.64e15
+
+/**
+ * Reads a recording, one line after the other. A line that was cut off, by the end of the file or by the next life, is
+ * passed over, and so are events of newer minor versions.
+ *
+ * @throws Error naming the line where it is no recording, or one of another major version
+ */
+export async function* readRecording(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
+  // A line that made no sense: forgiven where a new life begins below it.
+  let odd: Line | undefined
+  for await (const line of linesOf(chunks)) {
+    if (line.text.trim() === '') continue
+    const raw = parse(line.text)
+    const item = raw === undefined ? undefined : itemOf(raw, line.number)
+    if (odd !== undefined) {
+      if (item?.kind !== 'life') throw foreign(odd)
+      yield { kind: 'torn' }
+      odd = undefined
+    }
+    if (item !== undefined) yield item
+    else if (line.number === 1) {
+      if (!(line.unended && looksCut(line.text))) throw foreign(line)
+      yield { kind: 'torn' }
+    } else odd = line
+  }
+  if (odd === undefined) return
+  if (!odd.unended) throw foreign(odd)
+  yield { kind: 'torn' }
+}
+
+function parse(line: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isFields(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Nothing but the beginning of a line of ours. */
+function looksCut(line: string): boolean {
+  return '{"at":'.startsWith(line.slice(0, 6)) && line.length < 4_096
+}
+
+function itemOf(raw: Fields, number: number): Item | undefined {
+  const { at, event } = raw
+  if (typeof at !== 'number' || !(at >= 0 && at <= TIME_MS_MAX) || typeof event !== 'string') return undefined
+  switch (event) {
+    case 'recording':
+      return lifeOf(at, raw, number)
+    case 'dropped':
+      return { kind: 'dropped', at, count: count(raw.count) ?? 0 }
+    case 'closed':
+      return { kind: 'closed', at }
+    default:
+      return inLane(at, event, raw, number)
+  }
+}
+
+function inLane(at: number, event: string, raw: Fields, number: number): Item | undefined {
+  const lane = text(raw.lane)
+  if (event === 'following' && lane !== undefined) return { kind: 'lane', at, lane }
+  // Anybody's log has events with times: what the file is must be plain from its first line.
+  if (!isKnown(event)) return number === 1 && lane === undefined ? undefined : { kind: 'unknown', at }
+  return lane === undefined ? undefined : { kind: 'event', event: toEvent(at, event, lane, raw) }
+}
+
+function lifeOf(at: number, raw: Fields, number: number): Item | undefined {
+  if (raw.format !== RECORDING_FORMAT) return undefined
+  const version = text(raw.version) ?? ''
+  if (version.split('.')[0] !== MAJOR) {
+    throw new Error(
+      `line ${number} begins a recording of version ${show(version)}, and this command reads version ${MAJOR}: use the package that wrote it.`,
+    )
+  }
+  return { kind: 'life', at, package: text(raw.package) }
+}
+
+function foreign({ number, text: line }: Line): Error {
+  return new Error(`line ${number} is not one of a recording: ${show(line)}`)
+}
+
+const SHOWN_MAX = 60
+
+/** A piece of a file that anybody wrote: short, without what a terminal would act on. */
+function show(value: string): string {
+  return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value)
+}

@@ -1,0 +1,213 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runReport } from '../../src/cli/report/command.js'
+import { recordingOf } from '../../src/cli/report/report.fixture.js'
+import { startDevnet } from '../../src/devnet/index.js'
+import { createSender, type Sender } from '../../src/index.js'
+import { recordTo } from '../../src/recorder/index.js'
+import { type Browser, CHROMIUM, hasChromium, startBrowser } from '../support/chromium.js'
+
+const SLOW_MS = 600_000
+const EVIL = '</script><img src=x onerror="globalThis.hacked = 1">'
+
+const folder = mkdtempSync(join(tmpdir(), 'txlane-report-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function reportOf(name: string): Promise<string> {
+  const [input, out] = [join(folder, `${name}.jsonl`), join(folder, `${name}.html`)]
+  expect(await runReport({ input, out, json: false, force: false })).toBe(0)
+  return out
+}
+
+/** Transfers through faults: lost and broken requests, a stranger at a nonce, a caller who changed its mind. */
+async function recordRun(path: string): Promise<void> {
+  await using devnet = await startDevnet({ blockTimeMs: 1_000, flashblockMs: 200, seed: 7 })
+  await using recorder = recordTo(path)
+  await using sender = createSender({ client: devnet.client(), lossDepth: 'child' })
+  recorder.follow(sender)
+  await sender.ready()
+  const to = devnet.accounts[1]!.address
+  devnet.faults.preset('default')
+  await sendAll(sender as unknown as Sender, to)
+  devnet.faults.clear()
+  sender.pause()
+  const unwanted = await sender.send({ to, value: 2n, gas: 21_000n }, { id: 'unwanted', until: 'queued' })
+  await unwanted.cancel()
+  sender.resume()
+  await devnet.foreign({ account: sender.address })
+  const late = await sender.send({ to, value: 1n, gas: 21_000n }, { id: EVIL })
+  await late.wait('sealed')
+  await sender.drain()
+}
+
+async function sendAll(sender: Sender, to: `0x${string}`): Promise<void> {
+  const items = Array.from({ length: 60 }, (_, index) => ({
+    id: `pay-${index}`,
+    request: { to, value: 1n, gas: 21_000n },
+  }))
+  for await (const result of sender.sendMany(items, { until: 'sealed' })) expect(result.ok).toBe(true)
+}
+
+describe('a run with faults is recorded', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    await recordRun(join(folder, 'run.jsonl'))
+    if (hasChromium) browser = await startBrowser()
+  }, SLOW_MS)
+  afterAll(() => browser?.[Symbol.asyncDispose](), SLOW_MS)
+
+  test('with the whole way of each transaction, and no secret of the endpoint', () => {
+    const text = readFileSync(join(folder, 'run.jsonl'), 'utf8')
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    for (const event of ['queued', 'signed', 'sealed']) {
+      const ids = lines.filter((line) => line.event === event).map(({ id }) => id)
+      expect(ids).toEqual(expect.arrayContaining(Array.from({ length: 60 }, (_, index) => `pay-${index}`)))
+    }
+    expect(lines.at(-1)?.event).toBe('closed')
+    expect(lines.map(({ event }) => event)).toContain('foreign')
+  })
+
+  describe.skipIf(!hasChromium)(`its page (skipped where there is no Chromium at ${CHROMIUM})`, () => {
+    test(
+      'asks for nothing, complains of nothing, and draws everything, in light and in dark',
+      async () => {
+        const file = await reportOf('run')
+        const { page, requests, complaints } = await browser.open()
+        const grounds: string[] = []
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          await page.goto(pathToFileURL(file).href)
+          for (const id of ['nonces', 'latency', 'throughput'])
+            expect(await colours(page, id)).toBeGreaterThan(5)
+          grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
+          expect(await overflow(page)).toBe(0)
+        }
+        await page.locator('#theme').click()
+        grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
+        expect(grounds[0]).toBe('rgb(255, 255, 255)')
+        expect(grounds[1]).not.toBe(grounds[0])
+        expect(grounds[2]).toBe(grounds[0])
+        await page.setViewportSize({ width: 400, height: 800 })
+        expect(await overflow(page)).toBe(0)
+        expect(complaints).toEqual([])
+        expect(requests.every((url) => url === pathToFileURL(file).href)).toBe(true)
+      },
+      SLOW_MS,
+    )
+
+    test(
+      'shows the history of the transaction under the pointer, and keeps it when clicked',
+      async () => {
+        const { page, complaints } = await browser.open()
+        await page.goto(pathToFileURL(await reportOf('run')).href)
+        await pointAtSome(page)
+        const tip = await page.locator('#tip').textContent()
+        for (const told of ['queued', 'signed', 'sealed']) expect(tip).toContain(told)
+        const id = await page.locator('#tip strong').textContent()
+        await page.mouse.down()
+        await page.mouse.up()
+        expect(await page.locator('#history h3').textContent()).toBe(id)
+        const events = await page.locator('#history table').first().locator('tbody th').allInnerTexts()
+        expect(events).toEqual(expect.arrayContaining(['queued', 'signed', 'sealed']))
+        expect(await page.locator('#history table').nth(1).textContent()).toMatch(/0x[0-9a-f]{64}/)
+        expect(complaints).toEqual([])
+      },
+      SLOW_MS,
+    )
+
+    test(
+      'says what went wrong and how it ended, in tables that sort, and finds a transaction by a hostile id',
+      async () => {
+        const { page, complaints } = await browser.open()
+        await page.goto(pathToFileURL(await reportOf('run')).href)
+        expect(await page.locator('#summary').textContent()).toMatch(
+          /^62 transactions from 0x.* on chain \d+/,
+        )
+        const kinds = await page.locator('#group-table tbody th').allInnerTexts()
+        expect(kinds).toEqual(expect.arrayContaining(['foreign', 'cancelled', 'held']))
+        const nonces = page.locator('#problem-table tbody td:nth-child(3)')
+        await page.locator('#problem-table th button', { hasText: 'nonce' }).click()
+        const rising = (await nonces.allInnerTexts()).map(Number)
+        expect(rising).toEqual(rising.toSorted((a, b) => a - b))
+        expect(await page.locator('#problem-table th[aria-sort=ascending]').textContent()).toBe('nonce')
+        await page.locator('#tools input').fill(EVIL)
+        await page.locator('#tools form button').click()
+        expect(await page.locator('#history h3').textContent()).toBe(EVIL)
+        expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined()
+        expect(await page.locator('img').count()).toBe(0)
+        expect(complaints).toEqual([])
+      },
+      SLOW_MS,
+    )
+
+    test(
+      'of 20,000 transactions is below 4 MB, and as usable',
+      async () => {
+        writeFileSync(join(folder, 'large.jsonl'), recordingOf(20_000))
+        const file = await reportOf('large')
+        expect(statSync(file).size).toBeLessThan(4_000_000)
+        const { page, complaints } = await browser.open()
+        await page.goto(pathToFileURL(file).href)
+        expect(await colours(page, 'nonces')).toBeGreaterThan(5)
+        await pointAtSome(page)
+        expect(await page.locator('#tip').textContent()).toContain('payment')
+        await page.keyboard.down('Control')
+        for (let step = 0; step < 5; step++) await page.mouse.wheel(0, -300)
+        await page.keyboard.up('Control')
+        await pointAtSome(page)
+        expect(complaints).toEqual([])
+      },
+      SLOW_MS,
+    )
+
+    test(
+      'of an empty recording says so',
+      async () => {
+        await recordTo(join(folder, 'empty.jsonl')).close()
+        const { page, complaints } = await browser.open()
+        await page.goto(pathToFileURL(await reportOf('empty')).href)
+        expect(await page.locator('main').textContent()).toContain('No event was recorded')
+        expect(await page.locator('canvas').count()).toBe(0)
+        expect(complaints).toEqual([])
+      },
+      SLOW_MS,
+    )
+  })
+})
+
+/** How many different colours a chart is drawn in: one that is empty has none. */
+async function colours(page: Page, id: string): Promise<number> {
+  return page.evaluate(async (chart) => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+    const canvas = document.querySelector<HTMLCanvasElement>(`#${chart} canvas`)
+    const pixels = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? []
+    const found = new Set<string>()
+    for (let at = 0; at < pixels.length; at += 4) {
+      if (pixels[at + 3] === 255) found.add(`${pixels[at]} ${pixels[at + 1]} ${pixels[at + 2]}`)
+    }
+    return found.size
+  }, id)
+}
+
+function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+}
+
+/** Moves over the chart until something is under the pointer. */
+async function pointAtSome(page: Page): Promise<void> {
+  const box = await page.locator('#nonces').boundingBox()
+  if (box === null) throw new Error('there is no chart')
+  const tip = page.locator('#tip')
+  for (let share = 0.15; share < 0.9; share += 0.05) {
+    await page.mouse.move(box.x + box.width * share, box.y + box.height * (0.85 - share * 0.7))
+    if (await tip.isVisible()) return
+  }
+  throw new Error('no transaction was found under the pointer')
+}
