@@ -158,6 +158,10 @@ describe('a run with faults is recorded', () => {
         expect(await colours(page, 'nonces')).toBeGreaterThan(5)
         await pointAtSome(page)
         expect(await page.locator('#tip').textContent()).toContain('payment')
+        await page.keyboard.down('Control')
+        for (let step = 0; step < 5; step++) await page.mouse.wheel(0, -300)
+        await page.keyboard.up('Control')
+        await pointAtSome(page)
         expect(complaints).toEqual([])
       },
       SLOW_MS,

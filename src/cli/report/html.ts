@@ -60,11 +60,11 @@ function body(model: Model, { transactions, transactionsInAll, problems }: Paylo
       ? ` The page holds ${number(transactions.length)} of ${number(transactionsInAll)}: those that went wrong, and others evenly. All figures are of all.`
       : ''
   const { binMs = 0 } = model.throughput ?? {}
-  const bins = binMs > 1_000 ? `, over ${duration(binMs)} each` : ''
+  const bins = binMs > 1_000 ? `, in bins of ${duration(binMs)}` : ''
   return `${words}
 <section aria-labelledby="nonces-title">
 <h2 id="nonces-title">Nonces against time</h2>
-<p class="hint">Each row is a nonce, each bar a stage of its transaction. Point at a row for its history, click to keep it.${some}</p>
+<p class="hint">Each row is a nonce, each bar a stage of its transaction. Point at a row for its history, click to keep it. Zoom with the slider, or with Ctrl and the wheel.${some}</p>
 <div class="tools" id="tools"></div>
 <div class="split"><div class="chart tall" id="nonces"></div><div id="history" aria-live="polite"></div></div>
 </section>

@@ -132,6 +132,11 @@ describe('how what went wrong ended', () => {
     expect(summary.problems).toMatchObject([{ kind: 'rebroadcast', rows: 1, times: 3 }])
   })
 
+  test('the no-op that fills a gap is the end of the gap, and no case of its own', async () => {
+    const { problems } = await modelOf(told(1, 'gap', { nonce: 3 }), told(50, 'gapFilled', { nonce: 3 }))
+    expect(problems.map(({ kind }) => kind)).toEqual(['gap'])
+  })
+
   test('what is missing in the recording itself', async () => {
     const items = await itemsOf(textOf([HEADER, { at: START, event: 'dropped', count: 12 }, '{"cut', HEADER]))
     const { problems, summary, sentences } = await buildModel(items)

@@ -95,7 +95,7 @@ export function spreadTable({ spreads }: Data): Node | undefined {
     'tr',
     {},
     element('th', { scope: 'col' }, 'from send to'),
-    element('th', { scope: 'col', class: 'number' }, 'transactions'),
+    element('th', { scope: 'col', class: 'number' }, 'count'),
     ...names.map((name) => element('th', { scope: 'col', class: 'number' }, name)),
   )
   return element(

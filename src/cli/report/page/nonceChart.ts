@@ -1,7 +1,7 @@
 import { number } from '../model/words.js'
 import { axis, baseOption, type Chart, createChart, legend } from './charts.js'
 import type { Colours } from './colours.js'
-import { type Data, nonceOf, type Transaction } from './data.js'
+import { type Data, nonceOf, type Problem, type Transaction } from './data.js'
 import { LEGEND, nonceSeries } from './nonceSeries.js'
 import { followPointer } from './pointer.js'
 import { rowsInView } from './view.js'
@@ -11,7 +11,10 @@ export type NonceChart = {
   showLane(lane: number): void
 }
 
-type Span = { readonly from: number; readonly to: number; readonly low: number; readonly high: number }
+type Span = { readonly from: number; readonly to: number }
+
+// Below it the legend takes two lines.
+const WIDE = 520
 
 /** Nonces against time. What is drawn follows the zoom, so that it is quick with any number of transactions. */
 export function createNonceChart(
@@ -24,40 +27,44 @@ export function createNonceChart(
   let lane = busiestLane(data)
   let rows: readonly Transaction[] = []
   let colours: Colours | undefined
-  let asked = false
-
-  function inLane(): readonly Transaction[] {
-    return data.transactions.filter((transaction) => transaction.lane === lane)
-  }
+  let span: Span = { from: data.startedAt, to: data.endedAt }
+  let isAsked = false
+  let isWide = place.clientWidth > WIDE
 
   function drawRows(): void {
-    asked = false
+    isAsked = false
     if (colours === undefined) return
-    const span = spanOf(chart)
-    rows = rowsInView(
-      inLane(),
-      marked,
-      (transaction) => span === undefined || isWithin(transaction, span, data.endedAt),
+    const inView = data.transactions.filter(
+      (transaction) => transaction.lane === lane && isWithin(transaction, span, data.endedAt),
     )
-    chart.setOption({ series: nonceSeries(data, lane, rows, colours) })
+    rows = rowsInView(inView, marked)
+    const holds = ({ at }: Problem) => at >= span.from && at <= span.to
+    // The nonces of that time: a moment of a long run would be a flat line among all of them.
+    chart.setOption({ yAxis: boundsOf(inView), series: nonceSeries(data, lane, rows, holds, colours) })
   }
 
   function draw(next: Colours): void {
     colours = next
-    chart.setOption(frame(data, inLane(), colours, place.clientWidth), { notMerge: true })
+    chart.setOption(frame(data, span, isWide, colours), { notMerge: true })
     drawRows()
   }
 
   chart.on('datazoom', () => {
-    if (!asked) requestAnimationFrame(drawRows)
-    asked = true
+    if (!isAsked) requestAnimationFrame(drawRows)
+    isAsked = true
+    span = spanOf(chart) ?? span
   })
+  new ResizeObserver(() => {
+    if (isWide === place.clientWidth > WIDE) return
+    isWide = !isWide
+    if (colours) draw(colours)
+  }).observe(place)
   followPointer({ chart, place, data, rows: () => rows, choose })
   return {
     draw,
     showLane(next) {
       lane = next
-      if (colours) draw(colours)
+      drawRows()
     },
   }
 }
@@ -73,19 +80,33 @@ function labelOf({ transactions }: Data): string {
   return `Chart of ${number(transactions.length)} transactions: the nonce of each against the time of each of its stages. The tables below hold what went wrong.`
 }
 
-function frame(
-  data: Data,
-  transactions: readonly Transaction[],
-  colours: Colours,
-  width: number,
-): Parameters<Chart['setOption']>[0] {
-  const nonces = transactions.map(nonceOf).filter((nonce) => nonce !== undefined)
-  const low = nonces.reduce((least, nonce) => Math.min(least, nonce), nonces[0] ?? 0)
-  const high = nonces.reduce((most, nonce) => Math.max(most, nonce), nonces[0] ?? 0)
-  const isWide = width > 520
-  const slider = {
+function frame(data: Data, span: Span, isWide: boolean, colours: Colours): Parameters<Chart['setOption']>[0] {
+  const zoom = { xAxisIndex: 0, filterMode: 'none', startValue: span.from, endValue: span.to }
+  return {
+    ...baseOption(colours),
+    grid: { left: 8, right: 16, top: isWide ? 36 : 74, bottom: 46, containLabel: true },
+    legend: { ...legend(colours), data: LEGEND },
+    xAxis: { type: 'time', min: data.startedAt, max: data.endedAt, ...axis(colours) },
+    yAxis: {
+      type: 'value',
+      minInterval: 1,
+      ...axis(colours),
+      // The ends are the data's, and stand too close to round numbers.
+      axisLabel: { color: colours('quiet'), showMinLabel: false, showMaxLabel: false },
+    },
+    dataZoom: [
+      // The wheel alone is the page's.
+      { ...zoom, type: 'inside', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true },
+      { ...zoom, ...slider(colours) },
+    ],
+  }
+}
+
+function slider(colours: Colours): Record<string, unknown> {
+  return {
     type: 'slider',
-    filterMode: 'none',
+    height: 20,
+    bottom: 8,
     showDetail: false,
     showDataShadow: false,
     brushSelect: false,
@@ -98,47 +119,29 @@ function frame(
       moveHandleStyle: { color: colours('quiet') },
     },
   }
-  const inside = { type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true }
-  return {
-    ...baseOption(colours),
-    grid: { left: 8, right: isWide ? 42 : 12, top: isWide ? 36 : 88, bottom: 46, containLabel: true },
-    legend: { ...legend(colours), data: LEGEND },
-    xAxis: { type: 'time', min: data.startedAt, max: data.endedAt, ...axis(colours) },
-    yAxis: {
-      type: 'value',
-      min: low - 1,
-      max: high + 1,
-      minInterval: 1,
-      ...axis(colours),
-      // The ends are the data's, and stand too close to round numbers.
-      axisLabel: { color: colours('quiet'), showMinLabel: false, showMaxLabel: false },
-    },
-    dataZoom: [
-      { ...inside, xAxisIndex: 0 },
-      { ...slider, xAxisIndex: 0, height: 20, bottom: 8 },
-      ...(isWide ? [{ ...slider, yAxisIndex: 0, width: 18, right: 6 }] : []),
-    ],
-  }
 }
 
-/** What the axes show now. */
+/** The time that is shown now. */
 function spanOf(chart: Chart): Span | undefined {
-  const bounds = (index: 'xAxis' | 'yAxis') => {
-    const { height, width } = { height: chart.getHeight(), width: chart.getWidth() }
-    const ends = index === 'xAxis' ? [0, width] : [height, 0]
-    return ends.map((pixel) => Number(chart.convertFromPixel({ [`${index}Index`]: 0 }, pixel)))
-  }
-  const [[from, to], [low, high]] = [bounds('xAxis'), bounds('yAxis')]
-  const all = [from, to, low, high]
-  if (!all.every((one) => Number.isFinite(one))) return undefined
-  return { from, to, low, high } as Span
+  const [zoom] = (chart.getOption() as { dataZoom?: readonly Record<string, unknown>[] }).dataZoom ?? []
+  const [from, to] = [Number(zoom?.startValue), Number(zoom?.endValue)]
+  return Number.isFinite(from) && Number.isFinite(to) ? { from, to } : undefined
 }
 
-function isWithin(transaction: Transaction, { from, to, low, high }: Span, endedAt: number): boolean {
-  const nonce = nonceOf(transaction)
-  const { entries } = transaction
+function boundsOf(transactions: readonly Transaction[]): { min: number; max: number } {
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const transaction of transactions) {
+    const nonce = nonceOf(transaction) ?? 0
+    min = Math.min(min, nonce)
+    max = Math.max(max, nonce)
+  }
+  return max < min ? { min: 0, max: 1 } : { min: min - 1, max: max + 1 }
+}
+
+function isWithin(transaction: Transaction, { from, to }: Span, endedAt: number): boolean {
+  const { entries, outcome } = transaction
   const first = entries[0]?.at ?? 0
-  const isOpen = ['open', 'unresolved'].includes(transaction.outcome)
+  const isOpen = ['open', 'unresolved'].includes(outcome)
   const last = isOpen ? endedAt : (entries.at(-1)?.at ?? first)
-  return nonce !== undefined && nonce >= low - 1 && nonce <= high + 1 && first <= to && last >= from
+  return nonceOf(transaction) !== undefined && first <= to && last >= from
 }

@@ -15,7 +15,8 @@ const SHARE: Readonly<Record<PhaseName, number>> = {
 const BAR_MAX = 14
 // Rows of fewer pixels are drawn without gaps: thicknesses and gaps would be a pattern that says nothing.
 const ROW_DENSE = 4
-const [MARKS_FEW, MARKS_MAX] = [60, 2_000]
+// Of what is in view: more of them would cover what they are about. Zooming in comes to all.
+const [MARKS_FEW, MARKS_MAX] = [60, { fault: 500, repair: 200 }]
 
 const CROSS =
   'path://M0,1.5 L1.5,0 L5,3.5 L8.5,0 L10,1.5 L6.5,5 L10,8.5 L8.5,10 L5,6.5 L1.5,10 L0,8.5 L3.5,5 Z'
@@ -35,6 +36,7 @@ export function nonceSeries(
   data: Data,
   lane: number,
   rows: readonly Transaction[],
+  isInView: (problem: Problem) => boolean,
   colours: Colours,
 ): Record<string, unknown>[] {
   const drawn = rows.map((transaction) => phasesOf(transaction, data.endedAt))
@@ -55,7 +57,7 @@ export function nonceSeries(
     })),
     dots('sealed', 'circle', 4, colours, points(rests, 'sealed')),
     dots('ended', CROSS, 8, colours, points(rests, 'ended')),
-    ...marks(data, lane, colours),
+    ...marks(data, lane, isInView, colours),
   ]
 }
 
@@ -100,12 +102,19 @@ function renderBar(share: number, opacity: number): CustomSeriesRenderItem {
 }
 
 /** What went wrong at a nonce and what was done about it; what goes for the whole lane is a band or a line. */
-function marks(data: Data, lane: number, colours: Colours): Record<string, unknown>[] {
+function marks(
+  data: Data,
+  lane: number,
+  isInView: (problem: Problem) => boolean,
+  colours: Colours,
+): Record<string, unknown>[] {
   const here = data.problems.filter((problem) => problem.lane === lane || problem.lane < 0)
-  const atNonces = (role: string) =>
+  const atNonces = (role: 'fault' | 'repair') =>
     thinned(
-      here.filter(({ kind, nonce }) => kind.role === role && nonce !== undefined),
-      MARKS_MAX,
+      here.filter(
+        (problem) => problem.kind.role === role && problem.nonce !== undefined && isInView(problem),
+      ),
+      MARKS_MAX[role],
     ).map(({ at, nonce }) => [at, nonce])
   const [faults, repairs] = [atNonces('fault'), atNonces('repair')] as [number[][], number[][]]
   // Many of them stand close: smaller ones cover less of what is behind.

@@ -166,15 +166,17 @@ function groupTable({ groups, kinds }: Data, pick: (kind: string) => void): Node
   })
   const caption =
     'Of the cases: mended, as it should be again; ended, with the transaction; told, with nothing to follow; open, nothing more was told.'
-  return element(
+  // Above the table and not in it, where it would be as wide as that is.
+  const words = element('p', { class: 'hint', id: 'group-words' }, caption)
+  const table = element(
     'div',
     { class: 'scroll' },
     element(
       'table',
-      { id: 'group-table' },
-      element('caption', {}, caption),
+      { id: 'group-table', 'aria-describedby': 'group-words' },
       element('thead', {}, element('tr', {}, ...head)),
       element('tbody', {}, ...rows),
     ),
   )
+  return element('div', {}, words, table)
 }

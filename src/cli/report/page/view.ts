@@ -8,12 +8,10 @@ const ROWS_MAX = 1_500
  * and others evenly between. Zooming in comes to all of them.
  */
 export function rowsInView(
-  transactions: readonly Transaction[],
+  inView: readonly Transaction[],
   marked: ReadonlySet<Transaction>,
-  isInView: (transaction: Transaction) => boolean,
   max = ROWS_MAX,
 ): readonly Transaction[] {
-  const inView = transactions.filter(isInView)
   if (inView.length <= max) return inView
   const first = thinned(
     inView.filter((transaction) => marked.has(transaction)),

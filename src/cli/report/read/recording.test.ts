@@ -74,6 +74,7 @@ describe('what is no recording is an error that names the line', () => {
       textOf([HEADER, told(1, 'held'), 'garbage', told(2, 'released')]),
       3,
     ],
+    ['a last line that is whole and makes no sense', textOf([HEADER, told(1, 'held'), 'garbage']), 3],
     ['a line of a list', textOf([HEADER, '[1]', told(1, 'held')]), 2],
     ['an event of no lane', textOf([HEADER, { at: 1, event: 'held' }, told(1, 'held')]), 2],
     ['a header of something else', textOf([{ ...HEADER, format: 'x' }]), 1],
