@@ -152,6 +152,8 @@ describe('unknown outcomes', () => {
     expect(before.value('txlane.outcomes.unknown')).toBe(1)
     expect(before.value('txlane.outcomes.resolved')).toBeUndefined()
     then((next) => tell(tx, next))
+    // What comes after that is no answer to it.
+    tell(tx, 'sealed')
     const after = await telemetry.collect()
     expect(after.value('txlane.outcomes.resolved', stage(end))).toBe(1)
     expect(after.value('txlane.outcomes.resolved')).toBe(1)

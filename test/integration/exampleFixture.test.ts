@@ -41,4 +41,4 @@ test("a bot's own tests run on the devnet, faults and all", async () => {
   expect(code, `${out}\n${err}`).toBe(0)
   const report = JSON.parse(out.slice(out.indexOf('{'))) as Report
   expect(report).toMatchObject({ numPassedTests: 3, numTotalTests: 3 })
-})
+}, 300_000)

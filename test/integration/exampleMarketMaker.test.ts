@@ -1,11 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Address, type Hex, hexToBigInt, parseTransaction, type TransactionSerializable } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { DEVNET_KEY, startExample } from '../support/exampleProcess.js'
+import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
 import { pause } from '../support/pause.js'
 import { rpc } from './devnetSupport.js'
+
+vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
 let devnet: Devnet
 

@@ -2,10 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Address, type Hex, pad, parseEther, toHex } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readRows } from '../../examples/payout/rows.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { DEVNET_KEY, startExample } from '../support/exampleProcess.js'
+import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
+import { pause } from '../support/pause.js'
+
+vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
 let devnet: Devnet
 let folder: string
@@ -20,10 +23,10 @@ afterAll(async () => {
 })
 
 const payee = (index: number): Address => pad(toHex(0x77_0000 + index), { size: 20 })
-const balance = (address: Address) => devnet.client().getBalance({ address })
-const environment = (store: string) => ({
-  RPC_URL: devnet.url,
-  CHAIN_ID: String(devnet.chain.id),
+const balance = (address: Address, chain = devnet) => chain.client().getBalance({ address })
+const environment = (store: string, chain = devnet) => ({
+  RPC_URL: chain.url,
+  CHAIN_ID: String(chain.chain.id),
   PRIVATE_KEY: DEVNET_KEY,
   STORE: join(folder, store),
 })
@@ -52,25 +55,41 @@ test('the sample file is paid, each row once, and a second run pays nothing', as
 test.each(['SIGKILL', 'SIGINT'] as const)(
   'stopped in the middle by %s and run again: every row is paid once',
   async (signal) => {
-    const first = signal === 'SIGKILL' ? 1_000 : 2_000
-    const rows = Array.from({ length: 150 }, (_, index) => first + index)
+    // Blocks that hold 40 transfers, made here: the run cannot be over before it is stopped.
+    await using stepped = await startDevnet({ mode: 'manual', flashblockMs: 2_000, gasLimit: 40n * 21_000n })
+    const rows = Array.from({ length: 150 }, (_, index) => index)
     const file = await fileOf(`${signal}.csv`, ...rows)
-    const settings = environment(`${signal}.db`)
+    const settings = environment(`${signal}.db`, stepped)
     await using broken = startExample('payout/payout.ts', settings, file)
+    while ((await stepped.pool()).length === 0) await pause(100)
+    await stepped.seal()
     await broken.line(/"status":"success"/)
     broken.kill(signal)
     const { code } = await broken.ended
     expect(code).toBe(signal === 'SIGINT' ? 130 : null)
     await using again = startExample('payout/payout.ts', settings, file)
-    const ended = await again.ended
+    const ended = await sealing(stepped, again.ended)
     expect({ code: ended.code, lines: ended.out.split('\n').length }, ended.err).toEqual({
       code: 0,
       lines: 150,
     })
-    const balances = await Promise.all(rows.map((index) => balance(payee(index))))
+    const balances = await Promise.all(rows.map((index) => balance(payee(index), stepped)))
     expect(new Set(balances)).toEqual(new Set([parseEther('0.5')]))
   },
 )
+
+/** Makes blocks until `end`. */
+async function sealing<t>(chain: Devnet, end: Promise<t>): Promise<t> {
+  let over = false
+  void end.finally(() => {
+    over = true
+  })
+  while (!over) {
+    await chain.seal()
+    await pause(100)
+  }
+  return end
+}
 
 test.each<[string, string]>([
   ['an id that is there twice', `a, ${payee(1)}, 1\na, ${payee(2)}, 1`],

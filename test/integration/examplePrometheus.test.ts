@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { DEVNET_KEY, startExample } from '../support/exampleProcess.js'
+import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
+
+vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
 let devnet: Devnet
 

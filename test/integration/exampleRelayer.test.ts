@@ -1,9 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { DEVNET_KEY, type ExampleProcess, startExample } from '../support/exampleProcess.js'
+import {
+  DEVNET_KEY,
+  EXAMPLE_TIMEOUT_MS,
+  type ExampleProcess,
+  startExample,
+} from '../support/exampleProcess.js'
 import { pause } from '../support/pause.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { rpc } from './devnetSupport.js'
+
+vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
 let devnet: Devnet
 let postgres: TestPostgres

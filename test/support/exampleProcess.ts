@@ -79,5 +79,8 @@ export function startExample(
   }
 }
 
+/** A process of its own takes a while to start where others compute. */
+export const EXAMPLE_TIMEOUT_MS = 300_000
+
 /** Of the devnet's first account. Everybody knows it. */
 export const DEVNET_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
