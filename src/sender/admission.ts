@@ -147,6 +147,8 @@ export function createAdmission(parts: {
       transaction.sequence = stored.sequence
       return
     }
+    // What was told of it meanwhile is newer than an answer that was long on its way.
+    if (transaction.stage !== 'queued') return
     refresh(transaction, stored)
     if (!hasEnded(stored.stage)) return
     forget(transaction)

@@ -64,6 +64,8 @@ export function createGuest(options: {
   const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
   // Those that this process found out as the holder it has told.
   const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
+  // Known here since, and as they were before.
+  const unread = new Set<string>()
   let revision: number | undefined
   // Somebody left word here, and it may be that nobody holds the lane.
   let wishedAtMs: number | undefined
@@ -75,6 +77,7 @@ export function createGuest(options: {
 
   async function read(): Promise<void> {
     revision ??= await begin()
+    await readMet()
     let changed = false
     for (let more = true; more; ) {
       const page = await store.changes(key, revision, PAGE)
@@ -108,6 +111,16 @@ export function createGuest(options: {
     for (const stage of UNSEALED) await listed(stage, Number.POSITIVE_INFINITY)
     await listed('sealed', SEALED_MAX)
     return now.revision
+  }
+
+  /** Between two pages of changes: none of them can be older than what is read here, and be taken for newer. */
+  async function readMet(): Promise<void> {
+    for (const id of unread) {
+      const stored = await store.find(key, { id })
+      if (gone.stopped()) return
+      if (stored) learn(stored)
+      unread.delete(id)
+    }
   }
 
   async function listed(stage: Stage, max: number): Promise<void> {
@@ -204,7 +217,12 @@ export function createGuest(options: {
     kind: 'guest',
     add,
     live: (by) => ('id' in by ? transactions.get(by.id) : undefined),
-    met: meet,
+    met(transaction) {
+      meet(transaction)
+      if (!transactions.has(transaction.id)) return
+      unread.add(transaction.id)
+      looks.look()
+    },
     async flushed() {},
     // The holder follows the chain.
     observe() {},

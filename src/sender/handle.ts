@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import { onAbort } from '../onAbort.js'
 import type { LaneKey } from '../store/store.js'
 import type { Tx } from '../types.js'
 import { closedLaneError } from './drains.js'
@@ -77,8 +78,7 @@ export function createHandle(options: {
       if (signal === undefined || hasFailed(transaction)) return
       const abort = () => operations().abort(transaction)
       if (signal.aborted) return abort()
-      signal.addEventListener('abort', abort, { once: true })
-      transaction.unheed = () => signal.removeEventListener('abort', abort)
+      transaction.unheed = onAbort(signal, abort)
     },
     closing,
     paused: false,

@@ -30,9 +30,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
       const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
       return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
     },
+    // Kept, and not taken up yet: it comes with what arrives.
     met(transaction) {
-      // Kept, and not taken up yet: it comes with what arrives.
-      if (transaction.stage === 'queued') transactions.set(transaction.id, transaction)
+      if (transaction.stage === 'queued') engine.intake.met(transaction)
     },
     async flushed() {
       lane.journal.touch()

@@ -1,10 +1,11 @@
 import type { TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
+import { hasEnded } from '../store/ended.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import { type Place, queueFull } from './admission.js'
 import { ownTuples } from './authorize.js'
-import { type LaneContext, txError } from './context.js'
+import { type LaneContext, reportError, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
 import type { Line } from './line.js'
 import { endStage } from './perform.js'
@@ -53,6 +54,8 @@ export type Intake = {
   asking(): void
   /** Another process left it in the store for this one to send. Nothing where it is known already. */
   arrived(stored: StoredTransaction): Promise<void>
+  /** Somebody here has it, who read in the store that it is queued. It comes with what arrives, or has come and ended. */
+  met(transaction: Transaction): void
   /** Takes it up where it stands: with a nonce it goes on by itself, without one it is queued. */
   resume(transaction: Transaction): void
   /**
@@ -62,6 +65,7 @@ export type Intake = {
   close(): void
 }
 
+const LOOK_AGAIN_MS = 1_000
 const CLOSED = 'The sender was closed before it was sent.'
 const NOT_TOP = 'The nonces that its authorizations take have been given to others.'
 
@@ -226,6 +230,16 @@ export function createIntake(parts: {
     line.remove(transaction)
   }
 
+  async function lookAgain(transaction: Transaction): Promise<void> {
+    await lane.journal.flushed()
+    const stored = await store.find(lane.key, { id: transaction.id })
+    if (stored === undefined || stored.stage === 'queued' || mine.has(transaction) || context.closed) return
+    refresh(transaction, stored)
+    if (!hasEnded(stored.stage)) return
+    forget(transaction)
+    tellEnd(transaction)
+  }
+
   const isMine = (id: string): boolean => {
     const here = transactions.get(id)
     return forgotten.has(id) || (here !== undefined && mine.has(here))
@@ -277,6 +291,16 @@ export function createIntake(parts: {
       if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
       arm(transaction)
       preparer.add(transaction)
+    },
+    met(transaction) {
+      transactions.set(transaction.id, transaction)
+      const look = () => {
+        void lookAgain(transaction).catch((error: unknown) => {
+          reportError(context, error)
+          clock.setTimer(look, LOOK_AGAIN_MS)
+        })
+      }
+      look()
     },
     resume(transaction) {
       if (transaction.nonce === undefined) queued.add(transaction)

@@ -13,7 +13,10 @@ export type Seat = {
   add(request: TxRequest, options: SendOptions, place?: Place): Promise<Transaction>
   /** What is known of it here is newer than what the store says. */
   live(by: { id: string } | { hash: Hash }): Transaction | undefined
-  /** It was read from the store, and somebody here has it from now on. */
+  /**
+   * It was read from the store, and somebody here has it from now on. What became of it since that reading, before it
+   * was known here, was told to nobody: it is read once more.
+   */
   met(transaction: Transaction): void
   /** Resolves when the store holds what is known here. */
   flushed(): Promise<void>

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Item, ItemResult, Progress, SendManyOptions } from '../types.js'
 import { onSend, openLane, refuses, type SimLane, swallow, transfer } from './simLane.fixture.js'
@@ -171,4 +172,12 @@ test('onProgress counts items; one that throws does no harm', async () => {
   const results = await all(lane, items(5), { until: 'sealed', onProgress })
   expect(results.every(({ ok }) => ok)).toBe(true)
   expect(seen.at(-1)).toMatchObject({ taken: 5, accepted: 5, sealed: 5, failed: 0 })
+})
+
+test('one signal for many items is listened to once: Node would warn of a leak', async () => {
+  await using lane = await openLane()
+  const { signal } = new AbortController()
+  const run = all(lane, items(50), { until: 'sealed', signal })
+  expect(await run).toHaveLength(50)
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
 })

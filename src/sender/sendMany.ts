@@ -1,5 +1,6 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
+import { onAbort } from '../onAbort.js'
 import type {
   Item,
   ItemResult,
@@ -122,8 +123,8 @@ async function* run(
     wake?.()
   }
 
+  const off = options.signal && onAbort(options.signal, abort)
   try {
-    options.signal?.addEventListener('abort', abort, { once: true })
     void pull()
     for (;;) {
       const result = results.shift()
@@ -142,7 +143,7 @@ async function* run(
     if (failure !== undefined) throw failure
   } finally {
     exhausted = true
-    options.signal?.removeEventListener('abort', abort)
+    off?.()
     const returned = Promise.resolve(source.return?.())
     // A generator that is waiting for its next item takes no return before it has it.
     if (pulling) void returned.catch(() => {})

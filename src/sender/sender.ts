@@ -21,6 +21,7 @@ import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
 import { type Start, sendMany } from './sendMany.js'
 import { checkSequence, sendSequence } from './sendSequence.js'
+import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
@@ -231,7 +232,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkSignal('signal', signal)
-      await abortable(drained(await open()), signal)
+      await unlessStopped(drained(await open()), [stopOfSignal(signal, drainAborted)])
     },
     close() {
       closing ??= close()
@@ -296,17 +297,6 @@ function unknownFate(id: string, error: unknown): unknown {
   })
 }
 
-/** The promise, or ABORTED as soon as the signal says so. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise
-  const aborted = () =>
-    new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
-  if (signal.aborted) throw aborted()
-  let off = () => {}
-  const abort = new Promise<never>((_, reject) => {
-    const listener = () => reject(aborted())
-    signal.addEventListener('abort', listener, { once: true })
-    off = () => signal.removeEventListener('abort', listener)
-  })
-  return Promise.race([promise, abort]).finally(off)
+function drainAborted(): TxlaneError {
+  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
 }

@@ -1,6 +1,7 @@
 import type { TransactionReceipt } from 'viem'
 import type { Clock } from '../clock.js'
 import type { TxlaneError } from '../errors/base.js'
+import { onAbort } from '../onAbort.js'
 import type { Landed, WaitOptions, WaitStage } from '../types.js'
 import { txError } from './context.js'
 import type { Hub } from './hub.js'
@@ -133,8 +134,7 @@ export function createWaiting(parts: {
         const abort = () =>
           reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
         if (signal.aborted) abort()
-        signal.addEventListener('abort', abort, { once: true })
-        clears.push(() => signal.removeEventListener('abort', abort))
+        clears.push(onAbort(signal, abort))
       }
     })
     // It may reject while nobody races against it any more.

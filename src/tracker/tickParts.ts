@@ -1,6 +1,7 @@
 import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
 import type { SealedBlock } from './follower.js'
+import type { Walk } from './walk.js'
 
 /** One call of a tick, with who takes its answer. */
 export type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
@@ -23,23 +24,35 @@ export function sealedOf(header: LightHeader | null | undefined): SealedBlock | 
 type Tag = 'safe' | 'finalized'
 const TAGS = ['safe', 'finalized'] as const
 
-/** The tags that somebody waits for, asked for once a sealed block: they move no faster. */
-export function createTags(wanted: (tag: Tag) => boolean) {
+/**
+ * The tags that somebody waits for, asked for once a sealed block: they move no faster. What they say cannot be taken
+ * back, and an endpoint may have been on another chain for the one call: a tag is believed where its block is one that
+ * was walked; one below the walk, and that there is no such tag, of an endpoint that shows that it is on our chain.
+ */
+export function createTags(wanted: (tag: Tag) => boolean, walk: Pick<Walk, 'tip' | 'hashAt'>) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
   const answers = new Map<Tag, RpcReply>()
   let askedAt = -1
 
-  function take(tag: Tag, reply: RpcReply): void {
+  /** False where it is to be asked again of an endpoint that shows where it is. */
+  function take(tag: Tag, reply: RpcReply, shown: boolean): boolean {
     if (!reply.ok) {
       // Only the node's own word says that it lacks the tag; a lost request says nothing.
-      if (reply.failure.kind === 'rpc' && isMissing(reply.failure)) seen[tag] = 'absent'
-      return
+      if (reply.failure.kind !== 'rpc' || !isMissing(reply.failure)) return true
+      if (shown) seen[tag] = 'absent'
+      return shown
     }
-    const header = decoded(reply, decodeHeader)
+    const block = sealedOf(decoded(reply, decodeHeader))
     const known = seen[tag]
-    if (header?.number !== null && header?.number !== undefined) {
-      seen[tag] = Math.max(header.number, typeof known === 'number' ? known : 0)
-    }
+    if (block === undefined || (typeof known === 'number' && block.number <= known)) return true
+    if (!isOurs(block, shown)) return false
+    seen[tag] = block.number
+    return true
+  }
+
+  function isOurs({ number, hash }: SealedBlock, shown: boolean): boolean {
+    const walked = walk.hashAt(number)
+    return walked === undefined ? shown && number < (walk.tip?.number ?? 0) : walked === hash
   }
 
   return {
@@ -54,10 +67,14 @@ export function createTags(wanted: (tag: Tag) => boolean) {
         take: (reply) => void answers.set(tag, reply),
       }))
     },
-    /** What was answered beside a head. Where that did not join our chain, the tags may be another one's. */
-    answered(joined: boolean): void {
-      if (!joined) askedAt = -1
-      else for (const [tag, reply] of answers) take(tag, reply)
+    /**
+     * What was answered beside a head. Where that did not join our chain, the tags may be another one's. `shown`: the
+     * endpoint showed that it is on our chain. False where it has to.
+     */
+    answered(joined: boolean, shown: boolean): boolean {
+      const believed = joined && [...answers].map(([tag, reply]) => take(tag, reply, shown))
+      if (believed === false || believed.includes(false)) askedAt = -1
+      return believed === false || !believed.includes(false)
     },
     /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
     elsewhere(): void {

@@ -86,7 +86,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
   })
-  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]))
+  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk)
   const ticks: (() => void)[] = []
   let cancel: CancelTimer | undefined
   let running = false
@@ -140,12 +140,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (replies === undefined) failed([])
     else {
       doubted = false
-      parts.forEach((part, index) => {
-        const reply = replies[index]
-        if (reply) part.take(reply)
-      })
+      for (const [index, part] of parts.entries()) if (replies[index]) part.take(replies[index])
       if (pending && pending !== 'refused') pacing.saw(pending)
-      await tell(port, latest, pending, told, replies)
+      await tell({ port, latest, pending, told, replies, shown: !sure || identity === undefined })
     }
     options.onTick?.(failures === 0, clock.now() - startedMs)
   }
@@ -204,19 +201,22 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   // --- one tick: what is told --------------------------------------------------------------------------------
 
-  async function tell(
-    port: Port,
-    latest: SealedBlock | undefined,
-    pending: LightHeader | null | 'refused' | undefined,
-    told: readonly ((head: number) => void)[],
-    replies: readonly RpcReply[],
-  ): Promise<void> {
+  async function tell(answer: {
+    port: Port
+    latest: SealedBlock | undefined
+    pending: LightHeader | null | 'refused' | undefined
+    told: readonly ((head: number) => void)[]
+    replies: readonly RpcReply[]
+    /** It showed that it is on our chain. */
+    shown: boolean
+  }): Promise<void> {
+    const { port, latest, pending, told, replies } = answer
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAtMs = clock.now()
     const moved = await walk.advance(latest, (numbers) => fetchBlocks(port, numbers))
     if (stopped) return
-    tags.answered(moved !== undefined)
+    if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
       for (const block of moved.came) tellSealed(block)

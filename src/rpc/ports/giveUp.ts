@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import { onAbort } from '../../onAbort.js'
 
 /** Ends a request early: by time, or by any of several signals. `done` must be called when it has ended. */
 export type GiveUp = {
@@ -28,10 +29,11 @@ export function createGiveUp(
     controller.abort()
     reject(new Error(why))
   }
-  const onAbort = () => end('aborted')
+  const abort = () => end('aborted')
+  const offs: (() => void)[] = []
   for (const signal of signals) {
-    if (signal?.aborted) onAbort()
-    else if (signal) listenersOf(signal).add(onAbort)
+    if (signal?.aborted) abort()
+    else if (signal) offs.push(onAbort(signal, abort))
   }
   // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
   const cancelTimer =
@@ -42,21 +44,7 @@ export function createGiveUp(
     reason: () => reason,
     done() {
       cancelTimer?.()
-      for (const signal of signals) if (signal) listenersOf(signal).delete(onAbort)
+      for (const off of offs) off()
     },
   }
-}
-
-const fans = new WeakMap<AbortSignal, Set<() => void>>()
-
-/** One listener a signal, however many requests are open: Node warns of a leak from the eleventh on. */
-function listenersOf(signal: AbortSignal): Set<() => void> {
-  const known = fans.get(signal)
-  if (known) return known
-  const listeners = new Set<() => void>()
-  fans.set(signal, listeners)
-  signal.addEventListener('abort', () => {
-    for (const listener of [...listeners]) listener()
-  })
-  return listeners
 }

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { type Clock, systemClock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
+import { onAbort } from '../../onAbort.js'
 import { type BlockSelectorTag, decodeHash, encodeBlock } from '../codec.js'
 import { aborted, waitTimeout } from '../errors.js'
 import { checkMs, encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
@@ -93,15 +94,15 @@ function waitFor(
     const end = (settle: () => void) => {
       stop()
       cancelTimer()
-      signal?.removeEventListener('abort', onAbort)
+      off?.()
       settle()
     }
-    const onAbort = () => end(() => reject(aborted(`waiting for ${what}`, 'inFlight', signal!)))
+    const abort = () => end(() => reject(aborted(`waiting for ${what}`, 'inFlight', signal!)))
     const cancelTimer = clock.setTimer(
       () => end(() => reject(waitTimeout(what, timeoutMs, lastError))),
       timeoutMs,
     )
-    signal?.addEventListener('abort', onAbort)
+    const off = signal && onAbort(signal, abort)
     const stop = poll(clock, pollingIntervalMs, async (stopped) => {
       try {
         const found = await look(stopped)

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../clock.js'
+import { onAbort } from '../../onAbort.js'
 import { decodeHeader, headerCall, type LightHeader, sameContents } from '../codec.js'
 import { rpcError } from '../errors.js'
 import { call } from '../port.js'
@@ -59,8 +60,8 @@ export function watchPending(source: ReadSource, parameters: WatchPendingParamet
   const stopPolling = poll(clock, intervalMs, tick)
   const stop = () => {
     stopPolling()
-    signal?.removeEventListener('abort', stop)
+    off?.()
   }
-  signal?.addEventListener('abort', stop)
+  const off = signal && onAbort(signal, stop)
   return stop
 }
