@@ -30,6 +30,17 @@ describe('onAbort', () => {
     expect(told).toEqual([2])
   })
 
+  test('once all have called off, nothing listens', () => {
+    const { signal } = new AbortController()
+    const { offs } = heard(signal, 3)
+    for (const off of offs) off()
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    heard(signal, 2)
+    // Called off before: it is no business of those that came after it.
+    offs[0]!()
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  })
+
   test('each signal has its own', () => {
     const [one, other] = [new AbortController(), new AbortController()]
     const [first, second] = [heard(one.signal, 1), heard(other.signal, 1)]

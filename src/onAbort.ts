@@ -1,27 +1,34 @@
-const listening = new WeakMap<AbortSignal, Set<() => void>>()
+type Listening = { readonly listeners: Set<() => void>; readonly stop: () => void }
+
+const signals = new WeakMap<AbortSignal, Listening>()
 
 /**
  * Calls `listener` once when the signal aborts, unless it is called off before. However many wait for one signal, it
  * has one listener from here: Node warns of a leak above ten, and a batch waits for one with thousands of items.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const listeners = listening.get(signal) ?? listen(signal)
+  const { listeners, stop } = signals.get(signal) ?? listen(signal)
   listeners.add(listener)
   return () => {
-    listeners.delete(listener)
+    if (listeners.delete(listener) && listeners.size === 0) stop()
   }
 }
 
-function listen(signal: AbortSignal): Set<() => void> {
+function listen(signal: AbortSignal): Listening {
   const listeners = new Set<() => void>()
-  listening.set(signal, listeners)
   const abort = () => {
-    listening.delete(signal)
+    stop()
     for (const listener of listeners) {
-      // Called off by one before it.
+      // Unless one before it has called it off.
       if (listeners.delete(listener)) listener()
     }
   }
-  signal.addEventListener('abort', abort, { once: true })
-  return listeners
+  const stop = () => {
+    signal.removeEventListener('abort', abort)
+    if (signals.get(signal) === listening) signals.delete(signal)
+  }
+  const listening = { listeners, stop }
+  signals.set(signal, listening)
+  signal.addEventListener('abort', abort)
+  return listening
 }

@@ -48,6 +48,8 @@ export type Lane = {
   next(): number
   /** How many more nonces the window takes now. Not more than 0 where it is full. */
   readonly room: number
+  /** More than half of the window is in use: it is worth knowing soon how far it is covered. */
+  readonly crowded: boolean
   /** Room in the window; a hole always has room, since what is above waits for it. */
   hasRoom(): boolean
   stop(): void
@@ -125,6 +127,9 @@ export function createLane(options: {
     next: () => book.lowestHole() ?? book.cursor,
     get room() {
       return room()
+    },
+    get crowded() {
+      return room() * 2 < window.size
     },
     hasRoom: () => book.lowestHole() !== undefined || room() > 0,
     stop() {

@@ -53,6 +53,10 @@ type Sending = { readonly nonce: number; readonly attempt: Attempt; readonly fre
 // Well below the body limits that hosted providers set; a batch is cut where it would pass it.
 const BATCH_BYTES_MAX = 512 * 1024
 const REST_MS = 250
+/** Whether the endpoint counts its pool, and so many counts did not show, is not worth more of them. */
+const COUNTS_TO_LEARN = 16
+/** With so many at hand the window may stay full for a while. */
+const BATCHES_AHEAD = 4
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
 const SILENT_MS = 5_000
 
@@ -69,6 +73,8 @@ export function createCourier(
   let scheduled = false
   let batchMax = limits.batchMax
   let acceptedTo = 0
+  // Batches in which a count rode along.
+  let counts = 0
 
   function schedule(): void {
     if (scheduled) return
@@ -128,13 +134,16 @@ export function createCourier(
   }
 
   async function post(batch: readonly Sending[]): Promise<void> {
-    const covering = endpoint === hub.reader && countsAtPending(endpoint)
+    const covering = endpoint === hub.reader && isCountWanted()
     const calls: RpcCall[] = batch.map(({ attempt }) => ({
       method: 'eth_sendRawTransaction',
       params: [attempt.raw],
     }))
     // Covering costs no round trip: the count rides along, last.
-    if (covering) calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
+    if (covering) {
+      counts++
+      calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
+    }
     const before = advanceAccepted()
     const awaited = endpoint.silentUntilMs <= clock.now()
     posting(
@@ -153,6 +162,14 @@ export function createCourier(
       const outcome = outcomes[index]
       if (outcome) said({ nonce, attempt, outcome, reply: replies[index], awaited })
     })
+  }
+
+  /** Whether it shows its pool is to be found out; where it does, that covers, and makes room before all is sent. */
+  function isCountWanted(): boolean {
+    const { pending } = endpoint.profile.current()
+    if (pending !== 'unknown' && pending !== 'mempool') return false
+    const isNarrow = lane.crowded && queued.size < BATCHES_AHEAD * batchMax
+    return isNarrow || (pending === 'unknown' && counts < COUNTS_TO_LEARN)
   }
 
   /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
@@ -235,11 +252,6 @@ function freshRun(
     next++
   }
   return next > acceptedBefore ? next - 1 : undefined
-}
-
-function countsAtPending(endpoint: HubEndpoint): boolean {
-  const { pending } = endpoint.profile.current()
-  return pending === 'mempool' || pending === 'unknown'
 }
 
 function outcomeOf(reply: RpcReply | undefined, { hash }: Attempt): SendOutcome {

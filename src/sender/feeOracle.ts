@@ -7,16 +7,18 @@ import {
   type Transport,
 } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
+import type { Clock } from '../clock.js'
 import { type BumpRule, capped, type FeeCeiling, type Fees, transactionCeiling } from '../ledger/fees.js'
+import type { BlockRef } from '../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../rpc/codec.js'
 import { isMethodRefused } from '../rpc/errors.js'
 import type { RpcCall, RpcReply } from '../rpc/port.js'
 import type { FeePolicy } from '../types.js'
 import type { Hub } from './hub.js'
 
-/** Fees for the whole lane, asked for once a block and not per transaction. */
+/** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
 export type FeeOracle = {
-  /** What the market asks now. Resolves at once while the block is the same. */
+  /** What the market asks now. Resolves at once while that was asked just before, or in the same block. */
   market(): Promise<Fees>
   /** The last answer, if there ever was one. */
   readonly last: Fees | undefined
@@ -35,6 +37,9 @@ const CEILING_FACTOR = 10n
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
 // The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
+// Where blocks are faster than that: the first estimate holds for as many.
+const FRESH_MS = 1_000
+const FRESH_BLOCKS = 4
 const LEAST_TIP_WEI = 1n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
 
@@ -54,22 +59,26 @@ export function createFeeOracle(options: {
   hub: Hub
   policy: FeePolicy<Chain> | undefined
   timeoutMs: number
+  clock: Pick<Clock, 'now'>
 }): FeeOracle {
   const { hub, policy } = options
   const rule: BumpRule = { percent: policy?.bump?.percent ?? 10 }
   let ceiling: FeeCeiling | undefined = givenCeiling(policy)
   let last: Fees | undefined
-  let lastBlock: string | undefined
+  let lastHead: BlockRef | undefined
+  let lastAtMs = 0
   let asking: Promise<Fees> | undefined
   let dataFeeSample = 0n
 
   async function ask(): Promise<Fees> {
-    const block = hub.tracker.head?.hash
+    const { head } = hub.tracker
+    const nowMs = options.clock.now()
     const custom = policy?.estimate ?? chainEstimate(hub.chain)
     const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate()
     await sampleDataFee()
     last = fees
-    lastBlock = block
+    lastHead = head
+    lastAtMs = nowMs
     ceiling ??= { maxFeePerGas: CEILING_FACTOR * cap(fees) }
     return fees
   }
@@ -128,9 +137,16 @@ export function createFeeOracle(options: {
     return reply
   }
 
+  function isFresh(): boolean {
+    const { head } = hub.tracker
+    if (head?.hash === lastHead?.hash) return true
+    const isRecent = options.clock.now() - lastAtMs < FRESH_MS
+    return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
+  }
+
   return {
     market() {
-      if (last !== undefined && lastBlock === hub.tracker.head?.hash) return Promise.resolve(last)
+      if (last !== undefined && isFresh()) return Promise.resolve(last)
       // A failure is not kept: the next one asks again. With an older answer at hand the lane goes on with that.
       asking ??= ask().finally(() => {
         asking = undefined

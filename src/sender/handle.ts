@@ -54,8 +54,8 @@ export function createHandle(options: {
   let waits = 0
 
   async function counted<T>(work: () => Promise<T>): Promise<T> {
-    waits++
-    hub.tracker.wake()
+    // With others waiting the poller looks closely already.
+    if (waits++ === 0) hub.tracker.wake()
     try {
       return await work()
     } finally {

@@ -177,7 +177,8 @@ test('onProgress counts items; one that throws does no harm', async () => {
 test('one signal for many items is listened to once: Node would warn of a leak', async () => {
   await using lane = await openLane()
   const { signal } = new AbortController()
-  const run = all(lane, items(50), { until: 'sealed', signal })
-  expect(await run).toHaveLength(50)
-  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  const listening: number[] = []
+  const onProgress = () => listening.push(getEventListeners(signal, 'abort').length)
+  await all(lane, items(50), { until: 'sealed', signal, onProgress })
+  expect(Math.max(...listening)).toBe(1)
 })

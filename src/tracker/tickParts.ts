@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js'
 import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../rpc/port.js'
 import type { SealedBlock } from './follower.js'
@@ -23,16 +24,23 @@ export function sealedOf(header: LightHeader | null | undefined): SealedBlock | 
 
 type Tag = 'safe' | 'finalized'
 const TAGS = ['safe', 'finalized'] as const
+/** On a chain of five blocks a second they would be as many calls as the heads. */
+const REST_MS = 1_000
 
 /**
- * The tags that somebody waits for, asked for once a sealed block: they move no faster. What they say cannot be taken
+ * The tags that somebody waits for, asked for once a sealed block, for they move no faster, and at most once a second. What they say cannot be taken
  * back, and an endpoint may have been on another chain for the one call: a tag is believed where its block is one that
  * was walked; one below the walk, and that there is no such tag, of an endpoint that shows that it is on our chain.
  */
-export function createTags(wanted: (tag: Tag) => boolean, walk: Pick<Walk, 'tip' | 'hashAt'>) {
+export function createTags(
+  wanted: (tag: Tag) => boolean,
+  walk: Pick<Walk, 'tip' | 'hashAt'>,
+  clock: Pick<Clock, 'now'>,
+) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
   const answers = new Map<Tag, RpcReply>()
   let askedAt = -1
+  let notBeforeMs = 0
 
   /** False where it is to be asked again of an endpoint that shows where it is. */
   function take(tag: Tag, reply: RpcReply, shown: boolean): boolean {
@@ -50,6 +58,11 @@ export function createTags(wanted: (tag: Tag) => boolean, walk: Pick<Walk, 'tip'
     return true
   }
 
+  function again(): void {
+    askedAt = -1
+    notBeforeMs = 0
+  }
+
   function isOurs({ number, hash }: SealedBlock, shown: boolean): boolean {
     const walked = walk.hashAt(number)
     return walked === undefined ? shown && number < (walk.tip?.number ?? 0) : walked === hash
@@ -59,9 +72,12 @@ export function createTags(wanted: (tag: Tag) => boolean, walk: Pick<Walk, 'tip'
     get: (tag: Tag) => seen[tag],
     parts(head: number): Part[] {
       answers.clear()
-      if (head === askedAt) return []
+      if (head === askedAt || clock.now() < notBeforeMs) return []
       const names = TAGS.filter((tag) => seen[tag] !== 'absent' && wanted(tag))
-      if (names.length > 0) askedAt = head
+      if (names.length > 0) {
+        askedAt = head
+        notBeforeMs = clock.now() + REST_MS
+      }
       return names.map((tag) => ({
         call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
         take: (reply) => void answers.set(tag, reply),
@@ -73,12 +89,13 @@ export function createTags(wanted: (tag: Tag) => boolean, walk: Pick<Walk, 'tip'
      */
     answered(joined: boolean, shown: boolean): boolean {
       const believed = joined && [...answers].map(([tag, reply]) => take(tag, reply, shown))
-      if (believed === false || believed.includes(false)) askedAt = -1
-      return believed === false || !believed.includes(false)
+      const shows = believed !== false && !believed.includes(false)
+      if (!shows) again()
+      return believed === false || shows
     },
     /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
     elsewhere(): void {
-      askedAt = -1
+      again()
       for (const tag of TAGS) if (seen[tag] === 'absent') delete seen[tag]
     },
   }

@@ -5,7 +5,7 @@ import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
 import { createPacing } from './pacing.js'
 import { createTags, decoded, type Part, sealedOf } from './tickParts.js'
-import { createWalk } from './walk.js'
+import { createWalk, type FetchBlocks } from './walk.js'
 
 /**
  * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
@@ -86,7 +86,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
   })
-  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk)
+  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
   const ticks: (() => void)[] = []
   let cancel: CancelTimer | undefined
   let running = false
@@ -214,7 +214,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAtMs = clock.now()
-    const moved = await walk.advance(latest, (numbers) => fetchBlocks(port, numbers))
+    const moved = await walk.advance(latest, (...asked) => fetchBlocks(port, ...asked))
     if (stopped) return
     if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
     if (moved !== undefined) {
@@ -286,10 +286,10 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   async function fetchBlocks(
     port: Port,
-    numbers: readonly number[],
-  ): Promise<readonly SealedBlock[] | undefined> {
+    ...[numbers, how]: Parameters<FetchBlocks>
+  ): ReturnType<FetchBlocks> {
     const calls = numbers.map((n) => ({ method: 'eth_getBlockByNumber', params: [encodeBlock(n), false] }))
-    const replies = await askOf(port, calls, false)
+    const replies = await askOf(port, calls, how === 'linked')
     if (replies === undefined || port !== options.port()) return undefined
     const blocks = replies.map((reply) => sealedOf(decoded(reply, decodeHeader)))
     return blocks.every((block, index) => block?.number === numbers[index])

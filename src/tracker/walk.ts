@@ -27,8 +27,14 @@ export type Advance = {
   readonly jumped: boolean
 }
 
-/** Fetches blocks by number; `undefined` where one of them could not be had. */
-export type FetchBlocks = (numbers: readonly number[]) => Promise<readonly SealedBlock[] | undefined>
+/**
+ * Fetches blocks by number; `undefined` where one of them could not be had. What links to a block of ours is ours,
+ * whoever shows it; anything else has to be `shown` by an endpoint that shows that it is on our chain.
+ */
+export type FetchBlocks = (
+  numbers: readonly number[],
+  how: 'linked' | 'shown',
+) => Promise<readonly SealedBlock[] | undefined>
 
 /** Missed blocks that are walked one by one; beyond it the walk begins anew at the head. */
 const MISSED_MAX = 256
@@ -78,7 +84,7 @@ export function createWalk(options: { length: number }): Walk {
     while (fork > oldest()) {
       const first = Math.max(oldest(), fork - FETCH_AT_ONCE)
       const numbers = Array.from({ length: fork - first }, (_, index) => first + index)
-      const fetched = await fetch([...numbers, latest.number])
+      const fetched = await fetch([...numbers, latest.number], 'shown')
       if (fetched === undefined || fetched.at(-1)?.hash !== latest.hash) return undefined
       const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
       fork = first + same + 1
@@ -108,7 +114,7 @@ export function createWalk(options: { length: number }): Walk {
       const step = missing > 0 ? Math.min(missing, FETCH_AT_ONCE) : Math.min(came.length, FETCH_AT_ONCE)
       const first = Math.max(0, lowest.number - Math.max(1, step))
       const numbers = Array.from({ length: lowest.number - first }, (_, index) => first + index)
-      const fetched = await fetch(numbers)
+      const fetched = await fetch(numbers, 'linked')
       if (fetched === undefined || !linked([...fetched, lowest])) return 'unknown'
       came.unshift(...fetched)
     }
@@ -119,7 +125,8 @@ export function createWalk(options: { length: number }): Walk {
     const above = blocks.get(oldest())
     if (above === undefined || reachTo >= above.number) return
     const first = Math.max(reachTo, above.number - FETCH_AT_ONCE)
-    const fetched = await fetch(Array.from({ length: above.number - first }, (_, index) => first + index))
+    const numbers = Array.from({ length: above.number - first }, (_, index) => first + index)
+    const fetched = await fetch(numbers, 'linked')
     if (fetched === undefined || !linked([...fetched, above])) return
     const known = [...blocks]
     blocks.clear()
@@ -153,6 +160,8 @@ export function createWalk(options: { length: number }): Walk {
     const result = await link(came, fetch)
     if (result === 'unknown') return undefined
     if (result === 'lost') {
+      const shown = await fetch([latest.number], 'shown')
+      if (shown?.[0]?.hash !== latest.hash) return undefined
       const left = leave(0)
       return { ...restart(latest), left }
     }
