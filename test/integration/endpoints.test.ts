@@ -89,6 +89,8 @@ async function open(broadcast: 'first' | 'all') {
   return { sender, account, first, second, relay, told }
 }
 
+const distinct = ({ raws }: Gateway) => new Set(raws).size
+
 const transfer = { to: '0x000000000000000000000000000000000000dEaD', value: 1n, gas: 21_000n } as const
 
 describe('several endpoints, on the real devnet', () => {
@@ -117,10 +119,11 @@ describe('several endpoints, on the real devnet', () => {
     const tx = await sender.send(transfer, { private: true })
     await tx.wait('sealed')
     expect([first.raws, second.raws]).toEqual([[], []])
-    expect(relay.raws).toHaveLength(1)
+    // What is slow to be seen is sent again, as the same bytes.
+    expect(distinct(relay)).toBe(1)
     const known = await sender.send(transfer)
     await known.wait('sealed')
-    expect([first.raws.length, second.raws.length, relay.raws.length]).toEqual([1, 1, 2])
+    expect([first, second, relay].map(distinct)).toEqual([1, 1, 2])
     // Which chain it is on is asked once; nothing else is.
     expect([...relay.methods].sort()).toEqual([
       'eth_chainId',
