@@ -1,5 +1,5 @@
 import type { TransactionReceipt, TransactionResponse } from 'ethers'
-import type { Hash } from 'viem'
+import { isHash } from 'viem'
 import { isTxlaneError } from '../errors/base.js'
 import type { Landed, Sender, Tx } from '../types.js'
 import { endError, movedError } from './errors.js'
@@ -44,9 +44,9 @@ export function createLandings(sender: Sender): Landings {
 
   return {
     async find(hash) {
-      if (!HASH.test(hash)) return undefined
+      if (!isHash(hash)) return undefined
       try {
-        return await sender.get({ hash: hash as Hash })
+        return await sender.get({ hash })
       } catch (error) {
         if (own.has(hash)) throw error
         return undefined
@@ -81,5 +81,4 @@ export function createLandings(sender: Sender): Landings {
   }
 }
 
-const HASH = /^0x[0-9a-f]{64}$/i
 const SEALED: ReadonlySet<string> = new Set(['sealed', 'safe', 'finalized'])

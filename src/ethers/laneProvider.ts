@@ -7,6 +7,7 @@ import {
   TransactionResponse,
   type TransactionResponseParams,
 } from 'ethers'
+import { isHash } from 'viem'
 import { createFollowers } from './followers.js'
 import type { Landings } from './landings.js'
 import { LaneReceipt } from './receipt.js'
@@ -44,13 +45,13 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
   }
 
   async function on(event: ProviderEvent, listener: Listener): Promise<Provider> {
-    if (isHash(event)) followers.on(event, listener, false)
+    if (namesHash(event)) followers.on(event, listener, false)
     else await provider.on(event, listener)
     return view
   }
 
   async function off(event: ProviderEvent, listener?: Listener): Promise<Provider> {
-    if (isHash(event)) followers.off(event, listener)
+    if (namesHash(event)) followers.off(event, listener)
     else await provider.off(event, listener)
     return view
   }
@@ -81,7 +82,7 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
     on,
     addListener: on,
     async once(event, listener) {
-      if (isHash(event)) followers.on(event, listener, true)
+      if (namesHash(event)) followers.on(event, listener, true)
       else await provider.once(event, listener)
       return view
     },
@@ -109,6 +110,6 @@ export function laneProvider(provider: Provider, landings: Landings): Provider {
   return view
 }
 
-function isHash(event: ProviderEvent): event is string {
-  return typeof event === 'string' && /^0x[0-9a-f]{64}$/i.test(event)
+function namesHash(event: ProviderEvent): event is string {
+  return typeof event === 'string' && isHash(event)
 }

@@ -63,10 +63,15 @@ export function createTransactions(parts: {
     return one
   }
 
+  /** From now on, where it was not yet; not once it has ended. */
+  function followed(tx: Tx, stage = tx.stage): Open | undefined {
+    return open.get(tx) ?? (ended.has(tx) ? undefined : begin(tx, stage))
+  }
+
   function reached(tx: Tx, stage: Stage): void {
     if (ended.has(tx)) return
     unresolved.delete(tx)
-    const one = open.get(tx) ?? begin(tx, stage)
+    const one = followed(tx, stage)
     const again = one?.told.has(stage) === true
     one?.told.add(stage)
     one?.span.happened(stage)
@@ -83,9 +88,13 @@ export function createTransactions(parts: {
     instruments.time.record(Math.max(0, clock.now() - one.queuedAtMs) / 1_000, own)
   }
 
-  function end(tx: Tx, one: Open | undefined, stage: End): void {
+  function close(tx: Tx, one: Open | undefined): void {
     open.delete(tx)
     ended.set(tx, { span: one?.span, reverted: false })
+  }
+
+  function end(tx: Tx, one: Open | undefined, stage: End): void {
+    close(tx, one)
     const tell = (failure?: Failure) => {
       count(one, stage, failure)
       one?.span.end(stage, failure)
@@ -105,8 +114,7 @@ export function createTransactions(parts: {
   function sweep(): void {
     for (const [tx, one] of open) {
       if (tx.stage !== 'finalized' && tx.stage !== 'safe') continue
-      open.delete(tx)
-      ended.set(tx, { span: one.span, reverted: false })
+      close(tx, one)
       one.span.end(tx.stage)
     }
     for (const tx of unresolved) if (!UNDECIDED.has(tx.stage)) unresolved.delete(tx)
@@ -116,14 +124,14 @@ export function createTransactions(parts: {
     reached,
     happened: (tx, name, own) => void (tx && open.get(tx)?.span.happened(name, own)),
     rebroadcast(tx) {
-      const one = open.get(tx) ?? (ended.has(tx) ? undefined : begin(tx, tx.stage))
+      const one = followed(tx)
       one?.span.happened('rebroadcast')
       if (one === undefined || one.unknown || tx.stage !== 'signed') return
       one.unknown = true
       instruments.unknown.add(1, attributes)
     },
     unresolved(tx) {
-      const one = open.get(tx) ?? (ended.has(tx) ? undefined : begin(tx, tx.stage))
+      const one = followed(tx)
       one?.span.happened('unresolved')
       if (one) resolve(one, 'unresolved')
       // Beyond the limit an operator still sees that there are some.

@@ -36,10 +36,10 @@ export type FeeOracle = {
 const CEILING_FACTOR = 10n
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
-// The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
-// Where blocks are faster than that: the first estimate holds for as many.
+// Where blocks are faster than once a second an answer serves several: fewer than the doubled base fee holds for.
 const FRESH_MS = 1_000
 const FRESH_BLOCKS = 4
+// The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
 const LEAST_TIP_WEI = 1n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
 

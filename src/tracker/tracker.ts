@@ -4,7 +4,8 @@ import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHead
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
 import { createPacing } from './pacing.js'
-import { createTags, decoded, type Part, sealedOf } from './tickParts.js'
+import { createTags } from './tags.js'
+import { decoded, type Part, sealedOf } from './tickParts.js'
 import { createWalk, type FetchBlocks } from './walk.js'
 
 /**

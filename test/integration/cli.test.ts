@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { type Bundle, bundleChild } from '../support/bundleChild.js'
+import { type Ended, ended } from '../support/ended.js'
 
 const [ANNA, BOB] = [
   '0x000000000000000000000000000000000000a11a',
@@ -37,8 +38,6 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
-
 /** The command as a shell runs it, with the key of one of the devnet's accounts. */
 function start(
   args: readonly string[],
@@ -49,15 +48,7 @@ function start(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.add(child)
-  let [out, err] = ['', '']
-  child.stdout?.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr?.on('data', (chunk: Buffer) => {
-    err += chunk.toString()
-  })
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })))
-  return { child, ended }
+  return { child, ended: ended(child) }
 }
 
 const txlane = (args: readonly string[], account?: number): Promise<Ended> => start(args, account).ended

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { type Ended, ended } from '../support/ended.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type Report = { numPassedTests: number; numTotalTests: number; testResults: { message: string }[] }
 
 /** As its README says, with `txlane` found in the source. */
-function runVitest(): Promise<{ code: number | null; out: string; err: string }> {
+function runVitest(): Promise<Ended> {
   const args = [
     'run',
     '--root',
@@ -23,17 +24,7 @@ function runVitest(): Promise<{ code: number | null; out: string; err: string }>
     env: { PATH, HOME, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let [out, err] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    err += chunk.toString()
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, out, err }))
-  })
+  return ended(child)
 }
 
 test("a bot's own tests run on the devnet, faults and all", async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Ended, npmScript } from '../support/npmScript.js'
+import type { Ended } from '../support/ended.js'
+import { npmScript } from '../support/npmScript.js'
 import type { Result } from './result.js'
 import { scenarios } from './scenarios/index.js'
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Ended } from './ended.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -9,8 +10,6 @@ const alive = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
-
-export type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
 
 /** An example as a process of its own, started as its README says. */
 export type ExampleProcess = AsyncDisposable & {

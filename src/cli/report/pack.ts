@@ -1,6 +1,7 @@
 import { type Entry, type History, nonceOf } from './model/history.js'
 import type { Model } from './model/model.js'
 import { PROBLEMS, type Problem, type ProblemKind, type ProblemState } from './model/problem.js'
+import { errorText } from './model/words.js'
 import type { PackedProblem, PackedTransaction, Payload, PayloadFees } from './payload.js'
 
 /** Beyond these a page would be slow to open: those that went wrong are kept before the others. */
@@ -131,10 +132,7 @@ function packHistory(history: History, packer: Packer): PackedTransaction {
 }
 
 function noteOf({ event, error, hash }: Entry, { attempts }: History): string | undefined {
-  if (error !== undefined) {
-    const label = [error.code, error.fate].filter((part) => part !== undefined).join(', ')
-    return label === '' ? error.message : `${label}: ${error.message}`
-  }
+  if (error !== undefined) return errorText(error)
   if (event === 'foreign') return hash
   // Which of its attempts landed, where there is a choice.
   return event === 'sealed' && attempts.length > 1 ? hash : undefined

@@ -2,6 +2,7 @@ import type { ReportEvent } from '../read/event.js'
 import type { NonceEntry } from './book.js'
 import type { Entry, History } from './history.js'
 import type { Problem, ProblemKind } from './problem.js'
+import { errorText } from './words.js'
 
 export type End = Pick<Problem, 'state' | 'ended' | 'endedAt'>
 
@@ -38,10 +39,7 @@ function withoutTransaction(kind: ProblemKind): End {
 }
 
 function reasonOf({ error }: ReportEvent): string {
-  if (error === undefined) return ''
-  const { code, fate, message } = error
-  const label = [code, fate].filter((part) => part !== undefined).join(', ')
-  return label === '' ? message : `${label}: ${message}`
+  return error === undefined ? '' : errorText(error)
 }
 
 /** The next thing that decides on the transaction. */

@@ -1,3 +1,4 @@
+import { percentileOfSorted } from '../../demo/statistics.js'
 import type { EventName } from '../read/event.js'
 import { firstAt, type History } from './history.js'
 
@@ -47,7 +48,7 @@ function samplesOf(histories: readonly History[], stage: EventName): readonly nu
 function spreadOf(sorted: readonly number[]): Spread | undefined {
   const max = sorted.at(-1)
   if (max === undefined) return undefined
-  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? max
+  const at = (share: number) => percentileOfSorted(sorted, share) ?? max
   return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max }
 }
 

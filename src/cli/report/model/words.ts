@@ -1,3 +1,5 @@
+import type { RecordedError } from '../../../recorder/schema.js'
+
 /** `1,234`. */
 export function number(value: number): string {
   return value.toLocaleString('en-US')
@@ -30,4 +32,10 @@ function pair(ms: number, large: number, largeName: string, small: number, small
 /** An address or a hash, by its ends. */
 export function short(hex: string): string {
   return hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-4)}` : hex
+}
+
+/** What it was, what that means for the transaction, and why. */
+export function errorText({ code, fate, message }: RecordedError): string {
+  const label = [code, fate].filter((part) => part !== undefined).join(', ')
+  return label === '' ? message : `${label}: ${message}`
 }

@@ -1,0 +1,92 @@
+import type { Clock } from '../clock.js'
+import { decodeHeader, encodeBlock } from '../rpc/codec.js'
+import type { RpcFailure, RpcReply } from '../rpc/port.js'
+import type { SealedBlock } from './follower.js'
+import { decoded, type Part, sealedOf } from './tickParts.js'
+import type { Walk } from './walk.js'
+
+type Tag = 'safe' | 'finalized'
+const TAGS = ['safe', 'finalized'] as const
+/** On a chain of five blocks a second they would be as many calls as the heads. */
+const REST_MS = 1_000
+
+/**
+ * The tags that somebody waits for, asked for once a sealed block, for they move no faster, and at most once a second.
+ * What they say cannot be taken back, and an endpoint may have been on another chain for the one call: a tag is believed
+ * where its block is one that was walked; one below the walk, and that there is no such tag, of an endpoint that shows
+ * that it is on our chain.
+ */
+export function createTags(
+  wanted: (tag: Tag) => boolean,
+  walk: Pick<Walk, 'tip' | 'hashAt'>,
+  clock: Pick<Clock, 'now'>,
+) {
+  const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
+  const answers = new Map<Tag, RpcReply>()
+  let askedAt = -1
+  let notBeforeMs = 0
+
+  /** False where it is to be asked again of an endpoint that shows where it is. */
+  function take(tag: Tag, reply: RpcReply, shown: boolean): boolean {
+    if (!reply.ok) {
+      // Only the node's own word says that it lacks the tag; a lost request says nothing.
+      if (reply.failure.kind !== 'rpc' || !isMissing(reply.failure)) return true
+      if (shown) seen[tag] = 'absent'
+      return shown
+    }
+    const block = sealedOf(decoded(reply, decodeHeader))
+    const known = seen[tag]
+    if (block === undefined || (typeof known === 'number' && block.number <= known)) return true
+    if (!isOurs(block, shown)) return false
+    seen[tag] = block.number
+    return true
+  }
+
+  function askAgain(): void {
+    askedAt = -1
+    notBeforeMs = 0
+  }
+
+  function isOurs({ number, hash }: SealedBlock, shown: boolean): boolean {
+    const walked = walk.hashAt(number)
+    return walked === undefined ? shown && number < (walk.tip?.number ?? 0) : walked === hash
+  }
+
+  return {
+    get: (tag: Tag) => seen[tag],
+    parts(head: number): Part[] {
+      answers.clear()
+      if (head === askedAt || clock.now() < notBeforeMs) return []
+      const names = TAGS.filter((tag) => seen[tag] !== 'absent' && wanted(tag))
+      if (names.length > 0) {
+        askedAt = head
+        notBeforeMs = clock.now() + REST_MS
+      }
+      return names.map((tag) => ({
+        call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
+        take: (reply) => void answers.set(tag, reply),
+      }))
+    },
+    /**
+     * What was answered beside a head. Where that did not join our chain, the tags may be another one's. `shown`: the
+     * endpoint showed that it is on our chain. False where it has to.
+     */
+    answered(joined: boolean, shown: boolean): boolean {
+      const taken = joined ? [...answers].map(([tag, reply]) => take(tag, reply, shown)) : []
+      const believed = !taken.includes(false)
+      if (!joined || !believed) askAgain()
+      return believed
+    },
+    /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */
+    elsewhere(): void {
+      askAgain()
+      for (const tag of TAGS) if (seen[tag] === 'absent') delete seen[tag]
+    },
+  }
+}
+
+// geth answers "safe block not found" and "finalized block not found" (eth/api_backend.go) until it has one, which
+// on a chain without a consensus client is for ever; others reject the word as a parameter.
+function isMissing(failure: Extract<RpcFailure, { kind: 'rpc' }>): boolean {
+  return /not found|unknown block|invalid|unsupported|not supported|cannot unmarshal/i.test(failure.message)
+}
