@@ -97,5 +97,11 @@ export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling
   return { maxFeePerGas: max(limit, 1n) }
 }
 
+/** A ceiling that leaves two bump steps above these fees. */
+export function ceilingAbove(fees: Fees, rule: BumpRule): FeeCeiling {
+  const most = isLegacy(fees) ? fees.gasPrice : max(fees.maxFeePerGas, fees.maxPriorityFeePerGas)
+  return { maxFeePerGas: bumpFee(bumpFee(most, rule), rule) }
+}
+
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const atMost = (value: bigint, limit: bigint): bigint => (value < limit ? value : limit)

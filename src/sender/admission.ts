@@ -1,9 +1,9 @@
-import { type Hash, keccak256, stringToHex } from 'viem'
+import { type Address, type Hash, keccak256, stringToHex } from 'viem'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import { hasEnded } from '../store/ended.js'
-import type { Store, StoredTransaction } from '../store/store.js'
+import type { LaneKey, Store, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
 import type { SignAuthorities } from './authorities.js'
 import { tuplesOf, withTuples } from './authorize.js'
@@ -29,6 +29,8 @@ export type Place = {
   readonly replaces?: Transaction | undefined
   /** After the one with this id, as the next of a sequence. */
   readonly follows?: string | undefined
+  /** Any account of a pool may send it. */
+  readonly pooled?: true | undefined
 }
 
 export type Admitted = {
@@ -63,6 +65,7 @@ export type Admission = {
 type Unknown = { readonly argument: string; readonly id: string }
 
 const CLOSED = 'The sender was closed before it was sent.'
+const NOWHERE: readonly Address[] = []
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
@@ -190,7 +193,8 @@ export function createAdmission(parts: {
     }
   }
 
-  function create(request: TxRequest, options: SendOptions, { replaces, follows }: Place): Transaction {
+  function create(request: TxRequest, options: SendOptions, place: Place): Transaction {
+    const { replaces, follows } = place
     const { after, afterStage, afterStatus, deploys, effect } = options
     const isPrivate = privateOf(parts.hub, request, options, replaces)
     const needy =
@@ -209,6 +213,7 @@ export function createAdmission(parts: {
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
       private: isPrivate ? true : undefined,
+      pooled: place.pooled ? NOWHERE : undefined,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
         : undefined,
@@ -273,6 +278,18 @@ export function randomId(random: () => number): string {
       .padStart(8, '0')
   }
   return id
+}
+
+/** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */
+export function handedTo(
+  lane: LaneKey,
+  { lane: from, request, fingerprint, pooled = [] }: Transaction,
+): Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'> {
+  return {
+    lane,
+    fingerprint: fingerprint === NO_FINGERPRINT ? NO_FINGERPRINT : fingerprintOf(lane.address, request),
+    pooled: [...new Set([...pooled, from.address])],
+  }
 }
 
 /** What the caller wants to happen, without how much is paid for it. */

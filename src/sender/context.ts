@@ -3,7 +3,7 @@ import type { Lane } from '../allocator/lane.js'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import type { Attempt } from '../ledger/slot.js'
-import type { Store } from '../store/store.js'
+import type { Store, StoredTransaction } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
 import type { Admission } from './admission.js'
 import type { Emitter } from './emitter.js'
@@ -33,6 +33,8 @@ export type LaneContext = {
   readonly transactions: Map<string, Transaction>
   /** Transactions that are to be written with the next journal write. */
   readonly changed: Set<Transaction>
+  /** Those of them that go to another lane of their pool, as they arrive there: nothing else is done with them here. */
+  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   /** The public face of a transaction: always the same object. */
   txOf(transaction: Transaction): Tx
   readonly handle: LaneHandle

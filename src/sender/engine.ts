@@ -24,6 +24,7 @@ import { createOutcomes } from './outcomes.js'
 import { createPerformer } from './perform.js'
 import { createPreparer } from './prepare.js'
 import { createPump } from './pump.js'
+import { createRelief } from './relief.js'
 import { createRepair } from './repair.js'
 import { createResender } from './resend.js'
 import { createReservations } from './reservations.js'
@@ -83,6 +84,7 @@ export function createEngine(options: EngineOptions): Engine {
     signer: options.signer,
     transactions,
     changed,
+    handed: new Map(),
     txOf,
     handle,
     admission: options.admission,
@@ -93,7 +95,7 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(context, (error, overWei) => intake.starved(error, overWei))
+  const funds = createFunds(context, line, (error, overWei) => intake.starved(error, overWei))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
@@ -139,6 +141,7 @@ export function createEngine(options: EngineOptions): Engine {
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const dependence = createDependence(context, { line, intake: () => intake, pump: () => pump })
   const { sequences } = dependence
+  const relief = createRelief({ context, line, preparer: () => preparer, intake: () => intake })
   const preparer = createPreparer({
     context,
     estimator,
@@ -154,6 +157,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     parked: (transaction) => line.remove(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
+    relieved: relief.take,
   })
   const intake = createIntake({
     context,
@@ -163,6 +167,7 @@ export function createEngine(options: EngineOptions): Engine {
     isTop: barrier.isTop,
     kept: (sequence) => arrivals?.own(sequence),
     ended: sequences.ended,
+    relieved: relief.take,
   })
   const reservations = createReservations({
     context,
@@ -205,6 +210,8 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     broken,
     ticked(newHead) {
+      // Before those that wait for money are asked about once more.
+      relief.look()
       if (newHead) {
         resender.newHead()
         preparer.newHead()
@@ -262,14 +269,14 @@ export function createEngine(options: EngineOptions): Engine {
     if (transaction) events.emit('rebroadcast', { tx: txOf(transaction) })
   }
 
+  function broken(error: unknown): void {
+    reportError(context, error)
+  }
+
   function held(reason: HoldReason, isHeld: boolean): void {
     logger?.warn?.({ reason, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
     events.emit(isHeld ? 'held' : 'released', { reason })
     if (!isHeld) pump.run()
-  }
-
-  function broken(error: unknown): void {
-    reportError(context, error)
   }
 
   function isDrained(): boolean {
@@ -277,8 +284,8 @@ export function createEngine(options: EngineOptions): Engine {
     if (intake.open > 0 || book.floor !== book.cursor || signing.open > 0) return false
     // A nonce that something else took may send its transaction to another one: not done before its verdict.
     for (const transaction of transactions.values()) {
-      if (!hasReached(transaction, 'sealed') && !hasFailed(transaction) && !transaction.unresolved)
-        return false
+      const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
+      if (!isOver && !context.handed.has(transaction)) return false
     }
     return true
   }
@@ -290,6 +297,10 @@ export function createEngine(options: EngineOptions): Engine {
     reservations,
     restore({ open, final }) {
       handle.operations = operations
+      handle.left = (transaction) => {
+        intake.left(transaction)
+        drains.check()
+      }
       stages.follow(follower)
       for (const transaction of [...open, ...final]) intake.restore(transaction)
       for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
@@ -357,6 +368,10 @@ export function createEngine(options: EngineOptions): Engine {
     get balanceWei() {
       return funds.balanceWei
     },
+    get spareWei() {
+      return funds.spareWei
+    },
+    weigh: funds.weigh,
     setBalance: funds.balance,
     stop,
   }

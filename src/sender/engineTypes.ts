@@ -73,6 +73,10 @@ export type Engine = {
   /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */
   readonly idle: boolean
   readonly balanceWei: bigint | undefined
+  /** What is left of it beside all that is in flight, or waits for a nonce; undefined while it is not known. */
+  readonly spareWei: bigint | undefined
+  /** True where that may be out of date: the balance is read with the next tick. */
+  weigh(): boolean
   setBalance(wei: bigint): void
   /** From now on nothing is signed, written or followed here, and what was learnt no longer changes anything. */
   stop(): void

@@ -1,6 +1,9 @@
 import { TxlaneError } from '../errors/base.js'
 import type { Slot } from '../ledger/slot.js'
 import { attemptCost, type LaneContext } from './context.js'
+import { attemptCostBound } from './cost.js'
+import type { Line } from './line.js'
+import type { Transaction } from './transaction.js'
 
 /**
  * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
@@ -19,7 +22,14 @@ export type Funds = {
   /** Whether the balance is to be read with the next tick. */
   readonly wanted: boolean
   readonly balanceWei: bigint | undefined
+  /** What of the balance nothing in flight, and nothing in line, may take; undefined while it is not known. */
+  readonly spareWei: bigint | undefined
+  /** True where what is known of the balance may be out of date: it is read with the next tick. */
+  weigh(): boolean
 }
+
+/** For so long a reading is as good as a new one. */
+const FRESH_MS = 1_000
 
 /**
  * `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. With
@@ -27,6 +37,7 @@ export type Funds = {
  */
 export function createFunds(
   context: LaneContext,
+  line: Line<Transaction>,
   starved: (error: TxlaneError, overWei: bigint | undefined) => void,
 ): Funds {
   const costs = new Map<number, bigint>()
@@ -35,6 +46,8 @@ export function createFunds(
   // What did not fit, and how much it would have taken: 0 while all is well.
   let missingWei = 0n
   let refusedByNode = false
+  let asked = false
+  let balanceAtMs = Number.NEGATIVE_INFINITY
 
   function set(nonce: number, cost: bigint): void {
     committed += cost - (costs.get(nonce) ?? 0n)
@@ -46,8 +59,15 @@ export function createFunds(
     return costs.get(context.lane.book.floor) ?? 0n
   }
 
+  function firstCost(): bigint | undefined {
+    const first = line.peek()
+    return first && attemptCostBound(context, first)
+  }
+
   function judge(): void {
     if (balanceWei === undefined) return
+    // What did not fit may have been cancelled, or have gone elsewhere.
+    if (missingWei > 0n) missingWei = firstCost() ?? missingWei
     // The head pays first. What waits behind it matters only when nothing is in flight any more.
     const head = headCost()
     const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
@@ -100,11 +120,14 @@ export function createFunds(
       context.hub.tracker.wake()
     },
     balance(wei) {
+      asked = false
       balanceWei = wei
+      balanceAtMs = context.clock.now()
       judge()
     },
     get wanted() {
       return (
+        asked ||
         missingWei > 0n ||
         refusedByNode ||
         context.lane.holds.has('starved') ||
@@ -113,6 +136,18 @@ export function createFunds(
     },
     get balanceWei() {
       return balanceWei
+    },
+    get spareWei() {
+      if (balanceWei === undefined) return undefined
+      let spareWei = balanceWei - committed
+      for (const one of line) spareWei -= attemptCostBound(context, one)
+      return spareWei
+    },
+    weigh() {
+      if (context.clock.now() - balanceAtMs < FRESH_MS) return false
+      asked = true
+      context.hub.tracker.wake()
+      return true
     },
   }
 }

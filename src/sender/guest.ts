@@ -13,7 +13,8 @@ import type { Hub } from './hub.js'
 import { createLooks } from './looks.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
-import { fromStored, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+import { follow } from './strays.js'
+import { fromStored, type Transaction } from './transaction.js'
 import { createStop, unlessStopped } from './unlessStopped.js'
 import { tellUnresolved } from './unresolved.js'
 
@@ -61,6 +62,8 @@ export function createGuest(options: {
   })
   // What has no verdict yet, whoever sent it; true: it is in no sealed block.
   const open = new Map<string, boolean>()
+  // Handed to other lanes of this process, with the places that they had here.
+  const left = new Map<string, number>()
   const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
   // Those that this process found out as the holder it has told.
   const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
@@ -87,6 +90,7 @@ export function createGuest(options: {
       changed ||= page.transactions.length > 0
       more = page.transactions.length >= PAGE
     }
+    if (!changed) await readPooled()
     drains.check()
     // A hint without a change may be a holder who has let go.
     if (wanted() && !(changed && heldLately())) await options.take()
@@ -113,6 +117,22 @@ export function createGuest(options: {
     return now.revision
   }
 
+  /** Another lane of the pool may have got it, in whose changes it stands from then on: some of them with each look. */
+  async function readPooled(): Promise<void> {
+    const some = [...transactions.values()]
+      .filter((one) => one.pooled && one.stage === 'queued')
+      .slice(0, FINDS)
+    const found = await Promise.all(some.map(({ id }) => store.find(key, { id })))
+    if (gone.stopped()) return
+    for (const [index, stored] of found.entries()) {
+      const transaction = some[index]
+      if (stored === undefined || transaction === undefined || !transactions.delete(stored.id)) continue
+      // Others come first the next time.
+      transactions.set(stored.id, transaction)
+      learn(stored)
+    }
+  }
+
   /** Between two pages of changes: none of them can be older than what is read here, and be taken for newer. */
   async function readMet(): Promise<void> {
     for (const id of unread) {
@@ -129,6 +149,7 @@ export function createGuest(options: {
       const page = await store.list(key, { stage, limit: PAGE, cursor })
       for (const stored of page.items) {
         note(stored)
+        if (stored.pooled?.length && !transactions.has(stored.id)) learn(stored)
         if (stored.verdict === 'unresolved' && !transactions.has(stored.id)) meet(fromStored(stored))
       }
       seen += page.items.length
@@ -137,21 +158,34 @@ export function createGuest(options: {
     }
   }
 
-  function note({ id, stage, verdict }: StoredTransaction): void {
+  function note({ id, stage, verdict, sequence }: StoredTransaction): void {
+    // Read before it left.
+    if ((left.get(id) ?? -1) >= sequence) return
     if (hasEnded(stage) || verdict !== undefined) open.delete(id)
     else open.set(id, UNSEALED.includes(stage))
   }
 
   function learn(stored: StoredTransaction): void {
+    const known = transactions.get(stored.id)
+    if (stored.lane.address !== key.address) {
+      // It was handed to another lane of its pool.
+      open.delete(stored.id)
+      if (known) handle.strays?.add(known, stored)
+      return
+    }
     note(stored)
-    const transaction = transactions.get(stored.id)
+    const transaction = known ?? handle.adopt(stored)
     if (transaction === undefined) return
-    const { stage } = transaction
-    refresh(transaction, stored)
-    tell(transaction, stage)
+    follow(handle, transaction, stored)
+    if (known === undefined) takeOver(transaction)
     alarm(transaction)
-    if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
+  }
+
+  /** It was handed to this lane by another of this process. */
+  function takeOver(transaction: Transaction): void {
+    handle.heedAgain(transaction)
+    if (transaction.verdicts !== undefined) wishEnd(transaction)
   }
 
   function meet(transaction: Transaction): void {
@@ -166,13 +200,6 @@ export function createGuest(options: {
     if (unresolved && !alarmed.has(id)) tellUnresolved(handle, transaction)
     if (unresolved) alarmed.add(id)
     else alarmed.delete(id)
-  }
-
-  function tell(transaction: Transaction, before: Stage): void {
-    const { stage } = transaction
-    if (stage === before || stage === 'queued' || stage === 'safe' || stage === 'finalized') return
-    if (hasFailed(transaction) || !hasReached({ ...transaction, stage: before }, stage))
-      events.emit(stage, { tx: txOf(transaction) })
   }
 
   async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
@@ -191,6 +218,10 @@ export function createGuest(options: {
     alarm(transaction)
     looks.look()
     return transaction
+  }
+
+  function wishEnd({ id }: Transaction): void {
+    void leave(id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
   }
 
   async function leave(id: string, wish: Wish): Promise<boolean> {
@@ -253,14 +284,21 @@ export function createGuest(options: {
       return limits.window - transactions.size
     },
     holds: [],
+    // What it can pay is the holder's matter.
+    spareWei: undefined,
+    weigh: () => false,
     start() {
       handle.operations = operations
+      handle.left = ({ id, sequence }) => {
+        left.set(id, sequence)
+        open.delete(id)
+        drains.check()
+      }
       unwatch = store.watch(key, () => looks.look())
       looks.look()
       // Who asked for a cancel of the holder that was here asks the next one.
       for (const transaction of transactions.values()) {
-        if (transaction.verdicts !== undefined)
-          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
+        if (transaction.verdicts !== undefined) wishEnd(transaction)
       }
     },
     stop() {

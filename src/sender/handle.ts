@@ -1,13 +1,15 @@
+import type { Address } from 'viem'
 import type { Clock } from '../clock.js'
 import { onAbort } from '../onAbort.js'
-import type { LaneKey } from '../store/store.js'
+import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { Tx } from '../types.js'
 import { closedLaneError } from './drains.js'
 import type { Emitter } from './emitter.js'
 import type { Hub } from './hub.js'
 import { createReceipts } from './receipts.js'
+import type { Strays } from './strays.js'
 import { hasFailed, type Transaction } from './transaction.js'
-import { createTxFace, type TxOperations } from './txFace.js'
+import { abortBy, createTxFace, type TxOperations } from './txFace.js'
 import { createStop, type Stop } from './unlessStopped.js'
 import { createWaiting, type Waiting } from './waiting.js'
 
@@ -29,6 +31,20 @@ export type LaneHandle = {
   readonly counted: <T>(work: () => Promise<T>) => Promise<T>
   /** From now on the caller's signal is heeded, until the transaction has its verdict. */
   heed(transaction: Transaction, signal: AbortSignal | undefined): void
+  /** It comes from another lane: what was asked for on the way there was not heeded. */
+  heedAgain(transaction: Transaction): void
+  /**
+   * What callers of this process have of a transaction that another lane of its pool handed to this one: it is known
+   * here from now on, and there no more.
+   */
+  adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
+  /** What callers do with it is done by these from now on. */
+  faceIn(transaction: Transaction, operations: TxOperations): void
+  strays: Strays | undefined
+  /** It is another lane's by now; set by whoever works the lane. */
+  left: ((transaction: Transaction) => void) | undefined
+  /** Set by a pool: where what this lane has no money for may go. */
+  relief: (() => PlaceFor) | undefined
   /** After it nobody of this process works the lane, or waits for it. */
   readonly closing: Stop & { stop(): void }
   /** Nothing is to be reserved here. */
@@ -37,12 +53,22 @@ export type LaneHandle = {
   operations: TxOperations | undefined
 }
 
+/**
+ * The lane that takes one more transaction of at most this cost, and none of those named; `later`: it is being found
+ * out; undefined where there is none. Whoever asks hands it over: what was answered before counts.
+ */
+export type PlaceFor = (costWei: bigint, not: readonly Address[]) => LaneKey | 'later' | undefined
+
+// The caller's signals, for transactions that go from lane to lane.
+const signals = new WeakMap<Transaction, AbortSignal>()
+
 export function createHandle(options: {
   readonly key: LaneKey
   readonly events: Emitter
   readonly hub: Hub
   readonly clock: Clock
   readonly readTimeoutMs: number
+  readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
   const { key, events, hub, clock } = options
   const closing = createStop(closedLaneError)
@@ -50,7 +76,9 @@ export function createHandle(options: {
   const operations = () => handle.operations as TxOperations
   const { chain } = hub
   const waiting = () => handle.waiting
-  const txOf = createTxFace({ chain, address: key.address, closing, operations, waiting })
+  const faceOf = (by: () => TxOperations) =>
+    createTxFace({ chain, address: key.address, closing, operations: by, waiting })
+  const txOf = faceOf(operations)
   let waits = 0
 
   async function counted<T>(work: () => Promise<T>): Promise<T> {
@@ -76,10 +104,31 @@ export function createHandle(options: {
     counted,
     heed(transaction, signal) {
       if (signal === undefined || hasFailed(transaction)) return
-      const abort = () => operations().abort(transaction)
+      const abort = () => abortBy(transaction, operations())
       if (signal.aborted) return abort()
+      signals.set(transaction, signal)
       transaction.unheed = onAbort(signal, abort)
     },
+    heedAgain(transaction) {
+      if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
+    },
+    faceIn: (transaction, by) => void faceOf(() => by)(transaction),
+    adopt({ id, pooled = [] }) {
+      for (const address of pooled) {
+        const before = options.beside(address)
+        const transaction = before?.transactions.get(id)
+        if (before === undefined || transaction === undefined) continue
+        before.transactions.delete(id)
+        handle.transactions.set(id, transaction)
+        if (transaction.face) txOf(transaction)
+        before.left?.(transaction)
+        return transaction
+      }
+      return undefined
+    },
+    strays: undefined,
+    left: undefined,
+    relief: undefined,
     closing,
     paused: false,
     operations: undefined,

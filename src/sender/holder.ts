@@ -66,5 +66,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     get holds() {
       return lane.holds.list()
     },
+    get spareWei() {
+      return engine.spareWei
+    },
+    weigh: engine.weigh,
   }
 }

@@ -115,6 +115,18 @@ describe('starved and the budget of funds', () => {
     expect(await holds(lane)).toEqual([])
   })
 
+  test('what could not be paid is cancelled: what comes after it, and can be paid, goes on', async () => {
+    await using lane = await openLane({ balanceWei: COST_WEI * 3n })
+    const dear = { ...transfer(1), value: COST_WEI * 5n }
+    const tx = await lane.settle(lane.sender.send(dear, { until: 'queued' }))
+    await lane.until(() => lane.events('held').length === 1)
+    const next = await queue(lane, 2)
+    await lane.settle(tx.cancel())
+    await lane.settle(next.wait())
+    expect(await holds(lane)).toEqual([])
+    expect(lane.executed()).toEqual([2])
+  })
+
   test("starved: 'fail' ends what waits: STARVED, notExecuted, no nonce used", async () => {
     await using lane = await openLane({ balanceWei: COST_WEI / 2n, starved: 'fail' })
     const errors = await Promise.all(

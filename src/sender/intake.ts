@@ -1,9 +1,9 @@
 import type { TxlaneError } from '../errors/base.js'
 import { lastClaim } from '../ledger/slot.js'
 import { hasEnded } from '../store/ended.js'
-import type { StoredTransaction } from '../store/store.js'
+import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
-import { type Place, queueFull } from './admission.js'
+import { handedTo, type Place, queueFull } from './admission.js'
 import { ownTuples } from './authorize.js'
 import { type LaneContext, reportError, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
@@ -11,6 +11,7 @@ import type { Line } from './line.js'
 import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
+import type { Relieved } from './relief.js'
 import {
   end,
   fromStored,
@@ -45,6 +46,10 @@ export type Intake = {
   remove(transaction: Transaction, error: TxlaneError): boolean
   /** Asks for a cancel of one that is journaled; the answer comes with the chain's verdict. */
   askEnd(transaction: Transaction): void
+  /** It waits here, and goes to another lane of its pool with the next write. */
+  hand(transaction: Transaction, to: LaneKey): void
+  /** It is another lane's by now. */
+  left(transaction: Transaction): void
   /** The lane is not to wait for money: ends what waits in line, all of it or what may cost more than `overWei`. */
   starved(error: TxlaneError, overWei: bigint | undefined): void
   forget(transaction: Transaction): void
@@ -80,14 +85,16 @@ export function createIntake(parts: {
   kept(sequence: number): void
   /** It ended without execution. */
   ended(transaction: Transaction): void
+  /** There is no money for it here: another lane may take it. */
+  relieved(transaction: Transaction): Relieved
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, handle, admission, transactions, events, limits, clock, store } = context
   const queued = new Set<Transaction>()
   // Transactions that are worked here: others are known to somebody in this process, and no more.
   const mine = new WeakSet<Transaction>()
-  // Forgotten since the store was asked last: its answer may be from before.
-  const forgotten = new Set<string>()
+  // Forgotten since the store was asked last, with their places: its answer may be from before.
+  const forgotten = new Map<string, number>()
   let closed = false
 
   async function add(request: TxRequest, options: SendOptions, place: Place = {}): Promise<Transaction> {
@@ -131,7 +138,8 @@ export function createIntake(parts: {
     message: string,
     cancel: boolean,
   ): void {
-    if (context.closed) return
+    // The lane that it goes to gives it up.
+    if (context.closed || context.handed.has(transaction)) return
     if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
     const still = `${message} Its bytes were journaled: it may still execute.`
     rejectSenders(transaction, txError(transaction, code, 'inFlight', still))
@@ -221,7 +229,7 @@ export function createIntake(parts: {
     if (hasFailed(transaction)) parts.ended(transaction)
     if (transactions.get(transaction.id) !== transaction) return
     transactions.delete(transaction.id)
-    forgotten.add(transaction.id)
+    forgotten.set(transaction.id, transaction.sequence)
   }
 
   /** It stays in the store for whoever works the lane next. */
@@ -233,16 +241,19 @@ export function createIntake(parts: {
   async function lookAgain(transaction: Transaction): Promise<void> {
     await lane.journal.flushed()
     const stored = await store.find(lane.key, { id: transaction.id })
-    if (stored === undefined || stored.stage === 'queued' || mine.has(transaction) || context.closed) return
+    if (stored === undefined || mine.has(transaction) || context.closed) return
+    if (stored.lane.address !== lane.key.address) return handle.strays?.add(transaction, stored)
+    if (stored.stage === 'queued') return
     refresh(transaction, stored)
     if (!hasEnded(stored.stage)) return
     forget(transaction)
     tellEnd(transaction)
   }
 
-  const isMine = (id: string): boolean => {
+  const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
-    return forgotten.has(id) || (here !== undefined && mine.has(here))
+    // What has left for another lane may come back, to another place.
+    return (forgotten.get(id) ?? -1) >= sequence || (here !== undefined && mine.has(here))
   }
 
   return {
@@ -264,8 +275,22 @@ export function createIntake(parts: {
     starved(error, overWei) {
       for (const transaction of [...line]) {
         if (overWei !== undefined && attemptCostBound(context, transaction) <= overWei) continue
+        if (parts.relieved(transaction) !== 'never') continue
         failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))
       }
+    },
+    hand(transaction, to) {
+      leave(transaction)
+      preparer.drop(transaction)
+      transaction.cancelTimers?.()
+      transaction.cancelTimers = undefined
+      context.handed.set(transaction, handedTo(to, transaction))
+      context.changed.add(transaction)
+    },
+    left(transaction) {
+      context.handed.delete(transaction)
+      mine.delete(transaction)
+      forgotten.set(transaction.id, transaction.sequence)
     },
     forget,
     restore(transaction) {
@@ -275,11 +300,11 @@ export function createIntake(parts: {
     },
     asking: () => forgotten.clear(),
     async arrived(stored) {
-      if (stored.stage !== 'queued' || isMine(stored.id)) return
+      if (stored.stage !== 'queued' || isMine(stored)) return
       const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
-      if (closed || context.closed || isMine(stored.id)) return
-      // Somebody here may have sent it, or asked for it, before the lane came into this process.
-      const here = transactions.get(stored.id)
+      if (closed || context.closed || isMine(stored)) return
+      // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
+      const here = transactions.get(stored.id) ?? handle.adopt(stored)
       const transaction = here ?? { ...fromStored(stored), replaces }
       if (here) refresh(here, stored)
       transaction.replaces ??= replaces
@@ -290,7 +315,13 @@ export function createIntake(parts: {
       queued.add(transaction)
       if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
       arm(transaction)
-      preparer.add(transaction)
+      handle.heedAgain(transaction)
+      if (transaction.verdicts !== undefined)
+        void context
+          .txOf(transaction)
+          .cancel()
+          .catch(() => {})
+      if (!hasFailed(transaction)) preparer.add(transaction)
     },
     met(transaction) {
       transactions.set(transaction.id, transaction)

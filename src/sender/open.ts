@@ -4,7 +4,7 @@ import type { LaneOptions, Limits } from '../types.js'
 import { defaultStore, type Environment, identityOf } from './environment.js'
 import type { LaneHandle } from './handle.js'
 import { type Hub, openHub } from './hub.js'
-import { type Held, hold } from './registry.js'
+import { type Held, hold, shared } from './registry.js'
 import { openTenure, type Tenure } from './tenure.js'
 
 /** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
@@ -37,8 +37,12 @@ export async function openLane(options: OpenOptions, environment: Environment): 
   try {
     const { chainId, genesisHash } = probed.value
     const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
-    const name = `${laneName(key)}@${identityOf(environment.shared, store)}`
-    const held = await hold(environment.shared.lanes, name, () => begin(options, environment, store, key))
+    const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
+    const beside = (address: Address) =>
+      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure.handle
+    const held = await hold(environment.shared.lanes, nameIn(key), () =>
+      begin({ options, environment, store, key, beside }),
+    )
     const { tenure, hub } = held.value
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
@@ -71,15 +75,10 @@ export function holdHub(
 }
 
 /** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
-async function begin(
-  options: OpenOptions,
-  environment: Environment,
-  store: Store,
-  key: LaneKey,
-): Promise<Shared> {
-  const hub = await holdHub(options, environment)
+async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub'>): Promise<Shared> {
+  const hub = await holdHub(parts.options, parts.environment)
   try {
-    return { tenure: await openTenure({ options, environment, hub: hub.value, store, key }), hub }
+    return { tenure: await openTenure({ ...parts, hub: hub.value }), hub }
   } catch (error) {
     await hub.release(() => hub.value.stop())
     throw error

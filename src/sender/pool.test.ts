@@ -9,6 +9,13 @@ const ACCOUNTS = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const
 const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
+/** It asks nobody for help, and helps nobody. */
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened'> = {
+  relieveBy: () => {},
+  held: () => undefined,
+  opened: () => true,
+}
+
 /** What a store that two processes share has of an id. */
 type Kept = { readonly address: Address; readonly value: bigint | undefined }
 
@@ -35,6 +42,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
       room: () => (address === roomiest ? 2 : 1),
       holds: () => [],
       closed: () => false,
+      ...ALONE,
     }
   })
   return createPool(members)
@@ -86,6 +94,7 @@ describe('affinity', () => {
         room: () => 10 - index,
         holds: () => holds.get(index) ?? [],
         closed: () => false,
+        ...ALONE,
       }
     })
     const pool = createPool(members)

@@ -14,8 +14,10 @@ import type {
   TxRecord,
   TxRequest,
 } from '../types.js'
+import { nearestTo } from './affinity.js'
 import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import type { PlaceFor } from './handle.js'
 import { createMemberIn, type Member } from './sender.js'
 import { type Start, sendMany } from './sendMany.js'
 import { checkSequence } from './sendSequence.js'
@@ -41,15 +43,17 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *
  * - A request that names an `account` goes to that one. An `id` that is known goes where it went before, so that
  *   sending it again is safe. Everything else goes to the lane with the most room; lanes under a hold are passed over
- *   as long as one is not: a key that runs out of money gets nothing new, and what has a nonce there is finished.
+ *   as long as one is not: a key that runs out of money gets nothing new, what has a nonce there is finished, and what
+ *   waits for one goes to an account that can pay, unless it is bound to its own: by name, in a sequence, with
+ *   `authorize`, `deploys` or `effect`.
  * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
  *   to one account as a whole.
  * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
  *   lane's own: see `senders`.
  *
  * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
- * one account. What waits for a nonce on a key that has run out of money waits there, until it is cancelled or the key
- * can pay; with `starved: 'fail'` it ends with STARVED.
+ * one account. Where no account can pay, a transaction waits, until it is cancelled or one can; with `starved: 'fail'`
+ * it ends with STARVED.
  *
  * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
  * @example
@@ -117,15 +121,12 @@ export function createPool(members: readonly Member[]): SenderPool {
     return found
   }
 
-  /** By the word alone, so that it is the same one in every process; another only while that one is out of work. */
+  /** By the word alone; another only while that one is out of work. */
   function nearest(affinity: string): Member {
     const isOut = (member: Member) => member.holds().some((reason) => OUT_OF_WORK.has(reason))
     const fit = members.filter((member) => !isOut(member))
-    const scores = (fit.length > 0 ? fit : members).map((member) => ({
-      member,
-      score: scoreOf(`${affinity}@${member.sender.address.toLowerCase()}`),
-    }))
-    return scores.reduce((best, one) => (one.score > best.score ? one : best)).member
+    const addresses = (fit.length > 0 ? fit : members).map(({ sender }) => sender.address)
+    return memberOf(nearestTo(affinity, addresses) ?? first.address)
   }
 
   function memberOf(address: string): Member {
@@ -173,7 +174,7 @@ export function createPool(members: readonly Member[]): SenderPool {
   async function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
     starting.set(member, (starting.get(member) ?? 0) + 1)
     try {
-      return await member.start(request, options)
+      return await member.start(request, options, accountOf(request) === undefined ? { pooled: true } : {})
     } finally {
       starting.set(member, (starting.get(member) ?? 1) - 1)
     }
@@ -250,6 +251,39 @@ export function createPool(members: readonly Member[]): SenderPool {
     await Promise.all(senders.map(work))
   }
 
+  /** What one has no money for goes to the one with the most room of those that can pay, and that this process holds. */
+  const reliefOf = (short: Member) => (): PlaceFor => {
+    const places = members.flatMap((member) => {
+      const held = member === short || member.holds().length > 0 ? undefined : member.held()
+      return held ? [{ ...held, room: roomOf(member), spareWei: held.seat.spareWei ?? 0n }] : []
+    })
+    let later: boolean | undefined
+    return (costWei, not) => {
+      const open = places.filter(({ key }) => !not.includes(key.address))
+      const fit = open.filter(({ room, spareWei }) => room > 0 && spareWei > costWei)
+      const place = fit.reduce((best, one) => (best && best.room >= one.room ? best : one), fit[0])
+      if (place === undefined) {
+        later ??= lookForMoney(short)
+        return later || open.some(({ room }) => room <= 0) ? 'later' : undefined
+      }
+      place.room--
+      place.spareWei -= costWei
+      return place.key
+    }
+  }
+
+  /** True where there may be some: it came since it was read, or the lane is not open yet. */
+  function lookForMoney(short: Member): boolean {
+    const others = members.filter((member) => member !== short && !member.closed())
+    const looking = others.map((member) => {
+      if (!member.opened()) void member.sender.ready().catch(() => {})
+      return member.held()?.seat.weigh() ?? !member.opened()
+    })
+    return looking.includes(true)
+  }
+
+  for (const member of members) member.relieveBy(reliefOf(member))
+
   const pool: SenderPool = {
     senders,
     chain: first.chain,
@@ -316,15 +350,6 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'deepReorg',
   'storeBehindChain',
 ])
-
-/** FNV-1a, its bits mixed once more: the same number for the same text everywhere. */
-function scoreOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-  return (hash ^ (hash >>> 13)) >>> 0
-}
 
 function accountOf(request: unknown): string | undefined {
   const { account, from } = (request ?? {}) as { account?: unknown; from?: unknown }

@@ -3,6 +3,7 @@ import type { TxlaneError } from '../errors/base.js'
 import { type LaneContext, txError } from './context.js'
 import type { Estimate, GasEstimator } from './gas.js'
 import { hasPrivateWay } from './privacy.js'
+import type { Relieved } from './relief.js'
 import type { SequenceGas } from './sequenceGas.js'
 import type { Sequences } from './sequences.js'
 import { hasFailed, type Transaction } from './transaction.js'
@@ -19,6 +20,10 @@ export type Preparer = {
   /** More may be pre-confirmed: what waits for no more than that goes on. */
   ticked(): void
   readonly size: number
+  /** Those for which there was no money, when they were asked about last. */
+  readonly forMoney: readonly Transaction[]
+  /** It is not prepared here any more. */
+  drop(transaction: Transaction): void
 }
 
 export type PrepareOptions = {
@@ -39,6 +44,8 @@ export type PrepareOptions = {
   /** Out of the line while it waits for a head, so that what comes after it goes on. */
   readonly parked: (transaction: Transaction) => void
   readonly failed: (transaction: Transaction, error: TxlaneError) => void
+  /** There is no money for it here: another lane may take it. */
+  readonly relieved: (transaction: Transaction) => Relieved
 }
 
 const RETRIES_MAX = 8
@@ -49,7 +56,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
   // Made on first use: an idle lane costs nothing.
   let queue: PQueue | undefined
-  const parked = new Set<Transaction>()
+  // With whether it is money that they wait for.
+  const parked = new Map<Transaction, boolean>()
   // Not asked about at all before what they follow shows: the answer would be about another state.
   const following = new Set<Transaction>()
   // At which head the conditions of a transaction were met: a replica may be behind with what met them.
@@ -126,7 +134,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
       case 'reverted':
       case 'funds':
         // It may depend on what is on its way: what it would do is known for certain only after that.
-        if (mayDepend(transaction) || waitsForMoney(estimate)) return park(transaction)
+        if (mayDepend(transaction) || waitsForMoney(estimate)) return park(transaction, estimate)
+        if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
         if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
@@ -154,9 +163,15 @@ export function createPreparer(options: PrepareOptions): Preparer {
     return estimate.kind === 'funds' && context.starved === 'wait'
   }
 
-  function park(transaction: Transaction): void {
+  function waitsForRelief(transaction: Transaction, estimate: Estimate): boolean {
+    const relieved = options.relieved(transaction)
+    if (relieved === 'later') park(transaction, estimate)
+    return relieved !== 'never'
+  }
+
+  function park(transaction: Transaction, { kind }: Estimate): void {
     options.parked(transaction)
-    parked.add(transaction)
+    parked.set(transaction, kind === 'funds')
     context.hub.tracker.wake()
   }
 
@@ -176,7 +191,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       void queue.add(() => run(transaction), { priority: transaction.priority })
     },
     newHead() {
-      const again = [...parked, ...following]
+      const again = [...parked.keys(), ...following]
       parked.clear()
       following.clear()
       for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
@@ -191,6 +206,10 @@ export function createPreparer(options: PrepareOptions): Preparer {
     get size() {
       return parked.size + following.size
     },
+    get forMoney() {
+      return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+    },
+    drop: (transaction) => void parked.delete(transaction),
   }
 
   function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {

@@ -1,6 +1,8 @@
 /** Something that several holders share: opened by the first, stopped when the last has let go. */
 type Entry<T> = {
   readonly opened: Promise<T>
+  /** Once it is open. */
+  value: T | undefined
   holders: number
   /** The last has let go: resolves when what was shared has stopped. */
   stopping: Promise<void> | undefined
@@ -29,18 +31,26 @@ export async function hold<T>(
     entry = entries.get(key) as Entry<T> | undefined
   }
   if (entry === undefined) {
-    entry = { opened: open(), holders: 0, stopping: undefined }
-    entries.set(key, entry)
+    const begun: Entry<T> = { opened: open(), value: undefined, holders: 0, stopping: undefined }
+    entries.set(key, begun)
+    entry = begun
   }
   const mine = entry
   mine.holders++
   try {
-    return { value: await mine.opened, release: releaser(entries, key, mine) }
+    mine.value = await mine.opened
+    return { value: mine.value, release: releaser(entries, key, mine) }
   } catch (error) {
     mine.holders--
     if (entries.get(key) === mine) entries.delete(key)
     throw error
   }
+}
+
+/** What is open under that name, and not about to stop. */
+export function shared<T>(entries: ReadonlyMap<string, unknown>, key: string): T | undefined {
+  const entry = entries.get(key) as Entry<T> | undefined
+  return entry?.stopping === undefined ? entry?.value : undefined
 }
 
 function releaser<T>(entries: Map<string, unknown>, key: string, entry: Entry<T>): Held<T>['release'] {

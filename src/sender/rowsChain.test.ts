@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
-import type { Tx } from '../types.js'
+import type { Tx, TxRequest } from '../types.js'
 import { createShared } from './environment.js'
 import { openProcesses } from './processes.fixture.js'
 import { createSenderIn } from './sender.js'
@@ -40,6 +40,17 @@ describe('row 21: cancel', () => {
     expect(named(lane, 'noop').length).toBeGreaterThan(1)
     lane.script = undefined
     expect(await lane.settle(answer)).toEqual({ result: 'cancelled' })
+  })
+
+  test("P3: of what its caller priced above the lane's ceiling, the no-op may go above it too", async () => {
+    await using lane = await openLane()
+    lane.script = swallow(1)
+    const price = 10n ** 10n
+    const dear = { ...transfer(1), maxFeePerGas: price, maxPriorityFeePerGas: price } as TxRequest
+    const tx = await lane.settle(lane.sender.send(dear))
+    expect(await lane.settle(tx.cancel())).toEqual({ result: 'cancelled' })
+    expect(lane.executed()).toEqual(['noop'])
+    for (const { maxFeeWei } of named(lane, 'noop')) expect(maxFeeWei).toBeLessThan((price * 125n) / 100n)
   })
 
   test('it landed all the same: tooLate, with the receipt', async () => {

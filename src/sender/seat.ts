@@ -33,4 +33,8 @@ export type Seat = {
   /** How many more it could send now; below 0 by how many wait. */
   readonly room: number
   readonly holds: readonly HoldReason[]
+  /** What is left of the balance beside all that it has to send; undefined where that is not known. */
+  readonly spareWei: bigint | undefined
+  /** True where that may be out of date: it is found out anew. */
+  weigh(): boolean
 }

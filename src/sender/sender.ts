@@ -1,6 +1,7 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
+import type { LaneKey } from '../store/store.js'
 import type {
   HoldReason,
   Item,
@@ -13,12 +14,15 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
+import type { Place } from './admission.js'
 import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import type { LaneHandle } from './handle.js'
 import { defaultLimits } from './limits.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { type OpenLane, type OpenOptions, openLane } from './open.js'
+import type { Seat } from './seat.js'
 import { type Start, sendMany } from './sendMany.js'
 import { checkSequence, sendSequence } from './sendSequence.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
@@ -63,11 +67,17 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
 /** A sender, with what a pool has to know of it. */
 export type Member = {
   readonly sender: Sender
-  readonly start: Start
+  start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  /** From now on what it has no money for goes where this says. */
+  relieveBy(relief: NonNullable<LaneHandle['relief']>): void
+  /** Its lane, where this process holds it. */
+  held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
   /** Why its lane reserves nothing for now. */
   holds(): readonly HoldReason[]
+  /** Its lane is known here, whoever holds it. */
+  opened(): boolean
   closed(): boolean
 }
 
@@ -84,6 +94,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
   let paused = false
+  let relief: LaneHandle['relief']
 
   function open(): Promise<OpenLane> {
     if (closing) return Promise.reject(closedError())
@@ -91,6 +102,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       (lane) => {
         opened = lane
         if (paused) lane.tenure.pause()
+        if (relief) lane.handle.relief = relief
         early.attach(lane)
         return lane
       },
@@ -110,13 +122,13 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     })
   }
 
-  const start: Start = async (request, sendOptions) => {
+  const start: Member['start'] = async (request, sendOptions, to) => {
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
     checkAccountOf(request, account.address)
     const { tenure, handle } = await openFor(sendOptions.id)
-    const transaction = await tenure.seat.add(request, sendOptions)
+    const transaction = await tenure.seat.add(request, sendOptions, to)
     return { tx: handle.txOf(transaction), accepted: () => handle.waiting.accepted(transaction) }
   }
 
@@ -243,16 +255,27 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   return {
     sender,
     start,
+    relieveBy(by) {
+      relief = by
+      if (opened) opened.handle.relief = by
+    },
+    held() {
+      if (opened === undefined) return undefined
+      const { seat } = opened.tenure
+      return seat.kind === 'holder' ? { key: opened.key, seat } : undefined
+    },
     room() {
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room
     },
     holds: () => opened?.tenure.seat.holds ?? [],
+    opened: () => opened !== undefined,
     closed: () => closing !== undefined,
   }
 
   async function close(): Promise<void> {
     const lane = await opening?.catch(() => undefined)
+    if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
     await lane?.release(lane.tenure.close)
     early.detach()
   }

@@ -1,6 +1,6 @@
 import { type Hex, numberToHex } from 'viem'
 import { isTxlaneError, type TxlaneError } from '../errors/base.js'
-import { type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../ledger/fees.js'
+import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../ledger/fees.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
@@ -160,7 +160,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const market = await fees.market()
     const offer = outbid(
       slot.attempts.map((a) => a.fees),
-      { rule: fees.rule, market, ceiling: fees.laneCeiling() },
+      { rule: fees.rule, market, ceiling: noopCeiling(slot) },
     )
     if (offer === undefined) return block(context, job.nonce)
     const gas = await estimateNoop()
@@ -173,7 +173,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const newest = newestAttempt(slot)
     const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
     if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside))) return
-    const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : fees.laneCeiling()
+    const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noopCeiling(slot)
     const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
@@ -182,6 +182,18 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
     await make(job, newest.claim, { request, gas: newest.gas }, offer)
+  }
+
+  /** Callers may have offered more than the lane's ceiling by themselves: what is to end it for them may as well. */
+  function noopCeiling(slot: Live): FeeCeiling {
+    const usual = fees.laneCeiling()
+    if (slot.end !== 'cancel') return usual
+    return slot.attempts.reduce((ceiling, { claim }) => {
+      const transaction = claim === undefined ? undefined : context.transactions.get(claim)
+      const own = transaction && explicitFees(transaction.request)
+      const above = own && ceilingAbove(own, fees.rule)
+      return above && above.maxFeePerGas > ceiling.maxFeePerGas ? above : ceiling
+    }, usual)
   }
 
   async function bumpOffer(
@@ -254,12 +266,13 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       const newest = newestAttempt(slot)
       if (newest === undefined) return { atCeiling: false, fillable: true }
       const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
-      const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : fees.laneCeiling()
-      const filling = replacementFees(newest.fees, { rule: fees.rule, ceiling: fees.laneCeiling() })
+      const noops = noopCeiling(slot)
+      const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noops
+      const filling = replacementFees(newest.fees, { rule: fees.rule, ceiling: noops })
       const baseFee = fees.baseFee() ?? 0n
       return {
         atCeiling: replacementFees(newest.fees, { rule: fees.rule, ceiling }) === undefined,
-        fillable: filling !== undefined && fees.laneCeiling().maxFeePerGas >= baseFee,
+        fillable: filling !== undefined && noops.maxFeePerGas >= baseFee,
       }
     },
     get signatures() {

@@ -63,6 +63,8 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly balanceWei?: bigint
   readonly nonce?: number
   readonly code?: Hex
+  /** Other accounts of the chain. */
+  readonly others?: ChainOptions['accounts']
   /** Whether a signature fails; asked before each. */
   readonly fails?: () => boolean
   /** How long a signature takes; asked before each. */
@@ -77,6 +79,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     balanceWei = ONE_ETHER,
     nonce = 0,
     code,
+    others = [],
     fails,
     signMs = () => 0,
     closed,
@@ -86,7 +89,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   const chain = createChain({
     clock,
     random: createRandom(1),
-    accounts: [{ address: ACCOUNT, nonce, balanceWei, ...(code ? { code } : {}) }],
+    accounts: [{ address: ACCOUNT, nonce, balanceWei, ...(code ? { code } : {}) }, ...others],
     ...chainOptions,
   })
   const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })

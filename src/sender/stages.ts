@@ -202,7 +202,7 @@ export function createStages(
       })
     },
     takeChanged() {
-      const stored = [...changed].map(toStored)
+      const stored = [...changed].map((one) => ({ ...toStored(one), ...context.handed.get(one) }))
       changed.clear()
       return stored
     },

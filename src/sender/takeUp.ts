@@ -53,6 +53,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, { durable: store.durable, seen })
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
+  for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
   const restored = await restoreTransactions(state.transactions, {
     book,
     known: handle.transactions,
@@ -92,13 +93,17 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
 }
 
 /**
- * What somebody here knows of and is not open in the store has ended there while another process held the lane, or has
- * yet to arrive. Nobody else can end it from now on.
+ * What somebody here knows of and is not open in the store has ended there while another process held the lane, was
+ * handed to another lane, or has yet to arrive. Nobody else can end it from now on.
  */
 async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<string>): Promise<void> {
   for (const transaction of [...handle.transactions.values()]) {
     if (open.has(transaction.id)) continue
     const stored = await store.find(handle.key, { id: transaction.id })
+    if (stored !== undefined && stored.lane.address !== handle.key.address) {
+      handle.strays?.add(transaction, stored)
+      continue
+    }
     if (stored === undefined || !hasEnded(stored.stage)) continue
     refresh(transaction, stored)
     handle.transactions.delete(transaction.id)

@@ -1,4 +1,4 @@
-import type { LocalAccount } from 'viem'
+import type { Address, LocalAccount } from 'viem'
 import type { CancelTimer } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
 import type { LaneKey, Lease, Store } from '../store/store.js'
@@ -15,6 +15,7 @@ import type { Holder } from './holder.js'
 import type { Hub } from './hub.js'
 import type { OpenOptions } from './open.js'
 import type { Seat } from './seat.js'
+import { createStrays } from './strays.js'
 import { takeUp } from './takeUp.js'
 import { rejectWaiters, tellVerdict } from './transaction.js'
 import { closedError } from './waiting.js'
@@ -54,13 +55,17 @@ export async function openTenure(parts: {
   readonly hub: Hub
   readonly store: Store
   readonly key: LaneKey
+  /** Another lane of the chain, where it is open in this process. */
+  readonly beside: (address: Address) => LaneHandle | undefined
 }): Promise<Tenure> {
-  const { options, environment, hub, store, key } = parts
+  const { options, environment, hub, store, key, beside } = parts
   const { clock, random, background = clock } = environment
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
-  const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs })
+  const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs, beside })
   const { transactions } = handle
+  const strays = createStrays({ handle, store, clock })
+  handle.strays = strays
   const { lanes } = environment.shared
   const timeoutMs = limits.readTimeoutMs
   const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
@@ -222,7 +227,8 @@ export async function openTenure(parts: {
     if (held) stepDown(held)
     guest?.stop()
     handle.closing.stop()
-    for (const transaction of handle.transactions.values()) {
+    strays.stop()
+    for (const transaction of [...handle.transactions.values(), ...strays.all()]) {
       if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
       tellVerdict(transaction)
     }

@@ -1,4 +1,4 @@
-import type { Hash, Hex } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import type { CancelTimer } from '../clock.js'
 import { type ErrorTx, TxlaneError } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
@@ -44,6 +44,8 @@ export type Transaction = {
   readonly outside: boolean
   /** For `send` endpoints alone. */
   readonly private?: true | undefined
+  /** Any account of a pool may send it. The lanes that it was in before, by address. */
+  readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
   stage: Stage
   nonce: number | undefined
@@ -204,6 +206,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     replaces: transaction.replaces?.id,
     needs: storedNeeds(transaction.needs),
     ...(transaction.private ? { private: true } : {}),
+    ...(transaction.pooled ? { pooled: transaction.pooled } : {}),
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,
@@ -234,6 +237,7 @@ export type Beginning = Pick<
   | 'onExpiry'
   | 'outside'
   | 'private'
+  | 'pooled'
   | 'needs'
   | 'replaces'
 >
@@ -253,6 +257,7 @@ export function begin(as: Beginning): Transaction {
     onExpiry: as.onExpiry,
     outside: as.outside,
     private: as.private,
+    pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
     nonce: undefined,
@@ -288,8 +293,8 @@ export function begin(as: Beginning): Transaction {
 export function fromStored(stored: StoredTransaction): Transaction {
   const { id, failure, verdict } = stored
   const outside = id.startsWith(OUTSIDE_PREFIX)
-  const { private: hidden, needs } = stored
-  const transaction = begin({ ...stored, outside, private: hidden, needs, replaces: undefined })
+  const { private: hidden, pooled, needs } = stored
+  const transaction = begin({ ...stored, outside, private: hidden, pooled, needs, replaces: undefined })
   transaction.gas = stored.gas
   transaction.stage = stored.stage
   transaction.nonce = stored.nonce

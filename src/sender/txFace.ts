@@ -15,6 +15,9 @@ import type { Waiting } from './waiting.js'
 
 // Where Node's console looks for it.
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+// Not for callers.
+const LANE: unique symbol = Symbol('lane')
+const ABORT: unique symbol = Symbol('abort')
 
 /**
  * What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. What cannot work
@@ -46,18 +49,37 @@ type Parts = {
  */
 export function createTxFace(parts: Parts): (transaction: Transaction) => Tx {
   return (transaction) => {
+    const { face } = transaction
+    // It may have come from another lane of its pool.
+    if (face instanceof Face) face[LANE](parts)
     transaction.face ??= new Face(transaction, parts)
     return transaction.face
   }
 }
 
+/** The caller's signal says that it is not wanted any more: whoever has it by now is told, `operations` where nobody has. */
+export function abortBy(transaction: Transaction, operations: TxOperations): void {
+  const { face } = transaction
+  if (face instanceof Face) face[ABORT]()
+  else operations.abort(transaction)
+}
+
 /** A class, since there is one for each transaction: what they have in common is there once. */
 class Face implements Tx {
   readonly #transaction: Transaction
-  readonly #parts: Parts
+  #parts: Parts
 
   constructor(transaction: Transaction, parts: Parts) {
     this.#transaction = transaction
+    this.#parts = parts
+  }
+
+  [ABORT]() {
+    this.#parts.operations().abort(this.#transaction)
+  }
+
+  /** Its lane is this one from now on. */
+  [LANE](parts: Parts) {
     this.#parts = parts
   }
 

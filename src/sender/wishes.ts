@@ -1,6 +1,6 @@
 import type { FeeValues } from 'viem'
 import type { Wish } from '../store/store.js'
-import type { LaneContext } from './context.js'
+import { type LaneContext, reportError } from './context.js'
 import type { TxOperations } from './txFace.js'
 
 /** What is asked of the holder by id: from another process, or by an operator. */
@@ -12,7 +12,7 @@ export type Wishes = {
 }
 
 export function createWishes(context: LaneContext, operations: TxOperations): Wishes {
-  const { lane, transactions, txOf } = context
+  const { lane, transactions, txOf, store } = context
 
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
     const transaction = transactions.get(id)
@@ -22,12 +22,18 @@ export function createWishes(context: LaneContext, operations: TxOperations): Wi
     return true
   }
 
+  /** It was left before what it is about was handed to another lane. */
+  async function pass(id: string, wish: Wish): Promise<void> {
+    const stored = await store.find(lane.key, { id })
+    if (stored !== undefined && stored.lane.address !== lane.key.address) await store.wish(lane.key, id, wish)
+  }
+
   return {
     resolve,
     fulfil(id, wish) {
       const transaction = transactions.get(id)
       lane.journal.touch()
-      if (transaction === undefined) return
+      if (transaction === undefined) return void pass(id, wish).catch((error) => reportError(context, error))
       const tx = txOf(transaction)
       // What has landed or ended meanwhile cannot be changed any more: whoever asked finds it so.
       const nothing = () => {}

@@ -116,6 +116,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
+  /** Whoever holds the lane that it is in hands it to another. Once: what comes late finds it gone. */
+  function hand(from: Kept, transaction: StoredTransaction): void {
+    const one = from.book.byId.get(transaction.id)
+    const { lane, stage } = one?.transaction ?? {}
+    if (one === undefined || lane?.address !== from.key.address || stage !== 'queued') return
+    const to = kept(transaction.lane)
+    one.transaction = { ...transaction, sequence: ++to.sequence }
+    one.revision = ++to.revision
+    arrive(to, one.transaction)
+    told(to)
+  }
+
   function keepHash(book: Book, hash: Hash, one: KeptTransaction): void {
     if (book.byHash.get(hash) === one) return
     book.byHash.set(hash, one)
@@ -200,7 +212,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async write(lease, change) {
       const lane = checked(lease)
-      for (const transaction of change.transactions) keepTransaction(lane, transaction)
+      for (const transaction of change.transactions) {
+        if (transaction.lane.address === lease.lane.address) keepTransaction(lane, transaction)
+        else hand(lane, transaction)
+      }
       for (const slot of change.slots) keepSlot(lane, slot)
       lane.cursor = Math.max(lane.cursor ?? 0, change.cursor)
       const { wished = 0 } = change
@@ -233,7 +248,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       while (first > 0 && (arrived[first - 1]?.sequence ?? 0) > after) first--
       const next = arrived.slice(first, first + limit)
       const page = {
-        transactions: next.flatMap(({ id }) => book.byId.get(id)?.transaction ?? []),
+        transactions: next.flatMap((one) => arrivedAs(one, lane, book.byId.get(one.id)?.transaction)),
         wishes: wishes.filter(({ sequence }) => sequence > after),
       }
       return arrivalsPage(page, limit)
@@ -273,6 +288,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async close() {},
   }
+}
+
+/** Nothing where it has been forgotten since, or handed to another lane. */
+function arrivedAs(
+  { sequence }: { readonly sequence: number },
+  { address }: LaneKey,
+  transaction: StoredTransaction | undefined,
+): readonly StoredTransaction[] {
+  const isHere = transaction?.lane.address === address && transaction.sequence === sequence
+  return isHere ? [transaction] : []
 }
 
 function newestFirst(a: ListPlace, b: ListPlace): number {

@@ -48,6 +48,8 @@ export type StoredTransaction = {
   readonly needs: StoredNeeds | undefined
   /** Its bytes are for `send` endpoints alone. */
   readonly private?: true | undefined
+  /** Any account of a pool may send it. The lanes that it was in before, by address. */
+  readonly pooled?: readonly Address[] | undefined
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined
@@ -77,7 +79,10 @@ export type LaneState = {
 export type LaneWrite = {
   /** Replace what is kept for their nonces; `final` and attempt-less `hole` slots are deleted. */
   readonly slots: readonly Slot[]
-  /** Replace what is kept for their ids. */
+  /**
+   * Replace what is kept for their ids. One that names another lane of the chain is handed to that lane, where it is
+   * kept as queued here, and nothing is done where it is not: it arrives there as the last, with a sequence of that lane.
+   */
   readonly transactions: readonly StoredTransaction[]
   readonly cursor: number
   /** Wishes up to this one are done: they are deleted. */

@@ -1,4 +1,5 @@
 import { createPublicClient, http } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { createLanes, createSenderPool, memoryStore, type SenderPool, type Store } from '../../src/index.js'
@@ -175,4 +176,18 @@ test('lanes know the chains they were given, each once', () => {
   expect(() => createLanes({ chains: [] })).toThrow('chains')
   expect(() => createLanes({ chains: [chain, chain] })).toThrow('chains')
   expect(() => createLanes(undefined as never)).toThrow('options')
+})
+
+test('what waits at a key that has run out of money is sent by one that can pay', async () => {
+  const poor = privateKeyToAccount(generatePrivateKey())
+  const pool = createSenderPool({ client: clientOf(), accounts: [poor, ...fresh(2)], lossDepth: 'child' })
+  opened.push(pool)
+  const txs = await Promise.all(Array.from({ length: 30 }, () => pool.send({ to, gas }, { until: 'queued' })))
+  const landed = await Promise.all(txs.map((tx) => tx.wait('sealed')))
+  expect(new Set(landed.map(({ receipt }) => receipt?.from))).toEqual(
+    new Set(pool.senders.slice(1).map(({ address }) => address.toLowerCase())),
+  )
+  await pool.drain()
+  const used = await counts(pool)
+  expect([used[0], used.reduce((sum, count) => sum + count)]).toEqual([0, 30])
 })

@@ -4,13 +4,14 @@ import { unexercised } from './expected.js'
 import { createNaiveSubject } from './naiveSubject.js'
 import type { Violation } from './oracle.js'
 import type { Keep } from './plan.js'
+import { runPoolWorld } from './poolWorld.js'
 import { type Shrunk, shrink } from './shrink.js'
 import { createSubject } from './subject.js'
 import { createTrace } from './trace.js'
 import { runWorld, type WorldOptions } from './world.js'
 
 const USAGE = `npm run sim -- [--runs N] [--seed S] [--all] [--json] [--progress]
-                [--calm] [--deep] [--naive] [--transactions N] [--keep JSON] [--trace [--reads]]`
+                [--calm] [--deep] [--naive] [--pools] [--transactions N] [--keep JSON] [--trace [--reads]]`
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,8 @@ const { values } = parseArgs({
     calm: { type: 'boolean', default: false },
     /** Reorgs deeper than the promises hold for. */
     deep: { type: 'boolean', default: false },
+    /** Worlds of pools, whose keys run out of money, instead of those of one key. */
+    pools: { type: 'boolean', default: false },
     /** The naive sender instead of the one under test. */
     naive: { type: 'boolean', default: false },
     /** Goes on after the first failing seed. */
@@ -122,7 +125,7 @@ async function runAll(first: number, count: number): Promise<Report> {
     violations: failures.reduce((sum, failure) => sum + failure.violations.length, 0),
     runsPerSecond: rate(),
     coverage,
-    unexercised: unexercised(coverage, { deep: values.deep }),
+    unexercised: values.pools ? [] : unexercised(coverage, { deep: values.deep }),
     failures: await withSmallest(failures),
   }
 }
@@ -130,7 +133,7 @@ async function runAll(first: number, count: number): Promise<Report> {
 /** Makes the first failing world smaller. */
 async function withSmallest(failures: readonly Failure[]): Promise<readonly Failure[]> {
   const [first, ...rest] = failures
-  if (first === undefined || values.keep !== undefined) return failures
+  if (first === undefined || values.keep !== undefined || values.pools) return failures
   const shrunk = await shrink(first.seed, subject, options).catch(() => undefined)
   return shrunk === undefined ? failures : [{ ...first, shrunk }, ...rest]
 }
@@ -141,6 +144,7 @@ type Outcome = Pick<
 >
 
 function runOne(seed: number): Promise<Outcome> {
+  if (values.pools) return runPoolWorld(seed)
   const trace = values.trace ? createTrace({ reads: values.reads }) : undefined
   return runWorld(seed, subject, { ...options, ...trace })
     .finally(() => {
@@ -200,7 +204,9 @@ function printViolations(violations: readonly Violation[]): void {
 }
 
 function flags(): string {
-  const set = (['calm', 'deep', 'naive'] as const).filter((flag) => values[flag]).map((flag) => ` --${flag}`)
+  const set = (['calm', 'deep', 'naive', 'pools'] as const)
+    .filter((flag) => values[flag])
+    .map((flag) => ` --${flag}`)
   const size = values.transactions === undefined ? '' : ` --transactions ${values.transactions}`
   return `${set.join('')}${size}`
 }

@@ -23,11 +23,13 @@ export type SimStore = {
   open(): OpenSimStore
   /** Attempts that were ever committed: nothing else may be seen on the wire (P6). */
   readonly journaled: ReadonlySet<Hash>
+  /** Transactions that a write handed to another lane. */
+  readonly handed: ReadonlySet<string>
 }
 
 export type OpenSimStore = {
   readonly store: Store
-  /** The process is gone, and the lease that it has, or is about to get, runs out at once. */
+  /** The process is gone, and the leases that it has, or is about to get, run out at once. */
   expire(): Promise<void>
 }
 
@@ -41,6 +43,7 @@ export function createSimStore(options: {
   const { clock, random, faults, strike } = options
   const inner = memoryStore({ now: clock.now })
   const journaled = new Set<Hash>()
+  const handed = new Set<string>()
   function delay(): Promise<void> | undefined {
     if (faults.delayMsMax === 0) return undefined
     strike('delayMsMax')
@@ -62,18 +65,19 @@ export function createSimStore(options: {
   }
 
   function open(): OpenSimStore {
-    let lease: Lease | undefined
+    const leases = new Map<string, Lease>()
     let expired = false
     return {
       async expire() {
         expired = true
-        if (lease !== undefined) await inner.release(lease)
+        for (const lease of leases.values()) await inner.release(lease)
       },
       store: {
         ...inner,
         durable: true,
         async acquire(lane, holder, ttlMs) {
-          lease = await slowly(() => inner.acquire(lane, holder, ttlMs))
+          const lease = await slowly(() => inner.acquire(lane, holder, ttlMs))
+          if (lease !== undefined) leases.set(lane.address, lease)
           if (expired && lease !== undefined) await inner.release(lease)
           return lease
         },
@@ -88,6 +92,8 @@ export function createSimStore(options: {
           await delay()
           if (strikes('lostCommit')) throw unknownCommit()
           await inner.write(held, change)
+          for (const { lane, id } of change.transactions)
+            if (lane.address !== held.lane.address) handed.add(id)
           for (const slot of change.slots) for (const attempt of slot.attempts) journaled.add(attempt.hash)
           await delay()
           if (strikes('lostAnswer')) throw unknownCommit()
@@ -96,7 +102,7 @@ export function createSimStore(options: {
     }
   }
 
-  return { journaled, open }
+  return { journaled, handed, open }
 }
 
 function unknownCommit(): TxlaneError {

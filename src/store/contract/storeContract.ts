@@ -3,6 +3,7 @@ import { arrivals } from './arrivals.js'
 import { enqueue } from './enqueue.js'
 import { fencing } from './fencing.js'
 import { find } from './find.js'
+import { hand } from './hand.js'
 import { leases } from './leases.js'
 import { list } from './list.js'
 import { reopen } from './reopen.js'
@@ -42,6 +43,7 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
     ...fencing,
     ...writes,
     ...enqueue,
+    ...hand,
     ...arrivals,
     ...wishes,
     ...watch,

@@ -3,8 +3,16 @@ import type { Slot } from '../../ledger/slot.js'
 import { decodeSlot, encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
 import { arrivedUpTo } from '../page.js'
-import { type LaneState, type LaneWrite, type Lease, laneName, type Store } from '../store.js'
-import { type Context, nameOf, transactionOf } from './context.js'
+import {
+  type LaneKey,
+  type LaneState,
+  type LaneWrite,
+  type Lease,
+  laneName,
+  type Store,
+  type StoredTransaction,
+} from '../store.js'
+import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 import { lines, list } from './lists.js'
 import type { Pruner } from './prune.js'
@@ -27,6 +35,32 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
     numbered = Math.max(numbered, Number(row.fence))
   }
 
+  /** A statement that finds no lane where its number, or its lease, is not the newest. */
+  async function numberedChange(
+    lease: Lease,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    for (let tries = 1; tries <= TRIES_MAX; tries++) {
+      const rows = await database.change({ text, values: [...leaseOf(lease), ++numbered, ...values] })
+      if (rows.length > 0) return rows
+      await catchUp(lease)
+    }
+    throw new TxlaneError('Other writes of the same holder went before this one again and again.', {
+      code: 'STORE',
+      fate: 'notExecuted',
+    })
+  }
+
+  async function hand(lease: Lease, transactions: readonly StoredTransaction[]): Promise<void> {
+    const lanes = [...new Map(transactions.map(({ lane }) => [lane.address, lane])).values()]
+    const values = [...handedValuesOf(lanes, transactions), channel]
+    const [row] = await numberedChange(lease, sql.hand, values)
+    if (Number(row?.placed) === lanes.length) return
+    await addLanes(context, lanes)
+    await numberedChange(lease, sql.hand, values)
+  }
+
   return {
     async load(lease) {
       const [shut] = await database.change({ text: sql.shut, values: [...leaseOf(lease), numbered] })
@@ -35,25 +69,32 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
       return stateOf(await database.read({ text: sql.load, values: leaseOf(lease) }))
     },
     async write(lease, change) {
-      const values = valuesOf(change)
-      for (let tries = 1; tries <= TRIES_MAX; tries++) {
-        const numbering = [...leaseOf(lease), ++numbered]
-        const rows = await database.change({
-          text: sql.write,
-          values: [...numbering, ...values, channel, laneName(lease.lane)],
-        })
-        if (rows.length > 0) {
-          pruner.wrote()
-          return
-        }
-        await catchUp(lease)
-      }
-      throw new TxlaneError('Other writes of the same holder went before this one again and again.', {
-        code: 'STORE',
-        fate: 'notExecuted',
-      })
+      const isOwn = ({ lane }: StoredTransaction) => lane.address === lease.lane.address
+      const handed = change.transactions.filter((one) => !isOwn(one))
+      // First, each good by itself: where the rest fails, all is written once more, and what was handed stays so.
+      if (handed.length > 0) await hand(lease, handed)
+      const own = handed.length > 0 ? { ...change, transactions: change.transactions.filter(isOwn) } : change
+      await numberedChange(lease, sql.write, [...valuesOf(own), channel, laneName(lease.lane)])
+      pruner.wrote()
     },
   }
+}
+
+/** `$7` to `$12` of what hands to other lanes: the lanes, then the rows, which name their lane by its place. */
+function handedValuesOf(lanes: readonly LaneKey[], transactions: readonly StoredTransaction[]): unknown[] {
+  const byId = [...new Map(transactions.map((one) => [one.id, one])).values()]
+  const handed = lanes.map(({ address }) => byId.filter(({ lane }) => lane.address === address))
+  const rows = handed.flatMap((of, lane) =>
+    of.map((transaction, nth) => ({ lane: lane + 1, nth: nth + 1, transaction })),
+  )
+  return [
+    lanes.map(({ address }) => address),
+    handed.map(({ length }) => length),
+    list(rows.map(({ lane }) => lane)),
+    list(rows.map(({ nth }) => nth)),
+    rows.map(({ transaction }) => transaction.id),
+    lines(rows.map(({ transaction }) => encodeBody(transaction))),
+  ]
 }
 
 function leaseOf({ lane, epoch, holder }: Lease): unknown[] {

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { LaneKey, Store } from '../store.js'
+import type { LaneKey, LaneWrite, Store } from '../store.js'
 import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
 import { acquire, release, renew } from './leases.js'
@@ -61,7 +61,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
         pruner.after(sql, change.transactions.length)
       })
       committed()
-      watchers.tell([lease.lane])
+      watchers.tell(lanesOf(lease.lane, change))
     },
     async enqueue(transactions) {
       if (transactions.length === 0) return []
@@ -86,4 +86,10 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       await connection.close()
     },
   }
+}
+
+/** Its own, and those that something was handed to. */
+function lanesOf(own: LaneKey, { transactions }: LaneWrite): readonly LaneKey[] {
+  const others = transactions.filter(({ lane }) => lane.address !== own.address).map(({ lane }) => lane)
+  return [own, ...new Map(others.map((lane) => [lane.address, lane])).values()]
 }

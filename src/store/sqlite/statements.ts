@@ -35,6 +35,8 @@ export const SQL = {
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
       body = excluded.body`,
+  handTx: `UPDATE tx SET lane = ?1, sequence = ?2, revision = ?3, body = ?4
+    WHERE chain = ?5 AND id = ?6 AND lane = ?7 AND stage = 'queued'`,
   txById: 'SELECT body, lane, ended_ms AS endedMs FROM tx WHERE chain = ? AND id = ?',
   txByHash: 'SELECT body FROM hash JOIN tx ON tx.key = hash.tx WHERE hash.chain = ? AND hash = ?',
   openTxs: 'SELECT body FROM tx WHERE lane = ? AND ended_ms IS NULL ORDER BY sequence',

@@ -27,6 +27,10 @@ export function write(
     if (changes > 0) hashes.fresh.add(hash)
   }
   for (const transaction of change.transactions) {
+    if (transaction.lane.address !== lease.lane.address) {
+      handTx(prepared, keys, row, transaction)
+      continue
+    }
     putTx(prepared, row, transaction, ++revision)
     if (transaction.hash) keepHash(transaction.hash, transaction.id)
   }
@@ -48,6 +52,16 @@ function putTx(prepared: Prepared, row: LaneRow, transaction: StoredTransaction,
   const [chain, id, lane, sequence, , stage, ended, body] = all
   const moved = prepared.moveTx.run(revision, stage, body, chain, id, lane, sequence, ended)
   if (moved.changes === 0) prepared.putTx.run(...all)
+}
+
+/** It arrives in the other lane as the last. Once: what comes late finds it gone. */
+function handTx(prepared: Prepared, keys: Keys, from: LaneRow, transaction: StoredTransaction): void {
+  const to = keys.lane(prepared, transaction.lane)
+  const { sequence, revision } = laneRecord(prepared, to.lane)
+  const [chain, id, lane, ...place] = txRow(to, { ...transaction, sequence: sequence + 1 }, revision + 1)
+  const [newSequence, newRevision, , , body] = place
+  const handed = prepared.handTx.run(lane, newSequence, newRevision, body, chain, id, from.lane)
+  if (handed.changes > 0) prepared.placed.run(newSequence, newRevision, to.lane)
 }
 
 function txRow({ chain, lane }: LaneRow, transaction: StoredTransaction, revision: number) {

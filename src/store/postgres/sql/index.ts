@@ -1,4 +1,5 @@
 import { enqueueStatements } from './enqueue.js'
+import { handStatements } from './hand.js'
 import { leaseStatements } from './leases.js'
 import { readStatements } from './reads.js'
 import { writeStatements } from './write.js'
@@ -12,6 +13,7 @@ export function statementsOf(schemaName: string) {
     ...leaseStatements(schema),
     ...writeStatements(schema),
     ...enqueueStatements(schema),
+    ...handStatements(schema),
     ...readStatements(schema),
   }
 }

@@ -1,0 +1,20 @@
+/**
+ * Of these, the one that a word goes to: by the word alone, so that it is the same one in every process. Where one is
+ * missing, only its own words go to another.
+ */
+export function nearestTo<T extends string>(word: string, addresses: readonly T[]): T | undefined {
+  const scores = addresses.map((address) => ({ address, score: scoreOf(`${word}@${address.toLowerCase()}`) }))
+  return scores.reduce<(typeof scores)[number] | undefined>(
+    (best, one) => (best !== undefined && best.score >= one.score ? best : one),
+    undefined,
+  )?.address
+}
+
+/** FNV-1a, its bits mixed once more: the same number for the same text everywhere. */
+function scoreOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return (hash ^ (hash >>> 13)) >>> 0
+}
