@@ -276,3 +276,19 @@ describe('what a guest wants of a transaction', () => {
     await lane.settle(allocator.close())
   })
 })
+
+test('a receipt of what is only pre-confirmed is none of a sealed block, whatever the store says of it', async () => {
+  await using processes = await openProcesses()
+  const { lane } = processes
+  const first = processes.start()
+  const tx = await lane.settle(first.sender.send(transfer(1)))
+  await lane.settle(tx.wait('sealed'))
+  first.freeze()
+  // Its block leaves, and it stands in none but the one that is being built.
+  lane.chain.reorg({ depth: 1, inclusion: 0 })
+  const second = processes.start()
+  const found = await lane.settle(second.sender.get(tx.id))
+
+  await lane.settle(found?.wait('sealed') as Promise<unknown>)
+  expect(lane.executed()).toEqual([1])
+})

@@ -104,6 +104,7 @@ export function createSeeker(
     })
     // The chain may have been walked on meanwhile: what is known by now needs no explanation.
     if (nonce !== book.floor) return book.floor < book.cursor
+    if ('block' in verdict && hasLeft(verdict.block)) return false
     switch (verdict.kind) {
       case 'own':
         lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
@@ -136,7 +137,7 @@ export function createSeeker(
       signal,
     })
     const read = readBlock(reply)
-    if (read?.hash !== block.hash) return
+    if (read?.hash !== block.hash || hasLeft(block)) return
     for (const hash of read.hashes) {
       const nonce = book.nonceOf(hash)
       if (nonce === undefined || book.get(nonce)?.state !== 'live') continue
@@ -179,6 +180,12 @@ export function createSeeker(
       reach(other, block.number)
     }
     return book.floor >= upTo
+  }
+
+  /** It was left while it was asked about: nobody would tell so once more. */
+  function hasLeft({ number, hash }: BlockRef): boolean {
+    const walked = tracker.hashAt(number)
+    return walked !== undefined && walked !== hash
   }
 
   /** A block that the walk does not know could leave without a word. */

@@ -80,6 +80,8 @@ export function createWaiting(parts: {
         : { number: blockNumber, hash: blockHash }
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
+    // Endpoints with pre-confirmations have receipts of what is not sealed yet.
+    if (block === undefined && !isSealed(receipt)) return undefined
     tellReverted(transaction, receipt)
     transaction.status = receipt.status
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
@@ -87,6 +89,11 @@ export function createWaiting(parts: {
     if (block !== undefined || transaction.settled)
       transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
     return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
+  }
+
+  function isSealed({ blockNumber }: TransactionReceipt): boolean {
+    const head = hub.tracker.head?.number
+    return head !== undefined && blockNumber <= head
   }
 
   /** Executed on the operator's word: there is no receipt to be had. */

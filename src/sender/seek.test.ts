@@ -1,0 +1,57 @@
+import type { Hash } from 'viem'
+import { expect, test } from 'vitest'
+import type { Port } from '../rpc/port.js'
+import type { LaneContext } from './context.js'
+import { createSeeker } from './seek.js'
+import { ACCOUNT, openLane } from './simLane.fixture.js'
+import { createStop } from './unlessStopped.js'
+
+const OTHER: Hash = `0x${'ee'.repeat(32)}`
+
+/** Seeks for who used the first nonce, which a stranger did; what is applied. `leaves`: its block, as it is told who. */
+async function seek(leaves: boolean) {
+  await using lane = await openLane({ closed: true })
+  const { chain, port } = lane
+  chain.start()
+  lane.foreign()
+  await lane.until(() => chain.head.number === 1)
+  const to = chain.head.number
+  let walked = chain.head.hash
+  const asked: Port = {
+    ...port,
+    batch(calls, options) {
+      // The whole block is asked for last.
+      if (leaves && calls.some(({ params }) => params[1] === true)) walked = OTHER
+      return port.batch(calls, options)
+    },
+  }
+  const applied: string[] = []
+  const live = { state: 'live', attempts: [] }
+  const context = {
+    lane: {
+      key: { address: ACCOUNT },
+      book: { floor: 0, cursor: 1, unfinished: 1, get: () => live },
+      apply: (nonce: number, { type }: { type: string }) => applied.push(`${nonce} ${type}`),
+    },
+    hub: {
+      chainId: chain.settings.chainId,
+      reader: { port: asked },
+      tracker: {
+        head: { number: to },
+        hashAt: (number: number) => (number === to ? walked : chain.canonical[number]?.hash),
+      },
+    },
+    limits: { readTimeoutMs: 1_000 },
+    closing: createStop(() => new Error('closed')),
+    closed: false,
+  } as unknown as LaneContext
+  const seeker = createSeeker(context, new Set(), () => undefined)
+  seeker.count(1, to)
+  await lane.settle(seeker.idle())
+  return applied
+}
+
+test('P4: evidence in a block that stands moves the slot; in one that left while it was read it says nothing', async () => {
+  expect(await seek(false)).toEqual(['0 evidence'])
+  expect(await seek(true)).toEqual([])
+})
