@@ -21,6 +21,8 @@ import { tellUnresolved } from './unresolved.js'
 /** The seat of a process that does not hold the lane. */
 export type Guest = Seat & {
   start(): void
+  /** Answers callers again: who took the lane up in vain has stood in between. */
+  sit(): void
   stop(): void
 }
 
@@ -244,6 +246,15 @@ export function createGuest(options: {
     failed: (error) => reportError(handle, error),
   })
 
+  function sit(): void {
+    handle.operations = operations
+    handle.left = ({ id, sequence }) => {
+      left.set(id, sequence)
+      open.delete(id)
+      drains.check()
+    }
+  }
+
   return {
     kind: 'guest',
     add,
@@ -287,13 +298,9 @@ export function createGuest(options: {
     // What it can pay is the holder's matter.
     spareWei: undefined,
     weigh: () => false,
+    sit,
     start() {
-      handle.operations = operations
-      handle.left = ({ id, sequence }) => {
-        left.set(id, sequence)
-        open.delete(id)
-        drains.check()
-      }
+      sit()
       unwatch = store.watch(key, () => looks.look())
       looks.look()
       // Who asked for a cancel of the holder that was here asks the next one.

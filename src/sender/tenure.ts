@@ -134,6 +134,7 @@ export async function openTenure(parts: {
       })
       if (lostEarly || leaving) {
         holder.engine.stop()
+        guest?.sit()
         throw heldError()
       }
       guest?.stop()
