@@ -296,11 +296,6 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     reservations,
     restore({ open, final }) {
-      handle.operations = operations
-      handle.left = (transaction) => {
-        intake.left(transaction)
-        drains.check()
-      }
       stages.follow(follower)
       for (const transaction of [...open, ...final]) intake.restore(transaction)
       for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
@@ -310,6 +305,11 @@ export function createEngine(options: EngineOptions): Engine {
       for (const transaction of open) if (transaction.unresolved) tellUnresolved(handle, transaction)
     },
     start() {
+      handle.operations = operations
+      handle.left = (transaction) => {
+        intake.left(transaction)
+        drains.check()
+      }
       unfollow = hub.tracker.follow(follower)
       // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
       for (const slot of lane.book.uncovered(Number.POSITIVE_INFINITY)) {

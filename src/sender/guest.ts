@@ -7,6 +7,7 @@ import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../typ
 import { type Admission, type Place, queueFull } from './admission.js'
 import { reportError } from './context.js'
 import { createDrains } from './drains.js'
+import { FINDS, findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 import type { Hub } from './hub.js'
@@ -21,13 +22,10 @@ import { tellUnresolved } from './unresolved.js'
 /** The seat of a process that does not hold the lane. */
 export type Guest = Seat & {
   start(): void
-  /** Answers callers again: who took the lane up in vain has stood in between. */
-  sit(): void
   stop(): void
 }
 
 const PAGE = 500
-const FINDS = 32
 /** How often the store is read without a hint: while there is work in the lane, and while there is none. */
 const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
 /** In a burst each write of the holder is a hint: what is told here may be so much later than there. */
@@ -109,11 +107,10 @@ export function createGuest(options: {
   /** What is open in the lane, and what became of what this process knows of. */
   async function begin(): Promise<number> {
     const now = await store.changes(key, 'now', 1)
-    const known = [...transactions.keys()]
-    for (let first = 0; first < known.length && !gone.stopped(); first += FINDS) {
-      const found = await Promise.all(known.slice(first, first + FINDS).map((id) => store.find(key, { id })))
-      if (!gone.stopped()) for (const stored of found) if (stored) learn(stored)
-    }
+    await findEach(store, key, [...transactions.keys()], (stored) => {
+      if (!gone.stopped()) learn(stored)
+      return !gone.stopped()
+    })
     for (const stage of UNSEALED) await listed(stage, Number.POSITIVE_INFINITY)
     await listed('sealed', SEALED_MAX)
     return now.revision
@@ -121,18 +118,17 @@ export function createGuest(options: {
 
   /** Another lane of the pool may have got it, in whose changes it stands from then on: some of them with each look. */
   async function readPooled(): Promise<void> {
-    const some = [...transactions.values()]
-      .filter((one) => one.pooled && one.stage === 'queued')
-      .slice(0, FINDS)
-    const found = await Promise.all(some.map(({ id }) => store.find(key, { id })))
-    if (gone.stopped()) return
-    for (const [index, stored] of found.entries()) {
-      const transaction = some[index]
-      if (stored === undefined || transaction === undefined || !transactions.delete(stored.id)) continue
+    const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
+    const some = queued.slice(0, FINDS).map(({ id }) => id)
+    await findEach(store, key, some, (stored) => {
+      const transaction = transactions.get(stored.id)
+      if (gone.stopped() || transaction === undefined) return !gone.stopped()
       // Others come first the next time.
+      transactions.delete(stored.id)
       transactions.set(stored.id, transaction)
       learn(stored)
-    }
+      return true
+    })
   }
 
   /** Between two pages of changes: none of them can be older than what is read here, and be taken for newer. */
@@ -179,15 +175,9 @@ export function createGuest(options: {
     const transaction = known ?? handle.adopt(stored)
     if (transaction === undefined) return
     follow(handle, transaction, stored)
-    if (known === undefined) takeOver(transaction)
+    if (known === undefined) handle.takenOver(transaction)
     alarm(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
-  }
-
-  /** It was handed to this lane by another of this process. */
-  function takeOver(transaction: Transaction): void {
-    handle.heedAgain(transaction)
-    if (transaction.verdicts !== undefined) wishEnd(transaction)
   }
 
   function meet(transaction: Transaction): void {
@@ -222,10 +212,6 @@ export function createGuest(options: {
     return transaction
   }
 
-  function wishEnd({ id }: Transaction): void {
-    void leave(id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
-  }
-
   async function leave(id: string, wish: Wish): Promise<boolean> {
     const left = await store.wish(key, id, wish)
     wishedAtMs = clock.now()
@@ -245,15 +231,6 @@ export function createGuest(options: {
     },
     failed: (error) => reportError(handle, error),
   })
-
-  function sit(): void {
-    handle.operations = operations
-    handle.left = ({ id, sequence }) => {
-      left.set(id, sequence)
-      open.delete(id)
-      drains.check()
-    }
-  }
 
   return {
     kind: 'guest',
@@ -298,14 +275,19 @@ export function createGuest(options: {
     // What it can pay is the holder's matter.
     spareWei: undefined,
     weigh: () => false,
-    sit,
     start() {
-      sit()
+      handle.operations = operations
+      handle.left = ({ id, sequence }) => {
+        left.set(id, sequence)
+        open.delete(id)
+        drains.check()
+      }
       unwatch = store.watch(key, () => looks.look())
       looks.look()
       // Who asked for a cancel of the holder that was here asks the next one.
       for (const transaction of transactions.values()) {
-        if (transaction.verdicts !== undefined) wishEnd(transaction)
+        if (transaction.verdicts !== undefined)
+          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
       }
     },
     stop() {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import { onAbort } from '../onAbort.js'
 import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { Tx } from '../types.js'
+import { reportError } from './context.js'
 import { closedLaneError } from './drains.js'
 import type { Emitter } from './emitter.js'
 import type { Hub } from './hub.js'
@@ -31,8 +32,8 @@ export type LaneHandle = {
   readonly counted: <T>(work: () => Promise<T>) => Promise<T>
   /** From now on the caller's signal is heeded, until the transaction has its verdict. */
   heed(transaction: Transaction, signal: AbortSignal | undefined): void
-  /** It comes from another lane: what was asked for on the way there was not heeded. */
-  heedAgain(transaction: Transaction): void
+  /** It comes from another lane: what callers asked for on the way there, and nobody heeded, is asked for again. */
+  takenOver(transaction: Transaction): void
   /**
    * What callers of this process have of a transaction that another lane of its pool handed to this one: it is known
    * here from now on, and there no more.
@@ -109,8 +110,12 @@ export function createHandle(options: {
       signals.set(transaction, signal)
       transaction.unheed = onAbort(signal, abort)
     },
-    heedAgain(transaction) {
+    takenOver(transaction) {
       if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
+      if (transaction.verdicts === undefined) return
+      void transaction.face?.cancel().catch((error: unknown) => {
+        if (!closing.stopped()) reportError(handle, error)
+      })
     },
     faceIn: (transaction, by) => void faceOf(() => by)(transaction),
     adopt({ id, pooled = [] }) {

@@ -315,12 +315,7 @@ export function createIntake(parts: {
       queued.add(transaction)
       if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
       arm(transaction)
-      handle.heedAgain(transaction)
-      if (transaction.verdicts !== undefined)
-        void context
-          .txOf(transaction)
-          .cancel()
-          .catch(() => {})
+      handle.takenOver(transaction)
       if (!hasFailed(transaction)) preparer.add(transaction)
     },
     met(transaction) {

@@ -291,59 +291,47 @@ function wordOf(key: number, count: number): string {
     if (nearestTo(`w${index}`, KEYS.slice(0, count)) === KEYS[key]) return `w${index}`
 }
 
+/** A store that meets each write which hands something over with what is given here. */
+function storeWith(meet: (write: () => Promise<void>) => Promise<void>): Store {
+  const store = memoryStore()
+  return {
+    ...store,
+    write(lease, change) {
+      const write = () => store.write(lease, change)
+      return hands(lease, change) ? meet(write) : write()
+    },
+  }
+}
+
 /** What hands something over takes its time. */
 function slowWrites() {
-  const store = memoryStore()
-  const slow = {
-    handing: false,
-    timer: undefined as Clock['setTimer'] | undefined,
-    store: {
-      ...store,
-      async write(lease, change) {
-        if (!hands(lease, change)) return store.write(lease, change)
-        slow.handing = true
-        await new Promise<void>((resolve) => void slow.timer?.(resolve, 500))
-        return store.write(lease, change)
-      },
-    } satisfies Store as Store,
-  }
-  return slow
+  const slow = { handing: false, timer: undefined as Clock['setTimer'] | undefined }
+  const store = storeWith(async (write) => {
+    slow.handing = true
+    await new Promise<void>((resolve) => void slow.timer?.(resolve, 500))
+    await write()
+  })
+  return Object.assign(slow, { store })
 }
 
 function countedWrites() {
-  const store = memoryStore()
-  const counted = {
-    handed: 0,
-    store: {
-      ...store,
-      write(lease, change) {
-        if (hands(lease, change)) counted.handed++
-        return store.write(lease, change)
-      },
-    } satisfies Store as Store,
-  }
-  return counted
+  const counted = { handed: 0 }
+  const store = storeWith((write) => {
+    counted.handed++
+    return write()
+  })
+  return Object.assign(counted, { store })
 }
 
-/** Each first write that hands something over is done, and its answer lost; each second one is not done. */
+/** Each first write that hands something over is not done, each second one is done, and nobody is told which. */
 function lostAnswers() {
-  const store = memoryStore()
-  const lost = {
-    count: 0,
-    store: {
-      ...store,
-      async write(lease, change) {
-        if (!hands(lease, change) || lost.count >= 4) return store.write(lease, change)
-        if (lost.count++ % 2 === 1) await store.write(lease, change)
-        throw new TxlaneError('The connection was cut.', {
-          code: 'STORE',
-          fate: 'inFlight',
-          details: 'unknown',
-        })
-      },
-    } satisfies Store as Store,
-  }
-  return lost
+  const lost = { count: 0 }
+  const store = storeWith(async (write) => {
+    if (lost.count >= 4) return write()
+    if (lost.count++ % 2 === 1) await write()
+    throw new TxlaneError('The connection was cut.', { code: 'STORE', fate: 'inFlight', details: 'unknown' })
+  })
+  return Object.assign(lost, { store })
 }
 
 function hands({ lane }: Lease, { transactions }: LaneWrite): boolean {

@@ -202,7 +202,10 @@ export function createStages(
       })
     },
     takeChanged() {
-      const stored = [...changed].map((one) => ({ ...toStored(one), ...context.handed.get(one) }))
+      const stored = [...changed].map((one) => {
+        const to = context.handed.get(one)
+        return to ? { ...toStored(one), ...to } : toStored(one)
+      })
       changed.clear()
       return stored
     },

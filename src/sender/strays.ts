@@ -3,6 +3,7 @@ import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { Stage } from '../types.js'
 import { reportError } from './context.js'
+import { findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 import { createLooks } from './looks.js'
@@ -21,7 +22,6 @@ export type Strays = {
 
 const LOOK_MS = 1_000
 const REST_MS = 100
-const FINDS = 32
 
 export function createStrays(parts: {
   readonly handle: LaneHandle
@@ -59,11 +59,10 @@ export function createStrays(parts: {
   }
 
   async function read(): Promise<void> {
-    const ids = [...strays.keys()]
-    for (let first = 0; first < ids.length; first += FINDS) {
-      const found = await Promise.all(ids.slice(first, first + FINDS).map((id) => store.find(key, { id })))
-      for (const stored of found) if (stored) learn(stored)
-    }
+    await findEach(store, key, [...strays.keys()], (stored) => {
+      learn(stored)
+      return true
+    })
     if (strays.size > 0 || looks === undefined) return
     looks.stop()
     looks = undefined
@@ -75,9 +74,7 @@ export function createStrays(parts: {
       strays.set(transaction.id, transaction)
       handle.faceIn(transaction, operations)
       learn(stored)
-      handle.heedAgain(transaction)
-      if (transaction.verdicts !== undefined)
-        void operations.cancel(transaction).catch((error) => reportError(handle, error))
+      handle.takenOver(transaction)
       looks ??= createLooks({
         clock: () => clock,
         everyMs: () => LOOK_MS,

@@ -134,7 +134,6 @@ export async function openTenure(parts: {
       })
       if (lostEarly || leaving) {
         holder.engine.stop()
-        guest?.sit()
         throw heldError()
       }
       guest?.stop()

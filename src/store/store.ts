@@ -82,6 +82,7 @@ export type LaneWrite = {
   /**
    * Replace what is kept for their ids. One that names another lane of the chain is handed to that lane, where it is
    * kept as queued here, and nothing is done where it is not: it arrives there as the last, with a sequence of that lane.
+   * That may be done before the rest, and stays done where the rest fails.
    */
   readonly transactions: readonly StoredTransaction[]
   readonly cursor: number
@@ -192,4 +193,9 @@ export function chainName(chain: ChainKey): string {
 /** A lane's name as one string: chain id, genesis and address. */
 export function laneName(lane: LaneKey): string {
   return `${chainName(lane)}:${lane.address}`
+}
+
+/** The lanes that these are in, each once. */
+export function lanesOf(transactions: readonly Pick<StoredTransaction, 'lane'>[]): readonly LaneKey[] {
+  return [...new Map(transactions.map(({ lane }) => [laneName(lane), lane])).values()]
 }

@@ -6,6 +6,7 @@ import {
   type Enqueued,
   type LaneKey,
   laneName,
+  lanesOf,
   type Store,
   type StoredTransaction,
 } from '../store.js'
@@ -23,7 +24,7 @@ export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
 
   /** Those that were added, by name, with their place in the lane. */
   async function add(transactions: readonly StoredTransaction[]): Promise<ReadonlyMap<string, number>> {
-    const lanes = [...new Map(transactions.map(({ lane }) => [laneName(lane), lane])).values()]
+    const lanes = lanesOf(transactions)
     const statement = { text: sql.enqueue, values: [...valuesOf(lanes, transactions), channel] }
     let rows = await database.change(statement)
     if (rows.length === 0) {

@@ -9,6 +9,7 @@ import {
   type LaneWrite,
   type Lease,
   laneName,
+  lanesOf,
   type Store,
   type StoredTransaction,
 } from '../store.js'
@@ -53,7 +54,7 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
   }
 
   async function hand(lease: Lease, transactions: readonly StoredTransaction[]): Promise<void> {
-    const lanes = [...new Map(transactions.map(({ lane }) => [lane.address, lane])).values()]
+    const lanes = lanesOf(transactions)
     const values = [...handedValuesOf(lanes, transactions), channel]
     const [row] = await numberedChange(lease, sql.hand, values)
     if (Number(row?.placed) === lanes.length) return

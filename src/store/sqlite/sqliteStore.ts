@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { LaneKey, LaneWrite, Store } from '../store.js'
+import { type LaneKey, lanesOf, type Store } from '../store.js'
 import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
 import { acquire, release, renew } from './leases.js'
@@ -61,7 +61,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
         pruner.after(sql, change.transactions.length)
       })
       committed()
-      watchers.tell(lanesOf(lease.lane, change))
+      const handed = change.transactions.filter(({ lane }) => lane.address !== lease.lane.address)
+      watchers.tell([lease.lane, ...lanesOf(handed)])
     },
     async enqueue(transactions) {
       if (transactions.length === 0) return []
@@ -86,10 +87,4 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       await connection.close()
     },
   }
-}
-
-/** Its own, and those that something was handed to. */
-function lanesOf(own: LaneKey, { transactions }: LaneWrite): readonly LaneKey[] {
-  const others = transactions.filter(({ lane }) => lane.address !== own.address).map(({ lane }) => lane)
-  return [own, ...new Map(others.map((lane) => [lane.address, lane])).values()]
 }
