@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import type { LaneKey, Lease, Store } from '../../src/store/store.js'
@@ -157,4 +159,30 @@ describe('the server goes away', () => {
     await until(() => hints > heard)
     off()
   })
+
+  it('one that goes in the very bytes in which it says that it is ready ends no process', async () => {
+    const going = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])))
+    })
+    await once(going.listen(0, '127.0.0.1'), 'listening')
+    const { port } = going.address() as AddressInfo
+    const connectionString = server.connectionString.replace(String(server.port), String(port))
+    const lost = postgresStore({ connectionString, timeoutMs: 2_000 })
+    const error = await rejection(lost.changes(lane, 0, 10))
+    await lost.close()
+    going.close()
+    expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
+    expect(leaksOf(error, [PASSWORD])).toEqual([])
+  })
 })
+
+const AUTHENTICATED = message('R', '\0\0\0\0')
+const READY = message('Z', 'I')
+const TERMINATED = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+
+function message(kind: string, body: string): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + body.length)
+  return Buffer.concat([Buffer.from(kind), length, Buffer.from(body)])
+}

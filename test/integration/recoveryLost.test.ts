@@ -141,9 +141,9 @@ describe('PostgreSQL goes away in the middle of a burst, and comes back', () => 
     const pool: PgPool = {
       options: { max: 9 },
       end: async () => {},
-      connect() {
+      connect(taken) {
         asked++
-        return own.connect() as ReturnType<PgPool['connect']>
+        own.connect(taken as Parameters<PgPool['connect']>[0])
       },
     }
     const life = live({ ...shelfOver(), open: () => postgresStore({ pool, timeoutMs: 2_000 }) })

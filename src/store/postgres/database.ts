@@ -38,12 +38,9 @@ export function openDatabase(settings: Settings): Database {
 
   async function connect(): Promise<PgClient> {
     if (closed) throw closedStore()
-    const asked = thePool().then((pool) => pool.connect())
+    const asked = thePool().then(taken)
     try {
-      const client = await within(clock, timeoutMs, asked)
-      // A connection that breaks fails its query, and is an event as well, which unheard would end the process.
-      client.on('error', unheard)
-      return client
+      return await within(clock, timeoutMs, asked)
     } catch (error) {
       // It may still come, to nobody.
       asked.then((client) => client.release(true)).catch(unheard)
@@ -124,6 +121,20 @@ function unheard(): void {}
 
 function closedStore(): TxlaneError {
   return new TxlaneError('The store is closed.', { code: 'STORE', fate: 'notExecuted' })
+}
+
+/**
+ * A connection that breaks fails its query, and is an event as well, which unheard would end the process. A server that
+ * goes away may say so in the very bytes that say it is ready: the event is listened for before they are read on.
+ */
+function taken(pool: PgPool): Promise<PgClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on('error', unheard)
+      if (client && !error) resolve(client)
+      else reject(error ?? new Error('The pool gave no connection.'))
+    })
+  })
 }
 
 /** Rejects when the answer has not come in time. What was asked may go on: nobody waits for it any more. */

@@ -17,7 +17,8 @@ export type PgStatement = { text: string; values?: unknown[]; name?: string }
 
 /** A `Pool` of `pg`, or what looks like one. */
 export type PgPool = {
-  connect(): Promise<PgClient>
+  /** Asked with a callback, which `pg` calls in the same turn in which it stops listening for errors of the client. */
+  connect(taken: (error: Error | undefined, client: PgClient | undefined) => void): void
   end(): Promise<void>
   readonly options?: { readonly max?: number | undefined }
 }
