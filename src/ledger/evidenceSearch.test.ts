@@ -72,16 +72,23 @@ describe('the search for the block that used a nonce', () => {
     expect(narrow(search, [10, 20], [NONCE])).toBeUndefined()
   })
 
-  it('names the bodies from the belief upwards, or from the top down without one, as many as allowed', () => {
-    const edge = (from: number) => ({ ...createSearch(NONCE, from, 100, 99) })
-    expect(endOf(edge(97), 256)).toEqual({
+  it('names the bodies from the belief upwards, then those down from it, as many of either as allowed', () => {
+    const edge = (from: number) => createSearch(NONCE, from, 100, 99)
+    const up = (...numbers: number[]) => ({ passedBy: 'above', numbers })
+    const down = (...numbers: number[]) => ({ passedBy: 'below', numbers })
+    expect(endOf(edge(97), 3)).toEqual({
       kind: 'bodies',
       refused: 99,
-      order: 'ascending',
-      numbers: [98, 99, 100],
+      runs: [up(98, 99, 100), down(97, 96, 95)],
     })
-    expect(endOf(edge(10), 3)).toMatchObject({ order: 'ascending', numbers: [11, 12, 13] })
-    expect(endOf(edge(100), 3)).toMatchObject({ order: 'descending', numbers: [100, 99, 98] })
-    expect(endOf(createSearch(NONCE, 9, 1, 0), 256)).toMatchObject({ numbers: [1, 0] })
+    expect(endOf(edge(10), 3)).toMatchObject({ runs: [up(11, 12, 13), down(10, 9, 8)] })
+    expect(endOf(edge(100), 3)).toMatchObject({ runs: [down(100, 99, 98)] })
+    expect(endOf(createSearch(NONCE, 9, 1, 0), 256)).toMatchObject({ runs: [down(1, 0)] })
+  })
+
+  it('names no body below a count that was read', () => {
+    expect(endOf({ ...createSearch(NONCE, 10, 100, 99), low: 97 }, 256)).toMatchObject({
+      runs: [{ passedBy: 'above', numbers: [98, 99, 100] }],
+    })
   })
 })

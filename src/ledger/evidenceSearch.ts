@@ -57,37 +57,38 @@ export function narrow(
 export type SearchEnd =
   /** The nonce was used in this block and not before it. */
   | { readonly kind: 'block'; readonly number: number }
-  /** No state is served where the use must lie: these bodies may hold it, the likeliest first. */
-  | {
-      readonly kind: 'bodies'
-      readonly numbers: readonly number[]
-      readonly order: 'ascending' | 'descending'
-      readonly refused: number
-    }
+  /** No state is served where the use must lie: these bodies may hold it, the likeliest run first. */
+  | { readonly kind: 'bodies'; readonly runs: readonly BodyRun[]; readonly refused: number }
   /** The account was given this count when the chain began. */
   | { readonly kind: 'genesis' }
 
+/** Bodies to read one after the other, until one has a nonce of the account from beyond the use. */
+export type BodyRun = { readonly numbers: readonly number[]; readonly passedBy: 'above' | 'below' }
+
 /** What a search that has no more counts to read came to. */
 export function endOf(search: Search, bodiesMax: number): SearchEnd {
-  const { low, refused, high, from } = search
-  if (refused !== undefined && refused === high - 1) {
-    const above = low ?? (from < high ? from : undefined)
-    return { kind: 'bodies', refused, ...bodiesIn(above, high, bodiesMax) }
-  }
+  const { refused, high } = search
+  if (refused !== undefined && refused === high - 1)
+    return { kind: 'bodies', refused, runs: runsOf(search, bodiesMax) }
   return high === 0 ? { kind: 'genesis' } : { kind: 'block', number: high }
 }
 
-function bodiesIn(above: number | undefined, high: number, bodiesMax: number) {
-  // An attempt is sent right after it was journaled, so its end is likely soon after the block noted then.
-  if (above !== undefined) {
-    const length = Math.min(high - above, bodiesMax)
-    return {
-      numbers: Array.from({ length }, (_, index) => above + 1 + index),
-      order: 'ascending',
-    } as const
-  }
-  const length = Math.min(high + 1, bodiesMax)
-  return { numbers: Array.from({ length }, (_, index) => high - index), order: 'descending' } as const
+/**
+ * An attempt is sent right after it was journaled, so its end is likely soon after the block noted then. That it was not
+ * before it is only believed, unless a count was read there.
+ */
+function runsOf({ low, from, high }: Search, bodiesMax: number): readonly BodyRun[] {
+  const above = low ?? Math.min(from, high)
+  const up = upwards(above + 1, Math.min(high - above, bodiesMax))
+  const down = low === undefined ? upwards(0, Math.min(above + 1, bodiesMax)) : []
+  return [
+    { numbers: up, passedBy: 'above' } as const,
+    { numbers: down.map((step) => above - step), passedBy: 'below' } as const,
+  ].filter(({ numbers }) => numbers.length > 0)
+}
+
+function upwards(first: number, length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => first + index)
 }
 
 function floorOf({ low, refused }: Search): number {

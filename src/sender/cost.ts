@@ -1,6 +1,6 @@
 import { tuplesOf } from './authorize.js'
 import type { LaneContext } from './context.js'
-import { explicitFees } from './signing.js'
+import { explicitFees } from './feeOracle.js'
 import type { Transaction } from './transaction.js'
 
 // A signed envelope without its calldata: RLP of the fields and the signature stays below it.

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openLane, refuses, type SimLane, TIMES_OUT, transfer } from './simLane.fixture.js'
 
 const TIP_WEI = 100_000n
@@ -49,4 +49,40 @@ test('a tip of nothing is one wei: pools take no less, and a no-op at the ceilin
     method === 'eth_maxPriorityFeePerGas' ? { ok: true, result: '0x0' } : undefined
   await lane.settle(lane.sender.send(transfer(1)))
   expect(tipOf(lane)).toBe(1n)
+})
+
+describe('what is asked before the bytes of a lane that has sent before', () => {
+  const GIVEN = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
+  const MINUTE_MS = 60_000
+
+  /** Of the second transfer, in another block: what was asked about fees until its bytes left. */
+  async function askedBefore(lane: SimLane, restMs: number, fees: object): Promise<string[]> {
+    await lane.settle(lane.sender.send(transfer(1)).then((tx) => tx.wait('sealed')))
+    await lane.clock.advance(restMs)
+    await lane.blocks(1)
+    const from = lane.requests.length
+    await lane.settle(lane.sender.send({ ...transfer(2), ...fees } as never))
+    const methods = lane.requests.slice(from).flatMap((batch) => batch.map(({ method }) => method))
+    return methods
+      .slice(0, methods.indexOf('eth_sendRawTransaction'))
+      .filter((method) => /gas|fee/i.test(method))
+  }
+
+  test('nothing for who brings its own fees, however long ago', async () => {
+    await using lane = await openLane()
+    expect(await askedBefore(lane, MINUTE_MS, GIVEN)).toEqual([])
+  })
+
+  test('nothing while the tip is not old: the base fee comes with the blocks', async () => {
+    await using lane = await openLane()
+    expect(await askedBefore(lane, 0, {})).toEqual([])
+    const [, second] = lane.sent
+    expect(second?.tipWei).toBe(TIP_WEI)
+    expect(lane.requests.flat().filter(({ method }) => method === 'eth_maxPriorityFeePerGas')).toHaveLength(2)
+  })
+
+  test('the tip, where it is old', async () => {
+    await using lane = await openLane()
+    expect(await askedBefore(lane, MINUTE_MS, {})).toEqual(['eth_maxPriorityFeePerGas'])
+  })
 })

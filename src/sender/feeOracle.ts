@@ -13,13 +13,18 @@ import type { BlockRef } from '../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../rpc/codec.js'
 import { isMethodRefused } from '../rpc/errors.js'
 import type { RpcCall, RpcReply } from '../rpc/port.js'
-import type { FeePolicy } from '../types.js'
+import type { FeePolicy, TxRequest } from '../types.js'
 import type { Hub } from './hub.js'
 
 /** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
 export type FeeOracle = {
-  /** What the market asks now. Resolves at once while that was asked just before, or in the same block. */
+  /**
+   * What the market asks now. Resolves at once while that was asked just before, or in the same block; and, where the
+   * tip is all that would be asked for, while that is not old: then it is asked for beside.
+   */
   market(): Promise<Fees>
+  /** Whether nothing needs to be asked for before this is signed. It asks beside, where `market` would. */
+  known(request: TxRequest): boolean
   /** The last answer, if there ever was one. */
   readonly last: Fees | undefined
   /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
@@ -39,6 +44,8 @@ const BASE_FEE_FACTOR = 2n
 // Where blocks are faster than once a second an answer serves several: fewer than the doubled base fee holds for.
 const FRESH_MS = 1_000
 const FRESH_BLOCKS = 4
+// What asks for the next places in a block is another one by then; where blocks are slow a question costs nothing.
+const TIP_KEPT_MS = 10_000
 // The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
 const LEAST_TIP_WEI = 1n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
@@ -59,21 +66,26 @@ export function createFeeOracle(options: {
   hub: Hub
   policy: FeePolicy<Chain> | undefined
   timeoutMs: number
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'now' | 'setTimer'>
 }): FeeOracle {
   const { hub, policy } = options
   const rule: BumpRule = { percent: policy?.bump?.percent ?? 10 }
+  const custom = policy?.estimate ?? chainEstimate(hub.chain)
+  const { address: dataFeeOracle } = (hub.chain.contracts?.gasPriceOracle ?? {}) as {
+    address?: `0x${string}`
+  }
   let ceiling: FeeCeiling | undefined = givenCeiling(policy)
   let last: Fees | undefined
   let lastHead: BlockRef | undefined
   let lastAtMs = 0
   let asking: Promise<Fees> | undefined
   let dataFeeSample = 0n
+  let besides = false
+  let tip: { readonly wei: bigint; readonly atMs: number } | undefined
 
   async function ask(): Promise<Fees> {
     const { head } = hub.tracker
     const nowMs = options.clock.now()
-    const custom = policy?.estimate ?? chainEstimate(hub.chain)
     const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate()
     await sampleDataFee()
     last = fees
@@ -91,8 +103,17 @@ export function createFeeOracle(options: {
       if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
       return { gasPrice: (gasPrice * 12n) / 10n }
     }
-    const tip = atLeast(await askTip(), LEAST_TIP_WEI)
-    return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
+    const wei = atLeast(await askTip(), LEAST_TIP_WEI)
+    tip = { wei, atMs: options.clock.now() }
+    return above(baseFee, wei)
+  }
+
+  /** From the newest head, with a tip that is not old. */
+  function derived(): Fees | undefined {
+    const baseFee = hub.tracker.head?.baseFeePerGas
+    if (baseFee === undefined || tip === undefined || options.clock.now() - tip.atMs > TIP_KEPT_MS)
+      return undefined
+    return above(baseFee, tip.wei)
   }
 
   /** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
@@ -119,10 +140,9 @@ export function createFeeOracle(options: {
   }
 
   async function sampleDataFee(): Promise<void> {
-    const oracle = hub.chain.contracts?.gasPriceOracle as { address?: `0x${string}` } | undefined
-    if (!oracle?.address) return
+    if (dataFeeOracle === undefined) return
     const data = encodeFunctionData({ abi: upperBoundAbi, args: [DATA_FEE_SAMPLE_BYTES] })
-    const reply = await request({ method: 'eth_call', params: [{ to: oracle.address, data }, 'latest'] })
+    const reply = await request({ method: 'eth_call', params: [{ to: dataFeeOracle, data }, 'latest'] })
     if (reply?.ok && typeof reply.result === 'string' && reply.result.length === 66) {
       dataFeeSample = hexToBigInt(reply.result as `0x${string}`)
     }
@@ -144,15 +164,44 @@ export function createFeeOracle(options: {
     return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
   }
 
+  /** A failure is not kept: the next one asks again. With an older answer at hand the lane goes on with that. */
+  function asked(older: Fees | undefined): Promise<Fees> {
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
+    return older === undefined ? asking : asking.catch(() => older)
+  }
+
+  /** What is about to leave leaves first. */
+  function askBeside(older: Fees): void {
+    if (isFresh() || asking !== undefined || besides) return
+    besides = true
+    options.clock.setTimer(() => {
+      besides = false
+      void asked(older)
+    }, 0)
+  }
+
+  /** What is known without an answer. */
+  function atHand(): Fees | undefined {
+    if (last !== undefined && isFresh()) return last
+    const fees = derived()
+    if (fees === undefined) return undefined
+    last = fees
+    askBeside(fees)
+    return fees
+  }
+
   return {
-    market() {
-      if (last !== undefined && isFresh()) return Promise.resolve(last)
-      // A failure is not kept: the next one asks again. With an older answer at hand the lane goes on with that.
-      asking ??= ask().finally(() => {
-        asking = undefined
-      })
-      const older = last
-      return older === undefined ? asking : asking.catch(() => older)
+    async market() {
+      return atHand() ?? asked(last)
+    },
+    known(request) {
+      if (explicitFees(request) === undefined) return atHand() !== undefined
+      // Before the first answer there is no ceiling, and the data fee is not known.
+      if (last === undefined) return false
+      if (dataFeeOracle !== undefined) askBeside(last)
+      return true
     },
     get last() {
       return last
@@ -166,6 +215,19 @@ export function createFeeOracle(options: {
     baseFee: () => hub.tracker.head?.baseFeePerGas,
     dataFee: (bytes) => (dataFeeSample * BigInt(bytes) + DATA_FEE_SAMPLE_BYTES - 1n) / DATA_FEE_SAMPLE_BYTES,
   }
+}
+
+/** Fees in the request are the first attempt. */
+export function explicitFees(request: TxRequest): Fees | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
+  if (gasPrice !== undefined) return { gasPrice }
+  if (maxFeePerGas === undefined) return undefined
+  const tip = maxPriorityFeePerGas ?? maxFeePerGas
+  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
+}
+
+function above(baseFee: bigint, tip: bigint): Fees {
+  return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
 }
 
 /** Fees within the ceiling: what a first attempt offers. */

@@ -109,6 +109,7 @@ export function createFollower(options: FollowOptions): Follower {
     wantsBalance: () => funds.wanted,
     sealed,
     left(block) {
+      seeker.left(block)
       for (const nonce of book.usedIn(block.hash))
         lane.apply(nonce, { type: 'left', block, token: lane.token() })
     },

@@ -39,14 +39,16 @@ export function createPump(options: {
   async function turn(): Promise<void> {
     if (!mayReserve()) return
     await options.fresh()
+    const first = line.peek()
+    const asks = first !== undefined && !fees.known(first.request)
     try {
       // Once a block, for the lane: what is signed in between goes by the same answer.
-      await fees.market()
+      if (asks) await fees.market()
     } catch (error) {
       return retryFees(error)
     }
     await lane.exclusive(() => {
-      while (reserveNext()) {}
+      while (reserveNext(asks)) {}
     })
   }
 
@@ -66,12 +68,16 @@ export function createPump(options: {
   }
 
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
-  function reserveNext(): boolean {
+  function reserveNext(asked: boolean): boolean {
     const transaction = line.peek()
     if (transaction === undefined || !mayReserve()) return false
     if (hasFailed(transaction)) {
       line.shift()
       return true
+    }
+    if (!asked && !fees.known(transaction.request)) {
+      again = true
+      return false
     }
     const cost = attemptCostBound(context, transaction)
     // Whether it is only backpressure is seen with the next reading of the balance.

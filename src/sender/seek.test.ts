@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Port } from '../rpc/port.js'
 import type { LaneContext } from './context.js'
 import { createSeeker } from './seek.js'
-import { ACCOUNT, openLane } from './simLane.fixture.js'
+import { ACCOUNT, openLane, type SimLane } from './simLane.fixture.js'
 import { createStop } from './unlessStopped.js'
 
 const OTHER: Hash = `0x${'ee'.repeat(32)}`
@@ -15,7 +15,6 @@ async function seek(leaves: boolean) {
   chain.start()
   lane.foreign()
   await lane.until(() => chain.head.number === 1)
-  const to = chain.head.number
   let walked = chain.head.hash
   const asked: Port = {
     ...port,
@@ -25,6 +24,14 @@ async function seek(leaves: boolean) {
       return port.batch(calls, options)
     },
   }
+  const { seeker, applied } = seekerOn(lane, asked, () => walked)
+  seeker.count(1, 1)
+  await lane.settle(seeker.idle())
+  return applied
+}
+
+function seekerOn({ chain }: SimLane, port: Port, tipHash: () => Hash) {
+  const to = chain.head.number
   const applied: string[] = []
   const live = { state: 'live', attempts: [] }
   const context = {
@@ -35,23 +42,47 @@ async function seek(leaves: boolean) {
     },
     hub: {
       chainId: chain.settings.chainId,
-      reader: { port: asked },
+      reader: { port },
       tracker: {
         head: { number: to },
-        hashAt: (number: number) => (number === to ? walked : chain.canonical[number]?.hash),
+        hashAt: (number: number) => (number === to ? tipHash() : chain.canonical[number]?.hash),
       },
     },
     limits: { readTimeoutMs: 1_000 },
     closing: createStop(() => new Error('closed')),
     closed: false,
   } as unknown as LaneContext
-  const seeker = createSeeker(context, new Set(), () => undefined)
-  seeker.count(1, to)
-  await lane.settle(seeker.idle())
-  return applied
+  return { seeker: createSeeker(context, new Set(), () => undefined), applied }
 }
 
 test('P4: evidence in a block that stands moves the slot; in one that left while it was read it says nothing', async () => {
   expect(await seek(false)).toEqual(['0 evidence'])
   expect(await seek(true)).toEqual([])
+})
+
+test('a count that was read at a block which left the chain is not where the search begins', async () => {
+  await using lane = await openLane({ closed: true })
+  const { chain, port } = lane
+  chain.start()
+  lane.foreign()
+  await lane.until(() => chain.head.number === 8)
+  const counted: string[][] = []
+  const asked: Port = {
+    ...port,
+    batch(calls, options) {
+      const at = calls.flatMap(({ method, params }) =>
+        method === 'eth_getTransactionCount' && typeof params[1] === 'string' ? [params[1]] : [],
+      )
+      counted.push(at)
+      return port.batch(calls, options)
+    },
+  }
+  const { seeker, applied } = seekerOn(lane, asked, () => chain.head.hash)
+  seeker.count(0, 6)
+  seeker.left({ number: 1, hash: OTHER })
+  seeker.count(1, 8)
+  await lane.settle(seeker.idle())
+  // After the newest pair, everything below it at once: from where the count is still known not to have passed.
+  expect(counted[1]?.[0]).toBe('0x0')
+  expect(applied).toEqual(['0 evidence'])
 })

@@ -14,6 +14,8 @@ import { untilStopped } from './unlessStopped.js'
 export type EvidenceSeeker = {
   /** The `latest` count as a tick read it. */
   count(latest: number, head: number): void
+  /** A block left the chain: what was read at it, and above it, is not known any more. */
+  left(block: BlockRef): void
   /** A node said "nonce too low". */
   look(): void
   /** An operator lifts a jump: what is below the count is taken as used. */
@@ -201,6 +203,9 @@ export function createSeeker(
 
   return {
     count,
+    left({ number }) {
+      if (quietAt !== undefined && quietAt >= number) quietAt = Math.max(0, number - 1)
+    },
     look() {
       asked = true
       tracker.wake()

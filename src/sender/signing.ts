@@ -7,7 +7,7 @@ import type { TxRequest } from '../types.js'
 import { createTupleSigner, tuplesOf } from './authorize.js'
 import { block, type LaneContext, reportError, txError } from './context.js'
 import { type Content, sign } from './envelope.js'
-import { firstFees } from './feeOracle.js'
+import { explicitFees, firstFees } from './feeOracle.js'
 import type { Sequences } from './sequences.js'
 import { createSignerCheck } from './signerCheck.js'
 import type { Transaction } from './transaction.js'
@@ -293,15 +293,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
 function noopRequest(address: Hex): TxRequest {
   return { to: address, value: 0n } as TxRequest
-}
-
-/** Fees in the request are the first attempt. */
-export function explicitFees(request: TxRequest): Fees | undefined {
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
-  if (gasPrice !== undefined) return { gasPrice }
-  if (maxFeePerGas === undefined) return undefined
-  const tip = maxPriorityFeePerGas ?? maxFeePerGas
-  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
 }
 
 /** A type that was asked for and knows no fee cap pays the cap as its gas price. */

@@ -321,17 +321,18 @@ describe('readEvidence where old state is not served', () => {
     }
     const few = await bodies({ nonce: 1, from: 60, to: 1_999 })
     expect(few.verdict).toEqual(PRUNED)
-    expect(few.bodies.length).toBe(256)
+    expect(few.bodies.filter((number) => number > 60).length).toBe(256)
     const passed = await bodies({ nonce: 0, from: 850, to: 1_999 })
     expect(passed.verdict).toEqual(PRUNED)
     expect(Math.max(...passed.bodies)).toBeLessThan(900 + 8)
   })
 
-  it('reads downwards when the block believed in has passed the nonce as well', async () => {
+  it('reads downwards when the block believed in has passed the nonce as well, or no count denies it', async () => {
     const chain = chainWith(400, { 200: [foreign(0)], 300: [mine(1)] })
     const block = { number: 200, hash: chain.blockHash(200) }
-    const { verdict } = ask(chain, { nonce: 0, from: 350, to: 399 }, prunedBelow(chain, 220))
-    expect(await verdict).toMatchObject({ kind: 'other', block, hash: foreign(0) })
+    const from = (from: number) => ask(chain, { nonce: 0, from, to: 399 }, prunedBelow(chain, 220)).verdict
+    for (const verdict of await Promise.all([350, 210].map(from)))
+      expect(verdict).toMatchObject({ kind: 'other', block, hash: foreign(0) })
   })
 
   it('asks for bodies one by one where several are too much for the endpoint', async () => {

@@ -10,6 +10,7 @@ import {
   type PairReadings,
 } from '../ledger/evidence.js'
 import {
+  type BodyRun,
   createSearch,
   endOf,
   narrow,
@@ -46,7 +47,7 @@ export type ReadEvidenceQuery = {
   readonly signal?: AbortSignal | undefined
   /** Calls in one request. @default 17 */
   readonly batchMax?: number | undefined
-  /** Bodies read, with full transactions, where no old state is served. @default 256 */
+  /** Bodies read in either direction, with full transactions, where no old state is served. @default 256 */
   readonly bodiesMax?: number | undefined
 }
 
@@ -220,21 +221,28 @@ async function judgeFound(reader: Reader, number: number): Promise<EvidenceVerdi
 
 /** Looks for the nonce in bodies: one that holds it is a proof by itself, and no count is needed. */
 async function walk(reader: Reader, end: Extract<SearchEnd, { kind: 'bodies' }>): Promise<EvidenceVerdict> {
-  const { query } = reader
-  const passedBy = end.order === 'ascending' ? 'above' : 'below'
-  for (let start = 0; start < end.numbers.length; start += BODIES_AT_ONCE) {
-    const numbers = end.numbers.slice(start, start + BODIES_AT_ONCE)
+  for (const run of end.runs) {
+    const verdict = await walkRun(reader, run)
+    if (verdict !== undefined) return verdict
+  }
+  return fruitless(reader, end.refused)
+}
+
+/** Undefined where none of these bodies holds it. */
+async function walkRun(reader: Reader, run: BodyRun): Promise<EvidenceVerdict | undefined> {
+  for (let start = 0; start < run.numbers.length; start += BODIES_AT_ONCE) {
+    const numbers = run.numbers.slice(start, start + BODIES_AT_ONCE)
     const bodies = await readBodies(reader, numbers)
     for (const [index, number] of numbers.entries()) {
       const body = bodies[index]
       if (body === undefined) return UNSURE
       if (body === 'refused') continue
-      const use = findUse(query, body)
+      const use = findUse(reader.query, body)
       if (use.kind === 'own' || use.kind === 'other') return judgeFoundBody(reader, number, body)
-      if (use.kind === passedBy) return fruitless(reader, end.refused)
+      if (use.kind === run.passedBy) return undefined
     }
   }
-  return fruitless(reader, end.refused)
+  return undefined
 }
 
 /** Several bodies in one request, or one by one where that was too much for the endpoint. */

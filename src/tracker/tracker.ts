@@ -348,13 +348,11 @@ export function createTracker(options: TrackerOptions): Tracker {
       watched.delete(hash)
     },
     wake() {
-      if (stopped) return
-      if (running) {
-        again = true
-        return
-      }
+      if (running) again = true
+      if (running || stopped) return
       cancel?.()
-      start()
+      // What is about to leave leaves first.
+      cancel = clock.setTimer(start, 0)
     },
     nextTick() {
       if (stopped) return Promise.resolve()

@@ -116,6 +116,16 @@ describe('the pool', () => {
     expect(await send(0)).toBeUndefined()
     expect(await send(1)).toBe('in-flight transaction limit reached for delegated accounts')
   })
+
+  test('what was gapped before the account delegated itself is not in flight', async () => {
+    const { send, chain } = setUp({ rules: 'geth' })
+    await send(7)
+    chain.adjust({ address: ADDRESS, code: `0xef0100${'11'.repeat(20)}` })
+    chain.stepFlashblock()
+    chain.seal()
+    expect(await send(5)).toBeUndefined()
+    expect(await send(6)).toBe('in-flight transaction limit reached for delegated accounts')
+  })
 })
 
 describe('blocks', () => {

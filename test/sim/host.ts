@@ -1,5 +1,6 @@
 import type { Random } from '../../src/clock.js'
 import type { SimChain } from './chain/simChain.js'
+import { markerOf } from './ids.js'
 import type { Violation } from './oracle.js'
 import { LANE } from './outside.js'
 import { type Machine, type Process, startProcess } from './process.js'
@@ -7,6 +8,7 @@ import { programOf } from './program.js'
 import { chance } from './random.js'
 import type { OpenSimStore } from './simStore.js'
 import type { CreateSubject, Subject, SubjectAlarm, SubjectEnvironment } from './subjectTypes.js'
+import type { SimTransaction } from './transaction.js'
 
 // An operator takes a while to look, and answers for what can no longer change.
 const RESUME_AFTER_MS = 2_000
@@ -78,10 +80,10 @@ export function createHost(options: HostOptions): Host {
 
   /** What an operator finds on a block explorer. */
   function fateOf(id: string): 'executed' | 'notExecuted' {
-    const marker = Number(id.slice(id.lastIndexOf('-') + 1))
-    const there = chain.canonical.some(({ executed }) =>
-      executed.some(({ tx }) => tx.from === LANE && programOf(tx)?.marker === marker),
-    )
+    const marker = markerOf(id)
+    const isIt = (tx: SimTransaction) =>
+      marker === undefined ? id.endsWith(tx.hash) : tx.from === LANE && programOf(tx)?.marker === marker
+    const there = chain.canonical.some(({ executed }) => executed.some(({ tx }) => isIt(tx)))
     return there ? 'executed' : 'notExecuted'
   }
 

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/clock.js'
+import { memberMarker } from './ids.js'
 import type { Program } from './program.js'
 import { between, chance, pick } from './random.js'
 import type { SubjectStage } from './subjectTypes.js'
@@ -131,10 +132,6 @@ export function drawAuthorizations(random: Random, items: readonly Item[]): Item
   })
 }
 
-// Beyond all markers that are counted up.
-const MEMBERS_FROM = 10_000
-const MEMBERS_MAX = 10
-
 /** Some of them begin a sequence. Drawn apart as well. */
 export function drawSequences(random: Random, items: readonly Item[]): Item[] {
   if (!chance(random, 0.2)) return [...items]
@@ -146,7 +143,7 @@ export function drawSequences(random: Random, items: readonly Item[]): Item[] {
     if (!may || !chance(random, 0.3)) return item
     const members: Member[] = []
     for (let index = 1; index <= between(random, 1, 3); index++) {
-      const own = MEMBERS_FROM + marker * MEMBERS_MAX + index
+      const own = memberMarker(marker, index)
       const kind = pick(random, ['transfer', 'call', 'revert', 'dependent'] as const)
       const calls = [item, ...members].filter(({ program }) => program.kind === 'call')
       const needs = calls.length === 0 ? undefined : pick(random, calls).marker

@@ -1,12 +1,12 @@
 import { type Hash, type Hex, keccak256, zeroAddress } from 'viem'
 import type { Clock } from '../../src/clock.js'
+import { idOf, markerOf, memberId } from './ids.js'
 import { type Change, GAS, type Item, type Member } from './items.js'
 import type { Telling } from './oracle.js'
 import { signOutside } from './outside.js'
 import { effectOf, oversized, programRequest } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
-const ID_PREFIX = 'transaction-'
 const DELEGATE = `0x${'de'.repeat(20)}` as const
 
 /** Everything that the caller was told, and what it still waits for. */
@@ -55,9 +55,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   const waiting: Item[] = []
   // Of what is sent as a sequence, each has an id that says its place.
   const places = new Map<number, string>()
-  const atPlace = new Map<string, number>()
-  const idOf = (marker: number) => places.get(marker) ?? plainId(marker)
-  const markerOf = (id: string) => atPlace.get(id) ?? plainMarker(id)
+  const ownId = (marker: number) => places.get(marker) ?? idOf(marker)
   // What the caller signed itself it knows by its hash.
   const outside = new Map<number, Hash>()
   let life: { readonly subject: Subject } | undefined = { subject }
@@ -192,7 +190,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   async function replace(tx: SubjectTx, marker: number): Promise<void> {
     markers.add(marker)
     unfinished.set(marker, () => resumeReplacement(marker))
-    const id = idOf(marker)
+    const id = ownId(marker)
     const request = { ...programRequest({ kind: 'call', marker }), gas: GAS }
     const replaced = await asked(marker, 'replace', () => tx.replace(request, { id }))
     const found = !failed(replaced)
@@ -207,7 +205,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 
   /** Nobody knows any more what it was to replace. Unless it was taken on, it must never happen. */
   async function resumeReplacement(marker: number): Promise<void> {
-    const found = await again(marker, idOf(marker))
+    const found = await again(marker, ownId(marker))
     if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
     else if (found !== undefined) await follow(marker, found, 'sealed')
     unfinished.delete(marker)
@@ -238,8 +236,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     const all = [item, ...rest].map((one) => one.marker)
     all.forEach((one, index) => {
       markers.add(one)
-      places.set(one, `${plainId(marker)}/${index}`)
-      atPlace.set(idOf(one), one)
+      places.set(one, memberId(marker, index))
     })
     unfinished.set(marker, () => runSequence(item, rest))
     const { request, id, ...own } = asSent(item)
@@ -331,7 +328,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     },
     async lastLook() {
       for (const marker of new Set(unsure())) {
-        const by = outside.has(marker) ? { hash: outside.get(marker) as Hash } : idOf(marker)
+        const by = outside.has(marker) ? { hash: outside.get(marker) as Hash } : ownId(marker)
         const found = await asked(marker, 'get', (from) => from.get(by))
         if (found !== undefined && !failed(found)) await follow(marker, found, 'sealed')
       }
@@ -343,11 +340,11 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 export function asSent(item: Item) {
   const { marker, after, tellsEffect } = item
   const options = {
-    ...(after && { after: after.markers.map(plainId), afterStatus: after.status, afterStage: after.stage }),
+    ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
     ...(tellsEffect && { effect: effectOf(marker) }),
     ...(item.private && { private: true }),
   }
-  return { request: requestOf(item), id: plainId(marker), ...options }
+  return { request: requestOf(item), id: idOf(marker), ...options }
 }
 
 function requestOf({
@@ -366,13 +363,4 @@ function requestOf({
           authorize: authorize.map((what) => ({ contractAddress: what === 'set' ? DELEGATE : zeroAddress })),
         }),
   }
-}
-
-/** The marker in an id that the caller gave; undefined for one that the lane made. */
-function plainMarker(id: string): number | undefined {
-  return id.startsWith(ID_PREFIX) ? Number(id.slice(ID_PREFIX.length)) : undefined
-}
-
-function plainId(marker: number): string {
-  return `${ID_PREFIX}${marker}`
 }

@@ -106,7 +106,8 @@ export function createPool(options: PoolOptions): Pool {
     const own = senders.get(tx.from)
     if (own?.has(tx.nonce)) return undefined
     if (tx.nonce > nextNonce(tx.from, nonce)) return refusal('gapped-nonce tx from delegated accounts')
-    if ((own?.size ?? 0) < delegatedMax) return undefined
+    // What is gapped was taken before the account delegated itself, and is not in flight.
+    if (nextNonce(tx.from, nonce) - nonce < delegatedMax) return undefined
     return refusal('in-flight transaction limit reached for delegated accounts')
   }
 
