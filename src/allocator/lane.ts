@@ -46,6 +46,8 @@ export type Lane = {
   exclusive<T>(work: () => T | Promise<T>): Promise<T>
   /** The lowest hole, else the cursor. */
   next(): number
+  /** A node that counts what waits in its pool covers all below the count; and the window grows by what it covers. */
+  counted(count: number): void
   /** How many more nonces the window takes now. Not more than 0 where it is full. */
   readonly room: number
   /** More than half of the window is in use: it is worth knowing soon how far it is covered. */
@@ -125,6 +127,10 @@ export function createLane(options: {
       return mutex.runExclusive(work)
     },
     next: () => book.lowestHole() ?? book.cursor,
+    counted(count) {
+      book.counted(count)
+      window.progress(book.coveredTo, book.cursor)
+    },
     get room() {
       return room()
     },

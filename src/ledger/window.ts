@@ -1,7 +1,7 @@
 /**
  * How many nonces may be uncovered at once. A node may drop more than 64 gapped transactions of an account
- * silently after it returned their hashes (geth `core/txpool/legacypool`), so it begins at 64, doubles each time a
- * whole window was covered without a loss, and halves on a drop or a full pool.
+ * silently after it returned their hashes (geth `core/txpool/legacypool`), so it begins at 64, grows by what is covered
+ * of a full one, so that it has doubled when all of that was covered without a loss, and halves on a drop or a full pool.
  */
 export type Window = {
   readonly size: number
@@ -20,8 +20,10 @@ export function createWindow(options: { start: number; max: number }): Window {
   let limit: number | undefined
   // Where coverage stood when it was last told; what was handed out since then was in flight beyond it.
   let covered: number | undefined
-  // End of a window that was full. Once all of it is covered, the node has shown that it takes so many.
-  let fullTo: number | undefined
+  // End of a window that was full: with each nonce of it that is covered the node shows that it takes one more.
+  let fullTo = Number.NEGATIVE_INFINITY
+  // How far it has shown so. What a reorg uncovers, and is covered again, shows nothing new.
+  let shownTo = Number.NEGATIVE_INFINITY
   // End of what was in flight at the last loss: it tells of one loss only, and of no success.
   let lossTo = Number.NEGATIVE_INFINITY
 
@@ -29,7 +31,7 @@ export function createWindow(options: { start: number; max: number }): Window {
 
   /** Only a window that was full says anything: a lane that sends now and then has shown nothing. */
   function noticeFull(cursor: number): void {
-    if (covered === undefined || fullTo !== undefined || covered < lossTo) return
+    if (covered === undefined || covered < lossTo) return
     if (cursor - covered >= effective()) fullTo = cursor
   }
 
@@ -42,17 +44,17 @@ export function createWindow(options: { start: number; max: number }): Window {
     },
     progress(coveredTo, cursor) {
       noticeFull(cursor)
+      const shown = Math.min(coveredTo, fullTo) - Math.max(covered ?? coveredTo, shownTo)
       covered = coveredTo
-      if (fullTo === undefined || coveredTo < fullTo) return
-      fullTo = undefined
+      shownTo = Math.max(shownTo, coveredTo)
       // Behind a limit from outside a full window proves that limit, not ours.
-      if (effective() === size) size = Math.min(options.max, size * 2)
+      if (shown > 0 && effective() === size) size = Math.min(options.max, size + shown)
     },
     loss(coveredTo, cursor) {
       if (coveredTo < lossTo) return
       size = Math.max(1, Math.floor(effective() / 2))
       lossTo = cursor
-      fullTo = undefined
+      fullTo = Number.NEGATIVE_INFINITY
     },
     cap(next) {
       limit = next

@@ -78,7 +78,7 @@ export function createAdmission(parts: {
 }): Admission {
   const { handle, random, clock } = parts
   const { transactions, key } = handle
-  const keepInStore = createKeeper(parts.store)
+  const keepInStore = createKeeper(parts.store, clock)
   let sequence = 0
   let closed = false
 

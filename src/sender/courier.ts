@@ -218,7 +218,7 @@ export function createCourier(
     }
     // Another may be read by now.
     const counts = endpoint === hub.reader && endpoint.profile.current().pending === 'mempool'
-    if (counts) lane.book.counted(count)
+    if (counts) lane.counted(count)
   }
 
   return {

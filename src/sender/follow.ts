@@ -138,8 +138,8 @@ export function createFollower(options: FollowOptions): Follower {
         }
       }
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
-      if (hub.reader.profile.current().pending !== 'mempool') book.counted(0)
-      else if (pending !== undefined) book.counted(pending)
+      if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
+      else if (pending !== undefined) lane.counted(pending)
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
       seeker.count(latest, head)

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js'
 import type { Enqueued, Store, StoredTransaction } from '../store/store.js'
 
 /** As many as one call to the store keeps: a burst costs few commits, and none of them is long. */
@@ -12,6 +13,7 @@ type Waiting = {
 /** Keeps what came in while the store was busy with one call. Each resolves once it is in the store. */
 export function createKeeper(
   store: Pick<Store, 'enqueue'>,
+  clock: Pick<Clock, 'setTimer'>,
 ): (transaction: StoredTransaction) => Promise<Enqueued> {
   let waiting: Waiting[] = []
   let running = false
@@ -26,6 +28,8 @@ export function createKeeper(
       } catch (error) {
         for (const one of batch) one.failed(error)
       }
+      // Its first bytes leave while the last of a burst is still to be kept.
+      if (waiting.length > 0) await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
     }
     running = false
   }
