@@ -50,3 +50,23 @@ test.each([
   ).toEqual(['eth_getBlockByNumber'])
   tracker.stop()
 })
+
+test('what wakes it again, or is signed meanwhile, does not put off the look that is about to begin', async () => {
+  const port = createStubPort((calls) => calls.map(() => ({ result: rawBlock({ number: '0x10' }) })))
+  const clock = createVirtualClock()
+  const tracker = createTracker({
+    port: () => port,
+    clock,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+  })
+  tracker.wake()
+  // Nobody follows it: planned anew, the look would not come at all.
+  tracker.watch(`0x${'11'.repeat(32)}`, {} as never)
+  tracker.wake()
+  await clock.advance(1)
+  expect(port.batches).toHaveLength(1)
+  tracker.stop()
+})

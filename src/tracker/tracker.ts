@@ -91,6 +91,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   const ticks: (() => void)[] = []
   let cancel: CancelTimer | undefined
   let running = false
+  // A look is about to begin: nothing plans it for later.
+  let waking = false
   let again = false
   let stopped = false
   let failures = 0
@@ -312,7 +314,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   function schedule(): void {
-    if (stopped || running) return
+    if (stopped || running || waking) return
     cancel?.()
     cancel = undefined
     if (again) return start()
@@ -325,6 +327,7 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   function start(): void {
     cancel = undefined
+    waking = false
     void run()
   }
 
@@ -344,13 +347,12 @@ export function createTracker(options: TrackerOptions): Tracker {
       watched.set(hash, follower)
       if (pacing.keen(watched.size) && cancel !== undefined) schedule()
     },
-    unwatch(hash) {
-      watched.delete(hash)
-    },
+    unwatch: (hash) => void watched.delete(hash),
     wake() {
       if (running) again = true
-      if (running || stopped) return
+      if (running || stopped || waking) return
       cancel?.()
+      waking = true
       // What is about to leave leaves first.
       cancel = clock.setTimer(start, 0)
     },
