@@ -252,8 +252,9 @@ export function createGuest(options: {
       await leave(id, { kind: 'resolve', fate })
     },
     async snapshot() {
-      const { address } = key
-      const reading = await readLane(hub.reader.port, { address, timeoutMs: limits.readTimeoutMs })
+      const { address, chainId } = key
+      const timeoutMs = limits.readTimeoutMs
+      const reading = await readLane(hub.reader.port, { address, chainId, timeoutMs })
       return chainSnapshot(handle, hub, reading)
     },
     async resync() {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { stray } from '../../test/sim/port/lies.js'
 import { openProcesses } from './processes.fixture.js'
 import { nameOf, swallow, transfer } from './simLane.fixture.js'
 
@@ -48,6 +49,22 @@ describe('P7: the lane changes hands', () => {
     first.storeIs(true)
     await lane.until(() => first.events('leaseLost').length > 0)
     expect([...first.events('foreign'), ...first.events('held')]).toEqual([])
+  })
+
+  test('P8: a lane is not taken over by the counts of another chain', async () => {
+    await using world = await openProcesses({ nonce: 1_000 })
+    const { lane } = world
+    const [first, second] = await world.pair()
+    await lane.settle(first.sender.send(transfer(1)).then((tx) => tx.wait()))
+    const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
+    first.freeze()
+    // It counts 100 nonces there.
+    lane.script = (call) => stray(call)
+    await lane.clock.advance(LEASE_MS + 5_000)
+    lane.script = undefined
+    await lane.settle(tx.wait())
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true, holes: [] })
+    expect(new Set(lane.sent.map(({ nonce }) => nonce))).toEqual(new Set([1_000, 1_001]))
   })
 
   test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {

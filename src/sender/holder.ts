@@ -44,8 +44,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     },
     snapshot: async () => look(),
     async resync() {
-      const { address } = lane.key
-      const { account } = await readLane(hub.reader.port, { address, timeoutMs: limits.readTimeoutMs })
+      const { address, chainId } = lane.key
+      const timeoutMs = limits.readTimeoutMs
+      const { account } = await readLane(hub.reader.port, { address, chainId, timeoutMs })
       engine.accountIs(account)
       await unlessStopped(hub.tracker.nextTick(), [handle.closing])
     },

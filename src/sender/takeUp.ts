@@ -39,7 +39,9 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   const { limits } = options
   const { key } = handle
   const state = await store.load(lease)
-  const readOnce = () => readLane(hub.reader.port, { address: key.address, timeoutMs: limits.readTimeoutMs })
+  const { address, chainId } = key
+  // Its chain is asked each time: an endpoint that has strayed to another one shows a count there as well.
+  const readOnce = () => readLane(hub.reader.port, { address, chainId, timeoutMs: limits.readTimeoutMs })
   const read = () => readLower(readOnce)
   const settle = state.cursor === undefined && options.coldStart !== 'immediate'
   const reading = settle

@@ -8,6 +8,8 @@ export type Shrunk = { readonly keep: Required<Keep>; readonly violations: reado
 
 // Each step runs a world; the last ones seldom leave anything out.
 const WORLDS_MAX = 400
+// A world that never comes to rest runs through its whole time of healing, each time anew: what is small by then stands.
+const SHRINK_MS_MAX = 120_000
 
 /**
  * The least of a failing world that still fails: fewer transactions, disturbances and faults. Undefined where the
@@ -26,8 +28,9 @@ export async function shrink(
   }
   let smallest: Shrunk | undefined
   let worlds = 0
+  const beganMs = performance.now()
   const fails = async (keep: Required<Keep>) => {
-    if (worlds++ >= WORLDS_MAX) return true
+    if (worlds++ >= WORLDS_MAX || performance.now() - beganMs > SHRINK_MS_MAX) return true
     const { violations } = await runWorld(seed, createSubject, { ...options, keep })
     if (violations.length > 0) smallest = { keep, violations }
     return violations.length === 0

@@ -121,6 +121,23 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(1)
   })
 
+  test('asks for the chain in the same batch where one is named, and shows nothing of another one', async () => {
+    const on = (id: string) =>
+      createStubPort((calls) =>
+        calls.map(({ method }) => {
+          if (method === 'eth_chainId') return { result: id }
+          if (method === 'eth_getTransactionCount') return { result: '0x5' }
+          return method === 'eth_getCode' ? { result: '0x' } : { result: rawBlock({}) }
+        }),
+      )
+    const [ours, other] = [on('0x1'), on('0x2a')]
+    expect(await readLane(ours, { address, chainId: 1 })).toMatchObject({ latest: { count: 5 } })
+    expect(ours.batches).toHaveLength(1)
+    await expect(readLane(other, { address, chainId: 1 })).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' })
+    await expect(readLane(ours, { address, chainId: 0 })).rejects.toMatchObject({ code: 'INVALID' })
+    expect(ours.batches).toHaveLength(1)
+  })
+
   test('fails with a typed error where the sealed part cannot be had', async () => {
     const port = createStubPort((calls) =>
       calls.map(() => ({ failure: { kind: 'timeout', message: 'late' } })),

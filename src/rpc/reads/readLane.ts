@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { invalid } from '../../errors/invalid.js'
 import { batchReads } from '../batchReads.js'
 import {
   countCall,
@@ -10,7 +11,7 @@ import {
   type LightHeader,
   sameContents,
 } from '../codec.js'
-import { isRateLimit, malformed, rpcError } from '../errors.js'
+import { chainMismatch, isRateLimit, malformed, rpcError } from '../errors.js'
 import type { Port, RpcCall, RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
 import { type AccountKind, accountKind } from './accountKind.js'
@@ -23,6 +24,11 @@ export type ReadLaneParameters = ReadOptions & {
   readonly slots?:
     | readonly (SlotPosition | { readonly address: Address; readonly slot: SlotPosition })[]
     | undefined
+  /**
+   * The id of the chain that the account is read on: asked in the same batch, and nothing that an endpoint of another
+   * chain shows is returned. @default the chain that the endpoint is on, not asked
+   */
+  readonly chainId?: number | undefined
 }
 
 /** What an endpoint shows of an account at one block. */
@@ -46,6 +52,7 @@ export type LaneReading = {
 }
 
 const READINGS_MAX = 3
+const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] }
 
 /**
  * An account at `latest` and at `pending`, read in one JSON-RPC batch from one endpoint.
@@ -53,11 +60,14 @@ const READINGS_MAX = 3
  * A batch is not atomic. The pending header is read first and last: where the two differ, or lie below `latest`,
  * the reading is repeated, twice at most, and then returned without its pending part. A reading that was not
  * refuted is not proven: a load balancer may answer each call of a batch from another node.
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
+ * @throws `INVALID` for a bad argument, before anything is sent; `CHAIN_MISMATCH` where the endpoint is not on the
+ *   chain of `chainId`; a typed error that names the method otherwise.
  */
 export async function readLane(source: ReadSource, parameters: ReadLaneParameters): Promise<LaneReading> {
-  const { address, slots = [], ...options } = parameters
+  const { address, slots = [], chainId, ...options } = parameters
   const account = encodeAddress(address)
+  if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0))
+    throw invalid('chainId', chainId, 'a positive integer')
   const calls = laneCalls(
     account,
     slots.map((each, index) =>
@@ -71,11 +81,26 @@ export async function readLane(source: ReadSource, parameters: ReadLaneParameter
   )
   return firstAnswer(readPorts(source), options.signal, async (port) => {
     for (let reading = 1; ; reading++) {
-      const replies = await batchReads(port, calls, { ...options, profile: profileOf(port) })
+      const read = (calls: readonly RpcCall[]) =>
+        batchReads(port, calls, { ...options, profile: profileOf(port) })
+      const replies = await (chainId === undefined ? read(calls) : readOfChain(port, chainId, calls, read))
       const lane = decodeLane(port, replies, slots.length)
       if (lane.withoutPending !== 'refuted' || reading === READINGS_MAX) return lane
     }
   })
+}
+
+/** The replies to the calls, from an endpoint that says in the same batch that it is on this chain. */
+async function readOfChain(
+  { name }: Port,
+  chainId: number,
+  calls: readonly RpcCall[],
+  read: (calls: readonly RpcCall[]) => Promise<readonly RpcReply[]>,
+): Promise<readonly RpcReply[]> {
+  const replies = await read([...calls, CHAIN_ID])
+  const shown = decodeNumber(resultOf(replies[calls.length], CHAIN_ID.method), CHAIN_ID.method)
+  if (shown !== chainId) throw chainMismatch(name, 'chain id', `${chainId}`, `${shown}`)
+  return replies.slice(0, calls.length)
 }
 
 type Place = readonly [address: Hex, slot: Hex]
