@@ -100,6 +100,6 @@ export function follow(handle: LaneHandle, transaction: Transaction, stored: Sto
 function tell({ events, txOf }: LaneHandle, transaction: Transaction, before: Stage): void {
   const { stage } = transaction
   if (stage === before || stage === 'queued' || stage === 'safe' || stage === 'finalized') return
-  if (hasFailed(transaction) || !hasReached({ ...transaction, stage: before }, stage))
+  if (hasFailed(transaction) || !hasReached({ stage: before }, stage))
     events.emit(stage, { tx: transaction.face ?? txOf(transaction) })
 }

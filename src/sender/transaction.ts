@@ -98,7 +98,7 @@ export function shownStage({ stage, failure, endKept, stageBeforeEnd }: Transact
 }
 
 /** True when the transaction has come to the stage or beyond it on its way to execution. */
-export function hasReached(transaction: Transaction, stage: Stage): boolean {
+export function hasReached(transaction: Pick<Transaction, 'stage'>, stage: Stage): boolean {
   const now = rank.get(transaction.stage)
   const wanted = rank.get(stage)
   return now !== undefined && wanted !== undefined && now >= wanted
@@ -291,10 +291,24 @@ export function begin(as: Beginning): Transaction {
 
 /** What it replaces is another record: who reads them all puts it in. */
 export function fromStored(stored: StoredTransaction): Transaction {
-  const { id, failure, verdict } = stored
-  const outside = id.startsWith(OUTSIDE_PREFIX)
-  const { private: hidden, pooled, needs } = stored
-  const transaction = begin({ ...stored, outside, private: hidden, pooled, needs, replaces: undefined })
+  const { failure, verdict } = stored
+  const transaction = begin({
+    id: stored.id,
+    lane: stored.lane,
+    request: stored.request,
+    fingerprint: stored.fingerprint,
+    sequence: stored.sequence,
+    priority: stored.priority,
+    feeCeiling: stored.feeCeiling,
+    createdAtMs: stored.createdAtMs,
+    expiresAtMs: stored.expiresAtMs,
+    onExpiry: stored.onExpiry,
+    outside: stored.id.startsWith(OUTSIDE_PREFIX),
+    private: stored.private,
+    pooled: stored.pooled,
+    needs: stored.needs,
+    replaces: undefined,
+  })
   transaction.gas = stored.gas
   transaction.stage = stored.stage
   transaction.nonce = stored.nonce
