@@ -1,4 +1,4 @@
-import { encodeAbiParameters, type Hex, toFunctionSelector } from 'viem'
+import { encodeAbiParameters, type Hex, numberToHex, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
 import { createCallPort, type StubAnswer } from '../../test/contract/stubPort.js'
 import type { RpcCall } from '../rpc/port.js'
@@ -6,6 +6,7 @@ import { createProfile, type GivenProfile } from '../rpc/profile.js'
 import { type CounterReading, createCounterReads } from './counterReads.js'
 import { entryPointNonce, forwarderNonce, type NonceSource, safeNonce, storageNonce } from './sources.js'
 
+const CHAIN_ID = 7
 const address = '0x1111111111111111111111111111111111111111'
 const word = (value: bigint): Hex => encodeAbiParameters([{ type: 'uint256' }], [value])
 const reverted: StubAnswer = { failure: { kind: 'rpc', code: 3, message: 'execution reverted' } }
@@ -18,17 +19,25 @@ type Node = {
   counted: { latest: bigint; pending: bigint }
   /** Answers in place of the contract. */
   call?: (call: RpcCall) => StubAnswer
+  /** @default the one that is asked for */
+  chainId?: number
 }
 
 function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; node: Node }) {
   const { source = safeNonce({ safe: address }), node } = options
   const port = createCallPort((call) => {
+    if (call.method === 'eth_chainId') return { result: numberToHex(node.chainId ?? CHAIN_ID) }
     const tag = call.params.at(-1) as 'latest' | 'pending'
     if (call.method === 'eth_getStorageAt') return { result: word(node.stored[tag]) }
     return node.call?.(call) ?? { result: word(node.counted[tag]) }
   })
   const profile = createProfile(options.profile)
-  const reads = createCounterReads({ source, reader: () => ({ port, profile }), timeoutMs: 1_000 })
+  const reads = createCounterReads({
+    source,
+    reader: () => ({ port, profile }),
+    chainId: CHAIN_ID,
+    timeoutMs: 1_000,
+  })
   async function look(): Promise<CounterReading> {
     let reading: CounterReading | undefined
     await reads.look((replies, request) => {
@@ -37,8 +46,12 @@ function setUp(options: { source?: NonceSource<bigint>; profile?: GivenProfile; 
     })
     return reading!
   }
-  /** The calls of the last request: what each asks, and at which block. */
-  const asked = () => port.batches.at(-1)?.map(({ method, params }) => `${method} ${params.at(-1)}`)
+  /** The calls of the last request but the last, which asks for the chain: what each asks, and at which block. */
+  const asked = () => {
+    const calls = port.batches.at(-1)?.map(({ method, params }) => `${method} ${params.at(-1) ?? ''}`)
+    expect(calls?.pop()).toBe('eth_chainId ')
+    return calls
+  }
   return { look, asked, profile, port }
 }
 
@@ -84,6 +97,11 @@ test('a block between slot and getter is no mismatch', async () => {
     },
   })
   expect(await look()).toEqual({ latest: 6n, pending: 6n })
+})
+
+test('what an endpoint of another chain holds at that place is not read', async () => {
+  const { look } = setUp({ node: { stored: both(5n), counted: both(5n), chainId: 8 } })
+  await expect(look()).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' })
 })
 
 test('an empty slot proves nothing: the getter is asked until both have moved, or it says otherwise', async () => {
@@ -166,6 +184,7 @@ test('another endpoint that is read from now on is asked, by its own profile', a
   const reads = createCounterReads({
     source: safeNonce({ safe: address }),
     reader: () => nodes[current]!,
+    chainId: CHAIN_ID,
     timeoutMs: 1_000,
   })
   const found: bigint[] = []

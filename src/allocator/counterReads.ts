@@ -38,9 +38,11 @@ export function createCounterReads(options: {
   source: NonceSource<number | bigint>
   /** The endpoint that is read now: looked up for each request, since another may take its place. */
   reader: () => { readonly port: Port; readonly profile: ProfileWatch }
+  /** An endpoint that has strayed to another chain since it was probed has something at that place as well. */
+  chainId: number
   timeoutMs: number
 }): CounterReads {
-  const { source, reader, timeoutMs } = options
+  const { source, reader, chainId, timeoutMs } = options
   const { address, slot } = source.counter!
   let getter: NonceGetter | undefined
   // A slot that was never written holds the same 0 as a counter that never moved: 0 proves nothing.
@@ -101,7 +103,7 @@ export function createCounterReads(options: {
 
   function ask(calls: readonly RpcCall[]) {
     const { port, profile } = reader()
-    return batchReads(port, calls, { timeoutMs, profile })
+    return batchReads(port, calls, { chainId, timeoutMs, profile })
   }
 
   async function look(

@@ -1,4 +1,5 @@
-import { isRateLimit } from './errors.js'
+import { decodeNumber } from './codec.js'
+import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 import { batchRefusal } from './ports/envelope.js'
 import type { ProfileWatch } from './profile.js'
@@ -6,7 +7,11 @@ import type { ProfileWatch } from './profile.js'
 export type BatchReadsOptions = BatchOptions & {
   /** Says how large a batch may be, and learns it. */
   readonly profile?: ProfileWatch | undefined
+  /** Asked along where given: an endpoint may have strayed to another chain since it was probed. */
+  readonly chainId?: number | undefined
 }
+
+const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] }
 
 // Statuses with which gateways refuse a request for what it is, not for who asks or how often.
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 413, 422])
@@ -16,11 +21,28 @@ const INVALID_REQUEST = -32600
 /**
  * Reads in order, in one request where the endpoint takes batches of that size, else in several. Only for calls
  * that may be asked twice: a batch that is refused as a whole is asked again in parts.
+ *
+ * @throws with `chainId` only: `CHAIN_MISMATCH`, or a typed error where the endpoint does not say which chain it is on
  */
 export async function batchReads(
   port: Port,
   calls: readonly RpcCall[],
-  { profile, ...options }: BatchReadsOptions = {},
+  { chainId, ...options }: BatchReadsOptions = {},
+): Promise<readonly RpcReply[]> {
+  if (chainId === undefined) return readAll(port, calls, options)
+  const replies = [...(await readAll(port, [...calls, CHAIN_ID], options))]
+  const reply = replies.pop()
+  if (!reply?.ok)
+    throw reply ? rpcError(CHAIN_ID.method, reply.failure) : malformed(CHAIN_ID.method, 'no answer')
+  const shown = decodeNumber(reply.result, CHAIN_ID.method)
+  if (shown !== chainId) throw chainMismatch(port.name, 'chain id', `${chainId}`, `${shown}`)
+  return replies
+}
+
+async function readAll(
+  port: Port,
+  calls: readonly RpcCall[],
+  { profile, ...options }: Omit<BatchReadsOptions, 'chainId'>,
 ): Promise<readonly RpcReply[]> {
   if (calls.length === 0) return []
   const { usable, sizeMax } = profile?.current().batch ?? {}
@@ -40,11 +62,11 @@ async function inParts(
   port: Port,
   calls: readonly RpcCall[],
   size: number,
-  options: BatchReadsOptions,
+  options: Omit<BatchReadsOptions, 'chainId'>,
 ): Promise<readonly RpcReply[]> {
   const replies: RpcReply[] = []
   for (let start = 0; start < calls.length; start += size) {
-    replies.push(...(await batchReads(port, calls.slice(start, start + size), options)))
+    replies.push(...(await readAll(port, calls.slice(start, start + size), options)))
   }
   return replies
 }

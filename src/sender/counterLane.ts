@@ -98,7 +98,7 @@ function follow(
   const { counter, users } = books
   const { tracker, chainId } = hub.value
   const reader = () => hub.value.reader
-  const reads = createCounterReads({ source, reader, timeoutMs: limits.readTimeoutMs })
+  const reads = createCounterReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs })
   const nothing = () => {}
   let readAtMs = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined

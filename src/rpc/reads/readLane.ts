@@ -11,7 +11,7 @@ import {
   type LightHeader,
   sameContents,
 } from '../codec.js'
-import { chainMismatch, isRateLimit, malformed, rpcError } from '../errors.js'
+import { isRateLimit, malformed, rpcError } from '../errors.js'
 import type { Port, RpcCall, RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
 import { type AccountKind, accountKind } from './accountKind.js'
@@ -52,7 +52,6 @@ export type LaneReading = {
 }
 
 const READINGS_MAX = 3
-const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] }
 
 /**
  * An account at `latest` and at `pending`, read in one JSON-RPC batch from one endpoint.
@@ -81,26 +80,11 @@ export async function readLane(source: ReadSource, parameters: ReadLaneParameter
   )
   return firstAnswer(readPorts(source), options.signal, async (port) => {
     for (let reading = 1; ; reading++) {
-      const read = (calls: readonly RpcCall[]) =>
-        batchReads(port, calls, { ...options, profile: profileOf(port) })
-      const replies = await (chainId === undefined ? read(calls) : readOfChain(port, chainId, calls, read))
+      const replies = await batchReads(port, calls, { ...options, chainId, profile: profileOf(port) })
       const lane = decodeLane(port, replies, slots.length)
       if (lane.withoutPending !== 'refuted' || reading === READINGS_MAX) return lane
     }
   })
-}
-
-/** The replies to the calls, from an endpoint that says in the same batch that it is on this chain. */
-async function readOfChain(
-  { name }: Port,
-  chainId: number,
-  calls: readonly RpcCall[],
-  read: (calls: readonly RpcCall[]) => Promise<readonly RpcReply[]>,
-): Promise<readonly RpcReply[]> {
-  const replies = await read([...calls, CHAIN_ID])
-  const shown = decodeNumber(resultOf(replies[calls.length], CHAIN_ID.method), CHAIN_ID.method)
-  if (shown !== chainId) throw chainMismatch(name, 'chain id', `${chainId}`, `${shown}`)
-  return replies.slice(0, calls.length)
 }
 
 type Place = readonly [address: Hex, slot: Hex]
