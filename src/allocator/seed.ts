@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { type Book, createBook } from '../ledger/book.js'
+import { isUsed } from '../ledger/slot.js'
 import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneState } from '../store/store.js'
 
@@ -20,7 +21,8 @@ export function seedBook(
   state: LaneState,
   store: { readonly durable: boolean; readonly seen: boolean },
 ): Seeded {
-  const latest = reading.latest.count
+  // A node that lags, or came back without its last blocks, says less than the records prove.
+  const latest = Math.max(reading.latest.count, provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
   const known = state.cursor !== undefined
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
@@ -44,6 +46,11 @@ export function seedBook(
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
   return { book, tokenAbove, storeBehindChain: behind && mayBeOlder }
+}
+
+/** A block that used a nonce had all below it used before. Where it left the chain, its slot comes back by itself. */
+function provenCount({ slots }: LaneState): number {
+  return slots.reduce((count, slot) => (isUsed(slot) ? Math.max(count, slot.nonce + 1) : count), 0)
 }
 
 /**

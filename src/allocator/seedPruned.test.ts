@@ -49,6 +49,20 @@ describe('slots that were pruned while lower ones were kept', () => {
     expect(seeded({ latest: 3 }, { slots, cursor: 6 })).toEqual({ floor: 3, cursor: 6, hole: 3 })
   })
 
+  test('a node that is behind the records does not bring back what was used below them', () => {
+    const slots = [usedAt(1_000), handedOut(1_001)]
+    expect(seeded({ latest: 100 }, { slots, cursor: 1_002 })).toEqual({
+      floor: 1_001,
+      cursor: 1_002,
+      hole: undefined,
+    })
+    expect(seeded({ latest: 998 }, { slots: [usedAt(1_000)], cursor: 1_001 })).toEqual({
+      floor: 1_001,
+      cursor: 1_001,
+      hole: undefined,
+    })
+  })
+
   test('what the chain has used above the cursor was never ours: it is left to evidence', () => {
     expect(seeded({ latest: 8 }, { slots: [handedOut(2)], cursor: 4 })).toMatchObject({ floor: 2, cursor: 4 })
   })

@@ -29,7 +29,8 @@ export function createFallenCount(context: LaneContext): FallenCount {
 
   function count(latest: number, head: number): void {
     if (latest >= book.base) {
-      since = undefined
+      // It is back: what an operator lets go on is the lane as it was.
+      since = fallenTo = undefined
       return
     }
     since ??= head

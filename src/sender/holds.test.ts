@@ -238,6 +238,13 @@ describe('what was sealed before our time, and leaves the chain', () => {
       call.method === 'eth_getTransactionCount' ? { ok: true, result: '0x1' } : undefined
     await lane.until(() => lane.events('held').some(({ reason }) => reason === 'deepReorg'))
     expect(lane.sent.filter((tx) => tx.nonce < 70)).toEqual([])
+    // It was the node, and it is well again.
+    lane.script = undefined
+    await lane.blocks(2)
+    lane.sender.resume()
+    expect((await lane.snapshot()).floor).toBeGreaterThanOrEqual(70)
+    await lane.settle(lane.sender.drain())
+    expect(new Set(lane.sent.map((tx) => tx.nonce))).toEqual(new Set([70]))
   })
 })
 
