@@ -68,9 +68,8 @@ export async function requireOnce(
   { address, fromBlock }: Fresh,
   count: number,
 ): Promise<void> {
-  const used = await countInTime(rpc, address, count)
+  const { head, used } = await countInTime(rpc, address, count)
   if (used !== count) throw new Error(`the account's count is ${used}, not ${count}`)
-  const head = hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
   const numbers = Array.from({ length: head - fromBlock }, (_, index) => toHex(fromBlock + 1 + index))
   const bodies = await rpc.all(
     numbers.map((number) => ['eth_getBlockByNumber', number, true]),
@@ -88,10 +87,12 @@ export async function requireOnce(
   if (!once || all !== count) throw new Error(`not each exactly once: ${all} executed of ${count}`)
 }
 
-async function countInTime(rpc: PlainRpc, address: Address, count: number): Promise<number> {
+/** The count at a block that is there: `latest` may count what stands in a block that no number has yet. */
+async function countInTime(rpc: PlainRpc, address: Address, count: number) {
   for (let leftMs = LANDED_WITHIN_MS; ; leftMs -= LOOK_MS) {
-    const used = hexToNumber((await rpc.call('eth_getTransactionCount', address, 'latest')) as Hex)
-    if (used >= count || leftMs <= 0) return used
+    const block = (await rpc.call('eth_blockNumber')) as Hex
+    const used = hexToNumber((await rpc.call('eth_getTransactionCount', address, block)) as Hex)
+    if (used >= count || leftMs <= 0) return { head: hexToNumber(block), used }
     await pause(LOOK_MS)
   }
 }
