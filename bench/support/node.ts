@@ -68,8 +68,9 @@ export async function requireOnce(
   { address, fromBlock }: Fresh,
   count: number,
 ): Promise<void> {
-  const { head, used } = await countInTime(rpc, address, count)
+  const used = await countInTime(rpc, address, count)
   if (used !== count) throw new Error(`the account's count is ${used}, not ${count}`)
+  const head = await nextBlock(rpc)
   const numbers = Array.from({ length: head - fromBlock }, (_, index) => toHex(fromBlock + 1 + index))
   const bodies = await rpc.all(
     numbers.map((number) => ['eth_getBlockByNumber', number, true]),
@@ -87,12 +88,21 @@ export async function requireOnce(
   if (!once || all !== count) throw new Error(`not each exactly once: ${all} executed of ${count}`)
 }
 
-/** The count at a block that is there: `latest` may count what stands in a block that no number has yet. */
-async function countInTime(rpc: PlainRpc, address: Address, count: number) {
+async function countInTime(rpc: PlainRpc, address: Address, count: number): Promise<number> {
   for (let leftMs = LANDED_WITHIN_MS; ; leftMs -= LOOK_MS) {
-    const block = (await rpc.call('eth_blockNumber')) as Hex
-    const used = hexToNumber((await rpc.call('eth_getTransactionCount', address, block)) as Hex)
-    if (used >= count || leftMs <= 0) return { head: hexToNumber(block), used }
+    const used = hexToNumber((await rpc.call('eth_getTransactionCount', address, 'latest')) as Hex)
+    if (used >= count || leftMs <= 0) return used
+    await pause(LOOK_MS)
+  }
+}
+
+/** Anvil counts what it is still putting into its next block, under the tag and under the number of its head. */
+async function nextBlock(rpc: PlainRpc): Promise<number> {
+  const number = async () => hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
+  const before = await number()
+  for (;;) {
+    const now = await number()
+    if (now > before) return now
     await pause(LOOK_MS)
   }
 }
