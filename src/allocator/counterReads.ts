@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { batchReads } from '../rpc/batchReads.js'
 import { decodeHash } from '../rpc/codec.js'
-import { malformed, rpcError } from '../rpc/errors.js'
+import { malformed, resultOf } from '../rpc/errors.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { ProfileWatch } from '../rpc/profile.js'
 import type { NonceGetter, NonceSource } from './sources.js'
@@ -144,9 +144,4 @@ function wordIn(reply: RpcReply | undefined): Hex {
   const result = resultOf(CALL, reply)
   if (isWord(reply)) return (result as string).slice(0, 66) as Hex
   throw malformed(CALL, 'no 32 bytes')
-}
-
-function resultOf(method: string, reply: RpcReply | undefined): unknown {
-  if (reply?.ok) return reply.result
-  throw reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
 }

@@ -1,5 +1,5 @@
 import { decodeNumber } from './codec.js'
-import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
+import { chainMismatch, isRateLimit, resultOf } from './errors.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 import { batchRefusal } from './ports/envelope.js'
 import type { ProfileWatch } from './profile.js'
@@ -31,10 +31,7 @@ export async function batchReads(
 ): Promise<readonly RpcReply[]> {
   if (chainId === undefined) return readAll(port, calls, options)
   const replies = [...(await readAll(port, [...calls, CHAIN_ID], options))]
-  const reply = replies.pop()
-  if (!reply?.ok)
-    throw reply ? rpcError(CHAIN_ID.method, reply.failure) : malformed(CHAIN_ID.method, 'no answer')
-  const shown = decodeNumber(reply.result, CHAIN_ID.method)
+  const shown = decodeNumber(resultOf(CHAIN_ID.method, replies.pop()), CHAIN_ID.method)
   if (shown !== chainId) throw chainMismatch(port.name, 'chain id', `${chainId}`, `${shown}`)
   return replies
 }

@@ -1,5 +1,5 @@
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
-import type { RpcFailure } from './port.js'
+import type { RpcFailure, RpcReply } from './port.js'
 
 /** What a failed read carries beside its code: safe to print and to branch on. */
 export type RpcErrorContext = {
@@ -72,6 +72,12 @@ export function malformed(method: string, what: string): RpcError {
     method,
     failure: 'malformed',
   })
+}
+
+/** What a call brought. @throws a typed error that names the method where it brought nothing */
+export function resultOf(method: string, reply: RpcReply | undefined): unknown {
+  if (reply?.ok) return reply.result
+  throw reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
 }
 
 /** The endpoint is not on the chain that was asked for. */

@@ -1,6 +1,6 @@
 import { type Clock, stoppableClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
-import { readLane } from '../rpc/reads/readLane.js'
+import type { LaneReading } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
@@ -10,7 +10,7 @@ import { createDrains } from './drains.js'
 import { FINDS, findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
-import type { Hub } from './hub.js'
+import { type Hub, readLaneOn } from './hub.js'
 import { createLooks } from './looks.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
@@ -252,10 +252,7 @@ export function createGuest(options: {
       await leave(id, { kind: 'resolve', fate })
     },
     async snapshot() {
-      const { address, chainId } = key
-      const timeoutMs = limits.readTimeoutMs
-      const reading = await readLane(hub.reader.port, { address, chainId, timeoutMs })
-      return chainSnapshot(handle, hub, reading)
+      return chainSnapshot(handle, hub, await readLaneOn(hub, key.address, limits.readTimeoutMs))
     },
     async resync() {
       looks.look()
@@ -305,7 +302,7 @@ export function createGuest(options: {
 function chainSnapshot(
   handle: LaneHandle,
   hub: Hub,
-  { latest, pending, account }: Awaited<ReturnType<typeof readLane>>,
+  { latest, pending, account }: LaneReading,
 ): LaneSnapshot {
   const own = [...handle.transactions.values()]
   const cursor = Math.max(latest.count, pending?.count ?? 0)

@@ -1,7 +1,7 @@
 import { invalid } from '../errors/invalid.js'
-import { readLane } from '../rpc/reads/readLane.js'
 import type { LaneSnapshot, Limits } from '../types.js'
 import type { Engine } from './engineTypes.js'
+import { readLaneOn } from './hub.js'
 import type { Seat } from './seat.js'
 import { snapshotOf } from './snapshot.js'
 import { unlessStopped } from './unlessStopped.js'
@@ -44,9 +44,7 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     },
     snapshot: async () => look(),
     async resync() {
-      const { address, chainId } = lane.key
-      const timeoutMs = limits.readTimeoutMs
-      const { account } = await readLane(hub.reader.port, { address, chainId, timeoutMs })
+      const { account } = await readLaneOn(hub, lane.key.address, limits.readTimeoutMs)
       engine.accountIs(account)
       await unlessStopped(hub.tracker.nextTick(), [handle.closing])
     },

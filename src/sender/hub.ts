@@ -1,9 +1,10 @@
-import type { Chain, Client, Hash, Transport } from 'viem'
+import type { Address, Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import type { LightHeader } from '../rpc/codec.js'
 import type { Port } from '../rpc/port.js'
 import { createProfile, type ProfileWatch } from '../rpc/profile.js'
 import { setProfile } from '../rpc/profileOf.js'
+import { type LaneReading, readLane } from '../rpc/reads/readLane.js'
 import { createTracker, type Tracker } from '../tracker/tracker.js'
 import type { Endpoint, EndpointEvent, Limits } from '../types.js'
 import type { Environment } from './environment.js'
@@ -44,6 +45,18 @@ export type Hub = {
   senders(): readonly HubEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
   stop(): void
+}
+
+/**
+ * An account as the endpoint that is read now shows it, which has to say each time that it is on this chain: one that
+ * has strayed to another shows a count there as well.
+ */
+export function readLaneOn(
+  { reader, chainId }: Hub,
+  address: Address,
+  timeoutMs: number,
+): Promise<LaneReading> {
+  return readLane(reader.port, { address, chainId, timeoutMs })
 }
 
 // A chain whose node does not show block 0 is told apart by its id alone.

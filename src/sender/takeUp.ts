@@ -1,7 +1,6 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { readLower, seedBook, settleColdStart } from '../allocator/seed.js'
 import { decodeQuantity } from '../rpc/codec.js'
-import { readLane } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Lease, Store } from '../store/store.js'
 import type { Admission } from './admission.js'
@@ -9,7 +8,7 @@ import { createEngine } from './engine.js'
 import type { Environment } from './environment.js'
 import type { LaneHandle } from './handle.js'
 import { createHolder, type Holder } from './holder.js'
-import type { Hub } from './hub.js'
+import { type Hub, readLaneOn } from './hub.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
 import { refresh, tellEnd } from './transaction.js'
@@ -39,10 +38,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   const { limits } = options
   const { key } = handle
   const state = await store.load(lease)
-  const { address, chainId } = key
-  // Its chain is asked each time: an endpoint that has strayed to another one shows a count there as well.
-  const readOnce = () => readLane(hub.reader.port, { address, chainId, timeoutMs: limits.readTimeoutMs })
-  const read = () => readLower(readOnce)
+  const read = () => readLower(() => readLaneOn(hub, key.address, limits.readTimeoutMs))
   const settle = state.cursor === undefined && options.coldStart !== 'immediate'
   const reading = settle
     ? await settleColdStart({

@@ -11,7 +11,7 @@ import {
   type LightHeader,
   sameContents,
 } from '../codec.js'
-import { isRateLimit, malformed, rpcError } from '../errors.js'
+import { isRateLimit, malformed, resultOf } from '../errors.js'
 import type { Port, RpcCall, RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
 import { type AccountKind, accountKind } from './accountKind.js'
@@ -108,7 +108,7 @@ function laneCalls(address: Hex, places: readonly Place[]): readonly RpcCall[] {
 function decodeLane(port: Port, replies: readonly RpcReply[], slotCount: number): LaneReading {
   const sideLength = 2 + slotCount
   const [first, last] = [replies[0], replies.at(-1)]
-  const latestHeader = decodeHeader(resultOf(replies.at(-2), BLOCK))
+  const latestHeader = decodeHeader(resultOf(BLOCK, replies.at(-2)))
   if (latestHeader === null || latestHeader.number === null)
     throw malformed(BLOCK, 'there is no latest block')
   const latest = {
@@ -130,8 +130,8 @@ function decodeLane(port: Port, replies: readonly RpcReply[], slotCount: number)
     if (isMissing(first)) profileOf(port).observe({ kind: 'pendingMissing' })
     return whole(undefined, 'absent')
   }
-  const before = decodeHeader(resultOf(first, BLOCK))
-  const after = decodeHeader(resultOf(last, BLOCK))
+  const before = decodeHeader(resultOf(BLOCK, first))
+  const after = decodeHeader(resultOf(BLOCK, last))
   if (before === null || after === null) return whole(undefined, 'absent')
   observePending(port, after, latest.header)
   const refuted =
@@ -145,9 +145,9 @@ const BLOCK = 'eth_getBlockByNumber'
 
 function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]) {
   return {
-    count: decodeNumber(resultOf(count, 'eth_getTransactionCount'), 'eth_getTransactionCount'),
-    code: decodeData(resultOf(code, 'eth_getCode'), 'eth_getCode'),
-    storage: storage.map((reply) => decodeHash(resultOf(reply, 'eth_getStorageAt'), 'eth_getStorageAt')),
+    count: decodeNumber(resultOf('eth_getTransactionCount', count), 'eth_getTransactionCount'),
+    code: decodeData(resultOf('eth_getCode', code), 'eth_getCode'),
+    storage: storage.map((reply) => decodeHash(resultOf('eth_getStorageAt', reply), 'eth_getStorageAt')),
   }
 }
 
@@ -163,12 +163,6 @@ function observePending(
     latestNumber: latest.number,
     latestHash: latest.hash,
   })
-}
-
-function resultOf(reply: RpcReply | undefined, method: string): unknown {
-  if (reply === undefined) throw malformed(method, 'there is no answer')
-  if (!reply.ok) throw rpcError(method, reply.failure)
-  return reply.result
 }
 
 /** The node's own word that there is nothing at `pending`. No word at all is an error of the whole reading. */
