@@ -16,7 +16,10 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   const { context } = engine
   const { book } = context.lane
   let late = false
+  let off = () => {}
   const timeUp = new Promise<void>((resolve) => {
+    // Whoever has the lane by now finishes it, and the clock of this one stands still.
+    off = context.closing.listen(resolve)
     const cancel = context.clock.setTimer(() => {
       late = true
       resolve()
@@ -27,6 +30,7 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
     })
   })
   await timeUp
+  off()
 
   async function settled(): Promise<void> {
     for (;;) {

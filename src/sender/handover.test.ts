@@ -51,11 +51,15 @@ describe('P7: the lane changes hands', () => {
     expect([...first.events('foreign'), ...first.events('held')]).toEqual([])
   })
 
-  test('P8: a lane is not taken over by the counts of another chain', async () => {
+  // Without a block that used a nonce of the lane, the records do not prove that those below are gone.
+  test.each([
+    ['that has used a nonce', [1_000, 1_001]],
+    ['of which nothing landed', [1_000]],
+  ])('P8: a lane %s is not taken over by the counts of another chain', async (_, nonces) => {
     await using world = await openProcesses({ nonce: 1_000 })
     const { lane } = world
     const [first, second] = await world.pair()
-    await lane.settle(first.sender.send(transfer(1)).then((tx) => tx.wait()))
+    if (nonces.length > 1) await lane.settle(first.sender.send(transfer(1)).then((tx) => tx.wait()))
     const tx = await lane.settle(second.sender.send(transfer(2), { until: 'queued' }))
     first.freeze()
     // It counts 100 nonces there.
@@ -64,7 +68,7 @@ describe('P7: the lane changes hands', () => {
     lane.script = undefined
     await lane.settle(tx.wait())
     expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true, holes: [] })
-    expect(new Set(lane.sent.map(({ nonce }) => nonce))).toEqual(new Set([1_000, 1_001]))
+    expect(new Set(lane.sent.map(({ nonce }) => nonce))).toEqual(new Set(nonces))
   })
 
   test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {
