@@ -90,6 +90,15 @@ describe('fees, by table', () => {
     ])
   })
 
+  test('what an underbid adds goes as far as the ceiling, and is no reason to offer nothing', () => {
+    const twice = { percent: 10, underbids: 1 }
+    const old = dynamic(1_000n, 100n)
+    expect(replacementFees(old, { rule: twice, ceiling: high })).toEqual(dynamic(1_211n, 122n))
+    expect(replacementFees(old, { rule: twice, ceiling: ceiling(1_150n) })).toEqual(dynamic(1_150n, 122n))
+    expect(replacementFees(old, { rule: twice, ceiling: ceiling(1_110n) })).toBeUndefined()
+    expect(replacementFees(legacy(1_000n), { rule: twice, ceiling: ceiling(1_150n) })).toEqual(legacy(1_150n))
+  })
+
   test('the tip that is left is what the base fee leaves of the cap', () => {
     expect(effectiveTip(dynamic(100n, 10n), 95n)).toBe(5n)
     expect(effectiveTip(dynamic(100n, 10n), 20n)).toBe(10n)

@@ -37,30 +37,36 @@ export function bumpFee(old: bigint, rule: BumpRule): bigint {
 }
 
 /**
- * Fees that replace `old` in a pool: both raised by the rule, and at least the market's. `undefined` when that
- * would pass the ceiling.
+ * Fees that replace `old` in a pool: both raised by the rule, and at least the market's. `undefined` when the step
+ * of the rule itself would pass the ceiling; underbids and the market raise it only as far as the ceiling.
  */
 export function replacementFees(
   old: Fees,
   options: { rule: BumpRule; market?: Fees | undefined; ceiling: FeeCeiling },
 ): Fees | undefined {
   const { rule, market, ceiling } = options
-  const limit = ceiling.maxFeePerGas
-  if (isLegacy(old)) {
-    const least = bumpFee(old.gasPrice, rule)
-    if (least > limit) return undefined
-    return { gasPrice: atMost(max(least, market ? feeCap(market) : 0n), limit) }
-  }
-  const least = {
+  const least = raised(old, { percent: rule.percent })
+  if (dearest(least) > ceiling.maxFeePerGas) return undefined
+  const wanted = raised(old, rule)
+  return capped(market ? highest(wanted, inTypeOf(old, market)) : wanted, ceiling)
+}
+
+function raised(old: Fees, rule: BumpRule): Fees {
+  if (isLegacy(old)) return { gasPrice: bumpFee(old.gasPrice, rule) }
+  return {
     maxFeePerGas: bumpFee(old.maxFeePerGas, rule),
     maxPriorityFeePerGas: bumpFee(old.maxPriorityFeePerGas, rule),
   }
-  const tip = max(least.maxPriorityFeePerGas, market && !isLegacy(market) ? market.maxPriorityFeePerGas : 0n)
-  const cap = max(max(least.maxFeePerGas, market ? feeCap(market) : 0n), least.maxPriorityFeePerGas)
-  if (least.maxFeePerGas > limit || least.maxPriorityFeePerGas > limit) return undefined
-  const maxFeePerGas = atMost(cap, limit)
-  return { maxFeePerGas, maxPriorityFeePerGas: atMost(tip, maxFeePerGas) }
 }
+
+/** A gas price says nothing of a tip. */
+function inTypeOf(old: Fees, market: Fees): Fees {
+  if (isLegacy(old) || !isLegacy(market)) return market
+  return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: 0n }
+}
+
+const dearest = (fees: Fees): bigint =>
+  isLegacy(fees) ? fees.gasPrice : max(fees.maxFeePerGas, fees.maxPriorityFeePerGas)
 
 /** Fees at least those of `fees`, and enough to replace every one of `attempts` in a pool. */
 export function outbid(
@@ -99,8 +105,7 @@ export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling
 
 /** A ceiling that leaves two bump steps above these fees. */
 export function ceilingAbove(fees: Fees, rule: BumpRule): FeeCeiling {
-  const most = isLegacy(fees) ? fees.gasPrice : max(fees.maxFeePerGas, fees.maxPriorityFeePerGas)
-  return { maxFeePerGas: bumpFee(bumpFee(most, rule), rule) }
+  return { maxFeePerGas: bumpFee(bumpFee(dearest(fees), rule), rule) }
 }
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)

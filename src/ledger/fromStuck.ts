@@ -20,7 +20,10 @@ export function stuck(slot: Live, event: Stuck): Transition {
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
   if (hopeless(slot, event)) return giveUp(slot, event)
   const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
-  if (mayBump && (slot.nudged || !event.priced)) return { row: 19, slot, actions: [bump(slot)] }
+  if (mayBump && (slot.nudged || !event.priced)) {
+    // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
+    return { row: 19, slot: { ...slot, nudged: false }, actions: [bump(slot)] }
+  }
   return { row: 19, slot: { ...slot, nudged: true }, actions: resendNewest(slot) }
 }
 

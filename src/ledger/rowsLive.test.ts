@@ -135,6 +135,16 @@ describe('rows of live nonces', () => {
     expect(on(first.slot, stuck({ signer: false })).actions).toEqual([resend('a1')])
   })
 
+  test('row 19: a bump that comes to nothing keeps nobody from the next resend', () => {
+    const bumped = on(liveSlot({ nudged: true }), stuck())
+    expect(bumped.actions).toMatchObject([{ do: 'bump' }])
+    expect(on(bumped.slot, stuck())).toMatchObject({
+      row: 19,
+      actions: [resend('a1')],
+      slot: { nudged: true },
+    })
+  })
+
   test('row 19: what the base fee has passed is bumped at once, head or not', () => {
     expect(on(liveSlot(), stuck({ head: false, priced: false })).actions).toMatchObject([{ do: 'bump' }])
   })

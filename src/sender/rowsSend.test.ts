@@ -298,6 +298,34 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     await lane.settle(tx.wait('sealed'))
   })
 
+  test('row 19, P8: while the signer is away the bytes that there are go on being sent', async () => {
+    let away = false
+    await using lane = await openLane({ fails: () => away })
+    lane.script = onSend((tx) => (lane.sent.length <= 3 ? swallows(tx) : undefined))
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    away = true
+    await lane.settle(tx.wait('sealed'))
+    expect(distinct(lane)).toBe(1)
+    expect(lane.events('error').length).toBeGreaterThan(0)
+  })
+
+  test('rows 17 and 19, P8: an underbid whose larger step passes the ceiling offers the ceiling', async () => {
+    await using lane = await openLane()
+    const [first] = (await lane.settle(lane.sender.send(transfer(1)))).attempts
+    // One step and a half above the bump: an underbid asks for two.
+    const feeCeiling = ((first?.fees.maxFeePerGas ?? 0n) * 111n * 115n) / 10_000n
+    const { length } = lane.sent
+    const known = new Set<string>()
+    lane.script = onSend((tx) => {
+      known.add(tx.hash)
+      if (known.size === 1) return swallows(tx)
+      return known.size === 2 ? UNDERPRICED : undefined
+    })
+    const tx = await lane.settle(lane.sender.send(transfer(2), { feeCeiling }))
+    await lane.settle(tx.wait('sealed'))
+    expect(lane.sent.slice(length).at(-1)?.maxFeeWei).toBe(feeCeiling)
+  })
+
   test('row 19: the base fee passed what is offered: bumped without the wait for a mystery', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))

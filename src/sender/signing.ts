@@ -1,6 +1,6 @@
 import { type Hex, numberToHex } from 'viem'
 import { isTxlaneError, type TxlaneError } from '../errors/base.js'
-import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid, replacementFees } from '../ledger/fees.js'
+import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../ledger/fees.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../ledger/slot.js'
 import { decodeQuantity } from '../rpc/codec.js'
 import type { TxRequest } from '../types.js'
@@ -136,18 +136,11 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const gas = transaction.gas ?? transaction.request.gas
     if (gas === undefined) throw new Error('gas is not known')
     const slot = lane.book.get(job.nonce)
-    const earlier = slot?.attempts ?? []
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
     const market =
       explicitFees(transaction.request) ??
       inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
-    const above =
-      earlier.length === 0
-        ? market
-        : outbid(
-            earlier.map((a) => a.fees),
-            { rule: fees.rule, market, ceiling: atLeast(ceiling, market) },
-          )
+    const above = slot ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) }) : market
     // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
     const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
@@ -157,11 +150,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   async function filled(job: Job): Promise<void> {
     const slot = lane.book.get(job.nonce)
     if (slot?.state !== 'live') return
-    const market = await fees.market()
-    const offer = outbid(
-      slot.attempts.map((a) => a.fees),
-      { rule: fees.rule, market, ceiling: noopCeiling(slot) },
-    )
+    const offer = offerAbove(slot, { market: await fees.market(), ceiling: noopCeiling(slot) })
     if (offer === undefined) return block(context, job.nonce)
     const gas = await estimateNoop()
     await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
@@ -204,11 +193,18 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   ): Promise<Fees | undefined> {
     const wanted = preferred.get(nonce)
     preferred.delete(nonce)
-    const market = wanted ?? (await fees.market())
-    const rule = { ...fees.rule, underbids }
+    return offerAbove(slot, { market: wanted ?? (await fees.market()), ceiling, underbids })
+  }
+
+  /** What replaces each of the slot's attempts in a pool; undefined where that passes the ceiling. */
+  function offerAbove(
+    { attempts }: Slot,
+    options: { market: Fees; ceiling: FeeCeiling; underbids?: number },
+  ): Fees | undefined {
+    const { market, ceiling, underbids = 0 } = options
     return outbid(
-      slot.attempts.map((attempt) => attempt.fees),
-      { rule, market, ceiling },
+      attempts.map((attempt) => attempt.fees),
+      { rule: { ...fees.rule, underbids }, market, ceiling },
     )
   }
 
@@ -268,12 +264,11 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
       const noops = noopCeiling(slot)
       const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noops
-      const filling = replacementFees(newest.fees, { rule: fees.rule, ceiling: noops })
+      // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
+      const within = (most: FeeCeiling) =>
+        offerAbove(slot, { market: newest.fees, ceiling: most }) !== undefined
       const baseFee = fees.baseFee() ?? 0n
-      return {
-        atCeiling: replacementFees(newest.fees, { rule: fees.rule, ceiling }) === undefined,
-        fillable: filling !== undefined && noops.maxFeePerGas >= baseFee,
-      }
+      return { atCeiling: !within(ceiling), fillable: within(noops) && noops.maxFeePerGas >= baseFee }
     },
     get signatures() {
       return unsigned.size

@@ -180,14 +180,30 @@ function unlessRefused(count: CountReading): readonly CountReading[] {
 
 type Other = Extract<EvidenceVerdict, { kind: 'other' }>
 
-/** Names the transaction that used the nonce, for who reads the event. The proof stands without it. */
+/**
+ * Names the transaction that used the nonce, for who reads the event. Below the head the proof stands without it. At
+ * the head the body has to show the use: anvil counts what it is still putting together under the number of its head
+ * (1.7, measured), and the transactions of the next block, ours among them, would pass for somebody else's.
+ */
 async function withHash({ query, ask }: Reader, verdict: Other): Promise<EvidenceVerdict> {
   const [reply] = await ask([bodyCall(verdict.block.number)])
   const body = readBody(reply)
-  if (body === undefined || body === 'refused' || body.hash !== verdict.block.hash) return verdict
+  const isHead = verdict.block.number === query.to
+  if (body === undefined || body === 'refused' || body.hash !== verdict.block.hash) {
+    return isHead ? UNSURE : verdict
+  }
   const use = findUse(query, body)
   if (use.kind === 'own') return UNSURE
-  return use.kind === 'other' ? { ...verdict, hash: use.hash } : verdict
+  if (!isHead) return use.kind === 'other' ? { ...verdict, hash: use.hash } : verdict
+  const upTo = shownUpTo(query, body, verdict.upTo)
+  return use.kind === 'other' ? { ...verdict, hash: use.hash, upTo } : UNSURE
+}
+
+/** The first nonce after the one asked for, at most `end`, that the body does not show as used by others. */
+function shownUpTo(query: ReadEvidenceQuery, body: BodyReading, end: number): number {
+  let nonce = query.nonce + 1
+  while (nonce < end && findUse({ ...query, nonce }, body).kind === 'other') nonce++
+  return nonce
 }
 
 /** Narrows down to the block that used the nonce, several counts a request, and judges what is found. */

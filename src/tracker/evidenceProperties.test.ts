@@ -66,6 +66,7 @@ describe('readEvidence against any chain', () => {
         )
         const found = usesOf(history)[nonce]
         if (found === undefined || found.block > to) expect(told).toEqual({ kind: 'notUsed' })
+        else if (found.block === to && found.use === null) expect(told).toEqual({ kind: 'unsure' })
         else if (told.kind !== 'pruned') {
           expect(told.kind).toBe(found.use === mine(nonce) ? 'own' : 'other')
           expect(told).toMatchObject({ block: { number: found.block, hash: chain.blockHash(found.block) } })
