@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runPoolWorld } from './poolWorld.js'
 
 // The seeds are fixed, so that a red run is red for everybody. Others: `npm run sim -- --pools --runs N --seed S`.
-const RUNS = 400
+const RUNS = 200
 const RUNS_A_TEST = 100
 
 const { stackTraceLimit } = Error

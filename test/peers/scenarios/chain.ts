@@ -2,7 +2,7 @@ import { isSettled } from '../asks.js'
 import type { Scenario } from '../types.js'
 
 // More than any sender needs for a look at a receipt.
-const LOOKS = 12
+const LOOKS = 24
 
 const seenLate: Scenario = {
   name: 'seen-late',
