@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,6 +7,7 @@ import { openPool } from '../../src/store/postgres/driver.js'
 import { type PostgresStoreOptions, postgresStore } from '../../src/store/postgres/index.js'
 import { migrate } from '../../src/store/postgres/migrate.js'
 import type { Lease, Store } from '../../src/store/store.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
 import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
@@ -48,9 +48,9 @@ async function count(query: string, ...values: unknown[]): Promise<number> {
 
 describe('the tables', () => {
   it('are made once, by several processes that start at once', async () => {
-    const script = fileURLToPath(new URL('postgresStarter.ts', import.meta.url))
+    const program = await bundleOnce(new URL('postgresStarter.ts', import.meta.url))
     const start = () =>
-      run(process.execPath, ['--import', 'tsx', script], {
+      run(process.execPath, [program], {
         env: { ...process.env, CONNECTION_STRING: server.connectionString, SCHEMA: 'at_once' },
       })
     const outputs = await Promise.all([start(), start(), start()])

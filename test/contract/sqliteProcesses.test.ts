@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { transactionIn } from '../../src/store/contract/samples.js'
 import { sqliteStore } from '../../src/store/sqlite/sqliteStore.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import { LANE } from './sqliteWorker.js'
 
-const WORKER = fileURLToPath(new URL('sqliteWorker.ts', import.meta.url))
+let program: string
+beforeAll(async () => {
+  program = await bundleOnce(new URL('sqliteWorker.ts', import.meta.url))
+})
 const folder = mkdtempSync(join(tmpdir(), 'txlane-sqlite-processes-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -30,7 +33,7 @@ type Worker = { readonly said: Said[]; readonly child: ChildProcess; readonly en
 
 /** `blocksMax`: the largest file that it may write, in blocks of 512 bytes. */
 function start(job: string, path: string, name: string, blocksMax?: number): Worker {
-  const command = [process.execPath, '--import', 'tsx', WORKER, job, path, name]
+  const command = [process.execPath, program, job, path, name]
   const limited = ['sh', '-c', `ulimit -f ${blocksMax} && exec "$@"`, 'sh', ...command]
   const [file = '', ...rest] = blocksMax === undefined ? command : limited
   const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,13 +1,21 @@
+import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
+import { bundleOnce } from '../support/bundleChild.js'
+import { type Ended, ended } from '../support/ended.js'
 import { npmScript } from '../support/npmScript.js'
 
 // The public key of account 1 of every local node.
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
-const demo = (args: readonly string[], environment?: Record<string, string>) =>
-  npmScript('demo', args, environment)
+async function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
+  const program = await bundleOnce(new URL('../../src/cli/main.ts', import.meta.url))
+  const env = { ...process.env, ...environment }
+  return ended(
+    spawn(process.execPath, [program, 'demo', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  )
+}
 
 const HELD = { gaps: 0, duplicates: 0, lost: 0, contradictions: 0, ok: true, timedOut: false, problems: [] }
 
@@ -79,8 +87,8 @@ describe('against a node of the user', () => {
   })
 })
 
-test('bad options are exit code 2 with a message and nothing on standard output', async () => {
-  const { code, out, err } = await demo(['--count', 'many'])
+test('as the README says it: bad options are exit code 2 with a message and nothing on standard output', async () => {
+  const { code, out, err } = await npmScript('demo', ['--count', 'many'])
   expect(code).toBe(2)
   expect(out).toBe('')
   expect(err).toContain('--count')

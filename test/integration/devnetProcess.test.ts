@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import { rpc } from './devnetSupport.js'
 
 /** Whether something listens there. */
@@ -26,10 +26,8 @@ async function silent(url: string): Promise<void> {
 
 describe('the child of the devnet', () => {
   test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends when its parent dies by %s', async (signal) => {
-    const script = fileURLToPath(new URL('devnetParent.ts', import.meta.url))
-    const parent = spawn(process.execPath, ['--import', 'tsx', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const program = await bundleOnce(new URL('devnetParent.ts', import.meta.url))
+    const parent = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [printed] = (await once(parent.stdout!, 'data')) as [Buffer]
     const url = printed.toString().trim()
     expect(await listens(url)).toBe(true)

@@ -62,7 +62,7 @@ async function withBlocks<t>(work: Promise<t>): Promise<t> {
 
 test('quotes are replaced and taken back, a node may go away, and in the end nothing is quoted', async () => {
   const node = await startNode()
-  await using bot = startExample('market-maker/bot.ts', {
+  await using bot = await startExample('market-maker/bot.ts', {
     RPC_URL: node.url,
     RPC_URL_2: devnet.url,
     WS_URL: devnet.wsUrl,
@@ -107,7 +107,10 @@ test('quotes are replaced and taken back, a node may go away, and in the end not
 })
 
 test('it does not start without what it needs', async () => {
-  await using bot = startExample('market-maker/bot.ts', { RPC_URL: devnet.url, PRIVATE_KEY: DEVNET_KEY })
+  await using bot = await startExample('market-maker/bot.ts', {
+    RPC_URL: devnet.url,
+    PRIVATE_KEY: DEVNET_KEY,
+  })
   // On Base, the default, it deploys no book by itself.
   expect(await bot.ended).toMatchObject({ code: 2 })
 })

@@ -24,7 +24,7 @@ function freePort(): Promise<number> {
 
 test('what Prometheus reads: transactions by stage, their times and the levels', async () => {
   const port = await freePort()
-  await using example = startExample('prometheus/main.ts', {
+  await using example = await startExample('prometheus/main.ts', {
     RPC_URL: devnet.url,
     CHAIN_ID: String(devnet.chain.id),
     PRIVATE_KEY: DEVNET_KEY,

@@ -28,7 +28,7 @@ afterAll(async () => {
 type Relayer = { readonly process: ExampleProcess; readonly url: string }
 
 async function start(): Promise<Relayer> {
-  const process = startExample('relayer/server.ts', {
+  const process = await startExample('relayer/server.ts', {
     RPC_URL: devnet.url,
     CHAIN_ID: String(devnet.chain.id),
     PRIVATE_KEYS: DEVNET_KEY,

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import Libsql from 'libsql'
 import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import {
   type Life,
   markers,
@@ -17,7 +17,7 @@ import {
   until,
 } from './recoverySupport.js'
 
-const WORKER = fileURLToPath(new URL('recoveryDiskWorker.ts', import.meta.url))
+const WORKER = new URL('recoveryDiskWorker.ts', import.meta.url)
 const run = promisify(execFile)
 
 let devnet: Devnet
@@ -89,7 +89,7 @@ describe('a file that takes nothing more', () => {
   test.skipIf(process.platform === 'win32')(
     'P8: the disk is full: STORE; what was kept lands once in the next life, what was not does not',
     async () => {
-      const command = [process.execPath, '--import', 'tsx', WORKER]
+      const command = [process.execPath, await bundleOnce(WORKER)]
       const given = [shelf.path, String(nextAccount - 1), JSON.stringify(devnet.chain)]
       // In blocks of 512 bytes: room for some hundreds of them.
       const { stdout } = await run('sh', ['-c', 'ulimit -f 1200 && exec "$@"', 'sh', ...command, ...given])

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
 
@@ -34,4 +34,22 @@ export async function bundleChild(entry: URL): Promise<Bundle> {
   const path = ['child.js', 'child.mjs'].map((name) => join(folder, name)).find((file) => existsSync(file))
   if (path === undefined) throw new Error(`the child was not bundled into ${folder}`)
   return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+const bundles = new Map<string, Promise<string>>()
+
+/**
+ * The same, once for each program and kept while this process lives. Through tsx each start would take seconds of
+ * nothing but loading, one file of the dependencies after the other.
+ */
+export function bundleOnce(entry: URL): Promise<string> {
+  let path = bundles.get(entry.href)
+  if (path === undefined) {
+    path = bundleChild(entry).then((bundle) => {
+      process.once('exit', () => rmSync(dirname(bundle.path), { recursive: true, force: true }))
+      return bundle.path
+    })
+    bundles.set(entry.href, path)
+  }
+  return path
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { bundleOnce } from './bundleChild.js'
 import type { Ended } from './ended.js'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = new URL('../..', import.meta.url)
 
 // A test that times out is not waited for, and what it started must not outlive the run.
 const alive = new Set<ChildProcess>()
@@ -11,7 +12,7 @@ process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
 
-/** An example as a process of its own, started as its README says. */
+/** An example as a process of its own. */
 export type ExampleProcess = AsyncDisposable & {
   /** The first line of its output that matches, written or yet to come. Rejects with all it wrote when it ends before. */
   line(matches: RegExp): Promise<RegExpMatchArray>
@@ -20,14 +21,15 @@ export type ExampleProcess = AsyncDisposable & {
 }
 
 /** `file`: below examples/. The environment is what is given, and no more than a process needs. */
-export function startExample(
+export async function startExample(
   file: string,
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
-): ExampleProcess {
+): Promise<ExampleProcess> {
+  const program = await bundleOnce(new URL(`examples/${file}`, ROOT))
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${file}`, ...args], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: fileURLToPath(ROOT),
     env: { PATH, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
