@@ -1,8 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+function support(file: string): string {
+  return fileURLToPath(new URL(`test/support/${file}`, import.meta.url))
+}
+
 // In every project: no error that a test produces may carry a credential.
-const setupFiles = [fileURLToPath(new URL('test/support/everyError.ts', import.meta.url))]
+const setupFiles = [support('everyError.ts')]
 
 // One project a kind of test, so that `vitest run --project unit` stays quick while one works on the pure parts.
 export default defineConfig({
@@ -42,6 +46,7 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 4,
           setupFiles,
+          globalSetup: [support('childrenFolder.ts')],
           include: ['test/{contract,integration,package,peers,crash,cluster}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,

@@ -1,19 +1,20 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
 
 // Inside node_modules, so that the drivers, which stay outside the bundle, are found.
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+export const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
 const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foundry-rs/anvil']
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
 /** A program as one file of plain JavaScript: children that are killed are started again and again. */
 export async function bundleChild(entry: URL): Promise<Bundle> {
-  await mkdir(CACHE, { recursive: true })
-  const folder = await mkdtemp(join(CACHE, 'txlane-child-'))
+  const { TXLANE_CHILDREN: parent = CACHE } = process.env
+  await mkdir(parent, { recursive: true })
+  const folder = await mkdtemp(join(parent, 'txlane-child-'))
   await build({
     config: false,
     entry: { child: fileURLToPath(entry) },
@@ -39,16 +40,13 @@ export async function bundleChild(entry: URL): Promise<Bundle> {
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * The same, once for each program and kept while this process lives. Through tsx each start would take seconds of
+ * The same, once for each program, and kept: for tests, whose run has a folder for it. Through tsx each start would take seconds of
  * nothing but loading, one file of the dependencies after the other.
  */
 export function bundleOnce(entry: URL): Promise<string> {
   let path = bundles.get(entry.href)
   if (path === undefined) {
-    path = bundleChild(entry).then((bundle) => {
-      process.once('exit', () => rmSync(dirname(bundle.path), { recursive: true, force: true }))
-      return bundle.path
-    })
+    path = bundleChild(entry).then((bundle) => bundle.path)
     bundles.set(entry.href, path)
   }
   return path
