@@ -13,8 +13,8 @@ export default defineConfig({
   test: {
     // An unhandled rejection anywhere fails the run, even where every test passes.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Files share a process, `isolate: false` below: to load viem anew for each of them took half of the time. No test
-    // may leave anything behind.
+    // Files share a process, `isolate: false` below: to load viem anew for each of them took half of the time. So no
+    // test may leave anything behind.
     // Two cores is what the tests are promised. What computes uses both of them.
     maxWorkers: 2,
     projects: [

@@ -48,7 +48,7 @@ export function replacementFees(
   const least = raised(old, { percent: rule.percent })
   if (dearest(least) > ceiling.maxFeePerGas) return undefined
   const wanted = raised(old, rule)
-  return capped(market ? highest(wanted, inTypeOf(old, market)) : wanted, ceiling)
+  return capped(market ? highest(wanted, matching(old, market)) : wanted, ceiling)
 }
 
 function raised(old: Fees, rule: BumpRule): Fees {
@@ -60,7 +60,7 @@ function raised(old: Fees, rule: BumpRule): Fees {
 }
 
 /** A gas price says nothing of a tip. */
-function inTypeOf(old: Fees, market: Fees): Fees {
+function matching(old: Fees, market: Fees): Fees {
   if (isLegacy(old) || !isLegacy(market)) return market
   return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: 0n }
 }

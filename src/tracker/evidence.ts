@@ -188,15 +188,13 @@ type Other = Extract<EvidenceVerdict, { kind: 'other' }>
 async function withHash({ query, ask }: Reader, verdict: Other): Promise<EvidenceVerdict> {
   const [reply] = await ask([bodyCall(verdict.block.number)])
   const body = readBody(reply)
-  const isHead = verdict.block.number === query.to
-  if (body === undefined || body === 'refused' || body.hash !== verdict.block.hash) {
-    return isHead ? UNSURE : verdict
-  }
-  const use = findUse(query, body)
-  if (use.kind === 'own') return UNSURE
-  if (!isHead) return use.kind === 'other' ? { ...verdict, hash: use.hash } : verdict
-  const upTo = shownUpTo(query, body, verdict.upTo)
-  return use.kind === 'other' ? { ...verdict, hash: use.hash, upTo } : UNSURE
+  const shown = typeof body === 'object' && body.hash === verdict.block.hash ? body : undefined
+  const use = shown && findUse(query, shown)
+  if (use?.kind === 'own') return UNSURE
+  const hash = use?.kind === 'other' ? use.hash : undefined
+  if (verdict.block.number !== query.to) return { ...verdict, hash }
+  if (shown === undefined || hash === undefined) return UNSURE
+  return { ...verdict, hash, upTo: shownUpTo(query, shown, verdict.upTo) }
 }
 
 /** The first nonce after the one asked for, at most `end`, that the body does not show as used by others. */

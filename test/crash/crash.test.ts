@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { type Bundle, bundleChild } from '../support/bundleChild.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import { npmScript } from '../support/npmScript.js'
 import { waitingIn } from '../sweep/chain.js'
 import { HELD } from '../sweep/held.js'
@@ -40,8 +40,8 @@ describe.concurrent('a sender that is killed again and again', () => {
   test(
     'on PostgreSQL: everything happens once and as it was told',
     async () => {
-      const { code, err, result } = await sweep('--kills', '6', '--seed', '4', '--store', 'postgres')
-      expect(result, err).toMatchObject({ ...HELD, kills: 6, store: 'postgres' })
+      const { code, err, result } = await sweep('--kills', '10', '--seed', '4', '--store', 'postgres')
+      expect(result, err).toMatchObject({ ...HELD, kills: 10, store: 'postgres' })
       expect(code).toBe(0)
     },
     SWEEP_MS,
@@ -68,15 +68,14 @@ describe('the command', () => {
 })
 
 describe('the points around a broadcast', () => {
-  let bundle: Bundle
+  let child: string
   let devnet: Devnet
   beforeAll(async () => {
-    bundle = await bundleChild(CHILD)
+    child = await bundleOnce(CHILD)
     devnet = await startDevnet({ mode: 'manual', accounts: 3 })
   })
   afterAll(async () => {
     await devnet?.stop()
-    await bundle?.[Symbol.asyncDispose]()
   })
 
   async function endedAt(point: string, account: number): Promise<void> {
@@ -100,7 +99,7 @@ describe('the points around a broadcast', () => {
       end: { point, pass: 1 },
       closeAfterMs: undefined,
     }
-    expect(await runLife(bundle.path, order, undefined)).toMatchObject({ killedAt: point, done: false })
+    expect(await runLife(child, order, undefined)).toMatchObject({ killedAt: point, done: false })
   }
 
   const pooled = async (account: number) =>

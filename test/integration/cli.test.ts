@@ -6,7 +6,7 @@ import { type Hex, parseGwei } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { type Bundle, bundleChild } from '../support/bundleChild.js'
+import { bundleOnce } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 
 const [ANNA, BOB] = [
@@ -15,18 +15,17 @@ const [ANNA, BOB] = [
 ]
 
 // As one file: it is started some thirty times.
-let bundle: Bundle
+let program: string
 let devnet: Devnet
 let folder: string
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
-  bundle = await bundleChild(new URL('../../src/cli/main.ts', import.meta.url))
+  program = await bundleOnce(new URL('../../src/cli/main.ts', import.meta.url))
   devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, baseFee: 'constant' })
 })
 afterAll(async () => {
   await devnet.stop()
-  await bundle[Symbol.asyncDispose]()
 })
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'txlane-cli-'))
@@ -43,7 +42,7 @@ function start(
   args: readonly string[],
   account = 0,
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [bundle.path, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, TXLANE_RPC_URL: devnet.url, TXLANE_PRIVATE_KEY: accountKey(account) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Address, type Hex, hexToBigInt, parseTransaction, type TransactionSerializable } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { ended } from '../support/ended.js'
 import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
 import { pause } from '../support/pause.js'
 import { rpc } from './devnetSupport.js'
@@ -106,11 +108,11 @@ test('quotes are replaced and taken back, a node may go away, and in the end not
   expect(await devnet.pool()).toEqual([])
 })
 
-test('it does not start without what it needs', async () => {
-  await using bot = await startExample('market-maker/bot.ts', {
-    RPC_URL: devnet.url,
-    PRIVATE_KEY: DEVNET_KEY,
+test('started as its README says, it does not go on without what it needs', async () => {
+  const bot = spawn('npx', ['tsx', 'examples/market-maker/bot.ts'], {
+    env: { ...process.env, RPC_URL: devnet.url, PRIVATE_KEY: DEVNET_KEY },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   // On Base, the default, it deploys no book by itself.
-  expect(await bot.ended).toMatchObject({ code: 2 })
+  expect(await ended(bot)).toMatchObject({ code: 2, err: expect.stringContaining('BOOK') })
 })

@@ -8,7 +8,10 @@ import { runWorld } from './world.js'
 const FIRST_SEED = 1
 const RUNS = 5_000
 const RUNS_A_TEST = 250
-/** Of long runs: evidence of a block that had left, a receipt that was not sealed, a lane taken up in vain. */
+/**
+ * Of long runs: evidence of a block that had left, a receipt that was not sealed, a lane taken up in vain, a bump that
+ * did not fit below the ceiling.
+ */
 const FOUND = [90_418_630, 90_227_013, 100_078_531, 1_500_001_140]
 
 const { stackTraceLimit } = Error

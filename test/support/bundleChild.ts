@@ -40,8 +40,8 @@ export async function bundleChild(entry: URL): Promise<Bundle> {
 const bundles = new Map<string, Promise<string>>()
 
 /**
- * The same, once for each program, and kept: for tests, whose run has a folder for it. Through tsx each start would take seconds of
- * nothing but loading, one file of the dependencies after the other.
+ * The same, once for each program, and kept: for tests, whose run has a folder for it. Through tsx each start would
+ * take seconds of nothing but loading, one file of the dependencies after the other.
  */
 export function bundleOnce(entry: URL): Promise<string> {
   let path = bundles.get(entry.href)

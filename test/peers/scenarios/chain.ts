@@ -1,7 +1,8 @@
 import { isSettled } from '../asks.js'
 import type { Scenario } from '../types.js'
 
-// More than any sender needs for a look at a receipt.
+// A look takes a sender up to seven calls: one look is under way when the block is shown, the next one sees it, and
+// its answer is had by the third.
 const LOOKS = 24
 
 const seenLate: Scenario = {

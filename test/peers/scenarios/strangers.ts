@@ -2,6 +2,9 @@ import { padHex, toHex } from 'viem'
 import type { Payment, Scenario, World } from '../types.js'
 import { answered, burst, DEARER, SEND } from './parts.js'
 
+// What viem asks until it has the transaction itself, without which it does not notice that another took its place.
+const LOOKS = 4
+
 const foreignNonce: Scenario = {
   name: 'foreign-nonce',
   about: 'In the middle of ten payments another wallet with the same key takes a nonce.',
@@ -24,9 +27,16 @@ const otherReceipt: Scenario = {
   seenIn: [{ where: 'wevm/viem#3982' }, { where: 'ethers-io/ethers.js#4875' }],
   async run({ world, pay }) {
     await world.hold()
-    await pay().sent
+    const paid = pay()
+    await paid.sent
+    const sent = world.calls()
     await world.ticks(5)
+    await world.until(() => world.calls() - sent >= LOOKS)
     await world.devnet.foreign({ account: world.account, nonce: world.firstNonce })
+    // No further block before its caller was told: some look for the other one in the newest block only, and pass
+    // over blocks that come while they look.
+    await world.devnet.seal()
+    await Promise.race([paid.ended, world.ticks(20)])
   },
 }
 
