@@ -8,6 +8,7 @@ import { type PostgresStoreOptions, postgresStore } from '../../src/store/postgr
 import { migrate } from '../../src/store/postgres/migrate.js'
 import type { Lease, Store } from '../../src/store/store.js'
 import { bundleOnce } from '../support/bundleChild.js'
+import { freePort } from '../support/freePort.js'
 import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
 import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
@@ -116,7 +117,7 @@ describe('what cannot work says so, and gives nothing away', () => {
   }
 
   it('nobody listens there', async () => {
-    const error = await failure(`postgres://txlane:${PASSWORD}@127.0.0.1:${await closedPort()}/postgres`)
+    const error = await failure(`postgres://txlane:${PASSWORD}@127.0.0.1:${await freePort()}/postgres`)
     expect(error).toMatchObject({ name: 'TxlaneError', code: 'STORE', fate: 'notExecuted' })
     expect(error).not.toMatchObject({ details: 'unknown' })
     expect(String(error)).toMatch(/ECONNREFUSED/)
@@ -312,12 +313,4 @@ function thrownBy(work: () => unknown): unknown {
   } catch (error) {
     return error
   }
-}
-
-async function closedPort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
+import { freePort } from '../support/freePort.js'
 
 vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
@@ -12,15 +12,6 @@ beforeAll(async () => {
   devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
 })
 afterAll(() => devnet.stop())
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
-}
 
 test('what Prometheus reads: transactions by stage, their times and the levels', async () => {
   const port = await freePort()

@@ -1,9 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './freePort.js'
 import { isReachable, linkFolder } from './reachable.js'
 
 const run = promisify(execFile)
@@ -158,15 +158,4 @@ async function unprivileged(): Promise<User> {
   const ids = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, 'nobody'])))
   const [uid = 0, gid = 0] = ids.map(({ stdout }) => Number(stdout))
   return { uid, gid }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 }
