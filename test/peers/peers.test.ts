@@ -39,7 +39,7 @@ beforeAll(async () => {
   main = first
   result = JSON.parse(main.out) as Result
   others = JSON.parse(second.out) as Result
-}, 120_000)
+}, 300_000)
 
 function cellOf(of: Result, scenario: string, sender: string) {
   return of.scenarios.find(({ name }) => name === scenario)?.cells[sender]
