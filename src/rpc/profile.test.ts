@@ -30,6 +30,22 @@ describe('what `pending` counts', () => {
     expect(seen([counted, uncounted, counted]).pending).toBe('unknown')
   })
 
+  test('is the mempool when of each of two batches all but the last were counted, or of four a part', () => {
+    const allButOne: ProfileObservation = { kind: 'countAfterSend', sentFrom: 0, sentUpTo: 63, count: 63 }
+    const some: ProfileObservation = { kind: 'countAfterSend', sentFrom: 0, sentUpTo: 99, count: 63 }
+    const inBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 63, count: 64 }
+    expect(seen([allButOne, inBlock]).pending).toBe('unknown')
+    expect(seen([allButOne, allButOne]).pending).toBe('mempool')
+    expect(seen([some, some, some, inBlock]).pending).toBe('unknown')
+    expect(seen([some, some, some, some]).pending).toBe('mempool')
+    expect(seen([counted, some, some]).pending).toBe('mempool')
+  })
+
+  test('is the pre-confirmed state still when a flashblock lands while a batch is worked through', () => {
+    const part: ProfileObservation = { kind: 'countAfterSend', sentFrom: 6, sentUpTo: 99, count: 40 }
+    expect(seen([uncounted, countedInBlock, part, part, uncounted, part]).pending).toBe('preconfirmed')
+  })
+
   test('is the pre-confirmed state when a send is counted only with the pending block that holds it', () => {
     expect(seen([uncounted]).pending).toBe('unknown')
     expect(seen([uncounted, countedInBlock]).pending).toBe('preconfirmed')
@@ -48,6 +64,14 @@ describe('what `pending` counts', () => {
 
   test('goes back to unknown when a mempool that counted does not', () => {
     expect(seen([counted, counted, uncounted]).pending).toBe('unknown')
+  })
+
+  test('is not pre-confirmed for one count that came before what was sent with it, where the one before it did not', () => {
+    const early = [uncounted, countedInBlock]
+    expect(seen([counted, ...early]).pending).toBe('unknown')
+    expect(seen([counted, counted, ...early]).pending).toBe('unknown')
+    expect(seen([counted, counted, uncounted, ...early]).pending).toBe('preconfirmed')
+    expect(seen([counted, counted, ...early, counted, counted]).pending).toBe('mempool')
   })
 
   test('goes back to unknown when a pre-confirming endpoint counts at once, and is a mempool at the second time', () => {
