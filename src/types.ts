@@ -297,6 +297,11 @@ export interface Sender<chain extends Chain = Chain> {
    * Probes the endpoints, takes the lane's lease where it is free and seeds the lane. Where another process has the
    * lease this one is its guest: what is sent here goes to the holder by way of the store, and whoever is left takes
    * the lane over. `send` waits for it by itself.
+   *
+   * What cannot be read is asked for three times, a quarter and half a second apart, unless the answer says that asking
+   * again is of no use. May be called again after a rejection.
+   *
+   * @throws TxlaneError `REJECTED` where no endpoint answers, `CHAIN_MISMATCH` where one is on another chain, `STORE`
    */
   ready(): Promise<void>
   send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>

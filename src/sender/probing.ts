@@ -4,6 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { identityCalls, probeEndpoint, showsChain } from '../rpc/probe.js'
 import type { Limits } from '../types.js'
 import type { HubEndpoint } from './hub.js'
+import { mayPass, tryAgain } from './tryAgain.js'
 
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
@@ -50,11 +51,12 @@ export function createProber(parts: {
     endpoint.probed = true
   }
 
-  async function first(): Promise<void> {
+  async function probeRest(): Promise<void> {
     const failures: unknown[] = []
     // Readers first: they tell what the others are held against.
     const only = (sends: boolean) => endpoints.filter(({ role }) => (role === 'send') === sends)
     for (const endpoint of [...only(false), ...only(true)]) {
+      if (endpoint.probed) continue
       try {
         await probe(endpoint)
       } catch (error) {
@@ -66,7 +68,7 @@ export function createProber(parts: {
     }
     // What the lane is called may not hang on who happened to answer: another may know the genesis.
     const nameless = genesis === undefined && failures.length > 0
-    if (nameless || endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures[0])
+    if (nameless || endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures)
   }
 
   async function round(): Promise<void> {
@@ -90,7 +92,7 @@ export function createProber(parts: {
 
   return {
     genesis: () => genesis,
-    first,
+    first: () => tryAgain(probeRest, { clock, stopped: () => stopped }),
     identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
     again() {
       delayMs = AGAIN_MS
@@ -103,6 +105,8 @@ export function createProber(parts: {
   }
 }
 
-function unreachable(cause: unknown): TxlaneError {
+/** The first failure that may pass, if any may: then it is worth asking again. */
+function unreachable(failures: readonly unknown[]): TxlaneError {
+  const cause = failures.find(mayPass) ?? failures[0]
   return new TxlaneError('No endpoint answered.', { code: 'REJECTED', fate: 'notExecuted', cause })
 }

@@ -12,6 +12,7 @@ import { type Hub, readLaneOn } from './hub.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
 import { refresh, tellEnd } from './transaction.js'
+import { tryAgain } from './tryAgain.js'
 
 export type TakeUpParts = {
   readonly options: OpenOptions
@@ -38,14 +39,17 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   const { limits } = options
   const { key } = handle
   const state = await store.load(lease)
-  const read = () => readLower(() => readLaneOn(hub, key.address, limits.readTimeoutMs))
+  const { clock } = environment
+  const { stopped } = handle.closing
+  const readOnce = () => readLaneOn(hub, key.address, limits.readTimeoutMs)
+  const read = () => readLower(() => tryAgain(readOnce, { clock, stopped }))
   const settle = state.cursor === undefined && options.coldStart !== 'immediate'
   const reading = settle
     ? await settleColdStart({
         read,
-        clock: environment.clock,
+        clock,
         blockMs: () => hub.tracker.blockMs ?? 2_000,
-        stopped: handle.closing.stopped,
+        stopped,
       })
     : await read()
   const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, { durable: store.durable, seen })

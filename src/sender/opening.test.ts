@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import type { RpcFailure } from '../rpc/port.js'
+import { openLane } from './simLane.fixture.js'
+
+const lost: RpcFailure = { kind: 'network', message: 'socket hang up' }
+
+/** Every call of the requests with these numbers fails. */
+async function withFailures(failure: RpcFailure, fails: (request: number) => boolean) {
+  const lane = await openLane({ closed: true })
+  lane.script = () => (fails(lane.requests.length) ? { ok: false, failure } : undefined)
+  return lane
+}
+
+test('whichever one request gets lost, the lane opens', async () => {
+  await using untouched = await openLane({ closed: true })
+  await untouched.settle(untouched.sender.ready())
+  const requests = untouched.requests.length
+  expect(requests).toBeGreaterThan(2)
+  for (let number = 1; number <= requests; number += 1) {
+    await using lane = await withFailures(lost, (request) => request === number)
+    await lane.settle(lane.sender.ready())
+    expect(lane.requests.length).toBeGreaterThanOrEqual(requests)
+  }
+})
+
+test('a node that stays away is told after three times, and may be asked again later', async () => {
+  let away = true
+  await using lane = await withFailures(lost, () => away)
+  expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+  expect(lane.requests.length).toBe(3)
+  away = false
+  await lane.settle(lane.sender.ready())
+})
+
+test('what will not pass is told at once: a key that is refused', async () => {
+  const refused: RpcFailure = { kind: 'http', status: 401, message: 'unauthorized' }
+  await using lane = await withFailures(refused, () => true)
+  expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'REJECTED' })
+  expect(lane.requests.length).toBe(1)
+})
+
+test('one that is asked too often is asked again', async () => {
+  const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down' }
+  await using lane = await withFailures(often, (request) => request === 1)
+  await lane.settle(lane.sender.ready())
+})
