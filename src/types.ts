@@ -298,8 +298,8 @@ export interface Sender<chain extends Chain = Chain> {
    * lease this one is its guest: what is sent here goes to the holder by way of the store, and whoever is left takes
    * the lane over. `send` waits for it by itself.
    *
-   * What cannot be read is asked for three times, a quarter and half a second apart, unless the answer says that asking
-   * again is of no use. May be called again after a rejection.
+   * What cannot be read is asked for three times, a quarter and half a second apart (up to two seconds where the node
+   * wants it), unless the answer says that asking again is of no use. May be called again after a rejection.
    *
    * @throws TxlaneError `REJECTED` where no endpoint answers, `CHAIN_MISMATCH` where one is on another chain, `STORE`
    */

@@ -39,8 +39,18 @@ test('what will not pass is told at once: a key that is refused', async () => {
   expect(lane.requests.length).toBe(1)
 })
 
-test('one that is asked too often is asked again', async () => {
-  const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down' }
-  await using lane = await withFailures(often, (request) => request === 1)
-  await lane.settle(lane.sender.ready())
+test('one that is asked too often is asked again when it said, and no later than two seconds after', async () => {
+  for (const [retryAfterMs, passedMs] of [
+    [1_000, 1_000],
+    [60_000, 2_000],
+  ] as const) {
+    const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down', retryAfterMs }
+    await using lane = await withFailures(often, (request) => request === 1)
+    const begunMs = lane.clock.now()
+    const ready = lane.sender.ready()
+    await lane.until(() => lane.requests.length === 2)
+    expect(lane.clock.now() - begunMs).toBeGreaterThanOrEqual(passedMs)
+    expect(lane.clock.now() - begunMs).toBeLessThan(passedMs + 100)
+    await lane.settle(ready)
+  }
 })
