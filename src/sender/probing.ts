@@ -4,7 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { identityCalls, probeEndpoint, showsChain } from '../rpc/probe.js'
 import type { Limits } from '../types.js'
 import type { HubEndpoint } from './hub.js'
-import { mayPass, tryAgain } from './tryAgain.js'
+import { isWorthAsking, tryAgain } from './tryAgain.js'
 
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
@@ -105,8 +105,8 @@ export function createProber(parts: {
   }
 }
 
-/** The first failure that may pass, if any may: then it is worth asking again. */
+/** For the first failure after which asking again is worth it, if there is one. */
 function unreachable(failures: readonly unknown[]): TxlaneError {
-  const cause = failures.find(mayPass) ?? failures[0]
+  const cause = failures.find(isWorthAsking) ?? failures[0]
   return new TxlaneError('No endpoint answered.', { code: 'REJECTED', fate: 'notExecuted', cause })
 }

@@ -15,19 +15,19 @@ export async function tryAgain<t>(
   { clock, stopped = () => false }: { clock: Clock; stopped?: () => boolean },
 ): Promise<t> {
   for (let tried = 1; ; tried += 1) {
-    let pauseMs = PAUSE_MS * tried
     try {
       return await ask()
     } catch (error) {
-      if (tried === TRIES || stopped() || !mayPass(error)) throw error
-      pauseMs = Math.max(pauseMs, Math.min(PAUSE_MS_MAX, wordOf(error).retryAfterMs ?? 0))
+      if (tried === TRIES || stopped() || !isWorthAsking(error)) throw error
+      const wantedMs = Math.min(PAUSE_MS_MAX, wordOf(error).retryAfterMs ?? 0)
+      const pauseMs = Math.max(PAUSE_MS * tried, wantedMs)
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, pauseMs))
     }
-    await new Promise<void>((resolve) => void clock.setTimer(resolve, pauseMs))
   }
 }
 
 /** A wrong chain or a refused key stays what it is. */
-export function mayPass(error: unknown): boolean {
+export function isWorthAsking(error: unknown): boolean {
   if (!isTxlaneError(error) || error.code !== 'REJECTED') return false
   const { status } = wordOf(error)
   return status === undefined || status < 400 || status >= 500 || PASSING_STATUSES.has(status)
