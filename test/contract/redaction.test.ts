@@ -109,13 +109,8 @@ function senderOf(
   return sender
 }
 
-describe('a node that fails in every way is never quoted with its key', () => {
-  let server: ScriptedServer
-  beforeAll(async () => {
-    server = await startScriptedServer(() => 'reset')
-  })
-  afterAll(() => server.close())
-
+// Side by side, and with a server each: an opening that fails takes its time, since it asks more than once.
+describe.concurrent('a node that fails in every way is never quoted with its key', () => {
   const error =
     (message: string, code = -32000): Script =>
     (request) => ({
@@ -158,26 +153,31 @@ describe('a node that fails in every way is never quoted with its key', () => {
       return custom({ request: inner.request as never })
     },
   }
-  const rows = Object.keys(failures).flatMap((failure) =>
-    Object.keys(transports).map((transport) => ({ failure, transport })),
-  )
-
-  it.each(rows)('$failure, over $transport', async ({ failure, transport }) => {
-    const urls = { http: secretUrl(server.url), ws: `${server.wsUrl}/v2/pathKey3?key=queryKey4` }
-    server.script(failures[failure]?.(urls.http) ?? (() => 'reset'))
-    const seen = observed()
-    const sender = senderOf(transports[transport]?.(urls) as Transport, urls.http, seen)
+  /** Whatever a caller may do with a sender that gets nowhere. */
+  async function tryEverything(sender: Sender, seen: ReturnType<typeof observed>): Promise<void> {
     await seen.caught('ready', () => sender.ready())
-    await seen.caught('send', () => sender.send({ to, value: 1n }))
-    await seen.caught('writeContract', () =>
-      sender.writeContract({ abi, address: to, functionName: 'set', args: [1n] } as never),
-    )
-    await seen.caught('sendMany', () => results(sender.sendMany([{ request: { to, value: 1n } }])))
-    await seen.caught('snapshot', () => sender.snapshot())
-    await seen.caught('get', () => sender.get('x'))
+    await Promise.all([
+      seen.caught('send', () => sender.send({ to, value: 1n })),
+      seen.caught('writeContract', () =>
+        sender.writeContract({ abi, address: to, functionName: 'set', args: [1n] } as never),
+      ),
+      seen.caught('sendMany', () => results(sender.sendMany([{ request: { to, value: 1n } }]))),
+      seen.caught('snapshot', () => sender.snapshot()),
+      seen.caught('get', () => sender.get('x')),
+    ])
     await seen.caught('close', () => sender.close())
-    expect(seen.leaks()).toEqual([])
-    expect(seen.rejected().map(({ value }) => (value as Error).name)).toContain('TxlaneError')
+  }
+
+  describe.each(Object.entries(failures))('%s', (_, failure) => {
+    it.each(Object.entries(transports))('over %s', async (__, transport) => {
+      await using server = await startScriptedServer(() => 'reset')
+      const urls = { http: secretUrl(server.url), ws: `${server.wsUrl}/v2/pathKey3?key=queryKey4` }
+      server.script(failure(urls.http))
+      const seen = observed()
+      await tryEverything(senderOf(transport(urls), urls.http, seen), seen)
+      expect(seen.leaks()).toEqual([])
+      expect(seen.rejected().map(({ value }) => (value as Error).name)).toContain('TxlaneError')
+    })
   })
 })
 
