@@ -17,17 +17,23 @@ type Signed = { readonly from: Address; readonly chainId: number | undefined }
  * let pass.
  */
 export function createSignerCheck(chainId: number): (signer: LocalAccount, raw: Hex) => Promise<void> {
-  const recovered = new WeakMap<LocalAccount, Promise<Signed | undefined>>()
+  const verdicts = new WeakMap<LocalAccount, Promise<string | undefined>>()
 
   return async (signer, raw) => {
-    const known = recovered.get(signer) ?? recover(raw)
-    recovered.set(signer, known)
-    const signed = await known
-    if (signed === undefined) return
-    if (!isAddressEqual(signed.from, signer.address)) throw wrong(signer, `with the key of ${signed.from}`)
-    if ((signed.chainId ?? chainId) !== chainId)
-      throw wrong(signer, `for chain ${signed.chainId}, not ${chainId}`)
+    const verdict = verdicts.get(signer) ?? faultOf(signer, raw, chainId)
+    verdicts.set(signer, verdict)
+    const fault = await verdict
+    if (fault !== undefined) throw wrong(signer, fault)
   }
+}
+
+/** How it signs, where that is not for its own address on this chain. */
+async function faultOf({ address }: LocalAccount, raw: Hex, chainId: number): Promise<string | undefined> {
+  const signed = await recover(raw)
+  if (signed === undefined) return undefined
+  if (!isAddressEqual(signed.from, address)) return `with the key of ${signed.from}`
+  if ((signed.chainId ?? chainId) !== chainId) return `for chain ${signed.chainId}, not ${chainId}`
+  return undefined
 }
 
 function wrong({ address }: LocalAccount, how: string): TxlaneError {

@@ -1,5 +1,4 @@
 import {
-  bytesToHex,
   type Hex,
   hashMessage,
   hashTypedData,
@@ -16,6 +15,7 @@ import { TxlaneError } from '../errors/base.js'
 import type { EnvelopeSigner } from '../types.js'
 import { appendSignature } from './appendSignature.js'
 import { findEngine, type Signature, type SigningEngine } from './engine.js'
+import { bytesOf, hexOf } from './hex.js'
 
 /** A private key that signs with native code. Goes wherever viem takes a local account. */
 export type NativeAccount = PrivateKeyAccount & EnvelopeSigner
@@ -66,7 +66,7 @@ export function nativeAccountWith(
 
   async function sign(hash: Hex): Promise<Hex> {
     const signer = await engineOf()
-    return signer ? compact(signer.sign(hexToBytes(hash), key)) : plain.sign({ hash })
+    return signer ? compact(signer.sign(bytesOf(hash), key)) : plain.sign({ hash })
   }
 
   async function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
@@ -76,7 +76,7 @@ export function nativeAccountWith(
       return { raw, hash: keccak256(raw) }
     }
     const bytes = await signedBytes(signer, key, transaction, serializer)
-    return { raw: bytesToHex(bytes), hash: bytesToHex(signer.keccak(bytes)) }
+    return { raw: hexOf(bytes), hash: hexOf(signer.keccak(bytes)) }
   }
 
   const account = toAccount({
@@ -109,19 +109,19 @@ async function signedBytes(
 ): Promise<Uint8Array> {
   // The network form of a blob transaction carries what is not signed.
   const isBlob = transaction.type === 'eip4844'
-  const unsigned = hexToBytes(
+  const unsigned = bytesOf(
     await serializer((isBlob ? { ...transaction, sidecars: false } : transaction) as never),
   )
   const signature = signer.sign(signer.keccak(unsigned), key)
   const { r, chainId = 0 } = transaction as { r?: unknown; chainId?: number }
   // A serializer writes a signature that is there already: such bytes are not the ones to append to.
   const signed = r === undefined ? appendSignature(unsigned, signature, chainId) : undefined
-  return signed ?? hexToBytes(await serializer(transaction as never, split(compact(signature)) as never))
+  return signed ?? bytesOf(await serializer(transaction as never, split(compact(signature)) as never))
 }
 
 /** r, s and v in 65 bytes, as messages are signed. */
 function compact({ rs, yParity }: Signature): Hex {
-  return `${bytesToHex(rs)}${yParity === 0 ? '1b' : '1c'}`
+  return `${hexOf(rs)}${yParity === 0 ? '1b' : '1c'}`
 }
 
 function split(signature: Hex) {

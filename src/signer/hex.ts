@@ -1,0 +1,16 @@
+import { bytesToHex, type Hex, hexToBytes } from 'viem'
+
+// What nearly every runtime has does in one call what viem does byte by byte.
+const hasBuffer = typeof Buffer === 'function'
+
+export function hexOf(bytes: Uint8Array): Hex {
+  if (!hasBuffer) return bytesToHex(bytes)
+  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+}
+
+export function bytesOf(hex: Hex): Uint8Array {
+  if (!hasBuffer) return hexToBytes(hex)
+  const bytes = Buffer.from(hex.slice(2), 'hex')
+  // It ends at the first thing that is no hex, and says nothing.
+  return 2 * bytes.length + 2 === hex.length ? bytes : hexToBytes(hex)
+}
