@@ -199,7 +199,7 @@ const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined })
 const wei = fc.bigInt({ min: 0n, max: 2n ** 100n })
 // Lists change their form at 56, 256 and 65,536 bytes.
 const data = fc.oneof(
-  { weight: 20, arbitrary: hex({ minLength: 0, maxLength: 300 }) },
+  { weight: 100, arbitrary: hex({ minLength: 0, maxLength: 300 }) },
   {
     weight: 1,
     arbitrary: fc.integer({ min: 60_000, max: 70_000 }).map((size): Hex => `0x${'5a'.repeat(size)}`),

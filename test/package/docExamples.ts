@@ -1,4 +1,4 @@
-import { readSources, type Source } from '../house/sources.js'
+import { readTexts, type Source } from '../house/sources.js'
 
 /** A piece of TypeScript out of a text that people read. */
 export type Example = { readonly heading: string; readonly file: string; readonly text: string }
@@ -23,7 +23,7 @@ const error: unknown = undefined
 
 /** The examples in the doc comments of the library, each with the module's own exports and `createSender` at hand. */
 export function docExamples(root: string): readonly Example[] {
-  return readSources('src').flatMap((source) =>
+  return readTexts('src').flatMap((source) =>
     [...source.text.matchAll(/^ +\* @example\n((?: +\*(?: .*)?\n)+?) *(?:\*\/| +\* @)/gm)].map(
       ([, block = ''], index) => {
         const body = block.replaceAll(/^ +\* ?/gm, '')
@@ -38,7 +38,7 @@ export function docExamples(root: string): readonly Example[] {
   )
 }
 
-function importsFor({ path, text }: Source): string {
+function importsFor({ path, text }: Pick<Source, 'path' | 'text'>): string {
   const own = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name)
   const from = `../../${path.replace(/\.ts$/, '.js')}`
   const sender = own.includes('createSender') ? '' : "import { createSender } from 'txlane'\n"

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readSources } from '../house/sources.js'
+import { readTexts } from '../house/sources.js'
 import { docExamples, type Example } from './docExamples.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -24,7 +24,7 @@ const documented = docExamples(ROOT)
 let problems: ReadonlyMap<string, readonly string[]>
 beforeAll(() => {
   problems = typeCheck([...examples, ...guides, ...documented, wrong])
-}, 60_000)
+}, 300_000)
 
 describe('an example in a doc comment', () => {
   it.each(documented)('compiles: $heading', ({ file }) => {
@@ -33,7 +33,7 @@ describe('an example in a doc comment', () => {
 
   it('is found wherever there is one', () => {
     expect(documented.map(({ heading }) => heading)).toContain('src/sender/sender.ts')
-    const marked = readSources('src').flatMap(({ text }) => [...text.matchAll(/^ +\* @example$/gm)])
+    const marked = readTexts('src').flatMap(({ text }) => [...text.matchAll(/^ +\* @example$/gm)])
     expect(documented).toHaveLength(marked.length)
   })
 })
