@@ -21,6 +21,8 @@ export type LaneDuties = {
   /** Wishes of other processes up to this one are done. */
   wished?(): number
   failed(error: unknown): void
+  /** More is covered than before: there may be room again. */
+  covered?(): void
   /** Another holder has it. */
   lost?(): void
   /** A row of the table was taken: for who counts them. */
@@ -46,8 +48,10 @@ export type Lane = {
   exclusive<T>(work: () => T | Promise<T>): Promise<T>
   /** The lowest hole, else the cursor. */
   next(): number
-  /** A node that counts what waits in its pool covers all below the count; and the window grows by what it covers. */
+  /** A node that counts what waits in its pool covers all below the count. */
   counted(count: number): void
+  /** After whatever may have covered more: the window grows by it. */
+  noteCovered(): void
   /** How many more nonces the window takes now. Not more than 0 where it is full. */
   readonly room: number
   /** More than half of the window is in use: it is worth knowing soon how far it is covered. */
@@ -73,6 +77,7 @@ export function createLane(options: {
   // Made on first use: an idle lane costs nothing.
   let mutex: Mutex | undefined
   let stopped = false
+  let { coveredTo } = book
 
   const holds = createHolds(duties.held)
   const journal = createJournal({
@@ -110,6 +115,13 @@ export function createLane(options: {
     return result
   }
 
+  function noteCovered(): void {
+    const before = coveredTo
+    coveredTo = book.coveredTo
+    window.progress(coveredTo, book.cursor)
+    if (coveredTo > before) duties.covered?.()
+  }
+
   /** The pool's own limit for a delegated account counts its transactions until a block has them, covered or not. */
   const room = () => window.size - (book.cursor - (window.capped ? book.floor : book.coveredTo))
 
@@ -129,8 +141,9 @@ export function createLane(options: {
     next: () => book.lowestHole() ?? book.cursor,
     counted(count) {
       book.counted(count)
-      window.progress(book.coveredTo, book.cursor)
+      noteCovered()
     },
+    noteCovered,
     get room() {
       return room()
     },

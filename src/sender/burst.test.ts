@@ -1,3 +1,4 @@
+import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
 import { openLane, transfer } from './simLane.fixture.js'
 
@@ -11,4 +12,34 @@ test('the first bytes of a burst leave while the last of it is still being kept'
   await lane.settle(Promise.all(numbers(1_200).map((marker) => lane.sender.send(transfer(marker)))))
   expect(order.filter((event) => event === 'queued')).toHaveLength(1_200)
   expect(order.indexOf('signed')).toBeLessThan(order.lastIndexOf('queued'))
+})
+
+// Blocks are far apart, so that nothing makes room but what the answers to sends say of the pool. Each takes 5 ms.
+const SLOW = { rules: 'geth', blockTimeMs: 12_000 } as const
+
+test('P9: where the node counts its pool, a burst need not wait for blocks: what it counts makes room', async () => {
+  await using lane = await openLane({ chain: SLOW })
+  const { number } = lane.chain.head
+  const begunMs = lane.clock.now()
+  await lane.settle(Promise.all(numbers(1_200).map((marker) => lane.sender.send(transfer(marker)))))
+  expect(lane.chain.head.number).toBe(number)
+  expect(lane.sent).toHaveLength(1_200)
+  // No tick was waited for either.
+  expect(lane.clock.now() - begunMs).toBeLessThan(30 * 5)
+})
+
+test('what a feed has shown makes room at once', async () => {
+  await using lane = await openLane({
+    chain: { blockTimeMs: 12_000, flashblockMs: 12_000 },
+    limits: { windowMax: 64 },
+  })
+  const all = numbers(128).map((marker) => lane.sender.send(transfer(marker)))
+  await lane.until(() => lane.sent.length === 64)
+  const shown = await lane.settle(Promise.all(all.slice(0, 64)))
+  lane.sender.observe({
+    blockNumber: BigInt(lane.chain.head.number + 1),
+    hashes: shown.map(({ hash }) => hash as Hash),
+  })
+  await lane.clock.advance(10)
+  expect(lane.sent).toHaveLength(128)
 })

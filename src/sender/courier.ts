@@ -73,8 +73,9 @@ export function createCourier(
   let scheduled = false
   let batchMax = limits.batchMax
   let acceptedTo = 0
-  // Batches in which a count rode along.
+  // Batches in which a count rode along, and whether each so far had counted what was sent with it.
   let counts = 0
+  let counted = true
 
   function schedule(): void {
     if (scheduled) return
@@ -94,7 +95,10 @@ export function createCourier(
       failed(endpoint)
       return false
     }
-    const batch = take(Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax))
+    const learning = isLearning()
+    if (learning && open > 0) return false
+    const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
+    const batch = take(learning ? Math.min(sizeMax, Math.ceil(queued.size / 2)) : sizeMax)
     if (batch.length === 0) return false
     open++
     void post(batch).finally(() => {
@@ -172,6 +176,15 @@ export function createCourier(
     return isNarrow || (pending === 'unknown' && counts < COUNTS_TO_LEARN)
   }
 
+  /**
+   * More waits than the window takes, and nothing but a block would make room: so what the window does take goes in
+   * halves, one after the other, since it takes two answers to know that the node counts its pool.
+   */
+  function isLearning(): boolean {
+    const isUnknown = endpoint.profile.current().pending === 'unknown'
+    return isUnknown && counted && counts < COUNTS_TO_LEARN && endpoint === hub.reader && lane.room <= 0
+  }
+
   /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
   function advanceAccepted(): number {
     acceptedTo = Math.max(acceptedTo, lane.book.coveredTo)
@@ -211,6 +224,7 @@ export function createCourier(
     acceptedBefore: number,
   ): void {
     const count = countOf(reply)
+    counted = count !== undefined && count > acceptedBefore
     if (count === undefined) return
     const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
     if (sentUpTo !== undefined) {

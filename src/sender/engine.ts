@@ -63,6 +63,7 @@ export function createEngine(options: EngineOptions): Engine {
       changedTransactions: () => stages.takeChanged(),
       wished: () => arrivals?.wished ?? 0,
       failed: broken,
+      covered: () => pump.run(),
       lost: options.lost,
       took: environment.probe?.row,
     },

@@ -130,6 +130,7 @@ export function createFollower(options: FollowOptions): Follower {
         const nonce = book.nonceOf(hash)
         if (nonce !== undefined) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
       }
+      lane.noteCovered()
     },
     counts({ latest, pending }, head) {
       if (pending !== undefined) {
@@ -155,7 +156,7 @@ export function createFollower(options: FollowOptions): Follower {
           landed.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
-      lane.window.progress(book.coveredTo, book.cursor)
+      lane.noteCovered()
       options.ticked(newHead)
     },
     broken: options.broken,
