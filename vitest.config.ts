@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './test/support/longestFirst.js'
 
 function support(file: string): string {
   return fileURLToPath(new URL(`test/support/${file}`, import.meta.url))
@@ -18,7 +17,6 @@ export default defineConfig({
     // test may leave anything behind.
     // Two cores is what the tests are promised. What computes uses both of them.
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { LONG } from '../support/longestFirst.js'
 import {
   filesAreShort,
   importsPointDownwards,
@@ -204,10 +203,6 @@ describe('the rules look at the whole of the code', () => {
     expect(paths).toContain('src/sender/sender.ts')
     expect(paths).toContain('src/devnet/index.ts')
     expect(paths).toContain('test/house/house.test.ts')
-  })
-
-  it('begins a run of the tests with files that there are', () => {
-    expect(LONG.filter((file) => !paths.has(file))).toEqual([])
   })
 
   it('follows the root through every layer', () => {
