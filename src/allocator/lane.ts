@@ -77,7 +77,6 @@ export function createLane(options: {
   // Made on first use: an idle lane costs nothing.
   let mutex: Mutex | undefined
   let stopped = false
-  let { coveredTo } = book
 
   const holds = createHolds(duties.held)
   const journal = createJournal({
@@ -116,10 +115,7 @@ export function createLane(options: {
   }
 
   function noteCovered(): void {
-    const before = coveredTo
-    coveredTo = book.coveredTo
-    window.progress(coveredTo, book.cursor)
-    if (coveredTo > before) duties.covered?.()
+    if (window.progress(book.coveredTo, book.cursor)) duties.covered?.()
   }
 
   /** The pool's own limit for a delegated account counts its transactions until a block has them, covered or not. */

@@ -7,8 +7,11 @@ export type Window = {
   readonly size: number
   /** There is a limit from outside: it counts what no sealed block holds yet. */
   readonly capped: boolean
-  /** Called whenever `coveredTo` has moved: what was handed out up to `cursor` is covered up to `coveredTo`. */
-  progress(coveredTo: number, cursor: number): void
+  /**
+   * Called whenever `coveredTo` has moved: what was handed out up to `cursor` is covered up to `coveredTo`. True where
+   * that is further than it was known to be.
+   */
+  progress(coveredTo: number, cursor: number): boolean
   /** A transaction was dropped, or the pool was full. Halves at most once for what is uncovered now. */
   loss(coveredTo: number, cursor: number): void
   /** A limit from outside: an account with delegated code may have 1 to 4 transactions in flight. */
@@ -45,10 +48,12 @@ export function createWindow(options: { start: number; max: number }): Window {
     progress(coveredTo, cursor) {
       noticeFull(cursor)
       const shown = Math.min(coveredTo, fullTo) - Math.max(covered ?? coveredTo, shownTo)
+      const isMore = covered === undefined || coveredTo > covered
       covered = coveredTo
       shownTo = Math.max(shownTo, coveredTo)
       // Behind a limit from outside a full window proves that limit, not ours.
       if (shown > 0 && effective() === size) size = Math.min(options.max, size + shown)
+      return isMore
     },
     loss(coveredTo, cursor) {
       if (coveredTo < lossTo) return
