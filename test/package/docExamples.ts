@@ -1,7 +1,5 @@
 import { readTexts, type Source } from '../house/sources.js'
-
-/** A piece of TypeScript out of a text that people read. */
-export type Example = { readonly heading: string; readonly file: string; readonly text: string }
+import type { Example } from './typeCheck.js'
 
 // What examples take for granted: what viem and ethers export, and the reader's account, client and data.
 const GIVEN = `
@@ -30,17 +28,17 @@ export function docExamples(root: string): readonly Example[] {
         const name = source.path.replaceAll(/\W/g, '-')
         return {
           heading: source.path,
-          file: `${root}test/package/doc-example-${name}-${index}.ts`,
-          text: `${importsFor(source)}${GIVEN}export async function example() {\n${body}}\n`,
+          file: `${name}-${index}.ts`,
+          text: `${importsFor(root, source)}${GIVEN}export async function example() {\n${body}}\n`,
         }
       },
     ),
   )
 }
 
-function importsFor({ path, text }: Pick<Source, 'path' | 'text'>): string {
+function importsFor(root: string, { path, text }: Pick<Source, 'path' | 'text'>): string {
   const own = [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name)
-  const from = `../../${path.replace(/\.ts$/, '.js')}`
+  const from = `${root}${path.replace(/\.ts$/, '.js')}`
   const sender = own.includes('createSender') ? '' : "import { createSender } from 'txlane'\n"
   return `import { ${own.join(', ')} } from '${from}'\n${sender}`
 }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readTexts } from '../house/sources.js'
-import { docExamples, type Example } from './docExamples.js'
+import { docExamples } from './docExamples.js'
+import { type Example, typeCheck } from './typeCheck.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(`${ROOT}README.md`, 'utf8')
@@ -16,14 +16,14 @@ const guides = readdirSync(`${ROOT}docs`)
 
 const wrong: Example = {
   heading: 'none',
-  file: `${ROOT}test/package/example-wrong.ts`,
+  file: 'wrong.ts',
   text: "import { createSender } from 'txlane'\ncreateSender({ clients: 1 })\n",
 }
 
 const documented = docExamples(ROOT)
 let problems: ReadonlyMap<string, readonly string[]>
-beforeAll(() => {
-  problems = typeCheck([...examples, ...guides, ...documented, wrong])
+beforeAll(async () => {
+  problems = await typeCheck(ROOT, [...examples, ...guides, ...documented, wrong])
 }, 300_000)
 
 describe('an example in a doc comment', () => {
@@ -96,52 +96,8 @@ function textExamples(markdown: string, source: string): readonly Example[] {
   for (const [, next, text] of markdown.matchAll(/^#{1,3} (.+)$|^```ts\n([\s\S]*?)^```$/gm)) {
     heading = next ?? heading
     if (text === undefined) continue
-    const file = `${ROOT}test/package/example-${source.replaceAll(/\W/g, '-')}-${found.length}.ts`
+    const file = `${source.replaceAll(/\W/g, '-')}-${found.length}.ts`
     found.push({ heading: source === 'readme' ? heading : `${source}: ${heading}`, file, text })
   }
   return found
-}
-
-// As in a project of ES modules: ethers has other types for CommonJS, whose classes are not the same.
-const AS_MODULE: ts.CreateSourceFileOptions = {
-  languageVersion: ts.ScriptTarget.ES2022,
-  impliedNodeFormat: ts.ModuleKind.ESNext,
-}
-
-/** Type-checks texts as if they stood in this folder and the package were installed. */
-function typeCheck(files: readonly Example[]): ReadonlyMap<string, readonly string[]> {
-  const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, ts.sys.readFile)
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ['x.ts'] }, ts.sys, ROOT)
-  const paths = Object.fromEntries(
-    Object.entries({
-      txlane: 'index',
-      'txlane/devnet': 'devnet/index',
-      'txlane/ethers': 'ethers/index',
-      'txlane/opentelemetry': 'opentelemetry/index',
-      'txlane/postgres': 'store/postgres/index',
-      'txlane/recorder': 'recorder/index',
-      'txlane/signer': 'signer/index',
-      'txlane/sqlite': 'store/sqlite/index',
-      'txlane/store-contract': 'store/contract/index',
-    }).map(([name, file]) => [name, [`${ROOT}src/${file}.ts`]]),
-  )
-  const host = ts.createCompilerHost({ ...options, paths })
-  const texts = new Map(files.map(({ file, text }) => [file, text]))
-  const { fileExists, readFile, getSourceFile } = host
-  host.fileExists = (file) => texts.has(file) || fileExists(file)
-  host.readFile = (file) => texts.get(file) ?? readFile(file)
-  host.getSourceFile = (file, ...rest) => {
-    const text = texts.get(file)
-    return text === undefined ? getSourceFile(file, ...rest) : ts.createSourceFile(file, text, AS_MODULE)
-  }
-  const program = ts.createProgram([...texts.keys()], { ...options, paths }, host)
-  return new Map(
-    files.map(({ file }) => {
-      const source = program.getSourceFile(file)
-      const found = source
-        ? [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
-        : []
-      return [file, found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))]
-    }),
-  )
 }

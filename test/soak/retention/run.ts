@@ -14,7 +14,7 @@ export type RetentionOptions = {
   readonly store: StoreKind
   /** How long an ended transaction is kept: short, so that a run sees many times as many come and go. */
   readonly retentionMs: number
-  /** Looks at heap and rows, each after a full collection; none where speed is all that is asked for. @default 120 */
+  /** Looks at heap and rows, each after a full collection; none where speed is all that is asked for. @default 36 */
   readonly samples?: number
 }
 
@@ -39,7 +39,8 @@ export type RetentionResult = Omit<RetentionOptions, 'samples'> & {
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa'
 const HISTORY_MAX = 1_000
-const SAMPLES = 120
+// Six for each of the sixths that are compared. A collection costs more than the transactions in between.
+const SAMPLES = 36
 /** Open at once: what waits is memory too. */
 const OPEN_MAX = 4_096
 

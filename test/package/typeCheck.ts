@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A piece of TypeScript out of a text that people read. */
+export type Example = { readonly heading: string; readonly file: string; readonly text: string }
+
+const SUBPATHS = {
+  txlane: 'index',
+  'txlane/devnet': 'devnet/index',
+  'txlane/ethers': 'ethers/index',
+  'txlane/opentelemetry': 'opentelemetry/index',
+  'txlane/postgres': 'store/postgres/index',
+  'txlane/recorder': 'recorder/index',
+  'txlane/signer': 'signer/index',
+  'txlane/sqlite': 'store/sqlite/index',
+  'txlane/store-contract': 'store/contract/index',
+}
+
+/**
+ * Type-checks texts as strictly as the library, as if the package were installed: what is wrong with each, by its file.
+ * With the native compiler, which takes a quarter of the time.
+ */
+export async function typeCheck(
+  root: string,
+  examples: readonly Example[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  // Inside node_modules, so that packages are found from there.
+  const cache = join(root, 'node_modules/.cache')
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'txlane-examples-'))
+  try {
+    for (const { file, text } of examples) await writeFile(join(folder, file), text)
+    // As in a project of ES modules: ethers has other types for CommonJS, whose classes are not the same.
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(configOf(root, examples)))
+    return problemsOf(examples, await compile(root, folder))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function configOf(root: string, examples: readonly Example[]): unknown {
+  return {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      paths: Object.fromEntries(
+        Object.entries(SUBPATHS).map(([name, file]) => [name, [join(root, `src/${file}.ts`)]]),
+      ),
+      typeRoots: [join(root, 'node_modules/@types')],
+    },
+    // What the library declares for packages without types, too.
+    files: [...examples.map(({ file }) => file), join(root, 'src/signer/addons.d.ts')],
+    include: [],
+    exclude: [],
+  }
+}
+
+/** What the compiler prints. @throws Error where it did not come to compile. */
+async function compile(root: string, folder: string): Promise<string> {
+  const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
+  const args = [compiler, '--noEmit', '--pretty', 'false', '-p', folder]
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }, (error, out, err) => {
+      const isVerdict = error === null || /^\S+\.ts\(\d+,\d+\): error /m.test(out)
+      if (isVerdict) resolve(out)
+      else reject(new Error(`The compiler failed: ${out}${err}`, { cause: error }))
+    })
+  })
+}
+
+/** A problem is a line "file(line,column): error TSnumber: words"; what it goes on with is indented. */
+function problemsOf(examples: readonly Example[], out: string): ReadonlyMap<string, readonly string[]> {
+  const problems = new Map<string, string[]>(examples.map(({ file }) => [file, []]))
+  for (const [, file = '', words = ''] of out.matchAll(/^(\S.*?)\(\d+,\d+\): (.*(?:\n .*)*)/gm)) {
+    const found = problems.get(file)
+    // Not an example: the library itself, which all of them rest upon.
+    if (found === undefined) throw new Error(`${file}: ${words}`)
+    found.push(words)
+  }
+  return problems
+}
