@@ -1,4 +1,5 @@
 import type { Address, Chain, Hash, Hex, SerializeTransactionFn, TransactionSerializable } from 'viem'
+import type { TxlaneError } from './errors/base.js'
 import type { SendOptions, Tx } from './types.js'
 
 /** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
@@ -58,14 +59,15 @@ type TxEvents<chain extends Chain> = Record<
   | 'preconfirmed'
   | 'sealed'
   | 'reverted'
-  | 'failed'
-  | 'cancelled'
-  | 'superseded'
   | 'replaced'
   | 'rebroadcast'
   | 'stuck'
   | 'feeCeiling',
   { tx: Tx<chain> }
+>
+type EndEvents<chain extends Chain> = Record<
+  'failed' | 'cancelled' | 'superseded',
+  { tx: Tx<chain>; error: TxlaneError }
 >
 type NonceEvents = Record<
   'foreign' | 'displaced' | 'unresolved' | 'gap' | 'gapFilled' | 'reorged' | 'deepReorg',
@@ -86,8 +88,12 @@ export type EndpointEvent = {
   profile: object
 }
 
-/** What `on` tells. `held` and `released` carry the reason. */
+/**
+ * What `on` tells. `failed`, `cancelled` and `superseded` carry the error that the transaction ended with, the same that
+ * its promises reject with; `held` and `released` the reason.
+ */
 export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
+  EndEvents<chain> &
   NonceEvents &
   Record<'held' | 'released', { reason: HoldReason }> & {
     endpoint: EndpointEvent

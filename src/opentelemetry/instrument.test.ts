@@ -4,7 +4,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTelemetry, type Telemetry } from '../../test/support/telemetry.js'
 import type { Clock } from '../clock.js'
-import { TxlaneError } from '../errors/base.js'
+import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { createEmitter, eventNames } from '../sender/emitter.js'
 import type { SenderEvents, Stage, Tx } from '../types.js'
 import { type InstrumentOptions, instrumentIn } from './instrument.js'
@@ -31,9 +31,8 @@ type FakeTx = Omit<Tx, 'stage' | 'nonce' | 'hash' | 'attempts'> & {
   -readonly [key in 'stage' | 'nonce' | 'hash' | 'attempts']: Tx[key]
 }
 
-function txOf(id: string, failure?: TxlaneError): FakeTx {
-  const wait = () => (failure ? Promise.reject(failure) : new Promise(() => {}))
-  const tx = { id, stage: 'queued', nonce: undefined, hash: undefined, attempts: [], wait }
+function txOf(id: string): FakeTx {
+  const tx = { id, stage: 'queued', nonce: undefined, hash: undefined, attempts: [] }
   return tx as unknown as FakeTx
 }
 
@@ -58,6 +57,10 @@ function scripted(options: InstrumentOptions = {}) {
       nowMs += afterMs
       tx.stage = stage
       events.emit(stage as 'queued', { tx: tx as Tx })
+    },
+    fail(tx: FakeTx, code: TxlaneErrorCode) {
+      tx.stage = 'failed'
+      events.emit('failed', { tx: tx as Tx, error: new TxlaneError('no', { code, fate: 'notExecuted' }) })
     },
   }
 }
@@ -93,12 +96,10 @@ describe('counters and times', () => {
   })
 
   test('a failure is counted by its code', async () => {
-    const error = new TxlaneError('no', { code: 'STARVED', fate: 'notExecuted' })
-    const { tell } = scripted()
-    const tx = txOf('one', error)
+    const { tell, fail } = scripted()
+    const tx = txOf('one')
     tell(tx, 'queued')
-    tell(tx, 'failed')
-    await Promise.resolve()
+    fail(tx, 'STARVED')
     const { value } = await telemetry.collect()
     expect(value('txlane.transactions', { ...stage('failed'), 'error.type': 'STARVED' })).toBe(1)
   })
@@ -230,11 +231,10 @@ describe('spans', () => {
   })
 
   test('a failure is an error with its code and its fate', async () => {
-    const { tell } = scripted()
-    const tx = txOf('one', new TxlaneError('no', { code: 'REJECTED', fate: 'notExecuted' }))
+    const { tell, fail } = scripted()
+    const tx = txOf('one')
     tell(tx, 'queued')
-    tell(tx, 'failed')
-    await new Promise<void>((resolve) => queueMicrotask(() => queueMicrotask(resolve)))
+    fail(tx, 'REJECTED')
     const [span] = telemetry.spans()
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'REJECTED, notExecuted' })
     expect(span?.attributes).toMatchObject({ 'error.type': 'REJECTED', 'txlane.fate': 'notExecuted' })

@@ -35,7 +35,7 @@ export function listenersOf(
     accepted: ({ tx }) => reached(tx, 'accepted'),
     preconfirmed: ({ tx }) => reached(tx, 'preconfirmed'),
     sealed: ({ tx }) => reached(tx, 'sealed'),
-    failed: ({ tx }) => reached(tx, 'failed'),
+    failed: ({ tx, error }) => reached(tx, 'failed', error),
     cancelled: ({ tx }) => reached(tx, 'cancelled'),
     superseded: ({ tx }) => reached(tx, 'superseded'),
     reverted: ({ tx }) => transactions.reverted(tx),

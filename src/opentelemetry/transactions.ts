@@ -1,6 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { Clock } from '../clock.js'
-import { isTxlaneError } from '../errors/base.js'
 import type { Stage, Tx } from '../types.js'
 import type { Instruments } from './instruments.js'
 import type { Spans, TxSpan } from './spans.js'
@@ -22,7 +21,7 @@ type Open = {
 /** Follows transactions from queued to their ends: counts, times and spans. Asks nothing of a node or a store. */
 export type Transactions = {
   /** It came to a stage. Each counts once, however often a reorg takes it back. */
-  reached(tx: Tx, stage: Stage): void
+  reached(tx: Tx, stage: Stage, failure?: Failure): void
   /** Something else happened to it. */
   happened(tx: Tx | undefined, name: string, attributes?: Attributes): void
   rebroadcast(tx: Tx): void
@@ -68,7 +67,7 @@ export function createTransactions(parts: {
     return open.get(tx) ?? (ended.has(tx) ? undefined : begin(tx, stage))
   }
 
-  function reached(tx: Tx, stage: Stage): void {
+  function reached(tx: Tx, stage: Stage, failure?: Failure): void {
     if (ended.has(tx)) return
     unresolved.delete(tx)
     const one = followed(tx, stage)
@@ -76,7 +75,7 @@ export function createTransactions(parts: {
     one?.told.add(stage)
     one?.span.happened(stage)
     if (one !== undefined) resolve(one, again && stage === 'signed' ? 'queued' : stage)
-    if (isEnd(stage)) return end(tx, one, stage)
+    if (isEnd(stage)) return end(tx, one, stage, failure)
     if (!again) count(one, stage)
   }
 
@@ -93,14 +92,10 @@ export function createTransactions(parts: {
     ended.set(tx, { span: one?.span, reverted: false })
   }
 
-  function end(tx: Tx, one: Open | undefined, stage: End): void {
+  function end(tx: Tx, one: Open | undefined, stage: End, failure: Failure | undefined): void {
     close(tx, one)
-    const tell = (failure?: Failure) => {
-      count(one, stage, failure)
-      one?.span.end(stage, failure)
-    }
-    if (stage === 'failed') void failureOf(tx).then(tell)
-    else tell()
+    count(one, stage, failure)
+    one?.span.end(stage, failure)
   }
 
   /** An unknown outcome that is known now. `queued`: its nonce went to something else, and it has another one. */
@@ -167,16 +162,4 @@ const UNDECIDED: ReadonlySet<Stage> = new Set<Stage>(['signed', 'accepted', 'pre
 
 function isEnd(stage: Stage): stage is End {
   return stage === 'sealed' || stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
-}
-
-/** A transaction shows that it failed, not why; its promises do, and at once. */
-async function failureOf(tx: Tx): Promise<Failure> {
-  try {
-    // A guest is told of the stage a moment before its promises are.
-    await undefined
-    if (tx.stage === 'failed') await tx.wait()
-  } catch (error) {
-    if (isTxlaneError(error)) return { code: error.code, fate: error.fate }
-  }
-  return { code: '_OTHER', fate: 'notExecuted' }
 }

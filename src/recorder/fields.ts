@@ -11,6 +11,10 @@ export type FieldsOf = {
 /** Attempts are written once. The map lives as long as the transactions do. */
 export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsOf {
   const ofTx = ({ tx }: { readonly tx: Tx }): EventFields => txFields(tx, told)
+  const ofEnd = ({ tx, error }: SenderEvents['failed']): EventFields => ({
+    ...txFields(tx, told),
+    error: describeError(error),
+  })
   return {
     queued: ofTx,
     signed: ofTx,
@@ -18,9 +22,9 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     preconfirmed: ofTx,
     sealed: ofTx,
     reverted: ofTx,
-    failed: ofTx,
-    cancelled: ofTx,
-    superseded: ofTx,
+    failed: ofEnd,
+    cancelled: ofEnd,
+    superseded: ofEnd,
     replaced: ofTx,
     rebroadcast: ofTx,
     stuck: ofTx,

@@ -1,4 +1,5 @@
 import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
+import { TxlaneError } from '../errors/base.js'
 import { createEmitter } from '../sender/emitter.js'
 import type { Sender, SenderEvents, Tx } from '../types.js'
 import type { AppendFile } from './file.js'
@@ -111,6 +112,7 @@ export function parse(text: string): Record<string, unknown>[] {
 /** One payload of each event there is. */
 export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: SenderEvents[event] } {
   const ofTx = { tx }
+  const ofEnd = { tx, error: new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }) }
   const ofNonce = { nonce: 7, tx }
   return {
     queued: ofTx,
@@ -119,9 +121,9 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     preconfirmed: ofTx,
     sealed: ofTx,
     reverted: ofTx,
-    failed: ofTx,
-    cancelled: ofTx,
-    superseded: ofTx,
+    failed: ofEnd,
+    cancelled: ofEnd,
+    superseded: ofEnd,
     replaced: ofTx,
     rebroadcast: ofTx,
     stuck: ofTx,

@@ -108,7 +108,7 @@ describe('a recording', () => {
       code: 'REJECTED',
       fate: 'notExecuted',
     })
-    emit('failed', { tx: createStubTx({ stage: 'failed', wait: () => Promise.reject(error) }) })
+    emit('failed', { tx: createStubTx({ stage: 'failed' }), error })
     expect((await lines()).at(-1)).toEqual({
       at,
       event: 'failed',
@@ -122,20 +122,6 @@ describe('a recording', () => {
         message: 'No node can include these bytes.',
       },
     })
-  })
-
-  test('has an end without its reason where nobody gives one', async () => {
-    const { recorder, file } = record()
-    const { sender, emit } = createStubSender()
-    recorder.follow(sender)
-    emit('failed', { tx: createStubTx({ id: 'silent' }) })
-    await recorder.close()
-    expect(parse(file.text).map(({ event, id }) => id ?? event)).toEqual([
-      'recording',
-      'following',
-      'silent',
-      'closed',
-    ])
   })
 
   test('goes on after an earlier life, even one that was cut off in the middle of a line', async () => {

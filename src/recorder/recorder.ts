@@ -1,20 +1,14 @@
 import type { Clock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
 import { eventNames } from '../sender/emitter.js'
-import type { Sender, SenderEvents, Tx } from '../types.js'
+import type { Sender, SenderEvents } from '../types.js'
 import { createFields, describeError } from './fields.js'
 import { type AppendFile, openAppendFile } from './file.js'
 import { createLineWriter } from './lineWriter.js'
 import { type Settings, sendersOf } from './options.js'
 import { PACKAGE_VERSION } from './packageVersion.js'
 import type { Recorder } from './recordTo.js'
-import {
-  type EventFields,
-  type EventLine,
-  RECORDING_FORMAT,
-  RECORDING_VERSION,
-  type RecordingLine,
-} from './schema.js'
+import { RECORDING_FORMAT, RECORDING_VERSION, type RecordingLine } from './schema.js'
 
 export type RecorderEnvironment = {
   readonly clock: Clock
@@ -24,8 +18,6 @@ export type RecorderEnvironment = {
 
 type Followed = { readonly lane: string; readonly opening: () => string; users: number; off: () => void }
 
-const ENDS: ReadonlySet<keyof SenderEvents> = new Set(['failed', 'cancelled', 'superseded'])
-
 /** `recordTo` in a given environment. */
 export function createRecorderIn(environment: RecorderEnvironment, settings: Settings): Recorder {
   const { clock, openFile = openAppendFile } = environment
@@ -33,8 +25,6 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
   const startedAt = clock.now()
   const fieldsOf = createFields()
   const followed = new Map<Sender, Followed>()
-  // Ends whose reasons are being asked for: a matter of microtasks.
-  const ending = new Set<() => void>()
   let closed: Promise<void> | undefined
 
   const writer = createLineWriter({
@@ -90,33 +80,16 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     payload: SenderEvents[event],
   ): void {
     try {
-      const at = clock.now()
-      const fields = fieldsOf[event](payload)
-      const line: EventLine = { at, event, lane, ...fields }
-      if (ENDS.has(event)) withReason(line, (payload as { tx: Tx }).tx)
-      else writer.write(text(line))
+      writer.write(text({ at: clock.now(), event, lane, ...fieldsOf[event](payload) }))
     } catch {
       // Nothing that is wrong with a recording may reach the lane.
       writer.drop()
     }
   }
 
-  /** The event does not say why it ended; who waits for it is told so at once, without a request. */
-  function withReason(line: EventLine, tx: Tx): void {
-    const write = (more: EventFields) => {
-      if (ending.delete(unknown)) writer.write(text({ ...line, ...more }))
-    }
-    const unknown = () => write({})
-    ending.add(unknown)
-    tx.wait('sealed').then(unknown, (error: unknown) => write({ error: describeError(error) }))
-  }
-
   async function close(): Promise<void> {
     for (const { off } of followed.values()) off()
     followed.clear()
-    // Takes a turn of the event loop at least: reasons that were asked for are there by then.
-    await writer.flush()
-    for (const unknown of [...ending]) unknown()
     writer.write(text({ at: clock.now(), event: 'closed' }))
     await writer.close()
   }

@@ -7,20 +7,12 @@ import { handedTo, type Place, queueFull } from './admission.js'
 import { ownTuples } from './authorize.js'
 import { type LaneContext, reportError, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
+import { endWith } from './ending.js'
 import type { Line } from './line.js'
-import { endStage } from './perform.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
 import type { Relieved } from './relief.js'
-import {
-  end,
-  fromStored,
-  hasFailed,
-  refresh,
-  rejectSenders,
-  type Transaction,
-  tellEnd,
-} from './transaction.js'
+import { fromStored, hasFailed, refresh, rejectSenders, type Transaction, tellEnd } from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -170,18 +162,11 @@ export function createIntake(parts: {
   function failed(transaction: Transaction, error: TxlaneError): void {
     // What a lane that was given away finds out is not its to tell.
     if (hasFailed(transaction) || context.closed) return
-    const stage = endStage(error.code)
-    end(transaction, stage, error)
     queued.delete(transaction)
     line.remove(transaction)
-    context.changed.add(transaction)
+    endWith(context, transaction, error, forget)
     // At once: all that ends with it is in the store with one write.
     parts.ended(transaction)
-    lane.journal.touch(() => {
-      tellEnd(transaction)
-      events.emit(stage, { tx: context.txOf(transaction) })
-      forget(transaction)
-    })
     pump.run()
   }
 

@@ -2,7 +2,8 @@ import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { EndAs, SlotAction, Told } from '../ledger/event.js'
 import { type LaneContext, txError } from './context.js'
-import { end, hasFailed, moveTo, type Transaction, tellEnd, tellVerdict } from './transaction.js'
+import { endWith } from './ending.js'
+import { hasFailed, moveTo, type Transaction, tellVerdict } from './transaction.js'
 import { tellUnresolved } from './unresolved.js'
 
 export type PerformParts = {
@@ -90,18 +91,10 @@ export function createPerformer(parts: PerformParts) {
     })
   }
 
-  /** Told once it is in the store: what was told must not be undone by a crash (P5). */
   function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
     const { code, message } = ENDS[as]
     const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', message)
-    const stage = endStage(error.code)
-    end(transaction, stage, error)
-    context.changed.add(transaction)
-    context.lane.journal.touch(() => {
-      tellEnd(transaction)
-      events.emit(stage, { tx: context.txOf(transaction) })
-      parts.forget(transaction)
-    })
+    endWith(context, transaction, error, parts.forget)
   }
 
   function tell(nonce: number, told: Told): void {
@@ -134,12 +127,6 @@ export function createPerformer(parts: PerformParts) {
   }
 
   return perform
-}
-
-/** The stage that goes with the error a transaction ended with. */
-export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'superseded' {
-  if (code === 'CANCELLED') return 'cancelled'
-  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
 }
 
 const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {

@@ -38,6 +38,7 @@ export function createPump(options: {
 
   async function turn(): Promise<void> {
     if (!mayReserve()) return
+    await breathe()
     await options.fresh()
     const first = line.peek()
     const asks = first !== undefined && !fees.known(first.request)
@@ -122,7 +123,6 @@ export function createPump(options: {
     running = true
     do {
       again = false
-      await breathe()
       await turn().catch(options.broken)
     } while (again)
     running = false

@@ -20,13 +20,11 @@ describe('row 21: cancel', () => {
     const sealedAt = lane.chain.head.number
     expect(await lane.settle(answer)).toEqual({ result: 'cancelled' })
     expect(lane.chain.head.number).toBeGreaterThanOrEqual(sealedAt + 3)
-    expect(await waiting).toMatchObject({
-      code: 'CANCELLED',
-      fate: 'notExecuted',
-      tx: { stage: 'cancelled' },
-    })
+    const error = await waiting
+    expect(error).toMatchObject({ code: 'CANCELLED', fate: 'notExecuted', tx: { stage: 'cancelled' } })
     expect(tx.stage).toBe('cancelled')
-    expect(lane.events('cancelled')).toHaveLength(1)
+    expect(lane.events('cancelled')).toEqual([{ tx, error }])
+    expect(lane.events('cancelled')[0]?.error).toBe(error)
   })
 
   test('P5: the claim is never bumped or resent after it, and does not land later', async () => {

@@ -143,8 +143,14 @@ describe('what a guest wants of a transaction', () => {
     const tx = await lane.settle(guest.sender.send(transfer(1), { until: 'queued' }))
     const waiting = lane.rejection(tx.wait())
     expect(await lane.settle(tx.cancel())).toEqual({ result: 'removed' })
-    expect(await waiting).toMatchObject({ code: 'CANCELLED', fate: 'notExecuted' })
+    const error = await waiting
+    expect(error).toMatchObject({
+      code: 'CANCELLED',
+      fate: 'notExecuted',
+      tx: { id: tx.id, stage: 'cancelled' },
+    })
     expect(guest.events('cancelled')).toHaveLength(1)
+    expect(guest.events('cancelled')[0]).toMatchObject({ tx, error })
     expect(lane.executed()).toEqual([])
   })
 

@@ -4,6 +4,7 @@ import type { StoredTransaction } from '../store/store.js'
 import type { Follower } from '../tracker/follower.js'
 import type { Stage } from '../types.js'
 import type { LaneContext } from './context.js'
+import { emitStage } from './ending.js'
 import type { LandedIndex } from './landed.js'
 import { hasFailed, hasReached, moveTo, type Transaction, tellVerdict, toStored } from './transaction.js'
 
@@ -27,7 +28,7 @@ export function createStages(
   /** From now on it is found in the store. */
   forget: (transaction: Transaction) => void,
 ): Stages {
-  const { transactions, changed, events, hub } = context
+  const { transactions, changed, hub } = context
   let follower: Follower | undefined
   const watched = new Set<Hash>()
 
@@ -126,16 +127,10 @@ export function createStages(
     const up = !hasReached(transaction, stage) || before === 'queued'
     if (!up && !back && before !== 'preconfirmed') return
     moveTo(transaction, stage)
-    if (up) tell(transaction, stage)
+    if (up) emitStage(context, transaction)
     if (!transaction.elsewhere) return
     changed.add(transaction)
     context.lane.journal.touch()
-  }
-
-  function tell(transaction: Transaction, stage: Stage): void {
-    if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed') {
-      events.emit(stage, { tx: context.txOf(transaction) })
-    }
   }
 
   function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
@@ -160,7 +155,7 @@ export function createStages(
     changed.add(transaction)
     if (!hasReached(transaction, 'sealed')) {
       moveTo(transaction, 'sealed')
-      tell(transaction, 'sealed')
+      emitStage(context, transaction)
     }
   }
 

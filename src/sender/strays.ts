@@ -3,6 +3,7 @@ import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { Stage } from '../types.js'
 import { reportError } from './context.js'
+import { emitStage } from './ending.js'
 import { findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
@@ -97,9 +98,8 @@ export function follow(handle: LaneHandle, transaction: Transaction, stored: Sto
   if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
 }
 
-function tell({ events, txOf }: LaneHandle, transaction: Transaction, before: Stage): void {
+function tell(handle: LaneHandle, transaction: Transaction, before: Stage): void {
   const { stage } = transaction
-  if (stage === before || stage === 'queued' || stage === 'safe' || stage === 'finalized') return
-  if (hasFailed(transaction) || !hasReached({ stage: before }, stage))
-    events.emit(stage, { tx: transaction.face ?? txOf(transaction) })
+  if (stage === before) return
+  if (hasFailed(transaction) || !hasReached({ stage: before }, stage)) emitStage(handle, transaction)
 }

@@ -319,7 +319,8 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.unresolved = verdict === 'unresolved'
   transaction.endKept = failure !== undefined
   transaction.failure =
-    failure && new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted' })
+    failure &&
+    new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted', tx: describe(transaction) })
   return transaction
 }
 

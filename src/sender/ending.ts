@@ -1,0 +1,43 @@
+import type { TxlaneError, TxlaneErrorCode } from '../errors/base.js'
+import type { LaneContext } from './context.js'
+import type { LaneHandle } from './handle.js'
+import { end, type Transaction, tellEnd } from './transaction.js'
+
+/** Ends without execution. */
+export type UnexecutedEnd = 'failed' | 'cancelled' | 'superseded'
+
+/**
+ * Ends it without execution, for this reason. Told, and done with, once it is in the store: what was told must not be
+ * undone by a crash (P5).
+ */
+export function endWith(
+  context: LaneContext,
+  transaction: Transaction,
+  error: TxlaneError,
+  forget: (transaction: Transaction) => void,
+): void {
+  end(transaction, stageOf(error.code), error)
+  context.changed.add(transaction)
+  context.lane.journal.touch(() => {
+    tellEnd(transaction)
+    emitStage(context, transaction)
+    forget(transaction)
+  })
+}
+
+/** Tells who listens the stage that it has come to; of an end without execution, why. */
+export function emitStage(
+  { events, txOf }: Pick<LaneHandle, 'events' | 'txOf'>,
+  transaction: Transaction,
+): void {
+  const { stage, failure } = transaction
+  const tx = transaction.face ?? txOf(transaction)
+  if (failure) return events.emit(stageOf(failure.code), { tx, error: failure })
+  if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed')
+    events.emit(stage, { tx })
+}
+
+function stageOf(code: TxlaneErrorCode): UnexecutedEnd {
+  if (code === 'CANCELLED') return 'cancelled'
+  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
+}
