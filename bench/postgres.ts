@@ -1,11 +1,11 @@
 // What PostgreSQL keeps a second, over one process and over two: `npm run bench:postgres`. Prints one line of JSON.
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
-import { fileURLToPath } from 'node:url'
 import { liveIn, transactionIn } from '../src/store/contract/samples.js'
 import { postgresStore } from '../src/store/postgres/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../src/store/store.js'
 import { startPostgres } from '../test/support/postgres.js'
+import { forkBuilt } from './support/forkBuilt.js'
 
 const TRANSACTIONS = 5_000
 const BATCH = 500
@@ -78,7 +78,7 @@ function work(child: ChildProcess, task: Task): Promise<void> {
 
 async function measure(connectionString: string, processes: number, first: number) {
   const children = Array.from({ length: processes }, (_, index) =>
-    fork(fileURLToPath(import.meta.url), [String(first + index)], {
+    forkBuilt(new URL(import.meta.url), [String(first + index)], {
       env: { ...process.env, CONNECTION_STRING: connectionString },
     }),
   )

@@ -1,9 +1,8 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Task } from './claimProcess.js'
 import type { ClaimName } from './claims/index.js'
 import type { BenchOptions } from './options.js'
 import type { ClaimResult, Results } from './result.js'
+import { forkBuilt } from './support/forkBuilt.js'
 
 /** One claim after the other: two at once would measure each other. */
 export async function runClaims(options: BenchOptions): Promise<Results> {
@@ -14,12 +13,11 @@ export async function runClaims(options: BenchOptions): Promise<Results> {
 
 function runClaim(name: ClaimName, { rounds, transactions, presigned }: BenchOptions): Promise<ClaimResult> {
   const task: Task = { rounds, transactions, presigned }
-  const child = fork(
-    fileURLToPath(new URL('claimProcess.ts', import.meta.url)),
-    [name, JSON.stringify(task)],
+  const child = forkBuilt(new URL('claimProcess.ts', import.meta.url), [name, JSON.stringify(task)], {
     // What measures memory collects garbage when it looks.
-    { execArgv: ['--expose-gc', '--import', 'tsx'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
-  )
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   return new Promise((resolve) => {
     child.once('message', (result: ClaimResult) => {
       child.removeAllListeners('exit')

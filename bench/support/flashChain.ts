@@ -1,8 +1,7 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
 import { pause } from '../../test/support/pause.js'
 import type { Answer, Order } from './flashProtocol.js'
+import { forkBuilt } from './forkBuilt.js'
 
 /** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
 export type FlashChain = AsyncDisposable & {
@@ -19,9 +18,7 @@ const LOOKS_MAX = 200
 const LOOK_MS = 20
 
 export async function startFlashChain(): Promise<FlashChain> {
-  const child = fork(fileURLToPath(new URL('flashProcess.ts', import.meta.url)), [], {
-    execArgv: ['--import', 'tsx'],
-  })
+  const child = forkBuilt(new URL('flashProcess.ts', import.meta.url))
   const waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.on('message', (answer: Answer) => waiting.shift()?.resolve(answer))

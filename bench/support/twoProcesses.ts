@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import type { Hex } from 'viem'
 import type { Said, Task } from './durableProcess.js'
+import { forkBuilt } from './forkBuilt.js'
 
 export type Shared = { readonly url: string; readonly privateKey: Hex; readonly connectionString: string }
 
@@ -17,8 +17,7 @@ export async function startTwo(
   }
   try {
     for (let started = 0; started < 2; started++) {
-      const child = fork(fileURLToPath(new URL('durableProcess.ts', import.meta.url)), [], {
-        execArgv: ['--import', 'tsx'],
+      const child = forkBuilt(new URL('durableProcess.ts', import.meta.url), [], {
         env: { ...process.env, TXLANE_BENCH_SHARED: JSON.stringify(shared) },
       })
       children.push(child)
