@@ -4,8 +4,8 @@ import { performance } from 'node:perf_hooks'
 import { liveIn, transactionIn } from '../src/store/contract/samples.js'
 import { postgresStore } from '../src/store/postgres/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../src/store/store.js'
+import { forkBuilt } from '../test/support/forkBuilt.js'
 import { startPostgres } from '../test/support/postgres.js'
-import { forkBuilt } from './support/forkBuilt.js'
 
 const TRANSACTIONS = 5_000
 const BATCH = 500

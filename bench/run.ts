@@ -1,8 +1,8 @@
+import { forkBuilt } from '../test/support/forkBuilt.js'
 import type { Task } from './claimProcess.js'
 import type { ClaimName } from './claims/index.js'
 import type { BenchOptions } from './options.js'
 import type { ClaimResult, Results } from './result.js'
-import { forkBuilt } from './support/forkBuilt.js'
 
 /** One claim after the other: two at once would measure each other. */
 export async function runClaims(options: BenchOptions): Promise<Results> {

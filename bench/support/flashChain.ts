@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
+import { forkBuilt } from '../../test/support/forkBuilt.js'
 import { pause } from '../../test/support/pause.js'
 import type { Answer, Order } from './flashProtocol.js'
-import { forkBuilt } from './forkBuilt.js'
 
 /** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
 export type FlashChain = AsyncDisposable & {

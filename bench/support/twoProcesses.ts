@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Hex } from 'viem'
+import { forkBuilt } from '../../test/support/forkBuilt.js'
 import type { Said, Task } from './durableProcess.js'
-import { forkBuilt } from './forkBuilt.js'
 
 export type Shared = { readonly url: string; readonly privateKey: Hex; readonly connectionString: string }
 

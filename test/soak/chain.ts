@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { forkBuilt } from '../support/forkBuilt.js'
 import type { Answer, Order } from './protocol.js'
 
 /** The process of the chain, as the sender's process sees it. */
@@ -16,7 +15,7 @@ export type ChainProcess = {
 }
 
 export async function startChain(seed: number): Promise<ChainProcess> {
-  const child = fork(fileURLToPath(new URL('chainProcess.ts', import.meta.url)), [String(seed)], {
+  const child = forkBuilt(new URL('chainProcess.ts', import.meta.url), [String(seed)], {
     serialization: 'advanced',
     // A group of its own: Ctrl-C in the terminal ends the run, and the chain is needed for the check after it.
     detached: true,

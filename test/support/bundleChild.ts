@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { build } from 'tsup'
+import { bundle } from '../../scripts/bundle.mjs'
 
 // Inside node_modules, so that the drivers, which stay outside the bundle, are found.
 export const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
@@ -10,30 +8,19 @@ const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foun
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
-/** A program as one file of plain JavaScript: children that are killed are started again and again. */
+/** A program as one file, with all that it needs: children that are killed are started again and again. */
 export async function bundleChild(entry: URL): Promise<Bundle> {
   const { TXLANE_CHILDREN: parent = CACHE } = process.env
   await mkdir(parent, { recursive: true })
-  const folder = await mkdtemp(join(parent, 'txlane-child-'))
-  await build({
-    config: false,
-    entry: { child: fileURLToPath(entry) },
-    outDir: folder,
-    format: 'esm',
-    target: 'node20',
-    noExternal: [/.*/],
+  const { folder, path } = await bundle(fileURLToPath(entry), {
+    parent,
+    name: 'txlane-child-',
     external: DRIVERS,
     // Some of what is bundled asks for modules of Node in the old way.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
-    splitting: true,
-    clean: false,
-    dts: false,
-    silent: true,
   })
-  const path = ['child.js', 'child.mjs'].map((name) => join(folder, name)).find((file) => existsSync(file))
-  if (path === undefined) throw new Error(`the child was not bundled into ${folder}`)
   return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
@@ -46,7 +33,7 @@ const bundles = new Map<string, Promise<string>>()
 export function bundleOnce(entry: URL): Promise<string> {
   let path = bundles.get(entry.href)
   if (path === undefined) {
-    path = bundleChild(entry).then((bundle) => bundle.path)
+    path = bundleChild(entry).then((bundled) => bundled.path)
     bundles.set(entry.href, path)
   }
   return path
