@@ -113,6 +113,35 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
+  test('what a transaction came to before the lane did: it is told where the lane is taken up, once', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = await world.pair()
+    const lands = await lane.settle(second.sender.send(transfer(1), { until: 'queued' }))
+    first.sender.pause()
+    const expires = { atMs: lane.clock.now() + 5_000 }
+    const fails = await lane.settle(second.sender.send(transfer(2), { until: 'queued', expires }))
+    const waiting = lane.rejection(fails.wait())
+    // It has looked, and asks for the lane: the answer takes its time, and until then it hears nothing.
+    const { acquire } = second.store
+    let answer = () => {}
+    const closed = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    second.store.acquire = async (...given) => {
+      await closed
+      return acquire(...given)
+    }
+    await lane.clock.advance(20_000)
+    await lane.settle(first.sender.close())
+    expect([second.events('sealed'), second.events('failed')]).toEqual([[], []])
+    answer()
+    await lane.settle(lands.wait())
+    expect(second.events('sealed').filter(({ tx }) => tx === lands)).toHaveLength(1)
+    expect(second.events('failed')).toEqual([{ tx: fails, error: await waiting }])
+    expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: true })
+  })
+
   test('a lane in which nothing is left to do is anybody’s: who sends next has it at once', async () => {
     await using world = await openProcesses()
     const { lane } = world

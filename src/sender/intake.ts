@@ -7,12 +7,12 @@ import { handedTo, type Place, queueFull } from './admission.js'
 import { ownTuples } from './authorize.js'
 import { type LaneContext, reportError, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
-import { endWith } from './ending.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import type { Pump } from './pump.js'
 import type { Relieved } from './relief.js'
-import { fromStored, hasFailed, refresh, rejectSenders, type Transaction, tellEnd } from './transaction.js'
+import { endWith, follow } from './telling.js'
+import { fromStored, hasFailed, refresh, rejectSenders, type Transaction } from './transaction.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -229,10 +229,8 @@ export function createIntake(parts: {
     if (stored === undefined || mine.has(transaction) || context.closed) return
     if (stored.lane.address !== lane.key.address) return handle.strays?.add(transaction, stored)
     if (stored.stage === 'queued') return
-    refresh(transaction, stored)
-    if (!hasEnded(stored.stage)) return
-    forget(transaction)
-    tellEnd(transaction)
+    follow(handle, transaction, stored)
+    if (hasEnded(stored.stage)) forget(transaction)
   }
 
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {

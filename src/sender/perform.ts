@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { EndAs, SlotAction, Told } from '../ledger/event.js'
 import { type LaneContext, txError } from './context.js'
-import { endWith } from './ending.js'
+import { endWith } from './telling.js'
 import { hasFailed, moveTo, type Transaction, tellVerdict } from './transaction.js'
 import { tellUnresolved } from './unresolved.js'
 

@@ -1,7 +1,7 @@
 import type { Book } from '../ledger/book.js'
 import type { Slot } from '../ledger/slot.js'
 import type { StoredTransaction } from '../store/store.js'
-import { fromStored, hasReached, refresh, type Transaction } from './transaction.js'
+import { fromStored, hasReached, type Transaction } from './transaction.js'
 
 export type Restored = {
   /** Each has the nonce of the slot that it is bound to, or none. */
@@ -20,11 +20,13 @@ export async function restoreTransactions(
     readonly book: Book
     /** What callers of this process have: it is the same transaction. */
     readonly known: ReadonlyMap<string, Transaction>
+    /** What became of one of those meanwhile. */
+    readonly learn: (transaction: Transaction, stored: StoredTransaction) => void
     readonly find: (id: string) => Promise<StoredTransaction | undefined>
   },
 ): Promise<Restored> {
-  const { book, find } = parts
-  const transactions = new Map(stored.map((one) => [one.id, taken(one, parts.known.get(one.id))]))
+  const { book, find, known, learn } = parts
+  const transactions = new Map(stored.map((one) => [one.id, taken(one)]))
   const nonces = boundNonces(book)
   for (const { id, replaces } of stored) {
     const transaction = transactions.get(id) as Transaction
@@ -37,14 +39,15 @@ export async function restoreTransactions(
   const open = all.filter((one) => !isFinal(one))
   for (const transaction of open) bind(transaction, nonces.get(transaction.id))
   return { open, final }
-}
 
-/** Another process may have sent it, and wait for it. */
-function taken(stored: StoredTransaction, known: Transaction | undefined): Transaction {
-  if (known === undefined) return { ...fromStored(stored), elsewhere: true }
-  refresh(known, stored)
-  known.elsewhere = true
-  return known
+  /** Another process may have sent it, and wait for it. */
+  function taken(one: StoredTransaction): Transaction {
+    const here = known.get(one.id)
+    if (here) learn(here, one)
+    const transaction = here ?? fromStored(one)
+    transaction.elsewhere = true
+    return transaction
+  }
 }
 
 /** What is bound to a nonce, by id. */

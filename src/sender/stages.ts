@@ -4,8 +4,8 @@ import type { StoredTransaction } from '../store/store.js'
 import type { Follower } from '../tracker/follower.js'
 import type { Stage } from '../types.js'
 import type { LaneContext } from './context.js'
-import { emitStage } from './ending.js'
 import type { LandedIndex } from './landed.js'
+import { emitStage } from './telling.js'
 import { hasFailed, hasReached, moveTo, type Transaction, tellVerdict, toStored } from './transaction.js'
 
 /** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */

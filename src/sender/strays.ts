@@ -1,14 +1,13 @@
 import type { Clock } from '../clock.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
-import type { Stage } from '../types.js'
 import { reportError } from './context.js'
-import { emitStage } from './ending.js'
 import { findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 import { createLooks } from './looks.js'
-import { hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+import { follow } from './telling.js'
+import type { Transaction } from './transaction.js'
 import { unsupported } from './validate.js'
 
 /**
@@ -88,18 +87,4 @@ export function createStrays(parts: {
     all: () => strays.values(),
     stop: () => looks?.stop(),
   }
-}
-
-/** It is what the store says now, and who waits for it or listens here is told. */
-export function follow(handle: LaneHandle, transaction: Transaction, stored: StoredTransaction): void {
-  const { stage } = transaction
-  refresh(transaction, stored)
-  tell(handle, transaction, stage)
-  if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
-}
-
-function tell(handle: LaneHandle, transaction: Transaction, before: Stage): void {
-  const { stage } = transaction
-  if (stage === before) return
-  if (hasFailed(transaction) || !hasReached({ stage: before }, stage)) emitStage(handle, transaction)
 }

@@ -11,7 +11,7 @@ import { createHolder, type Holder } from './holder.js'
 import { type Hub, readLaneOn } from './hub.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
-import { refresh, tellEnd } from './transaction.js'
+import { follow } from './telling.js'
 import { tryAgain } from './tryAgain.js'
 
 export type TakeUpParts = {
@@ -59,6 +59,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   const restored = await restoreTransactions(state.transactions, {
     book,
     known: handle.transactions,
+    learn: (transaction, stored) => follow(handle, transaction, stored),
     find: (id) => store.find(key, { id }),
   })
   // From here on there is something that works by itself, and nothing is awaited until it has begun.
@@ -107,9 +108,8 @@ async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<strin
       continue
     }
     if (stored === undefined || !hasEnded(stored.stage)) continue
-    refresh(transaction, stored)
+    follow(handle, transaction, stored)
     handle.transactions.delete(transaction.id)
-    tellEnd(transaction)
   }
 }
 

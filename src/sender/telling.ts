@@ -1,7 +1,10 @@
 import type { TxlaneError, TxlaneErrorCode } from '../errors/base.js'
+import type { StoredTransaction } from '../store/store.js'
 import type { LaneContext } from './context.js'
 import type { LaneHandle } from './handle.js'
-import { end, type Transaction, tellEnd } from './transaction.js'
+import { end, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+
+type Listeners = Pick<LaneHandle, 'events' | 'txOf'>
 
 /** Ends without execution. */
 export type UnexecutedEnd = 'failed' | 'cancelled' | 'superseded'
@@ -25,11 +28,18 @@ export function endWith(
   })
 }
 
+/** Another process worked on it: it is what the store says now, and who waits for it or listens here is told. */
+export function follow(listeners: Listeners, transaction: Transaction, stored: StoredTransaction): void {
+  const { stage: before } = transaction
+  refresh(transaction, stored)
+  const { stage } = transaction
+  if (stage !== before && (hasFailed(transaction) || !hasReached({ stage: before }, stage)))
+    emitStage(listeners, transaction)
+  if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
+}
+
 /** Tells who listens the stage that it has come to; of an end without execution, why. */
-export function emitStage(
-  { events, txOf }: Pick<LaneHandle, 'events' | 'txOf'>,
-  transaction: Transaction,
-): void {
+export function emitStage({ events, txOf }: Listeners, transaction: Transaction): void {
   const { stage, failure } = transaction
   const tx = transaction.face ?? txOf(transaction)
   if (failure) return events.emit(stageOf(failure.code), { tx, error: failure })
