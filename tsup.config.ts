@@ -18,7 +18,6 @@ const shared: Options = {
   splitting: true,
   // Optional: what is not there for this machine is done without.
   external: [/^secp256k1/, /^keccak/, 'tiny-secp256k1'],
-  treeshake: true,
   sourcemap: true,
   // `fs` instead of `node:fs` would be looked for in node_modules by workers and Deno.
   removeNodeProtocol: false,
@@ -29,6 +28,8 @@ export default defineConfig([
   {
     ...shared,
     format: 'cjs',
+    // By way of Rollup, which knows what `import.meta` is there, and keeps `??` and `?.` as they are.
+    treeshake: true,
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
   },
