@@ -1,7 +1,7 @@
 import type { BuildOptions } from 'esbuild'
 
-/** Bundles a program into a new folder in `parent`, whose name begins with `name`. */
-export function bundle(
-  entry: string,
-  options: BuildOptions & { readonly parent: string; readonly name: string },
-): Promise<{ readonly folder: string; readonly path: string }>
+/** A new folder, whose name begins with `name`, from which packages are found. @default parent node_modules/.cache */
+export function cacheFolder(name: string, parent?: string): string
+
+/** Bundles a program into a folder: the path of what is to be run. */
+export function bundle(entry: string, folder: string, options: BuildOptions): Promise<string>

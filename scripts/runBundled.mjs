@@ -2,12 +2,9 @@
 //
 // With a loader in between, each dynamic import (viem has some) would take a turn of the event loop, for which virtual
 // time does not wait: a busy machine would make a simulated world come out differently.
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundle } from './bundle.mjs'
-
-// Inside node_modules, so that packages are found from there.
-const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url))
+import { readFileSync, rmSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { bundle, cacheFolder } from './bundle.mjs'
 
 // What a file finds beside itself is beside its source.
 const ownPlace = {
@@ -23,12 +20,7 @@ const ownPlace = {
 }
 
 const [entry] = process.argv.splice(2, 1)
-mkdirSync(CACHE, { recursive: true })
-const { folder, path } = await bundle(entry, {
-  parent: CACHE,
-  name: 'txlane-run-',
-  packages: 'external',
-  plugins: [ownPlace],
-})
+const folder = cacheFolder('txlane-run-')
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const path = await bundle(entry, folder, { packages: 'external', plugins: [ownPlace] })
 await import(pathToFileURL(path).href)

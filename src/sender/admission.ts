@@ -135,7 +135,7 @@ export function createAdmission(parts: {
 
   /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
   function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
-    end(transaction, 'failed', error)
+    end(transaction, error)
     forget(transaction)
     tellEnd(transaction)
     return error

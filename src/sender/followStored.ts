@@ -40,7 +40,7 @@ export async function followStored(context: LaneContext, receipts: Receipts, id:
 
   function learn(stored: StoredTransaction | undefined): void {
     if (stored !== undefined) refresh(transaction, stored)
-    else end(transaction, 'failed', txError(transaction, 'STORE', 'inFlight', 'The store has forgotten it.'))
+    else end(transaction, txError(transaction, 'STORE', 'inFlight', 'The store has forgotten it.'))
     if (hasFailed(transaction)) tellEnd(transaction)
     else if (transaction.unresolved) rejectWaiters(transaction, unresolvedError(transaction))
   }

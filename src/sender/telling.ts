@@ -1,13 +1,10 @@
-import type { TxlaneError, TxlaneErrorCode } from '../errors/base.js'
+import type { TxlaneError } from '../errors/base.js'
 import type { StoredTransaction } from '../store/store.js'
 import type { LaneContext } from './context.js'
 import type { LaneHandle } from './handle.js'
-import { end, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+import { end, endStage, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
 
 type Listeners = Pick<LaneHandle, 'events' | 'txOf'>
-
-/** Ends without execution. */
-export type UnexecutedEnd = 'failed' | 'cancelled' | 'superseded'
 
 /**
  * Ends it without execution, for this reason. Told, and done with, once it is in the store: what was told must not be
@@ -19,7 +16,7 @@ export function endWith(
   error: TxlaneError,
   forget: (transaction: Transaction) => void,
 ): void {
-  end(transaction, stageOf(error.code), error)
+  end(transaction, error)
   context.changed.add(transaction)
   context.lane.journal.touch(() => {
     tellEnd(transaction)
@@ -42,12 +39,7 @@ export function follow(listeners: Listeners, transaction: Transaction, stored: S
 export function emitStage({ events, txOf }: Listeners, transaction: Transaction): void {
   const { stage, failure } = transaction
   const tx = transaction.face ?? txOf(transaction)
-  if (failure) return events.emit(stageOf(failure.code), { tx, error: failure })
+  if (failure) return events.emit(endStage(failure.code), { tx, error: failure })
   if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed')
     events.emit(stage, { tx })
-}
-
-function stageOf(code: TxlaneErrorCode): UnexecutedEnd {
-  if (code === 'CANCELLED') return 'cancelled'
-  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
 }

@@ -1,6 +1,6 @@
 import type { Address, Hash, Hex } from 'viem'
 import type { CancelTimer } from '../clock.js'
-import { type ErrorTx, TxlaneError } from '../errors/base.js'
+import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../types.js'
@@ -121,18 +121,21 @@ export function moveTo(transaction: Transaction, stage: Stage): void {
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
-export function end(
-  transaction: Transaction,
-  stage: 'failed' | 'cancelled' | 'superseded',
-  error: TxlaneError,
-): void {
+export function end(transaction: Transaction, error: TxlaneError): void {
   if (hasFailed(transaction)) return
+  const stage = endStage(error.code)
   transaction.failure = error
   transaction.stageBeforeEnd = transaction.stage
   transaction.stage = stage
   // The error was made before the end: what it says of the transaction is how it ended.
   Object.assign(error, { tx: { ...describe(transaction), stage } })
   disarm(transaction)
+}
+
+/** The stage that goes with the error a transaction ended with. */
+export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'superseded' {
+  if (code === 'CANCELLED') return 'cancelled'
+  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
 }
 
 /** Nothing that the caller set, a deadline or a signal, ends it any more. */

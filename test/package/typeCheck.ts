@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { cacheFolder } from '../../scripts/bundle.mjs'
 
 /** A piece of TypeScript out of a text that people read. */
 export type Example = { readonly heading: string; readonly file: string; readonly text: string }
@@ -25,10 +26,7 @@ export async function typeCheck(
   root: string,
   examples: readonly Example[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  // Inside node_modules, so that packages are found from there.
-  const cache = join(root, 'node_modules/.cache')
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'txlane-examples-'))
+  const folder = cacheFolder('txlane-examples-')
   try {
     for (const { file, text } of examples) await writeFile(join(folder, file), text)
     // As in a project of ES modules: ethers has other types for CommonJS, whose classes are not the same.
@@ -47,7 +45,6 @@ function configOf(root: string, examples: readonly Example[]): unknown {
       paths: Object.fromEntries(
         Object.entries(SUBPATHS).map(([name, file]) => [name, [join(root, `src/${file}.ts`)]]),
       ),
-      typeRoots: [join(root, 'node_modules/@types')],
     },
     // What the library declares for packages without types, too.
     files: [...examples.map(({ file }) => file), join(root, 'src/signer/addons.d.ts')],

@@ -1,20 +1,16 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../../scripts/bundle.mjs'
+import { bundle, cacheFolder } from '../../scripts/bundle.mjs'
 
-// Inside node_modules, so that the drivers, which stay outside the bundle, are found.
-export const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url))
+// They stay outside the bundle.
 const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foundry-rs/anvil']
 
 export type Bundle = AsyncDisposable & { readonly path: string }
 
 /** A program as one file, with all that it needs: children that are killed are started again and again. */
 export async function bundleChild(entry: URL): Promise<Bundle> {
-  const { TXLANE_CHILDREN: parent = CACHE } = process.env
-  await mkdir(parent, { recursive: true })
-  const { folder, path } = await bundle(fileURLToPath(entry), {
-    parent,
-    name: 'txlane-child-',
+  const folder = cacheFolder('txlane-child-', process.env.TXLANE_CHILDREN)
+  const path = await bundle(fileURLToPath(entry), folder, {
     external: DRIVERS,
     // Some of what is bundled asks for modules of Node in the old way.
     banner: {
