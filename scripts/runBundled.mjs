@@ -11,7 +11,7 @@ const ownPlace = {
   name: 'own-place',
   setup({ initialOptions, onLoad }) {
     initialOptions.define = { ...initialOptions.define, 'import.meta.url': 'ownUrl' }
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /\.(?:ts|mjs)$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8').replace(/^#!.*/, '')
       const own = `const ownUrl = ${JSON.stringify(pathToFileURL(path).href)};`
       return { contents: `${own}${text}`, loader: 'ts' }
