@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { transactionIn } from '../store/contract/samples.js'
+import { liveIn, transactionIn } from '../store/contract/samples.js'
 import type { LaneState } from '../store/store.js'
 import { seedBook } from './seed.js'
 
@@ -20,6 +20,13 @@ function seeded(
     { durable, seen: false },
   )
 }
+
+test('what the chain has counted is covered, though nobody knows yet by whom it was used', () => {
+  const slots = [4, 5, 6].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
+  const { book } = seeded({ latest: 6 }, { slots, cursor: 7 }, true)
+  expect([book.coveredTo, book.floor]).toEqual([6, 4])
+  expect(book.uncovered(10).map(({ nonce }) => nonce)).toEqual([6])
+})
 
 describe('a store behind the chain', () => {
   const one = [transactionIn(LANE, 'a')]

@@ -38,6 +38,8 @@ export function seedBook(
   }
   if (!known) book.raise(latest)
   else raiseBelowRecords(book, latest)
+  // By whom they were used is not known yet. That they are is enough for nothing to be sent there again.
+  book.counted(latest)
   for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++)
     book.apply(nonce, { type: 'seeded' })
   // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.

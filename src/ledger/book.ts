@@ -33,7 +33,10 @@ export type Book = {
    * no slot to show for it, comes back, ascending: a reorg took away what had been there before our time.
    */
   lower(nonce: number): readonly number[]
-  /** The node's `pending` count, where it counts the mempool: all below it is covered. May come down again. */
+  /**
+   * The chain's count at seed, and the node's `pending` count where it counts the mempool: all below it is covered.
+   * May come down again.
+   */
   counted(count: number): void
   /** All below it was used when we came, or is final: a nonce there without a slot is believed to be used. */
   readonly base: number

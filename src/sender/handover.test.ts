@@ -80,6 +80,7 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(Promise.all(burst))
     first.freeze()
     await lane.clock.advance(LEASE_MS + 5_000)
+    const before = lane.sent.length
     const { batch } = lane.port
     let searches = 0
     lane.port.batch = (calls, options) => {
@@ -95,6 +96,8 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(Promise.all(burst.map((sent) => sent.then((tx) => tx.wait()))))
     expect(lane.executed()).toHaveLength(41)
     expect(searches).toBeLessThan(20)
+    // What the chain's count has passed is not sent once more.
+    expect(lane.sent.slice(before).map(({ nonce }) => nonce)).toEqual([40])
   })
 
   test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
