@@ -17,8 +17,8 @@ export type Phase = {
 
 /** Between the looks of who is keen, where nothing is known yet. */
 const KEEN_MS = 50
-/** A window that is wider is halved by who is keen. */
-const FINE_MS = 20
+/** A window that is wider is halved by who is keen: by so much is a refresh seen late where the rhythm is steady. */
+const FINE_MS = 14
 /** What the window is never narrower than: refreshes tremble, and requests take their time. */
 const WIDTH_MS_MIN = 8
 /** How late a refresh may be before it is another rhythm; and when it is looked for again. */
