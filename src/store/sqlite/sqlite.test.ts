@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Libsql from 'libsql'
 import { afterAll, describe, expect, it } from 'vitest'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { hashIn, liveIn, transactionIn } from '../contract/samples.js'
 import { storeContract } from '../contract/storeContract.js'
 import type { LaneKey, Lease, Store } from '../store.js'
-import { loadDriver } from './open.js'
+import { createConnection } from './connection.js'
+import { loadDriver, openDatabase } from './open.js'
+import { settingsOf } from './options.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
 import { sqliteStore } from './sqliteStore.js'
 
@@ -184,33 +187,67 @@ describe('a file that does not work is STORE with its path, and stays as it is',
 })
 
 describe('a file that others keep locked', () => {
-  it('is waited for without blocking the thread, and then STORE; nothing was written', async () => {
+  /** In virtual time, with another process in the middle of a write. */
+  async function locked() {
     const path = newPath()
-    const store = sqliteStore({ path, busyTimeoutMs: 100 })
-    await take(store)
+    await take(sqliteStore({ path }))
     const other = new Libsql(path)
+    const clock = createVirtualClock()
+    const settings = settingsOf({ path, busyTimeoutMs: 100 })
+    const connection = createConnection({ ...settings, undone: () => {}, clock })
+    const done: string[] = []
+    // Open before anybody waits: that reads the driver, in real time.
+    await connection.read(() => {})
     other.exec('BEGIN IMMEDIATE')
-    let turns = 0
-    const ticking = setInterval(() => turns++, 5)
-    await expect(store.enqueue([transactionIn(lane, 'a')])).rejects.toMatchObject({
-      code: 'STORE',
-      details: expect.not.stringContaining('unknown'),
-      shortMessage: expect.stringContaining('other processes keep it locked'),
-    })
-    clearInterval(ticking)
-    expect(turns).toBeGreaterThan(3)
+    return { clock, done, other, path, write: (name: string) => connection.write(() => void done.push(name)) }
+  }
+
+  it('is not waited for by SQLite itself, which would block the thread', async () => {
+    const database = openDatabase(await loadDriver(), settingsOf({ path: newPath() }))
+    expect(database.prepare('PRAGMA busy_timeout').raw().get()).toEqual([0])
+    database.close()
+  })
+
+  it('is waited for, and then STORE; nothing was written', async () => {
+    const { clock, done, other, write } = await locked()
+    const told: unknown[] = []
+    const writing = write('a').catch((error: unknown) => void told.push(error))
+    await clock.advance(99)
+    expect(told).toEqual([])
+    await clock.advance(20)
+    expect(told).toEqual([
+      expect.objectContaining({
+        code: 'STORE',
+        details: expect.not.stringContaining('unknown'),
+        shortMessage: expect.stringContaining('other processes keep it locked'),
+      }),
+    ])
+    await writing
+    other.exec('COMMIT')
+    expect(done).toEqual([])
+  })
+
+  it('is STORE at once where nobody is to wait, and nothing was written', async () => {
+    const { other, path } = await locked()
+    const store = sqliteStore({ path, busyTimeoutMs: 0 })
+    await expect(store.enqueue([transactionIn(lane, 'a')])).rejects.toMatchObject({ code: 'STORE' })
     other.exec('COMMIT')
     expect(await store.find(lane, { id: 'a' })).toBeUndefined()
   })
 
   it('writes come in the order in which they were asked for, also where the first has to wait', async () => {
-    const path = newPath()
+    const { clock, done, other, path, write } = await locked()
+    const first = write('a')
+    await clock.advance(30)
+    expect(done).toEqual([])
     const store = sqliteStore({ path })
-    await take(store)
-    const other = new Libsql(path)
-    other.exec('BEGIN IMMEDIATE')
     const kept = ['a', 'b', 'c'].map((id) => store.enqueue([transactionIn(lane, id)]))
-    setTimeout(() => other.exec('COMMIT'), 30)
+    other.exec('COMMIT')
+    // By itself it would not have to wait any more.
+    const second = write('b')
+    await clock.advance(20)
+    await Promise.all([first, second])
+    expect(done).toEqual(['a', 'b'])
     const answers = (await Promise.all(kept)).flat()
     expect(answers.map(({ transaction }) => transaction.sequence)).toEqual([1, 2, 3])
   })
