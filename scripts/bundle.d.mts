@@ -1,7 +1,14 @@
 import type { BuildOptions } from 'esbuild'
 
-/** A new folder, whose name begins with `name`, from which packages are found. @default parent node_modules/.cache */
-export function cacheFolder(name: string, parent?: string): string
+/** A new folder, whose name begins with `name`, from which packages are found. */
+export function cacheFolder(name: string): string
 
-/** Bundles a program into a folder: the path of what is to be run. */
-export function bundle(entry: string, folder: string, options: BuildOptions): Promise<string>
+/**
+ * Bundles programs into a folder, each under its name, or its path below `outbase`, with the ending `.mjs`. Where that
+ * fails the folder goes.
+ */
+export function bundle(
+  entryPoints: readonly string[] | Readonly<Record<string, string>>,
+  folder: string,
+  options: Omit<BuildOptions, 'entryPoints'>,
+): Promise<void>

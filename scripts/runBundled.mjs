@@ -22,5 +22,5 @@ const ownPlace = {
 const [entry] = process.argv.splice(2, 1)
 const folder = cacheFolder('txlane-run-')
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-const path = await bundle(entry, folder, { packages: 'external', plugins: [ownPlace] })
-await import(pathToFileURL(path).href)
+await bundle({ main: entry }, folder, { packages: 'external', plugins: [ownPlace] })
+await import(pathToFileURL(`${folder}/main.mjs`).href)

@@ -55,9 +55,7 @@ const DEVELOPMENT = new Set([1_337, 31_337])
 
 /** viem's own, with what it knows of fees and formats, else a plain one. */
 async function chainOf(id: number, url: string): Promise<Chain> {
-  const known = Object.values((await import('viem/chains')) as Record<string, unknown>)
-  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
-  const found = DEVELOPMENT.has(id) ? undefined : known.find(isIt)
+  const found = DEVELOPMENT.has(id) ? undefined : await knownChain(id)
   if (found) return found
   return defineChain({
     id,
@@ -65,4 +63,10 @@ async function chainOf(id: number, url: string): Promise<Chain> {
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
   })
+}
+
+/** There are a thousand of them: looked at only where one may be it. */
+async function knownChain(id: number): Promise<Chain | undefined> {
+  const isIt = (one: unknown): one is Chain => (one as Partial<Chain> | undefined)?.id === id
+  return Object.values((await import('viem/chains')) as Record<string, unknown>).find(isIt)
 }

@@ -21,7 +21,11 @@ export function accountKey(index: number): Hex {
   return KEYS[index] ?? keccak256(toHex(`txlane devnet account ${index}`))
 }
 
+// Deriving an address takes a millisecond, and a test suite starts many devnets.
+const made: LocalAccount[] = []
+
 /** Test accounts, the same on every devnet. */
 export function createAccounts(count: number): readonly LocalAccount[] {
-  return Array.from({ length: count }, (_, index) => privateKeyToAccount(accountKey(index)))
+  while (made.length < count) made.push(privateKeyToAccount(accountKey(made.length)))
+  return made.slice(0, count)
 }

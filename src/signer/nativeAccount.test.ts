@@ -8,7 +8,8 @@ import {
   type TransactionSerializable,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { celo, optimism } from 'viem/chains'
+import { chainConfig as celo } from 'viem/celo'
+import { chainConfig as optimism } from 'viem/op-stack'
 import { describe, expect, test } from 'vitest'
 import { isTxlaneError } from '../errors/base.js'
 import { findEngine, loadNative, loadWasm, type SigningEngine } from './engine.js'

@@ -122,7 +122,7 @@ type Life = {
 }
 
 function beginLife(path: string, order: ProcessOrder, told: (tell: Tell) => void): Life {
-  const child = spawn(process.execPath, ['--enable-source-maps', path], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
   const write = (line: unknown) => child.stdin.write(`${JSON.stringify(line)}\n`)
   let killed = false
   let done = false

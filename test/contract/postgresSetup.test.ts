@@ -7,7 +7,7 @@ import { openPool } from '../../src/store/postgres/driver.js'
 import { type PostgresStoreOptions, postgresStore } from '../../src/store/postgres/index.js'
 import { migrate } from '../../src/store/postgres/migrate.js'
 import type { Lease, Store } from '../../src/store/store.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { freePort } from '../support/freePort.js'
 import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
@@ -49,7 +49,7 @@ async function count(query: string, ...values: unknown[]): Promise<number> {
 
 describe('the tables', () => {
   it('are made once, by several processes that start at once', async () => {
-    const program = await bundleOnce(new URL('postgresStarter.ts', import.meta.url))
+    const program = bundledChild(new URL('postgresStarter.ts', import.meta.url))
     const start = () =>
       run(process.execPath, [program], {
         env: { ...process.env, CONNECTION_STRING: server.connectionString, SCHEMA: 'at_once' },

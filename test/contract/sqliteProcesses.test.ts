@@ -3,16 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { transactionIn } from '../../src/store/contract/samples.js'
 import { sqliteStore } from '../../src/store/sqlite/sqliteStore.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { LANE } from './sqliteWorker.js'
 
-let program: string
-beforeAll(async () => {
-  program = await bundleOnce(new URL('sqliteWorker.ts', import.meta.url))
-})
+const program = bundledChild(new URL('sqliteWorker.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'txlane-sqlite-processes-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

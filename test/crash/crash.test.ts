@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { npmScript } from '../support/npmScript.js'
 import { waitingIn } from '../sweep/chain.js'
 import { HELD } from '../sweep/held.js'
@@ -68,10 +68,9 @@ describe('the command', () => {
 })
 
 describe('the points around a broadcast', () => {
-  let child: string
+  const child = bundledChild(CHILD)
   let devnet: Devnet
   beforeAll(async () => {
-    child = await bundleOnce(CHILD)
     devnet = await startDevnet({ mode: 'manual', accounts: 3 })
   })
   afterAll(async () => {

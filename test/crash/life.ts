@@ -26,7 +26,7 @@ const STDERR_CHARACTERS = 4_000
 /** Runs the child until it has ended, or is ended after `randomMs` of work. */
 export async function runLife(path: string, order: LifeOrder, randomMs: number | undefined): Promise<Life> {
   const startedAtMs = systemClock.now()
-  const child = spawn(process.execPath, ['--enable-source-maps', path], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'pipe'] })
   const tells: Tell[] = []
   let stderr = ''
   let killedAt: string | undefined

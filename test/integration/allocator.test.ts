@@ -16,7 +16,7 @@ const opened: { close(): Promise<void> }[] = []
 let nextAccount = 0
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 40 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
 })
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()))

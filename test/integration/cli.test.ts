@@ -6,7 +6,7 @@ import { type Hex, parseGwei } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 
 const [ANNA, BOB] = [
@@ -14,15 +14,13 @@ const [ANNA, BOB] = [
   '0x0000000000000000000000000000000000000B0b',
 ]
 
-// As one file: it is started some thirty times.
-let program: string
+const program = bundledChild(new URL('../../src/cli/main.ts', import.meta.url))
 let devnet: Devnet
 let folder: string
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
-  program = await bundleOnce(new URL('../../src/cli/main.ts', import.meta.url))
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, baseFee: 'constant' })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, baseFee: 'constant' })
 })
 afterAll(async () => {
   await devnet.stop()

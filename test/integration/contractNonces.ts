@@ -44,7 +44,7 @@ export type ContractWorld = Awaited<ReturnType<typeof startContractWorld>>
 
 /** A devnet with the notes on it, and what is opened there. Each user of it has accounts of its own. */
 export async function startContractWorld() {
-  const devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  const devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
   const opened: { close(): Promise<void> }[] = []
   const client = devnet.client()
 

@@ -13,7 +13,7 @@ let store = memoryStore()
 const STORING: Hex = '0x600f8060095f395ff36004358015600b575f55005b5f5ffd'
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
   const client = devnet.client()
   const hash = await client.deployContract({ abi: [], bytecode: STORING })
   const { contractAddress } = await client.waitForTransactionReceipt({ hash })

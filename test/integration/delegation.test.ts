@@ -34,7 +34,7 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
     devnet = await startDevnet({
       rules,
       blockTimeMs: 400,
-      ...(rules === 'base' ? { flashblockMs: 100 } : {}),
+      ...(rules === 'base' ? { flashblockMs: 200 } : {}),
       accounts: 40,
     })
     const client = devnet.client(0)

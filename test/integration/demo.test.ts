@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { type Ended, ended } from '../support/ended.js'
 import { npmScript } from '../support/npmScript.js'
 
@@ -9,8 +9,9 @@ import { npmScript } from '../support/npmScript.js'
 const KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const STORM_MS = 300_000
 
-async function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
-  const program = await bundleOnce(new URL('../../src/cli/main.ts', import.meta.url))
+const program = bundledChild(new URL('../../src/cli/main.ts', import.meta.url))
+
+function demo(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   const env = { ...process.env, ...environment }
   return ended(
     spawn(process.execPath, [program, 'demo', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),

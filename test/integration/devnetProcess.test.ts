@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import { rpc } from './devnetSupport.js'
 
 /** Whether something listens there. */
@@ -26,7 +26,7 @@ async function silent(url: string): Promise<void> {
 
 describe('the child of the devnet', () => {
   test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('ends when its parent dies by %s', async (signal) => {
-    const program = await bundleOnce(new URL('devnetParent.ts', import.meta.url))
+    const program = bundledChild(new URL('devnetParent.ts', import.meta.url))
     const parent = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [printed] = (await once(parent.stdout!, 'data')) as [Buffer]
     const url = printed.toString().trim()

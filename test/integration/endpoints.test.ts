@@ -23,7 +23,7 @@ const opened: Sender[] = []
 let nextAccount = 0
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 20 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 20 })
 })
 afterEach(async () => {
   for (const gateway of gateways) gateway.down = false

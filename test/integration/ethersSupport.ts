@@ -39,8 +39,8 @@ export type Hand = {
 export async function startEthersWorld() {
   // Constant, so that what is below the base fee stays below it.
   const devnet: Devnet = await startDevnet({
-    blockTimeMs: 500,
-    flashblockMs: 100,
+    blockTimeMs: 400,
+    flashblockMs: 200,
     accounts: 30,
     baseFee: 'constant',
   })

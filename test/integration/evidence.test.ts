@@ -1,10 +1,9 @@
 import { type Address, createWalletClient, type Hash, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { anvil as anvilChain } from 'viem/chains'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
 import { type ReadEvidenceQuery, readEvidence } from '../../src/tracker/evidence.js'
-import { startAnvil, type TestAnvil } from '../support/anvil.js'
+import { anvilChain, startAnvil, type TestAnvil } from '../support/anvil.js'
 
 // The first two accounts of anvil's well-known test mnemonic.
 const lane = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')

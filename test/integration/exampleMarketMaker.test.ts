@@ -64,7 +64,7 @@ async function withBlocks<t>(work: Promise<t>): Promise<t> {
 
 test('quotes are replaced and taken back, a node may go away, and in the end nothing is quoted', async () => {
   const node = await startNode()
-  await using bot = await startExample('market-maker/bot.ts', {
+  await using bot = startExample('market-maker/bot.ts', {
     RPC_URL: node.url,
     RPC_URL_2: devnet.url,
     WS_URL: devnet.wsUrl,

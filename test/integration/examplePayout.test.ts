@@ -14,7 +14,7 @@ let devnet: Devnet
 let folder: string
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
   folder = await mkdtemp(join(tmpdir(), 'txlane-payout-'))
 })
 afterAll(async () => {
@@ -39,7 +39,7 @@ async function fileOf(name: string, ...payees: readonly number[]): Promise<strin
 
 test('the sample file is paid, each row once, and a second run pays nothing', async () => {
   for (const paid of [1, 2]) {
-    await using run = await startExample(
+    await using run = startExample(
       'payout/payout.ts',
       environment('sample.db'),
       'examples/payout/payouts.csv',
@@ -60,14 +60,14 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
     const rows = Array.from({ length: 150 }, (_, index) => index)
     const file = await fileOf(`${signal}.csv`, ...rows)
     const settings = environment(`${signal}.db`, stepped)
-    await using broken = await startExample('payout/payout.ts', settings, file)
+    await using broken = startExample('payout/payout.ts', settings, file)
     while ((await stepped.pool()).length === 0) await pause(100)
     await stepped.seal()
     await broken.line(/"status":"success"/)
     broken.kill(signal)
     const { code } = await broken.ended
     expect(code).toBe(signal === 'SIGINT' ? 130 : null)
-    await using again = await startExample('payout/payout.ts', settings, file)
+    await using again = startExample('payout/payout.ts', settings, file)
     const ended = await sealing(stepped, again.ended)
     expect({ code: ended.code, lines: ended.out.split('\n').length }, ended.err).toEqual({
       code: 0,

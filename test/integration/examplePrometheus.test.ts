@@ -9,13 +9,13 @@ vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 let devnet: Devnet
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
 })
 afterAll(() => devnet.stop())
 
 test('what Prometheus reads: transactions by stage, their times and the levels', async () => {
   const port = await freePort()
-  await using example = await startExample('prometheus/main.ts', {
+  await using example = startExample('prometheus/main.ts', {
     RPC_URL: devnet.url,
     CHAIN_ID: String(devnet.chain.id),
     PRIVATE_KEY: DEVNET_KEY,

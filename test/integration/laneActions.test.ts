@@ -24,7 +24,7 @@ function extended() {
 }
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
   sender = createSender({ client: devnet.client(), lossDepth: 'child' })
   client = extended()
 })

@@ -20,7 +20,7 @@ const ends: (() => unknown)[] = []
 
 beforeAll(async () => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 20 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 20 })
 })
 beforeEach(() => {
   telemetry = createTelemetry()

@@ -1,10 +1,10 @@
 import { createPublicClient, type Hex, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { anvil as anvilChain } from 'viem/chains'
 import { expect, test } from 'vitest'
 import { findAnvil } from '../../src/devnet/anvilPath.js'
 import { startAnvil } from '../../src/devnet/anvilProcess.js'
 import { createSenderPool, type Tx } from '../../src/index.js'
+import { anvilChain } from '../support/anvil.js'
 import { rpc } from './devnetSupport.js'
 
 // Signing is what takes the time. The whole of it: TXLANE_BURST=10000.

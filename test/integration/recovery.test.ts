@@ -31,7 +31,7 @@ const shelves: SqliteShelf[] = []
 const lives: Life[] = []
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 40 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
   server = await startPostgres()
 })
 afterEach(async () => {

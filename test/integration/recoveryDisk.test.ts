@@ -5,7 +5,7 @@ import type { LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
-import { bundleOnce } from '../support/bundleChild.js'
+import { bundledChild } from '../support/bundleChild.js'
 import {
   type Life,
   markers,
@@ -27,7 +27,7 @@ let account: LocalAccount
 let life: Life | undefined
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
 })
 beforeEach(() => {
   account = devnet.accounts[nextAccount++] as LocalAccount
@@ -89,7 +89,7 @@ describe('a file that takes nothing more', () => {
   test.skipIf(process.platform === 'win32')(
     'P8: the disk is full: STORE; what was kept lands once in the next life, what was not does not',
     async () => {
-      const command = [process.execPath, await bundleOnce(WORKER)]
+      const command = [process.execPath, bundledChild(WORKER)]
       const given = [shelf.path, String(nextAccount - 1), JSON.stringify(devnet.chain)]
       // In blocks of 512 bytes: room for some hundreds of them.
       const { stdout } = await run('sh', ['-c', 'ulimit -f 1200 && exec "$@"', 'sh', ...command, ...given])

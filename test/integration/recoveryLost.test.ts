@@ -33,7 +33,7 @@ let account: LocalAccount
 const lives: Life[] = []
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 40 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
   server = await startPostgres()
   proxy = await startCutProxy(server.port)
   looking = new pg.Pool({ connectionString: server.connectionString, max: 2 })

@@ -25,7 +25,7 @@ const opened: Sender[] = []
 let nextAccount = 0
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100, accounts: 40 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
 })
 afterEach(async () => {
   devnet.faults.clear()

@@ -11,7 +11,7 @@ const opened: { close(): Promise<void> }[] = []
 let nextKey = 1
 
 beforeAll(async () => {
-  devnet = await startDevnet({ blockTimeMs: 500, flashblockMs: 100 })
+  devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200 })
 })
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()))

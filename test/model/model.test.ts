@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { TABLE } from '../../src/ledger/table.js'
-import { transition } from '../../src/ledger/transition.js'
-import { SCOPES } from './scopes.js'
-import { type Found, search } from './search.js'
+import { built } from '../support/built.js'
+import type { Found } from './search.js'
 import type { Machine } from './shell.js'
-import { createSystem } from './system.js'
 import type { Scope } from './world.js'
+
+const { createSystem, SCOPES, search, TABLE, transition } = await built<typeof import('./model.js')>(
+  new URL('model.ts', import.meta.url),
+)
 
 const TIMEOUT_MS = 120_000
 

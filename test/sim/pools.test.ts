@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runPoolWorld } from './poolWorld.js'
+import { built } from '../support/built.js'
+
+const { runPoolWorld } = await built<typeof import('./worlds.js')>(new URL('worlds.ts', import.meta.url))
 
 // The seeds are fixed, so that a red run is red for everybody. Others: `npm run sim -- --pools --runs N --seed S`.
 const RUNS = 200

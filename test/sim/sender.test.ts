@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCounter } from './coverage.js'
-import { unexercised } from './expected.js'
-import { createSubject } from './subject.js'
-import { runWorld } from './world.js'
+import { built } from '../support/built.js'
+
+const { createCounter, createSubject, runWorld, unexercised } = await built<typeof import('./worlds.js')>(
+  new URL('worlds.ts', import.meta.url),
+)
 
 // The seeds are fixed, so that a red run is red for everybody. Others: `npm run sim -- --runs N --seed S`.
 const FIRST_SEED = 1

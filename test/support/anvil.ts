@@ -1,9 +1,17 @@
-import type { Address, Hash, Hex } from 'viem'
+import { type Address, defineChain, type Hash, type Hex } from 'viem'
 import { systemClock } from '../../src/clock.js'
 import { findAnvil } from '../../src/devnet/anvilPath.js'
 import { startAnvil as startProcess } from '../../src/devnet/anvilProcess.js'
 import { call, type Port } from '../../src/rpc/port.js'
 import { createHttpPort } from '../../src/rpc/ports/http.js'
+
+/** As anvil is without options. Of viem's definitions none can be had without all the others, a second of loading. */
+export const anvilChain = defineChain({
+  id: 31_337,
+  name: 'Anvil',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: ['http://127.0.0.1:8545'] } },
+})
 
 export type TestAnvil = AsyncDisposable & {
   readonly url: string

@@ -1,9 +1,28 @@
 import { rm } from 'node:fs/promises'
+import type { TestProject } from 'vitest/node'
 import { cacheFolder } from '../../scripts/bundle.mjs'
+import { bundleAll } from './bundleChild.js'
 
-/** For the whole run: workers are killed when it is over, and what they have bundled must not stay behind. */
-export default function childrenFolder(): () => Promise<void> {
+/** What tests start in processes of their own, by the path from the root. */
+const PROGRAMS = [
+  'examples/market-maker/bot.ts',
+  'examples/payout/payout.ts',
+  'examples/prometheus/main.ts',
+  'examples/relayer/server.ts',
+  'src/cli/main.ts',
+  'test/cluster/child/main.ts',
+  'test/contract/postgresStarter.ts',
+  'test/contract/sqliteWorker.ts',
+  'test/crash/child/main.ts',
+  'test/integration/devnetParent.ts',
+  'test/integration/recoveryDiskWorker.ts',
+]
+
+/** For the whole run, at once: what they share, viem above all, is read and written a single time. */
+export default async function childrenFolder(project: TestProject): Promise<() => Promise<void>> {
   const folder = cacheFolder('txlane-children-')
   process.env.TXLANE_CHILDREN = folder
+  await bundleAll(PROGRAMS, folder)
+  project.onTestsRerun(() => bundleAll(PROGRAMS, folder))
   return () => rm(folder, { recursive: true, force: true })
 }

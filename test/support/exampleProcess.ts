@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { bundleOnce } from './bundleChild.js'
+import { bundledChild } from './bundleChild.js'
 import type { Ended } from './ended.js'
 
 const ROOT = new URL('../..', import.meta.url)
@@ -21,12 +21,12 @@ export type ExampleProcess = AsyncDisposable & {
 }
 
 /** `file`: below examples/. The environment is what is given, and no more than a process needs. */
-export async function startExample(
+export function startExample(
   file: string,
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
-): Promise<ExampleProcess> {
-  const program = await bundleOnce(new URL(`examples/${file}`, ROOT))
+): ExampleProcess {
+  const program = bundledChild(new URL(`examples/${file}`, ROOT))
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [program, ...args], {
     cwd: fileURLToPath(ROOT),

@@ -1,5 +1,4 @@
-import { type Client, createClient, custom, fallback, http, webSocket } from 'viem'
-import { mainnet } from 'viem/chains'
+import { type Client, createClient, custom, defineChain, fallback, http, webSocket } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { clientPorts, portsOfClient } from './fromClient.js'
@@ -11,8 +10,13 @@ describe('a viem client is taken apart', () => {
     expect(kindsOf(createClient({ transport: http('http://localhost:1/key') }))).toEqual([
       'http http://localhost:1',
     ])
-    const url = new URL(mainnet.rpcUrls.default.http[0])
-    expect(kindsOf(createClient({ chain: mainnet, transport: http() }))).toEqual([`http ${url.origin}`])
+    const chain = defineChain({
+      id: 1,
+      name: 'One',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: ['http://localhost:4/key', 'http://localhost:5'] } },
+    })
+    expect(kindsOf(createClient({ chain, transport: http() }))).toEqual(['http http://localhost:4'])
   })
 
   test('`fallback` into a port for each transport, nested ones too, in the order given', () => {
