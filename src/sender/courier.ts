@@ -138,7 +138,7 @@ export function createCourier(
   }
 
   async function post(batch: readonly Sending[]): Promise<void> {
-    const covering = endpoint === hub.reader && isCountWanted()
+    const covering = isCountWanted()
     const calls: RpcCall[] = batch.map(({ attempt }) => ({
       method: 'eth_sendRawTransaction',
       params: [attempt.raw],
@@ -168,12 +168,18 @@ export function createCourier(
     })
   }
 
-  /** Whether it shows its pool is to be found out; where it does, that covers, and makes room before all is sent. */
+  /** Whether it shows its pool is not known, and counts may still tell. */
+  function mayLearn(): boolean {
+    const isUnknown = endpoint.profile.current().pending === 'unknown'
+    return isUnknown && endpoint === hub.reader && counts < COUNTS_TO_LEARN
+  }
+
+  /** Where it shows its pool a count covers, and makes room before all is sent. */
   function isCountWanted(): boolean {
+    if (mayLearn()) return true
     const { pending } = endpoint.profile.current()
-    if (pending !== 'unknown' && pending !== 'mempool') return false
-    const isNarrow = lane.crowded && queued.size < BATCHES_AHEAD * batchMax
-    return isNarrow || (pending === 'unknown' && counts < COUNTS_TO_LEARN)
+    const mayCover = endpoint === hub.reader && (pending === 'unknown' || pending === 'mempool')
+    return mayCover && lane.crowded && queued.size < BATCHES_AHEAD * batchMax
   }
 
   /**
@@ -181,8 +187,7 @@ export function createCourier(
    * halves, one after the other, since it takes two answers to know that the node counts its pool.
    */
   function isLearning(): boolean {
-    const isUnknown = endpoint.profile.current().pending === 'unknown'
-    return isUnknown && counted && counts < COUNTS_TO_LEARN && endpoint === hub.reader && lane.room <= 0
+    return mayLearn() && counted && lane.room <= 0
   }
 
   /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
