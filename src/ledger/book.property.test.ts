@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Book, createBook } from './book.js'
 import type { SlotEvent } from './event.js'
 import { attempt, block, hash } from './samples.fixture.js'
-import { isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { transition } from './transition.js'
 
 const SEED_FLOOR = 5
@@ -133,14 +133,14 @@ function compare(book: Book, naive: Naive, stored: Map<number, Slot>): void {
     cursor: book.cursor,
     coveredTo: book.coveredTo,
     hole: book.lowestHole(),
-    reserved: book.lowestReserved(),
+    uncommitted: book.lowestUncommitted(),
     unfinished: book.unfinished,
   }).toEqual({
     floor: naive.floor,
     cursor: naive.cursor,
     coveredTo: naive.coveredTo,
     hole: lowest(naive.holes()),
-    reserved: lowest(naive.where((slot) => slot.state === 'reserved')),
+    uncommitted: lowest(naive.where(awaitsCommit)),
     unfinished: naive.where((slot) => slot.state !== 'hole' && slot.state !== 'final').length,
   })
   compareIndexes(book, naive)

@@ -168,13 +168,35 @@ describe('indexes', () => {
   test('the lowest reservation is known until it is journaled or withdrawn (P6)', () => {
     const book = createBook({ floor: 5 })
     for (const nonce of [5, 6, 7]) reserve(book, nonce)
-    expect(book.lowestReserved()).toBe(5)
+    expect(book.lowestUncommitted()).toBe(5)
     withdraw(book, 5)
-    expect(book.lowestReserved()).toBe(6)
+    expect(book.lowestUncommitted()).toBe(6)
     book.apply(6, { type: 'journaled', token: 6, attempt: attempt('t6', 'h6') })
-    expect(book.lowestReserved()).toBe(7)
+    expect(book.lowestUncommitted()).toBe(7)
     reserve(book, 5)
-    expect(book.lowestReserved()).toBe(5)
+    expect(book.lowestUncommitted()).toBe(5)
+  })
+
+  test('what is cancelled while its commit is open awaits one still: that of the no-op (P6, row 21)', () => {
+    const book = createBook({ floor: 5 })
+    for (const nonce of [5, 6]) reserve(book, nonce)
+    book.apply(5, { type: 'committing', token: 5, claim: 't5' })
+    expect(book.apply(5, { type: 'cancel', token: 8 }).row).toBe(21)
+    expect(book.lowestUncommitted()).toBe(5)
+    book.apply(5, { type: 'notCommitted' })
+    expect(book.lowestUncommitted()).toBe(5)
+    book.apply(5, { type: 'journaled', token: 8, attempt: { ...attempt('t5', 'n5'), claim: undefined } })
+    expect(book.lowestUncommitted()).toBe(6)
+  })
+
+  test('bytes that were freed do not stand for those that are to come (P6)', () => {
+    const book = createBook({ floor: 5 })
+    book.restore({ state: 'hole', nonce: 5, attempts: [attempt('t1', 'h1')] })
+    book.restore(liveSlot({ nonce: 6 }))
+    reserve(book, 5)
+    book.apply(5, { type: 'committing', token: 5, claim: 't5' })
+    book.apply(5, { type: 'cancel', token: 8 })
+    expect(book.lowestUncommitted()).toBe(5)
   })
 
   test('uses are found by block hash for reorgs, and by number for the verdict and the horizon', () => {

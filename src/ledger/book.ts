@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
-import { type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { type Transition, transition } from './transition.js'
 
 /**
@@ -48,8 +48,8 @@ export type Book = {
   readonly coveredTo: number
   /** The lowest hole below the cursor, if there is one. */
   lowestHole(): number | undefined
-  /** The lowest nonce that is reserved and not yet journaled: nothing above it may be broadcast (P6). */
-  lowestReserved(): number | undefined
+  /** The lowest nonce whose first bytes are not in the store yet: nothing above it may be broadcast (P6). */
+  lowestUncommitted(): number | undefined
   /** Unfinished slots from the first nonce not covered upwards, `limit` at the most. */
   uncovered(limit: number): Slot[]
   /** Nonces that a sealed block used, by that block's hash. */
@@ -77,7 +77,7 @@ export function createBook(seed: { floor: number }): Book {
   const hashes = new Map<Hash, number>()
   const changed = new Set<number>()
   const holes = createMinHeap()
-  const reserved = createMinHeap()
+  const uncommitted = createMinHeap()
   const used = createBlockIndex()
   const settled = createBlockIndex()
   const preconfirmed = createNumberIndex()
@@ -122,7 +122,7 @@ export function createBook(seed: { floor: number }): Book {
     if (after.state === 'live' && after.preconfirmed !== undefined)
       preconfirmed.add(after.preconfirmed.blockNumber, nonce)
     if (after.state === 'hole') holes.push(nonce)
-    if (after.state === 'reserved' && before?.state !== 'reserved') reserved.push(nonce)
+    if (awaitsCommit(after) && !awaitsCommit(before)) uncommitted.push(nonce)
   }
 
   function unindex(nonce: number, before: Slot | undefined): void {
@@ -167,9 +167,9 @@ export function createBook(seed: { floor: number }): Book {
     while (coveredAt(contiguous)) contiguous++
   }
 
-  function lowest(heap: MinHeap, state: Slot['state']): number | undefined {
+  function lowest(heap: MinHeap, is: (slot: Slot | undefined) => boolean): number | undefined {
     for (let nonce = heap.peek(); nonce !== undefined; nonce = heap.peek()) {
-      if (nonce < cursor && slots.get(nonce)?.state === state) return nonce
+      if (nonce < cursor && is(slots.get(nonce))) return nonce
       heap.pop()
     }
     return undefined
@@ -225,8 +225,8 @@ export function createBook(seed: { floor: number }): Book {
     get coveredTo() {
       return coveredTo()
     },
-    lowestHole: () => lowest(holes, 'hole'),
-    lowestReserved: () => lowest(reserved, 'reserved'),
+    lowestHole: () => lowest(holes, (slot) => slot?.state === 'hole'),
+    lowestUncommitted: () => lowest(uncommitted, awaitsCommit),
     uncovered(limit) {
       const found: Slot[] = []
       for (let nonce = coveredTo(); nonce < cursor && found.length < limit; nonce++) {

@@ -138,6 +138,15 @@ export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
   return sameClaims && before.end === after.end && before.wasSealed === after.wasSealed
 }
 
+/**
+ * Nothing that belongs here is in the store yet, and something is to be: for a transaction, or the no-op of a gap or of
+ * what was cancelled while its commit was open.
+ */
+export function awaitsCommit(slot: Slot | undefined): boolean {
+  if (slot?.state !== 'live') return slot?.state === 'reserved'
+  return !slot.attempts.some(({ claim }) => claim === undefined || slot.claims.includes(claim))
+}
+
 /** A nonce is bound when something may still be sent, or was sent, under it. */
 export function isBound(slot: Slot | undefined): boolean {
   return slot !== undefined && slot.state !== 'hole'

@@ -108,9 +108,9 @@ export function createCourier(
     return true
   }
 
-  /** The lowest nonces whose bytes are committed, with no reservation below that awaits its commit (P6). */
+  /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */
   function take(max: number): Sending[] {
-    const gate = lane.book.lowestReserved() ?? Number.POSITIVE_INFINITY
+    const gate = lane.book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
     const batch: Sending[] = []
     let bytes = 0
     for (

@@ -1,7 +1,7 @@
 import { liftedByResume } from '../allocator/holds.js'
 import { createLane } from '../allocator/lane.js'
 import { stoppableClock } from '../clock.js'
-import { isUsed, type Slot } from '../ledger/slot.js'
+import { awaitsCommit, isUsed, type Slot } from '../ledger/slot.js'
 import { createWindow } from '../ledger/window.js'
 import type { HoldReason } from '../types.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
@@ -235,7 +235,7 @@ export function createEngine(options: EngineOptions): Engine {
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
     if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
-    if (before?.state === 'reserved') broadcaster.kick()
+    if (awaitsCommit(before)) broadcaster.kick()
     barrier.moved(nonce, after)
   }
 

@@ -64,6 +64,29 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
     expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1, 2])
   })
 
+  test('row 21, P6: cancelled while its commit is open: nothing above leaves before its no-op is in the store', async () => {
+    const store = scriptedStore()
+    const delays = [100, 0, 300]
+    await using lane = await openLane({ store, signMs: () => delays.shift() ?? 0 })
+    // The second transaction is in the store, the first one's commit fails: it is not known yet that it did.
+    let failed = 0
+    store.fail = ({ slots }) =>
+      slots.some(({ nonce, attempts }) => nonce === 0 && attempts.length > 0) && failed++ === 0
+        ? 'before'
+        : undefined
+    const expires = { atMs: lane.clock.now() + 120 }
+    const first = lane.rejection(lane.sender.send(transfer(1), { expires, onExpiry: 'cancel' }))
+    const second = lane.sender.send(transfer(2))
+    await lane.clock.advance(119)
+    expect(failed).toBe(1)
+    await lane.clock.advance(200)
+    expect(lane.sent).toEqual([])
+    expect(await first).toMatchObject({ code: 'EXPIRED', fate: 'inFlight' })
+    await lane.settle((await lane.settle(second)).wait())
+    expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1])
+    expect(lane.executed()).toEqual(['noop', 2])
+  })
+
   test('row 5: a commit with an unknown result holds the lane until the store was read; it had taken', async () => {
     const store = scriptedStore()
     await using lane = await openLane({ store })
