@@ -1,6 +1,6 @@
 import { type Address, type Hash, keccak256, stringToHex } from 'viem'
 import type { Clock, Random } from '../clock.js'
-import { type Fate, TxlaneError } from '../errors/base.js'
+import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneKey, Store, StoredTransaction } from '../store/store.js'
@@ -78,7 +78,7 @@ export function createAdmission(parts: {
 }): Admission {
   const { handle, random, clock } = parts
   const { transactions, key } = handle
-  const keepInStore = createKeeper(parts.store, clock)
+  const keeper = createKeeper(parts.store, clock)
   let sequence = 0
   let closed = false
 
@@ -94,7 +94,7 @@ export function createAdmission(parts: {
     const enter = (): Transaction | undefined => {
       const known = transactions.get(transaction.id)
       if (known) return same(known, transaction)
-      if (closed) throw txError(transaction, 'CLOSED', fateUnkept(options), CLOSED)
+      if (closed) throw closedBefore(transaction, options)
       transactions.set(transaction.id, transaction)
       taking(transaction)
       return undefined
@@ -108,8 +108,10 @@ export function createAdmission(parts: {
             return enter()
           })
     if (known) return { transaction: known, fresh: false }
+    const keeping = keep(transaction, options)
+    transaction.keeping = keeping
     try {
-      const stored = await keep(transaction)
+      const stored = await keeping
       // What was kept and never taken up (its answer was lost) is taken up now.
       const fresh = stored === undefined || stored.stage === 'queued'
       if (stored !== undefined) become(transaction, stored)
@@ -118,19 +120,36 @@ export function createAdmission(parts: {
     } catch (error) {
       dropped(transaction)
       throw error
+    } finally {
+      transaction.keeping = undefined
     }
   }
 
-  async function keep(transaction: Transaction): Promise<StoredTransaction | undefined> {
-    try {
-      const kept = await keepInStore(toStored(transaction))
-      if (!kept.fresh) return kept.transaction
-      transaction.sequence = kept.transaction.sequence
-      sequence = Math.max(sequence, transaction.sequence)
-      return undefined
-    } catch (error) {
-      throw refused(transaction, storeError(transaction, error))
-    }
+  async function keep(
+    transaction: Transaction,
+    options: SendOptions,
+  ): Promise<StoredTransaction | undefined> {
+    const kept = await keeper.keep(toStored(transaction)).catch(async (error: unknown) => {
+      throw refused(transaction, await storeError(transaction, options, error))
+    })
+    if (kept === undefined) throw refused(transaction, closedBefore(transaction, options))
+    if (!kept.fresh) return kept.transaction
+    transaction.sequence = kept.transaction.sequence
+    sequence = Math.max(sequence, transaction.sequence)
+    return undefined
+  }
+
+  /** Where nobody can tell whether the store took it, a later life may find it there and send it. */
+  async function storeError(
+    transaction: Transaction,
+    options: SendOptions,
+    cause: unknown,
+  ): Promise<TxlaneError> {
+    const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
+    const message = 'The store did not take the transaction.'
+    const mayBeThere = async () => (await parts.store.find(key, transaction)) !== undefined
+    const isThere = unknown || (options.id !== undefined && (await mayBeThere().catch(() => true)))
+    return txError(transaction, 'STORE', isThere ? 'inFlight' : 'notExecuted', message, cause)
   }
 
   /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
@@ -225,6 +244,7 @@ export function createAdmission(parts: {
     admit,
     close() {
       closed = true
+      keeper.close()
     },
     nextSequence: () => ++sequence,
     seen(known) {
@@ -245,23 +265,26 @@ function means(known: Meant, asked: Meant): boolean {
   return known.fingerprint === asked.fingerprint && (known.private === true || asked.private !== true)
 }
 
-export function queueFull(queueMax: number): TxlaneError {
-  return new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
+/**
+ * Where the queue is full nothing is taken on, and what is known already is no news.
+ * @throws `QUEUE_FULL`
+ */
+export async function requireKnown(
+  { store, handle }: { readonly store: Pick<Store, 'find'>; readonly handle: LaneHandle },
+  id: string | undefined,
+  queueMax: number,
+): Promise<void> {
+  if (id !== undefined && handle.transactions.has(id)) return
+  if (id !== undefined && (await store.find(handle.key, { id }))) return
+  throw new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
     code: 'QUEUE_FULL',
     fate: 'notExecuted',
   })
 }
 
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
-function fateUnkept({ id }: SendOptions): Fate {
-  return id === undefined ? 'notExecuted' : 'inFlight'
-}
-
-/** Where nobody can tell whether the store took it, a later life may find it there and send it. */
-function storeError(transaction: Transaction, cause: unknown): TxlaneError {
-  const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
-  const message = 'The store did not take the transaction.'
-  return txError(transaction, 'STORE', unknown ? 'inFlight' : 'notExecuted', message, cause)
+function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
+  return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
 }
 
 function conflict(known: Transaction): TxlaneError {

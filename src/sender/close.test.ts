@@ -63,6 +63,25 @@ describe('P8: what is under way when the lane closes is answered', () => {
     expect(await wait).toMatchObject({ code: 'CLOSED', fate: 'executed' })
   })
 
+  test('a gap that is still to be filled: it is waited for without a look at the chain for each answer', async () => {
+    const fails = [100, 0]
+    let signatures = 0
+    await using lane = await openLane({
+      signMs: () => fails[signatures] ?? 0,
+      fails: () => signatures++ === 0,
+    })
+    const [first, second] = [1, 2].map((marker) => lane.sender.send(transfer(marker)))
+    await lane.rejection(first ?? Promise.reject())
+    const before = lane.requests.length
+    const closing = lane.sender.close()
+    await lane.settle(closing)
+    expect(lane.requests.length - before).toBeLessThan(20)
+    expect(lane.executed()).toEqual([])
+    await lane.blocks(2)
+    expect(lane.executed()).toEqual(['noop', 2])
+    await second
+  })
+
   test('drain, with something still in flight: CLOSED, inFlight', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
@@ -84,6 +103,38 @@ describe('P8: what is under way when the lane closes is answered', () => {
     await lane.settle(closing)
     expect(await replaced).toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
   })
+})
+
+test('P8: what waits for its turn with a busy store: CLOSED by the time it is closed, and it is not kept', async () => {
+  const inner = memoryStore()
+  const kept: string[] = []
+  let answer = () => {}
+  const busy: Store = {
+    ...inner,
+    async enqueue(transactions) {
+      kept.push(...transactions.map(({ id }) => id))
+      await new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      return inner.enqueue(transactions)
+    },
+  }
+  await using lane = await openLane({ store: busy })
+  const send = (id?: string) => lane.rejection(lane.sender.send(transfer(1), id === undefined ? {} : { id }))
+  const taken = send('taken')
+  await lane.clock.advance(10)
+  const [own, ours] = [send('own'), send()]
+  await lane.clock.advance(10)
+  const closing = lane.sender.close()
+  // The second call to the store would come a breath after the first.
+  answer()
+  await lane.settle(closing)
+  await lane.clock.settle()
+  expect(await taken).toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
+  expect(await own).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
+  expect(await ours).toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
+  await lane.clock.advance(1_000)
+  expect(kept).toEqual(['taken'])
 })
 
 test('P5: aborted before and closed: of an id that may have been sent nobody says that it was not', async () => {

@@ -11,12 +11,16 @@ export async function closeHolder(engine: Engine, limits: Limits): Promise<void>
   }
 }
 
+/** A gap is filled by its timer, and may turn out to be none with any tick: neither is to be hurried. */
+const LOOK_AGAIN_MS = 50
+
 /** Until nothing is being signed or sent and no gap is left, or the time is up. */
 async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   const { context } = engine
   const { book } = context.lane
   let late = false
   let off = () => {}
+  let cancelLook = () => {}
   const timeUp = new Promise<void>((resolve) => {
     // Whoever has the lane by now finishes it, and the clock of this one stands still.
     off = context.closing.listen(resolve)
@@ -31,13 +35,16 @@ async function finish(engine: Engine, timeoutMs: number): Promise<void> {
   })
   await timeUp
   off()
+  cancelLook()
 
   async function settled(): Promise<void> {
     for (;;) {
       await engine.quiet()
       // Without a signer nobody fills a gap.
       if (late || context.signer === undefined || book.lowestHole() === undefined) return
-      await context.hub.tracker.nextTick()
+      await new Promise<void>((resolve) => {
+        cancelLook = context.clock.setTimer(resolve, LOOK_AGAIN_MS)
+      })
     }
   }
 }

@@ -2,6 +2,8 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
+import { createShared } from './environment.js'
+import { createSenderIn } from './sender.js'
 import { onSend, openLane, type SimLane, swallow, TIMES_OUT, transfer } from './simLane.fixture.js'
 
 const queue = (lane: SimLane, marker: number, options: object = {}) =>
@@ -311,6 +313,52 @@ describe('one id, at once', () => {
     expect(await Promise.all([...both, waiting])).toMatchObject([told, told, told])
   })
 
+  test('P8: refused by the store, with an id that was sent in an earlier life: nobody says that it was not', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store })
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))).wait('finalized'))
+    await lane.settle(lane.sender.close())
+    const full: Store = { ...store, enqueue: () => Promise.reject(new Error('disk full')) }
+    const next = createSenderIn(
+      { ...lane.environment, shared: createShared() },
+      { ...lane.parameters, store: full },
+    )
+    const refused = (id?: string) => lane.rejection(next.send(transfer(1), id === undefined ? {} : { id }))
+    expect(await refused('a')).toMatchObject({ code: 'STORE', fate: 'inFlight' })
+    expect(await refused('b')).toMatchObject({ code: 'STORE', fate: 'notExecuted' })
+    expect(await refused()).toMatchObject({ code: 'STORE', fate: 'notExecuted' })
+    full.find = () => Promise.reject(new Error('disk gone'))
+    expect(await refused('b')).toMatchObject({ code: 'STORE', fate: 'inFlight' })
+    await lane.settle(next.close())
+  })
+
+  test('P5: cancelled before the store has answered, with an id that was sent in an earlier life: too late', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store })
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))).wait('finalized'))
+    await lane.settle(lane.sender.close())
+    const slow: Store = {
+      ...store,
+      async enqueue(transactions) {
+        await new Promise<void>((resolve) => void lane.clock.setTimer(resolve, 50))
+        return store.enqueue(transactions)
+      },
+    }
+    const next = createSenderIn(
+      { ...lane.environment, shared: createShared() },
+      { ...lane.parameters, store: slow },
+    )
+    await lane.settle(next.ready())
+    const again = next.send(transfer(1), { id: 'a' })
+    await lane.clock.advance(10)
+    const found = await lane.settle(next.get('a'))
+    const asked = [found?.cancel(), found?.replace(transfer(2), { id: 'b' }).catch(({ code }) => code)]
+    expect(await lane.settle(Promise.all(asked))).toMatchObject([{ result: 'tooLate' }, 'TOO_LATE'])
+    expect(await lane.settle(again)).toMatchObject({ id: 'a', stage: 'finalized' })
+    await lane.settle(next.close())
+    expect(lane.executed()).toEqual([1])
+  })
+
   test('P5: where nobody can tell whether the store took it, its fate is inFlight, and asking again sends it', async () => {
     const store = memoryStore()
     let lost = 1
@@ -323,8 +371,10 @@ describe('one id, at once', () => {
       },
     }
     await using lane = await openLane({ store: losing })
-    const error = await lane.rejection(lane.sender.send(transfer(1), { id: 'a' }))
-    expect(error).toMatchObject({ code: 'STORE', fate: 'inFlight' })
+    const sending = lane.rejection(lane.sender.send(transfer(1), { id: 'a' }))
+    const cancelling = lane.sender.get('a').then((found) => found?.cancel())
+    for (const error of [await sending, await lane.rejection(cancelling)])
+      expect(error).toMatchObject({ code: 'STORE', fate: 'inFlight' })
     const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
     await lane.settle(tx.wait())
     expect(lane.executed()).toEqual([1])

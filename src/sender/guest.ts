@@ -4,7 +4,7 @@ import type { LaneReading } from '../rpc/reads/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../types.js'
-import { type Admission, type Place, queueFull } from './admission.js'
+import { type Admission, type Place, requireKnown } from './admission.js'
 import { reportError } from './context.js'
 import { createDrains } from './drains.js'
 import { FINDS, findEach } from './finds.js'
@@ -195,7 +195,7 @@ export function createGuest(options: {
   }
 
   async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
-    if (transactions.size >= limits.queueMax) throw queueFull(limits.queueMax)
+    if (transactions.size >= limits.queueMax) await requireKnown(options, sendOptions.id, limits.queueMax)
     const nothing = () => {}
     const { transaction, fresh } = await admission.admit(request, sendOptions, {
       place,

@@ -3,7 +3,7 @@ import { lastClaim } from '../ledger/slot.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneKey, StoredTransaction } from '../store/store.js'
 import type { SendOptions, TxRequest } from '../types.js'
-import { handedTo, type Place, queueFull } from './admission.js'
+import { handedTo, type Place, requireKnown } from './admission.js'
 import { ownTuples } from './authorize.js'
 import { type LaneContext, reportError, txError } from './context.js'
 import { attemptCostBound } from './cost.js'
@@ -90,7 +90,7 @@ export function createIntake(parts: {
   let closed = false
 
   async function add(request: TxRequest, options: SendOptions, place: Place = {}): Promise<Transaction> {
-    if (queued.size >= limits.queueMax) throw queueFull(limits.queueMax)
+    if (queued.size >= limits.queueMax) await requireKnown(context, options.id, limits.queueMax)
     const { transaction, fresh } = await admission.admit(request, options, {
       place,
       taking(taken) {

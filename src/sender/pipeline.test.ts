@@ -174,6 +174,21 @@ describe('the queue', () => {
     expect(lane.executed()).toEqual([1, 2])
   })
 
+  test('P5: where the queue is full, an id that is known is no new one, whatever has become of it', async () => {
+    await using lane = await openLane({ limits: { queueMax: 1 } })
+    const done = await lane.settle(lane.sender.send(transfer(1), { id: 'done' }))
+    await lane.settle(done.wait('finalized'))
+    lane.sender.pause()
+    const waits = { id: 'waits', until: 'queued' } as const
+    for (const stage of ['queued', 'queued'])
+      expect(await lane.settle(lane.sender.send(transfer(2), waits))).toMatchObject({ stage })
+    expect(await lane.settle(lane.sender.send(transfer(1), { id: 'done' }))).toMatchObject({
+      stage: 'finalized',
+    })
+    const full = await lane.rejection(lane.sender.send(transfer(3), { id: 'new' }))
+    expect(full).toMatchObject({ code: 'QUEUE_FULL', fate: 'notExecuted' })
+  })
+
   test('P4: the same id and request is one transaction, at once and after it has ended', async () => {
     await using lane = await openLane()
     const send = () => lane.sender.send(transfer(1), { id: 'a' })

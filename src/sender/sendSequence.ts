@@ -2,7 +2,7 @@ import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
-import { queueFull, randomId } from './admission.js'
+import { randomId, requireKnown } from './admission.js'
 import type { OpenLane } from './open.js'
 import type { Transaction } from './transaction.js'
 import { checkSendOptions, object } from './validate.js'
@@ -33,13 +33,14 @@ export function checkSequence(requests: unknown, options: SequenceOptions): void
  * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
  */
 export async function sendSequence(
-  { tenure, handle }: OpenLane,
+  lane: OpenLane,
   requests: readonly TxRequest[],
   options: SequenceOptions,
   { random, queueMax }: { readonly random: Random; readonly queueMax: number },
 ): Promise<readonly Tx[]> {
-  if (requests.length > tenure.seat.queueRoom) throw queueFull(queueMax)
+  const { tenure, handle } = lane
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
+  if (requests.length > tenure.seat.queueRoom) await requireKnown(lane, options.id && `${id}/0`, queueMax)
   const taken: Promise<Transaction>[] = []
   for (const [index, request] of requests.entries()) {
     const own: SendOptions = { ...all, id: `${id}/${index}` }

@@ -69,6 +69,8 @@ export type Transaction = {
   cancelTimers: CancelTimer | undefined
   /** The caller's signal is not heeded any more. */
   unheed: (() => void) | undefined
+  /** While the store has not answered for it: its id may stand there for what was sent long ago. */
+  keeping: Promise<unknown> | undefined
   /** Another process may wait for it: each of its stages is written. */
   elsewhere: boolean
   needs: Needs | undefined
@@ -278,6 +280,7 @@ export function begin(as: Beginning): Transaction {
     waiters: undefined,
     cancelTimers: undefined,
     unheed: undefined,
+    keeping: undefined,
     elsewhere: false,
     needs: as.needs,
     replaces: as.replaces,

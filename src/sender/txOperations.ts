@@ -21,6 +21,7 @@ export function createHolderOperations(parts: {
   const verdicts = createVerdicts(handle)
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
+    await transaction.keeping?.catch(() => {})
     for (;;) {
       if (transaction.failure || transaction.settled) break
       checkWatched(transaction, handle.closing)
@@ -66,7 +67,12 @@ export function createHolderOperations(parts: {
 
   return {
     cancel,
-    replace: (transaction, request, options) => intake.add(request, options, { replaces: transaction }),
+    async replace(transaction, request, options) {
+      await transaction.keeping?.catch(() => {})
+      const isMoved = context.closed && !handle.closing.stopped()
+      if (isMoved) return handle.operations!.replace(transaction, request, options)
+      return intake.add(request, options, { replaces: transaction })
+    },
     speedUp,
     abort: intake.abort,
     attempts: (transaction) => attemptsOf(context, transaction),

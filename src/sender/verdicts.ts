@@ -28,6 +28,8 @@ export function createVerdicts(handle: LaneHandle): Verdicts {
   }
 
   function ended({ failure, hash, rebound }: Transaction): CancelResult {
+    // It was never taken on. Whether the store has it all the same is what its error says.
+    if (failure?.code === 'STORE') throw failure
     const signed = hash !== undefined || rebound
     const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
     return { result: signed && !byOthers ? 'cancelled' : 'removed' }
@@ -54,7 +56,7 @@ export function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): v
   const fate = hasReached(transaction, 'sealed')
     ? 'executed'
     : transaction.endKept
-      ? 'notExecuted'
+      ? (transaction.failure?.fate ?? 'notExecuted')
       : 'inFlight'
   const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
   throw txError(transaction, 'TOO_LATE', fate, message)

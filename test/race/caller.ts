@@ -102,7 +102,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
   /** What the store did not take was asked for anew under the same id: only the last word counts. */
   function withoutRetried(): Telling[] {
     const retried = ({ marker, how }: Telling, index: number) =>
-      how === 'send STORE' && tellings.some((other, at) => at > index && other.marker === marker)
+      how.endsWith(' STORE') && tellings.some((other, at) => at > index && other.marker === marker)
     return tellings.filter((telling, index) => !retried(telling, index))
   }
 
