@@ -257,7 +257,10 @@ export interface Tx<chain extends Chain = Chain> {
    * @throws TxlaneError whose `fate` says whether it may be sent again
    */
   wait(stage?: WaitStage, options?: WaitOptions): Promise<Landed<chain>>
-  /** Resolves when it is certain: at once where nothing was journaled, else at the lane's `lossDepth`. */
+  /**
+   * Resolves when it is certain: at once where nothing was journaled, else at the lane's `lossDepth`.
+   * @throws TxlaneError `CLOSED`; `STORE`, with which `send` rejected too, where it was never taken on
+   */
   cancel(): Promise<CancelResult<chain>>
   /** Sends another transaction under the same nonce; at most one of the two executes. */
   replace(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
@@ -304,6 +307,14 @@ export interface Sender<chain extends Chain = Chain> {
    * @throws TxlaneError `REJECTED` where no endpoint answers, `CHAIN_MISMATCH` where one is on another chain, `STORE`
    */
   ready(): Promise<void>
+  /**
+   * Takes a transaction on. Resolves when an endpoint accepted it, or with `until: 'queued'` when the store has it. By
+   * an `id` that is known it is the one that it stands for, whatever has become of that, also where the queue is full.
+   *
+   * @throws TxlaneError `INVALID`, `UNSUPPORTED`, `ID_CONFLICT`, `QUEUE_FULL` or `CLOSED` where it was not taken on;
+   * `STORE` likewise, with `inFlight` where the store may have it all the same, or its id from an earlier life; and what
+   * ended it before that stage
+   */
   send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
   writeContract<
     const abi extends Abi | readonly unknown[],
@@ -337,6 +348,7 @@ export interface Sender<chain extends Chain = Chain> {
     requests: readonly TxRequest<chain>[],
     options?: SequenceOptions,
   ): Promise<readonly Tx<chain>[]>
+  /** By its id or the hash of any of its attempts, ended or not. Undefined where the store has none of this account. */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   list(options?: {
     stage?: Stage | undefined
@@ -371,7 +383,7 @@ export interface Sender<chain extends Chain = Chain> {
   /**
    * Finishes what has a nonce, fills gaps within `limits.closeTimeoutMs` and gives the lane back last. What is queued
    * ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens the lane
-   * next. Who still waits is told `CLOSED`.
+   * next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

@@ -97,7 +97,10 @@ export function createIntake(parts: {
         mine.add(taken)
         queued.add(taken)
       },
-      dropped: (dropped) => void queued.delete(dropped),
+      dropped(dropped) {
+        queued.delete(dropped)
+        if (hasFailed(dropped)) parts.ended(dropped)
+      },
     })
     if (!fresh) return transaction
     parts.kept(transaction.sequence)

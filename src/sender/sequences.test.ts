@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Program, programRequest } from '../../test/sim/program.js'
+import { memoryStore } from '../store/memory.js'
+import type { LaneKey, Store, StoredTransaction } from '../store/store.js'
 import type { TxRequest } from '../types.js'
 import { openProcesses } from './processes.fixture.js'
 import { nameOf, openLane, refuses, type SimLane, swallow, transfer } from './simLane.fixture.js'
@@ -250,5 +252,35 @@ describe('dependent work outlives the process', () => {
     await lane.settle(Promise.all(txs.map((tx) => tx.wait())))
     expect(lane.executed()).toEqual([1, 2, 3])
     expect(lane.sent.map(nameOf)).toEqual([1, 2, 3])
+  })
+
+  test('P8: one whose predecessor has ended ends too, also where that is just being sent again by its id', async () => {
+    const inner = memoryStore()
+    let key: LaneKey | undefined
+    let slow = async () => {}
+    const store: Store = {
+      ...inner,
+      async enqueue(added) {
+        key = added[0]?.lane
+        await slow()
+        return inner.enqueue(added)
+      },
+    }
+    await using lane = await openLane({ store })
+    lane.sender.pause()
+    const options = { id: 's/0', until: 'queued' } as const
+    const before = await lane.settle(lane.sender.send(transfer(1), options))
+    await lane.settle(before.cancel())
+    const ended = (await inner.find(key as LaneKey, options)) as StoredTransaction
+    slow = () => new Promise((resolve) => void lane.clock.setTimer(resolve, 50))
+    const again = lane.sender.send(transfer(1), options)
+    await lane.clock.advance(10)
+    const follower = { ...ended, id: 's/1', stage: 'queued', failure: undefined } as const
+    await inner.enqueue([{ ...follower, needs: { follows: 's/0' } }])
+    await lane.clock.advance(10)
+    expect(await lane.settle(again)).toMatchObject({ stage: 'cancelled' })
+    const tx = await lane.settle(lane.sender.get('s/1'))
+    const wait = tx?.wait() ?? Promise.resolve()
+    expect(await lane.rejection(wait, 5_000)).toMatchObject({ code: 'DEPENDENCY', fate: 'notExecuted' })
   })
 })

@@ -73,12 +73,17 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
     parts.pump().run()
   }
 
-  /** What it follows is not known here: it has ended, or is final. */
+  /**
+   * What it follows was not known here: it has ended, or is final. Somebody may just be sending it again, by its id:
+   * that changes nothing of its end, and nobody tells of it.
+   */
   async function look(transaction: Transaction, id: string): Promise<void> {
     const stored = await store.find(lane.key, { id })
-    if (next.get(id) !== transaction || transactions.has(id)) return
-    if (stored === undefined || hasEnded(stored.stage)) return fail(transaction, endedText(id))
-    if (stored.stage === 'queued') return lookLater(transaction, id)
+    if (next.get(id) !== transaction) return
+    const before = transactions.get(id)
+    const isGone = stored ? hasEnded(stored.stage) : before === undefined
+    if (isGone || (before && hasFailed(before))) return fail(transaction, endedText(id))
+    if (stored === undefined || stored.stage === 'queued') return lookLater(transaction, id)
     leave(transaction)
     if (transaction.ready) admit(transaction)
   }
@@ -142,7 +147,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
       const before = transactions.get(id)
       if (before !== undefined && before.nonce !== undefined && !hasFailed(before)) return true
       held.add(transaction)
-      if (before === undefined) void look(transaction, id).catch(failed(transaction, id))
+      if (before === undefined || hasFailed(before)) void look(transaction, id).catch(failed(transaction, id))
       return false
     },
     admits(transaction) {
