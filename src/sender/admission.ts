@@ -66,6 +66,8 @@ type Unknown = { readonly argument: string; readonly id: string }
 
 const CLOSED = 'The sender was closed before it was sent.'
 const NOWHERE: readonly Address[] = []
+/** For so long a store that could not be read counts as one that cannot. */
+const UNREADABLE_MS = 1_000
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
@@ -81,6 +83,8 @@ export function createAdmission(parts: {
   const keeper = createKeeper(parts.store, clock)
   let sequence = 0
   let closed = false
+  let probing: Promise<unknown> | undefined
+  let unreadableUntilMs = 0
 
   async function admit(
     request: TxRequest,
@@ -147,9 +151,25 @@ export function createAdmission(parts: {
   ): Promise<TxlaneError> {
     const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
     const message = 'The store did not take the transaction.'
-    const mayBeThere = async () => (await parts.store.find(key, transaction)) !== undefined
-    const isThere = unknown || (options.id !== undefined && (await mayBeThere().catch(() => true)))
+    const isThere = unknown || (options.id !== undefined && (await mayBeThere(options.id)))
     return txError(transaction, 'STORE', isThere ? 'inFlight' : 'notExecuted', message, cause)
+  }
+
+  /** Of a store that cannot be read either this is asked once in a while, however many it refuses. */
+  async function mayBeThere(id: string): Promise<boolean> {
+    if (probing) await probing
+    if (clock.now() < unreadableUntilMs) return true
+    const found = parts.store.find(key, { id }).then(
+      (stored) => stored !== undefined,
+      () => {
+        unreadableUntilMs = clock.now() + UNREADABLE_MS
+        return true
+      },
+    )
+    probing ??= found.finally(() => {
+      probing = undefined
+    })
+    return found
   }
 
   /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
