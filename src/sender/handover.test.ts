@@ -1,5 +1,7 @@
+import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { stray } from '../../test/sim/port/lies.js'
+import { createNonceAllocatorIn } from './allocator.js'
 import { openProcesses } from './processes.fixture.js'
 import { nameOf, swallow, transfer } from './simLane.fixture.js'
 
@@ -114,6 +116,35 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(tx.wait())
     expect(lane.clock.now() - atMs).toBeLessThan(LEASE_MS)
     expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('a sender that joins while an allocator of its process takes the lane up: it signs there', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [first, second] = [world.start(), world.start()]
+    await lane.settle(first.sender.ready())
+    const { client } = lane.parameters
+    const { address } = client.account as { address: Address }
+    const { environment, store } = second
+    const allocator = createNonceAllocatorIn(environment, { client, address, store } as never)
+    expect(await lane.rejection(allocator.ready())).toMatchObject({ code: 'LEASE_LOST' })
+    await lane.settle(first.sender.close())
+    const { load } = store
+    let answer: (() => void) | undefined
+    store.load = async (lease) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      return load(lease)
+    }
+    const ready = allocator.ready()
+    await lane.until(() => answer !== undefined)
+    const tx = await lane.settle(second.sender.send(transfer(1), { until: 'queued' }))
+    answer?.()
+    await lane.settle(ready)
+    await lane.settle(tx.wait())
+    expect(lane.executed()).toEqual([1])
+    await lane.settle(allocator.close())
   })
 
   test('what a transaction came to before the lane did: it is told where the lane is taken up, once', async () => {

@@ -24,17 +24,20 @@ export type TakeUpParts = {
   readonly lease: Lease
   /** This process was the one that held the lane last: what the store says of it cannot be from before. */
   readonly seen: boolean
-  readonly signer: LocalAccount | undefined
+  /** Asked when the reading is done: who can sign may join while that takes its time. */
+  readonly signer: () => LocalAccount | undefined
   readonly leased: () => boolean
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
+  /** In the turn in which the holder is made, so that nothing asked of the lane falls in between. */
+  readonly taken: (holder: Holder) => void
 }
 
 /**
  * Takes the lane up where the store and the chain say it stands. Records, chain, book, engine: in this order, so that
- * nothing is handed out before all of it is known. The holder that comes back has not begun to follow the chain.
+ * nothing is handed out before all of it is known. The holder that `taken` gets has not begun to follow the chain.
  */
-export async function takeUp(parts: TakeUpParts): Promise<Holder> {
+export async function takeUp(parts: TakeUpParts): Promise<void> {
   const { options, environment, hub, store, handle, lease, seen } = parts
   const { limits } = options
   const { key } = handle
@@ -78,7 +81,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
     arrived: state.arrived,
     limits,
     logger: options.logger,
-    signer: parts.signer,
+    signer: parts.signer(),
     fees: options.fees,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
     starved: options.starved ?? 'wait',
@@ -92,7 +95,7 @@ export async function takeUp(parts: TakeUpParts): Promise<Holder> {
   if (handle.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  return createHolder({ engine, limits })
+  parts.taken(createHolder({ engine, limits }))
 }
 
 /**

@@ -119,7 +119,7 @@ export async function openTenure(parts: {
     }
     const letGo = heartbeat.hold(lease, lost)
     try {
-      const holder = await takeUp({
+      await takeUp({
         options,
         environment,
         hub,
@@ -128,25 +128,29 @@ export async function openTenure(parts: {
         admission,
         lease,
         seen: lease.epoch === lastEpoch + 1,
-        signer,
+        signer: () => signer,
         leased: () => heartbeat.isFresh(lease),
         lost,
+        taken(holder) {
+          if (!lostEarly && !leaving) return install({ holder, lease, letGo, sinceMs: clock.now() })
+          holder.engine.stop()
+          throw heldError()
+        },
       })
-      if (lostEarly || leaving) {
-        holder.engine.stop()
-        throw heldError()
-      }
-      guest?.stop()
-      guest = undefined
-      tenant = { holder, lease, letGo, sinceMs: clock.now() }
-      last = holder
-      lastEpoch = lease.epoch
-      holder.engine.start()
-      watchOver(tenant)
     } catch (error) {
       letGo()
       throw error
     }
+  }
+
+  function install(next: Tenant): void {
+    guest?.stop()
+    guest = undefined
+    tenant = next
+    last = next.holder
+    lastEpoch = next.lease.epoch
+    next.holder.engine.start()
+    watchOver(next)
   }
 
   function becomeGuest(): void {
