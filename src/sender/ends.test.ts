@@ -52,6 +52,18 @@ describe('expires', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
+  test('what loses its nonce to somebody else after its time is not sent again: EXPIRED, notExecuted', async () => {
+    await using lane = await openLane()
+    lane.script = swallow(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { expires: inMs(lane, 3_000) }))
+    await lane.clock.advance(3_000)
+    const sent = lane.sent.length
+    lane.foreign()
+    expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
+    expect(lane.executed()).toEqual(['foreign'])
+    expect(lane.sent.slice(sent).map(({ nonce }) => nonce)).not.toContain(1)
+  })
+
   test('what has landed does not expire', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(

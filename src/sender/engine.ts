@@ -136,6 +136,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     funds,
     admits,
+    due: (transaction) => intake.due(transaction),
     broken,
     fresh,
   })

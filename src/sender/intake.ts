@@ -32,6 +32,8 @@ export type Intake = {
   place(transaction: Transaction): void
   /** Ends one that has no nonce. */
   failed(transaction: Transaction, error: TxlaneError): void
+  /** It is about to get a nonce: ends it where its deadline has passed, whether or not its timer has fired. */
+  due(transaction: Transaction): void
   /**
    * Ends one for which nothing is journaled. False where bytes may be out already: a commit in flight counts.
    */
@@ -120,10 +122,14 @@ export function createIntake(parts: {
 
   /** A deadline that the caller set. Where another process takes the lane over, it is that one's to keep. */
   function arm(transaction: Transaction): void {
-    const { expiresAtMs, onExpiry } = transaction
+    const { expiresAtMs } = transaction
     if (expiresAtMs === undefined) return
-    const expire = () => giveUp(transaction, 'EXPIRED', 'It expired.', onExpiry === 'cancel')
-    transaction.cancelTimers = clock.setTimer(expire, Math.max(0, expiresAtMs - clock.now()))
+    const delayMs = Math.max(0, expiresAtMs - clock.now())
+    transaction.cancelTimers = clock.setTimer(() => expire(transaction), delayMs)
+  }
+
+  function expire(transaction: Transaction): void {
+    giveUp(transaction, 'EXPIRED', 'It expired.', transaction.onExpiry === 'cancel')
   }
 
   /** Not journaled: removed. Journaled: the pending `send` is told, the work goes on. */
@@ -256,6 +262,9 @@ export function createIntake(parts: {
     again: (transaction) => void queued.add(transaction),
     place,
     failed,
+    due(transaction) {
+      if (clock.now() >= (transaction.expiresAtMs ?? Number.POSITIVE_INFINITY)) expire(transaction)
+    },
     remove,
     askEnd,
     starved(error, overWei) {

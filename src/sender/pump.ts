@@ -23,6 +23,8 @@ export function createPump(options: {
   funds: Funds
   /** Whether it may take the next nonce now: some go alone. */
   admits: (transaction: Transaction) => boolean
+  /** It is next: ends it where its deadline has passed. */
+  due: (transaction: Transaction) => void
   /** Resolves when what is known of the chain is not older than a few blocks. */
   fresh: () => Promise<void>
   /** A bug of ours: told, and the lane goes on as well as it can. */
@@ -72,8 +74,9 @@ export function createPump(options: {
   function reserveNext(asked: boolean): boolean {
     const transaction = line.peek()
     if (transaction === undefined || !mayReserve()) return false
+    options.due(transaction)
     if (hasFailed(transaction)) {
-      line.shift()
+      line.remove(transaction)
       return true
     }
     if (!asked && !fees.known(transaction.request)) {
