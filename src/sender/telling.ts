@@ -1,5 +1,6 @@
 import type { TxlaneError } from '../errors/base.js'
 import type { StoredTransaction } from '../store/store.js'
+import type { Stage } from '../types.js'
 import type { LaneContext } from './context.js'
 import type { LaneHandle } from './handle.js'
 import { end, endStage, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
@@ -30,14 +31,20 @@ export function follow(listeners: Listeners, transaction: Transaction, stored: S
   const { stage: before } = transaction
   refresh(transaction, stored)
   const { stage } = transaction
-  if (stage !== before && (hasFailed(transaction) || !hasReached({ stage: before }, stage)))
-    emitStage(listeners, transaction)
+  const isNews = hasFailed(transaction) ? stage !== before : !hasReached({ stage: before }, heardOf(stage))
+  if (isNews) emitStage(listeners, transaction)
   if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
+}
+
+/** Whoever looks rarely finds it final and was never told that it is sealed. */
+function heardOf(stage: Stage): Stage {
+  return stage === 'finalized' ? 'sealed' : stage
 }
 
 /** Tells who listens the stage that it has come to; of an end without execution, why. */
 export function emitStage({ events, txOf }: Listeners, transaction: Transaction): void {
-  const { stage, failure } = transaction
+  const { failure } = transaction
+  const stage = heardOf(transaction.stage)
   const tx = transaction.face ?? txOf(transaction)
   if (failure) return events.emit(endStage(failure.code), { tx, error: failure })
   if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed')
