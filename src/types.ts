@@ -154,7 +154,10 @@ export type SendOptions = {
   id?: string | undefined
   /** When `send` resolves: queued (durable, where the store is) or accepted by a node. @default 'accepted' */
   until?: 'queued' | 'accepted' | undefined
-  /** Wall time after which it is not wanted any more. Before it is journaled it is removed, else `onExpiry`. */
+  /**
+   * Wall time after which it is not wanted any more. Before it is journaled it is removed, else `onExpiry`; where
+   * something else takes its nonce after that, it is not sent at another one.
+   */
   expires?: { atMs: number } | undefined
   /** For what is journaled already: ask for a cancel, or leave it be. @default 'leave' */
   onExpiry?: 'cancel' | 'leave' | undefined
@@ -297,9 +300,9 @@ export interface Sender<chain extends Chain = Chain> {
   readonly chain: chain
   readonly address: Address
   /**
-   * Probes the endpoints, takes the lane's lease where it is free and seeds the lane. Where another process has the
-   * lease this one is its guest: what is sent here goes to the holder by way of the store, and whoever is left takes
-   * the lane over. `send` waits for it by itself.
+   * Probes the endpoints, takes the lane's lease where it is free, seeds the lane and asks what gas costs, so that the
+   * first transaction finds all of it known. Where another process has the lease this one is its guest: what is sent
+   * here goes to the holder by way of the store, and whoever is left takes the lane over. `send` waits for it by itself.
    *
    * What cannot be read is asked for three times, a quarter and half a second apart (up to two seconds where the node
    * wants it), unless the answer says that asking again is of no use. May be called again after a rejection.

@@ -4,8 +4,15 @@ import { openLane, refuses, type SimLane, TIMES_OUT, transfer } from './simLane.
 const TIP_WEI = 100_000n
 const tipOf = (lane: SimLane) => lane.sent[0]?.tipWei
 
+/** A lane that has not asked yet what gas costs. */
+async function unasked(): Promise<SimLane> {
+  const lane = await openLane({ closed: true })
+  lane.chain.start()
+  return lane
+}
+
 test('a tip that nobody answers for is asked for again, not made up', async () => {
-  await using lane = await openLane()
+  await using lane = await unasked()
   let asked = 0
   lane.script = ({ method }) => (method === 'eth_maxPriorityFeePerGas' && asked++ < 2 ? TIMES_OUT : undefined)
   await lane.settle(lane.sender.send(transfer(1)))
@@ -14,7 +21,7 @@ test('a tip that nobody answers for is asked for again, not made up', async () =
 })
 
 test('a node without eth_maxPriorityFeePerGas: its gas price above the base fee is the tip', async () => {
-  await using lane = await openLane()
+  await using lane = await unasked()
   lane.script = ({ method }) =>
     method === 'eth_maxPriorityFeePerGas' ? refuses('the method does not exist', -32601) : undefined
   await lane.settle(lane.sender.send(transfer(1)))
@@ -31,7 +38,7 @@ test('once known, the fees of an older block are better than none', async () => 
 })
 
 test('a node that is asked too often has the method all the same: its tip is not derived from something else', async () => {
-  await using lane = await openLane()
+  await using lane = await unasked()
   let asked = 0
   lane.script = ({ method }) => {
     if (method === 'eth_gasPrice') return { ok: true, result: '0x1' }
@@ -44,7 +51,7 @@ test('a node that is asked too often has the method all the same: its tip is not
 })
 
 test('a tip of nothing is one wei: pools take no less, and a no-op at the ceiling could not be raised', async () => {
-  await using lane = await openLane()
+  await using lane = await unasked()
   lane.script = ({ method }) =>
     method === 'eth_maxPriorityFeePerGas' ? { ok: true, result: '0x0' } : undefined
   await lane.settle(lane.sender.send(transfer(1)))

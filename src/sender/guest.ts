@@ -73,12 +73,23 @@ export function createGuest(options: {
   // Somebody left word here, and it may be that nobody holds the lane.
   let wishedAtMs: number | undefined
   let unwatch = () => {}
+  // Those who asked for a look that begins after they did.
+  const awaiting: (() => void)[] = []
 
   /** There is something that a holder has to do. */
   const wanted = () => open.size > 0 || handle.waits > 0 || isWished()
   const isWished = () => wishedAtMs !== undefined && clock.now() - wishedAtMs < WISH_MS
 
   async function read(): Promise<void> {
+    const asked = awaiting.splice(0)
+    await readAll().catch((error: unknown) => {
+      awaiting.unshift(...asked)
+      throw error
+    })
+    for (const done of asked) done()
+  }
+
+  async function readAll(): Promise<void> {
     revision ??= await begin()
     await readMet()
     let changed = false
@@ -242,6 +253,8 @@ export function createGuest(options: {
       unread.add(transaction.id)
       looks.look()
     },
+    // What it takes to sign is the holder's matter.
+    async warm() {},
     async flushed() {},
     // The holder follows the chain.
     observe() {},
@@ -258,9 +271,11 @@ export function createGuest(options: {
       looks.look()
     },
     drained() {
+      const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
       looks.look()
       const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
-      const drained = drains.add().then(() => true)
+      // What was known before may be from before the last transaction came in.
+      const drained = looked.then(drains.add).then(() => true)
       return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
     },
     get queueRoom() {

@@ -15,7 +15,7 @@ export type Holder = Seat & {
 
 export function createHolder(options: { readonly engine: Engine; readonly limits: Limits }): Holder {
   const { engine, limits } = options
-  const { handle, hub, lane, transactions } = engine.context
+  const { fees, handle, hub, lane, transactions } = engine.context
   const look = () => snapshotOf(engine)
 
   return {
@@ -33,6 +33,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     // Kept, and not taken up yet: it comes with what arrives.
     met(transaction) {
       if (transaction.stage === 'queued') engine.intake.met(transaction)
+    },
+    async warm() {
+      await unlessStopped(fees.market(), [handle.closing]).catch(() => {})
     },
     async flushed() {
       lane.journal.touch()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RpcFailure } from '../rpc/port.js'
-import { openLane } from './simLane.fixture.js'
+import { openLane, transfer } from './simLane.fixture.js'
 
 const lost: RpcFailure = { kind: 'network', message: 'socket hang up' }
 
@@ -53,4 +53,23 @@ test('one that is asked too often is asked again when it said, and no later than
     expect(lane.clock.now() - begunMs).toBeLessThan(passedMs + 100)
     await lane.settle(ready)
   }
+})
+
+test('after ready the first transaction waits for no answer: its bytes are the next thing that the node is asked', async () => {
+  await using lane = await openLane({ closed: true })
+  await lane.settle(lane.sender.ready())
+  const requests = lane.requests.length
+  await lane.settle(lane.sender.send(transfer(1)))
+  expect(lane.requests[requests]?.[0]?.method).toBe('eth_sendRawTransaction')
+})
+
+test('a node that does not say what gas costs keeps nobody from being ready, and is asked with the first transaction', async () => {
+  await using lane = await openLane({ closed: true })
+  const silent: RpcFailure = { kind: 'network', message: 'socket hang up' }
+  lane.script = ({ method }) =>
+    method === 'eth_maxPriorityFeePerGas' ? { ok: false, failure: silent } : undefined
+  await lane.settle(lane.sender.ready())
+  lane.script = undefined
+  await lane.settle(lane.sender.send(transfer(1)))
+  expect(lane.sent).toHaveLength(1)
 })

@@ -233,20 +233,16 @@ describe('row 17: somebody else holds the nonce in the pool', () => {
 
   test('speedUp outbids what sits there', async () => {
     await using lane = await openLane()
+    lane.script = onSend(() => UNDERPRICED)
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
-    const displaced = await displacedBy(lane)
+    await lane.until(() => lane.events('displaced').length === 1)
+    const displaced = lane.sent[0]?.hash
     await lane.settle(tx.speedUp())
     lane.script = onSend((sent) => (sent.hash === displaced ? UNDERPRICED : undefined))
     await lane.settle(tx.wait('sealed'))
     expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
     expect(lane.executed()).toEqual([1])
   })
-
-  async function displacedBy(lane: SimLane) {
-    lane.script = onSend(() => UNDERPRICED)
-    await lane.until(() => lane.events('displaced').length === 1)
-    return lane.sent[0]?.hash
-  }
 
   test('speedUp takes the fees it is given, and refuses those that no pool takes', async () => {
     await using lane = await openLane()

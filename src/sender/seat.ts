@@ -18,6 +18,8 @@ export type Seat = {
    * was known here, was told to nobody: it is read once more.
    */
   met(transaction: Transaction): void
+  /** Finds out what the first transaction would otherwise wait for. Never rejects: what cannot be had is asked again. */
+  warm(): Promise<void>
   /** Resolves when the store holds what is known here. */
   flushed(): Promise<void>
   /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */

@@ -163,7 +163,8 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     chain,
     address: account.address,
     async ready() {
-      await open()
+      const { tenure } = await open()
+      await tenure.seat.warm()
     },
     send,
     writeContract: async (call, sendOptions) => sendCall(contractCall(call, account.address), sendOptions),
