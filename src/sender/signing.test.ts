@@ -52,4 +52,24 @@ describe('P6, P9: signing ahead of the journal, and of the wire', () => {
     expect(writes.filter((count) => count > 0).length).toBeLessThan(6)
     slow = false
   })
+
+  test('what waited behind a nonce that could not be signed leaves as soon as that is known', async () => {
+    await using lane = await openLane()
+    const { signTransaction } = lane.account
+    lane.account.signTransaction = async (...given: Parameters<typeof signTransaction>) => {
+      if ((given[0] as { nonce?: number }).nonce !== 0) return signTransaction(...given)
+      await new Promise<void>((resolve) => void lane.clock.setTimer(resolve, SIGN_MS))
+      throw new Error('the signer is not available')
+    }
+    const begun = lane.clock.now()
+    const failed = lane.rejection(lane.sender.send(transfer(1)))
+    const sent = lane.sender.send(transfer(2))
+    expect(await failed).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
+    await lane.until(() => lane.sent.length > 0)
+    expect(lane.sent[0]).toMatchObject({ nonce: 1 })
+    // What the endpoint takes to hear of it, and no more.
+    expect(lane.clock.now() - begun).toBeLessThan(SIGN_MS + 10)
+    lane.account.signTransaction = signTransaction
+    await lane.settle(sent.then((tx) => tx.wait()))
+  })
 })
