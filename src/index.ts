@@ -28,10 +28,10 @@ export {
   type NonceAllocator,
   type NonceAllocatorParameters,
   type ReserveOptions,
-} from './sender/allocator.js'
+} from './sender/allocators/allocator.js'
+export type { CommitParameters, Reservation } from './sender/allocators/reservation.js'
 export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './sender/lanes.js'
-export { createSenderPool, type SenderPool, type SenderPoolParameters } from './sender/pool.js'
-export type { CommitParameters, Reservation } from './sender/reservation.js'
+export { createSenderPool, type SenderPool, type SenderPoolParameters } from './sender/pool/pool.js'
 export { createSender } from './sender/sender.js'
 export { memoryStore } from './store/memory.js'
 export type * from './types.js'

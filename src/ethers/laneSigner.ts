@@ -16,7 +16,7 @@ import {
 } from 'ethers'
 import type { Chain, LocalAccount } from 'viem'
 import { invalid } from '../errors/invalid.js'
-import { unsupported } from '../sender/validate.js'
+import { unsupported } from '../sender/input/validate.js'
 import type { Sender } from '../types.js'
 import { sendError } from './errors.js'
 import { createLandings, type Landings } from './landings.js'

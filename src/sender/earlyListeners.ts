@@ -1,7 +1,7 @@
 import { invalid } from '../errors/invalid.js'
 import type { SenderEvents } from '../types.js'
 import { eventNames } from './emitter.js'
-import type { OpenLane } from './open.js'
+import type { OpenLane } from './lane/open.js'
 
 type Listener = (payload: never) => void
 type Entry = {

@@ -6,7 +6,7 @@ import { clientPorts } from '../rpc/ports/fromClient.js'
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
 import type { Endpoint } from '../types.js'
-import { createHeartbeat, type Heartbeat } from './heartbeat.js'
+import { createHeartbeat, type Heartbeat } from './lane/heartbeat.js'
 
 export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read' | 'send' }
 

@@ -3,11 +3,11 @@ import { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import { object } from './input/validate.js'
+import { checkAccount, checkLaneOptions } from './input/validateLane.js'
 import { createLazyMember, type LazyMember, type Maker } from './lazyMember.js'
-import { checkAccounts, createPool, type SenderPool } from './pool.js'
+import { checkAccounts, createPool, type SenderPool } from './pool/pool.js'
 import { createMemberIn } from './sender.js'
-import { object } from './validate.js'
-import { checkAccount, checkLaneOptions } from './validateLane.js'
 
 /** A chain of `createLanes`: its client and what goes for every lane on it. */
 export type LanesChain = LaneOptions<Chain> & { client: Client<Transport, Chain> }

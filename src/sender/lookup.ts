@@ -1,9 +1,9 @@
 import type { Hash } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import type { Stage, Tx, TxRecord } from '../types.js'
-import type { OpenLane } from './open.js'
-import { describe, fromStored, ORDER } from './transaction.js'
-import { object, oneOf, whole } from './validate.js'
+import { object, oneOf, whole } from './input/validate.js'
+import type { OpenLane } from './lane/open.js'
+import { describe, fromStored, ORDER } from './transaction/transaction.js'
 
 /** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
 export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {

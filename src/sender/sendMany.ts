@@ -11,7 +11,7 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
-import { checkSignal, object, oneOf } from './validate.js'
+import { checkSignal, object, oneOf } from './input/validate.js'
 
 /** Items under way at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
 const UNDER_WAY_MAX = 8_192

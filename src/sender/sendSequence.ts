@@ -2,10 +2,10 @@ import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
-import { randomId, requireKnown } from './admission.js'
-import type { OpenLane } from './open.js'
-import type { Transaction } from './transaction.js'
-import { checkSendOptions, object } from './validate.js'
+import { checkSendOptions, object } from './input/validate.js'
+import { randomId, requireKnown } from './intake/admission.js'
+import type { OpenLane } from './lane/open.js'
+import type { Transaction } from './transaction/transaction.js'
 
 // Leaves room for the number behind it in what an id may be long.
 const ID_LENGTH_MAX = 240

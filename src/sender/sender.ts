@@ -14,20 +14,27 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
-import type { Place } from './admission.js'
-import { type ContractCall, contractCall, deployCall } from './contracts.js'
 import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
-import type { LaneHandle } from './handle.js'
-import { defaultLimits } from './limits.js'
+import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
+import { defaultLimits } from './input/limits.js'
+import {
+  checkAccountOf,
+  checkRequest,
+  checkSendOptions,
+  checkSignal,
+  object,
+  oneOf,
+} from './input/validate.js'
+import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLane.js'
+import type { Place } from './intake/admission.js'
+import type { LaneHandle } from './lane/handle.js'
+import { type OpenLane, type OpenOptions, openLane } from './lane/open.js'
+import type { Seat } from './lane/seat.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
-import { type OpenLane, type OpenOptions, openLane } from './open.js'
-import type { Seat } from './seat.js'
 import { type Start, sendMany } from './sendMany.js'
 import { checkSequence, sendSequence } from './sendSequence.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
-import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object, oneOf } from './validate.js'
-import { checkAccount, checkLaneOptions, checkLimits } from './validateLane.js'
 
 /**
  * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.

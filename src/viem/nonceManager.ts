@@ -5,7 +5,7 @@ import {
   createNonceAllocatorIn,
   type NonceAllocator,
   type NonceAllocatorParameters,
-} from '../sender/allocator.js'
+} from '../sender/allocators/allocator.js'
 import { type Environment, systemEnvironment } from '../sender/environment.js'
 
 export type ViemNonceManagerParameters = Pick<NonceAllocatorParameters, 'store' | 'limits' | 'logger'> & {

@@ -6,6 +6,7 @@ import {
   nothingButTheCliKnowsTheDevnet,
   nothingIsExportedAsDefault,
   nothingIsLeftForLater,
+  partsOfTheSenderPointDownwards,
   type Rule,
   reachable,
   servicesKnowInterfacesOnly,
@@ -69,6 +70,20 @@ house('values are imported downwards only, and not from siblings', importsPointD
     ['src/cli/report/a.ts', "import { a } from '../../recorder/schema.js'"],
     ['src/devnet/serve/a.ts', "import { a } from '../../errors/base.js'\nimport { b } from '../chain/b.js'"],
     ['src/rpc/a.test.ts', "import { a } from '../sender/a.js'"],
+  ],
+})
+
+house('the folders of the sender are imported downwards only', partsOfTheSenderPointDownwards, {
+  broken: [
+    ['src/sender/signing/a.ts', "import { a } from '../intake/a.js'", 'imports src/sender/intake/a.ts'],
+    ['src/sender/engine/a.ts', "import { a } from '../lane/a.js'", 'imports src/sender/lane/a.ts'],
+    ['src/sender/helpers/a.ts', '', 'no layer of the sender is known for "helpers"'],
+  ],
+  fine: [
+    ['src/sender/intake/a.ts', "import { a } from '../signing/a.js'"],
+    ['src/sender/signing/a.ts', "import type { a } from '../intake/a.js'"],
+    ['src/sender/nodes/a.ts', "import { a } from '../looks.js'"],
+    ['src/sender/sender.ts', "import { a } from './lane/open.js'"],
   ],
 })
 

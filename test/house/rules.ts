@@ -57,6 +57,36 @@ function mayImport(from: string, to: string): boolean {
   return other < own || (own === 0 && other === 0)
 }
 
+// The folders of the sender, in the order of a transaction's way through them. What stands beside them is for all.
+const SENDER_LAYERS: readonly (readonly string[])[] = [
+  ['nodes'],
+  ['input', 'transaction'],
+  ['signing'],
+  ['broadcast', 'following', 'intake'],
+  ['engine'],
+  ['lane'],
+  ['allocators', 'pool'],
+]
+
+/** `intake` for src/sender/intake/line.ts, undefined beside the folders. */
+function senderPartOf(path: string): string | undefined {
+  return /^src\/sender\/([^/]+)\//.exec(path)?.[1]
+}
+
+function senderLayerOf(part: string): number {
+  return SENDER_LAYERS.findIndex((parts) => parts.includes(part))
+}
+
+export const partsOfTheSenderPointDownwards: Rule = (sources) =>
+  production(sources).flatMap(({ path, imports }) => {
+    const part = senderPartOf(path)
+    if (part === undefined) return []
+    if (senderLayerOf(part) < 0) return [`${path}: no layer of the sender is known for "${part}"`]
+    return values(imports)
+      .filter(({ target }) => senderLayerOf(senderPartOf(target) ?? '') > senderLayerOf(part))
+      .map(({ target, line }) => `${path}:${line} imports ${target}`)
+  })
+
 /** Types neither: the devnet can be taken away without the rest noticing. */
 export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
   production(sources)

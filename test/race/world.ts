@@ -1,6 +1,6 @@
 import type { Scheduler } from 'fast-check'
 import type { Client, Hex } from 'viem'
-import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocator.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
 import { createSenderIn, type LooseParameters } from '../../src/sender/sender.js'
 import type { Limits, Sender } from '../../src/types.js'

@@ -1,5 +1,5 @@
 import type { Client } from 'viem'
-import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocator.js'
+import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import { createSimClient } from './simClient.js'

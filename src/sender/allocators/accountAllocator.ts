@@ -1,0 +1,193 @@
+import type { Hex } from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import { invalid } from '../../errors/invalid.js'
+import type { Book } from '../../ledger/book.js'
+import { createEarlyListeners } from '../earlyListeners.js'
+import type { Engine } from '../engine/engineTypes.js'
+import type { Environment } from '../environment.js'
+import { object } from '../input/validate.js'
+import { type OpenLane, type OpenOptions, openLane } from '../lane/open.js'
+import { readEnvelope } from '../transaction/outside.js'
+import { createStop, type Stop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
+import type { AllocatorInternals, ReserveOptions } from './allocator.js'
+import { createReservation, type Reservation } from './reservation.js'
+
+/** Hands out the account's own nonces, from the lane that senders of the account share. */
+export function createAccountAllocator(
+  options: OpenOptions,
+  environment: Environment,
+): AllocatorInternals<number> {
+  const { limits } = options
+  const early = createEarlyListeners()
+  const closing = createStop(closedError)
+  let opening: Promise<OpenLane> | undefined
+  let opened: OpenLane | undefined
+  let closed: Promise<void> | undefined
+
+  function open(): Promise<OpenLane> {
+    if (closing.stopped()) return Promise.reject(closedError())
+    opening ??= openLane(options, environment).then(
+      (lane) => {
+        opened = lane
+        early.attach(lane)
+        return lane
+      },
+      (error: unknown) => {
+        // Not kept: the next call tries anew.
+        opening = undefined
+        throw error
+      },
+    )
+    return opening
+  }
+
+  async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
+    const stops = [stopOfSignal(signal, abortedError), closing]
+    for (;;) {
+      const engine = await unlessStopped(hold(), stops)
+      const { lane, closed } = engine.context
+      if (lane.holds.any) await lifted(engine, stops)
+      const nonces = await lane.exclusive(() =>
+        signal?.aborted || lane.holds.any || closed ? [] : take(engine, amount),
+      )
+      if (nonces.length === amount) return given(engine, nonces, stops)
+      if (signal?.aborted) throw abortedError()
+    }
+  }
+
+  /** Only the process that holds the lane can hand out its nonces. */
+  async function hold(): Promise<Engine> {
+    const lane = await open()
+    return lane.tenure.hold()
+  }
+
+  function take({ context, reservations }: Engine, amount: number): number[] {
+    const { book } = context.lane
+    // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
+    const room = limits.windowMax - (book.cursor - book.coveredTo)
+    // What was given back has its room: were it refused, what stands above would wait for it for ever.
+    if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
+    return Array.from({ length: amount }, () => reservations.handOut())
+  }
+
+  /** In the store before anybody sees them: after a crash they must not be handed out again. */
+  async function given(
+    engine: Engine,
+    nonces: number[],
+    stops: readonly Stop[],
+  ): Promise<Reservation<number>[]> {
+    const { reservations } = engine
+    try {
+      await unlessStopped(reservations.written(), stops)
+    } catch (error) {
+      for (const nonce of nonces) reservations.release(nonce)
+      throw error
+    }
+    return nonces.map((nonce) => reservationOf(engine, nonce))
+  }
+
+  /** Resolves when there is something to be asked again: a hold was lifted, or the lane has left this process. */
+  async function lifted({ context }: Engine, stops: readonly Stop[]): Promise<void> {
+    let off = () => {}
+    const next = new Promise<void>((resolve) => {
+      const offs = [context.events.on('released', () => resolve()), context.closing.listen(resolve)]
+      off = () => {
+        for (const each of offs) each()
+      }
+    })
+    await unlessStopped(next, stops).finally(off)
+  }
+
+  function reservationOf(engine: Engine, nonce: number): Reservation<number> {
+    const { reservations, context } = engine
+    const { key } = context.lane
+    return createReservation({
+      nonce,
+      async read(parameters) {
+        const { serializedTransaction } = object('parameters', parameters)
+        const envelope = await readEnvelope('serializedTransaction', serializedTransaction, key)
+        if (envelope.nonce === nonce) return envelope
+        throw invalid('serializedTransaction', `nonce ${envelope.nonce}`, `bytes with nonce ${nonce}`)
+      },
+      async keep(envelope) {
+        await reservations.commit(nonce, envelope)
+      },
+      outcome(outcome, envelope) {
+        reservations.outcome(nonce, envelope, outcome)
+        return context.lane.book.get(nonce)?.state === 'hole'
+      },
+      renew: () => reservations.renew(nonce),
+      async release() {
+        reservations.release(nonce)
+        await reservations.written()
+      },
+    })
+  }
+
+  async function adopt(raw: Hex): Promise<void> {
+    const engine = await hold()
+    const { lane } = engine.context
+    const envelope = await readEnvelope('raw', raw, lane.key)
+    await lane.exclusive(() => {
+      const { book } = lane
+      const slot = book.get(envelope.nonce)
+      const free = slot === undefined ? envelope.nonce >= book.floor : slot.state === 'hole'
+      if (envelope.nonce - book.cursor > limits.windowMax) throw farError(envelope.nonce, book.cursor)
+      if (free) lane.apply(envelope.nonce, { type: 'handOut' })
+    })
+    await engine.reservations.commit(envelope.nonce, envelope)
+  }
+
+  return {
+    async ready() {
+      await hold()
+    },
+    reserveMany,
+    adopt,
+    async resync() {
+      const lane = await open()
+      await lane.tenure.seat.resync()
+    },
+    resume: () => opened?.tenure.resume(),
+    snapshot: () => opened?.tenure.holder?.look(),
+    on: (event, listener) => early.on(event, listener),
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+
+  async function close(): Promise<void> {
+    closing.stop()
+    const lane = await opening?.catch(() => undefined)
+    await lane?.release(lane.tenure.close)
+    early.detach()
+  }
+}
+
+function holesOf(book: Book): number {
+  let holes = 0
+  for (let nonce = book.coveredTo; nonce < book.cursor; nonce++)
+    if (book.get(nonce)?.state === 'hole') holes++
+  return holes
+}
+
+function fullError(windowMax: number): TxlaneError {
+  return new TxlaneError(`${windowMax} nonces are handed out and not covered yet (limits.windowMax).`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
+}
+
+/** Each nonce in between would become a gap. */
+function farError(nonce: number, cursor: number): TxlaneError {
+  return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
+}
+
+export function abortedError(): TxlaneError {
+  return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
+}
+
+export function closedError(): TxlaneError {
+  return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}

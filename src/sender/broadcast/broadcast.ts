@@ -1,0 +1,181 @@
+import type { Hash } from 'viem'
+import type { CancelTimer } from '../../clock.js'
+import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import type { SendOutcome } from '../../rpc/outcome.js'
+import type { RpcReply } from '../../rpc/port.js'
+import type { LaneContext } from '../context.js'
+import type { HubEndpoint } from '../nodes/hub.js'
+import { mayHave } from '../nodes/privacy.js'
+import { type Courier, type CourierParts, createCourier, type Said } from './courier.js'
+
+/**
+ * Chooses who gets journaled bytes: one endpoint, or every one where the lane is told so or where they have to be sent
+ * again. Nothing is sent twice by itself; what becomes of an attempt is the table's to say.
+ */
+export type Broadcaster = {
+  /** The newest attempt of this nonce is to be sent. */
+  add(nonce: number): void
+  /** Something that held bytes back (a lower reservation, a rest) may be over. */
+  kick(): void
+  /** Resolves when no request is open. */
+  idle(): Promise<void>
+}
+
+/** Bytes that are under way to several endpoints at once. */
+type Round = { open: number; accepted: boolean; held: Map<string, Said> }
+
+export function createBroadcaster(
+  context: LaneContext,
+  told: {
+    sent: (nonce: number) => void
+    /** `words`: what the endpoint said, where it said anything but the hash. */
+    outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
+  },
+): Broadcaster {
+  const { lane, hub, clock } = context
+  const several = hub.endpoints.filter(({ role }) => role !== 'read').length > 1
+  const couriers = new Map<HubEndpoint, Courier>()
+  const rounds = new Map<Hash, Round>()
+  // Nobody can take them for now.
+  const waiting = new Set<number>()
+  let cancelWake: CancelTimer | undefined
+  // Whose turn it is: moved on when it left us without an answer.
+  let turn = 0
+  const idlers: (() => void)[] = []
+
+  function add(nonce: number): void {
+    const slot = lane.book.get(nonce)
+    const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
+    if (slot === undefined || attempt === undefined) return
+    // One that had a chance and is not in a block may have been swallowed, or be known to some of them only.
+    const again = attempt.sends > 0 || slot.attempts.length > 1
+    const endpoints = takers(attempt, again || context.broadcast === 'all')
+    if (endpoints.length === 0) waitForOne(nonce, attempt)
+    for (const endpoint of endpoints) courierOf(endpoint).add(nonce, endpoints.length === 1)
+  }
+
+  /** In the order in which they are handed the bytes. */
+  function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
+    const now = clock.now()
+    const order = hub.senders()
+    const free = order.filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
+    if (free.length < 2) return free
+    if (!all)
+      return [free.find((one) => order.indexOf(one) >= turn % order.length) ?? (free[0] as HubEndpoint)]
+    // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
+    return free.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
+  }
+
+  function courierOf(endpoint: HubEndpoint): Courier {
+    let courier = couriers.get(endpoint)
+    if (courier === undefined) {
+      courier = createCourier(context, endpoint, parts)
+      couriers.set(endpoint, courier)
+    }
+    return courier
+  }
+
+  function waitForOne(nonce: number, attempt: Attempt): void {
+    waiting.add(nonce)
+    const rests = hub
+      .senders()
+      .filter((endpoint) => mayHave(endpoint, attempt))
+      .map(({ restUntilMs }) => restUntilMs)
+    if (rests.length === 0 || cancelWake !== undefined) return
+    const wake = () => {
+      cancelWake = undefined
+      kick()
+    }
+    cancelWake = clock.setTimer(wake, Math.max(1, Math.min(...rests) - clock.now()))
+  }
+
+  function again(nonces: Iterable<number>): void {
+    for (const nonce of nonces) add(nonce)
+  }
+
+  function kick(): void {
+    for (const courier of couriers.values()) courier.kick()
+    if (waiting.size === 0) return
+    const all = [...waiting]
+    waiting.clear()
+    again(all)
+  }
+
+  // --- what comes back -----------------------------------------------------------------------------------------
+
+  const parts: CourierParts = {
+    sent: told.sent,
+    posting(attempts, awaited) {
+      if (!several || !awaited) return
+      for (const { hash } of attempts) {
+        const round = rounds.get(hash)
+        if (round) round.open++
+        else rounds.set(hash, { open: 1, accepted: false, held: new Map() })
+      }
+    },
+    said(said) {
+      const { hash } = said.attempt
+      const round = rounds.get(hash)
+      if (round === undefined) return tell(said)
+      if (said.awaited && --round.open === 0) rounds.delete(hash)
+      inRound(round, said)
+    },
+    failed(endpoint) {
+      const order = hub.senders()
+      if (order[turn % order.length] === endpoint) turn++
+      again(couriers.get(endpoint)?.handBack() ?? [])
+    },
+    idle() {
+      if (isIdle()) for (const done of idlers.splice(0)) done()
+    },
+  }
+
+  /**
+   * The first that takes the bytes has the word: what others say of them is no reason to bump, to back off or to give
+   * up. Until one has, and as long as one may, nothing is concluded from a refusal.
+   */
+  function inRound(round: Round, said: Said): void {
+    if (round.accepted) return
+    if (said.outcome.outcome === 'accepted') {
+      round.accepted = true
+      return tell(said)
+    }
+    // One refusal is one, however many nodes repeat it.
+    round.held.set(`${said.outcome.outcome} ${said.outcome.reason}`, said)
+    if (round.open === 0) for (const each of round.held.values()) tell(each)
+  }
+
+  function tell({ nonce, attempt, outcome, reply }: Said): void {
+    if (beginsAnew(attempt, outcome, reply)) told.sent(nonce)
+    told.outcome(nonce, attempt.hash, outcome, wordsOf(reply))
+  }
+
+  const isIdle = () => ![...couriers.values()].some(({ busy }) => busy)
+
+  return {
+    add,
+    kick,
+    idle() {
+      if (isIdle()) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
+    },
+  }
+}
+
+/**
+ * Whether there was nothing to wait for until now: the bytes reached nobody, were not wanted yet, or have just been
+ * taken. A refusal that waiting does not cure, and words that nobody understands, let the time run on: else bytes
+ * that are refused in every block would never be bumped, given up, or told to be stuck.
+ */
+function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undefined): boolean {
+  const { outcome, reason, counted } = said
+  if (outcome === 'accepted') return !attempt.accepted
+  if (outcome === 'refused') return !counted && reason !== 'replacementUnderpriced'
+  return outcome === 'unknown' && (reply === undefined || (!reply.ok && !SPOKEN.has(reply.failure.kind)))
+}
+
+const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
+
+function wordsOf(reply: RpcReply | undefined): string | undefined {
+  return reply === undefined || reply.ok ? undefined : reply.failure.message
+}

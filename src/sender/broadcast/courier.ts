@@ -1,0 +1,288 @@
+import { createMinHeap } from '../../ledger/heap.js'
+import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import { classifyReply } from '../../rpc/classify.js'
+import { decodeNumber } from '../../rpc/codec.js'
+import type { SendOutcome } from '../../rpc/outcome.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import { batchRefusal } from '../../rpc/ports/envelope.js'
+import type { LaneContext } from '../context.js'
+import type { HubEndpoint } from '../nodes/hub.js'
+import { mayHave } from '../nodes/privacy.js'
+
+/** What an endpoint said of bytes that it was handed. */
+export type Said = {
+  readonly nonce: number
+  /** As it was before it was handed over. */
+  readonly attempt: Attempt
+  readonly outcome: SendOutcome
+  readonly reply: RpcReply | undefined
+  /** As `posting` had it. */
+  readonly awaited: boolean
+}
+
+/**
+ * Hands journaled bytes to one endpoint: nonce-ordered JSON-RPC batches, no linger when idle. Nothing is sent twice by
+ * itself.
+ */
+export type Courier = {
+  readonly endpoint: HubEndpoint
+  /** The newest attempt of this nonce is to be sent here; `alone`: and nowhere else for now. */
+  add(nonce: number, alone: boolean): void
+  /** Something that held bytes back may be over. */
+  kick(): void
+  /** Forgets what it was to send and has not begun to; gives back what nobody else was asked to send. */
+  handBack(): readonly number[]
+  readonly busy: boolean
+}
+
+export type CourierParts = {
+  readonly sent: (nonce: number) => void
+  /**
+   * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint is one that answers, so that
+   * what others say of the same bytes can wait for its word.
+   */
+  readonly posting: (attempts: readonly Attempt[], awaited: boolean) => void
+  readonly said: (said: Said) => void
+  /** The endpoint left us without an answer, or asked to be left alone. */
+  readonly failed: (endpoint: HubEndpoint) => void
+  readonly idle: () => void
+}
+
+type Sending = { readonly nonce: number; readonly attempt: Attempt; readonly fresh: boolean }
+
+// Well below the body limits that hosted providers set; a batch is cut where it would pass it.
+const BATCH_BYTES_MAX = 512 * 1024
+const REST_MS = 250
+/** Whether the endpoint counts its pool, and so many counts did not show, is not worth more of them. */
+const COUNTS_TO_LEARN = 16
+/** With so many at hand the window may stay full for a while. */
+const BATCHES_AHEAD = 4
+/** For so long nobody waits for the word of an endpoint that did not answer a send. */
+const SILENT_MS = 5_000
+
+export function createCourier(
+  context: LaneContext,
+  endpoint: HubEndpoint,
+  { sent, posting, said, failed, idle }: CourierParts,
+): Courier {
+  const { lane, hub, limits, clock, random } = context
+  const heap = createMinHeap()
+  // What waits here, and whether it does so nowhere else.
+  const queued = new Map<number, boolean>()
+  let open = 0
+  let scheduled = false
+  let batchMax = limits.batchMax
+  let acceptedTo = 0
+  // Batches in which a count rode along, and whether each so far had counted what was sent with it.
+  let counts = 0
+  let counted = true
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    queueMicrotask(() => {
+      scheduled = false
+      while (open < limits.requestsMax && postNext()) {}
+      if (open === 0) idle()
+    })
+  }
+
+  function postNext(): boolean {
+    // The endpoint may be shared, and stays open then.
+    if (context.closed || queued.size === 0) return false
+    if (endpoint.restUntilMs > clock.now()) {
+      // Another lane was told so.
+      failed(endpoint)
+      return false
+    }
+    const learning = isLearning()
+    if (learning && open > 0) return false
+    const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
+    const batch = take(learning ? Math.min(sizeMax, Math.ceil(queued.size / 2)) : sizeMax)
+    if (batch.length === 0) return false
+    open++
+    void post(batch).finally(() => {
+      open--
+      schedule()
+    })
+    return true
+  }
+
+  /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */
+  function take(max: number): Sending[] {
+    const gate = lane.book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
+    const batch: Sending[] = []
+    let bytes = 0
+    for (
+      let nonce = heap.peek();
+      nonce !== undefined && nonce < gate && batch.length < max;
+      nonce = heap.peek()
+    ) {
+      const sending = queued.has(nonce) ? sendingAt(nonce) : undefined
+      if (sending && bytes + sending.attempt.raw.length > BATCH_BYTES_MAX && batch.length > 0) break
+      heap.pop()
+      queued.delete(nonce)
+      if (sending === undefined) continue
+      bytes += sending.attempt.raw.length
+      batch.push(sending)
+    }
+    return batch
+  }
+
+  /** What was to be sent here may have been followed by something that this endpoint must not see. */
+  function sendingAt(nonce: number): Sending | undefined {
+    const slot = lane.book.get(nonce)
+    const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
+    if (attempt === undefined || !mayHave(endpoint, attempt)) return undefined
+    return { nonce, attempt, fresh: slot?.attempts.length === 1 && attempt.sends === 0 }
+  }
+
+  async function post(batch: readonly Sending[]): Promise<void> {
+    const covering = isCountWanted()
+    const calls: RpcCall[] = batch.map(({ attempt }) => ({
+      method: 'eth_sendRawTransaction',
+      params: [attempt.raw],
+    }))
+    // Covering costs no round trip: the count rides along, last.
+    if (covering) {
+      counts++
+      calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
+    }
+    const before = advanceAccepted()
+    const awaited = endpoint.silentUntilMs <= clock.now()
+    posting(
+      batch.map(({ attempt }) => attempt),
+      awaited,
+    )
+    for (const { nonce, attempt } of batch) {
+      lane.apply(nonce, { type: 'sent', hash: attempt.hash })
+      if (attempt.sends === 0) sent(nonce)
+    }
+    const replies = await endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
+    const outcomes = batch.map(({ attempt }, index) => outcomeOf(replies[index], attempt))
+    noteWhole(batch, outcomes[0], replies[0])
+    if (covering) noteCount(batch, outcomes, replies[batch.length], before)
+    batch.forEach(({ nonce, attempt }, index) => {
+      const outcome = outcomes[index]
+      if (outcome) said({ nonce, attempt, outcome, reply: replies[index], awaited })
+    })
+  }
+
+  /** Whether it shows its pool is not known, and counts may still tell. */
+  function mayLearn(): boolean {
+    const isUnknown = endpoint.profile.current().pending === 'unknown'
+    return isUnknown && endpoint === hub.reader && counts < COUNTS_TO_LEARN
+  }
+
+  /** Where it shows its pool a count covers, and makes room before all is sent. */
+  function isCountWanted(): boolean {
+    if (mayLearn()) return true
+    const { pending } = endpoint.profile.current()
+    const mayCover = endpoint === hub.reader && (pending === 'unknown' || pending === 'mempool')
+    return mayCover && lane.crowded && queued.size < BATCHES_AHEAD * batchMax
+  }
+
+  /**
+   * More waits than the window takes, and nothing but a block would make room: so what the window does take goes in
+   * halves, one after the other, since it takes two answers to know that the node counts its pool.
+   */
+  function isLearning(): boolean {
+    return mayLearn() && counted && lane.room <= 0
+  }
+
+  /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
+  function advanceAccepted(): number {
+    acceptedTo = Math.max(acceptedTo, lane.book.coveredTo)
+    for (;;) {
+      const slot = lane.book.get(acceptedTo)
+      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) return acceptedTo
+      acceptedTo++
+    }
+  }
+
+  /** What the answer as a whole says: asked too often, too large a batch, nobody there. */
+  function noteWhole(
+    batch: readonly Sending[],
+    outcome: SendOutcome | undefined,
+    first: RpcReply | undefined,
+  ): void {
+    if (outcome?.outcome !== 'unknown') endpoint.silentUntilMs = 0
+    if (outcome === undefined || first === undefined || first.ok) return
+    const { failure } = first
+    if (outcome.reason === 'rateLimited') {
+      endpoint.restUntilMs = clock.now() + (outcome.retryAfterMs ?? REST_MS) * (1 + random() / 4)
+    }
+    const tooLarge =
+      batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)
+    if (tooLarge && batch.length > 1) {
+      batchMax = Math.max(1, Math.floor(batch.length / 2))
+      endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
+    }
+    if (outcome.outcome === 'unknown') endpoint.silentUntilMs = clock.now() + SILENT_MS
+    if (outcome.outcome === 'unknown' || outcome.reason === 'rateLimited') failed(endpoint)
+  }
+
+  function noteCount(
+    batch: readonly Sending[],
+    outcomes: readonly SendOutcome[],
+    reply: RpcReply | undefined,
+    acceptedBefore: number,
+  ): void {
+    const count = countOf(reply)
+    counted = count !== undefined && count > acceptedBefore
+    if (count === undefined) return
+    const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
+    if (sentUpTo !== undefined) {
+      endpoint.profile.observe({ kind: 'countAfterSend', sentFrom: acceptedBefore, sentUpTo, count })
+    }
+    // Another may be read by now.
+    const counts = endpoint === hub.reader && endpoint.profile.current().pending === 'mempool'
+    if (counts) lane.counted(count)
+  }
+
+  return {
+    endpoint,
+    add(nonce, alone) {
+      if (!queued.has(nonce)) heap.push(nonce)
+      queued.set(nonce, alone && (queued.get(nonce) ?? true))
+      schedule()
+    },
+    kick: schedule,
+    handBack() {
+      const alone = [...queued].filter(([, only]) => only).map(([nonce]) => nonce)
+      queued.clear()
+      return alone
+    },
+    get busy() {
+      return open > 0 || scheduled
+    },
+  }
+}
+
+/** Fresh nonces without a gap below, all accepted in this batch: only those tell what the count counts. */
+function freshRun(
+  batch: readonly Sending[],
+  outcomes: readonly SendOutcome[],
+  acceptedBefore: number,
+): number | undefined {
+  let next = acceptedBefore
+  for (const [index, { nonce, fresh }] of batch.entries()) {
+    if (nonce !== next || !fresh || outcomes[index]?.outcome !== 'accepted') break
+    next++
+  }
+  return next > acceptedBefore ? next - 1 : undefined
+}
+
+function outcomeOf(reply: RpcReply | undefined, { hash }: Attempt): SendOutcome {
+  if (reply === undefined) return { outcome: 'unknown', reason: 'unknown', counted: false }
+  return classifyReply(reply, hash)
+}
+
+function countOf(reply: RpcReply | undefined): number | undefined {
+  if (!reply?.ok) return undefined
+  try {
+    return decodeNumber(reply.result, 'eth_getTransactionCount')
+  } catch {
+    return undefined
+  }
+}

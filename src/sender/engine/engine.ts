@@ -1,0 +1,394 @@
+import { liftedByResume } from '../../allocator/holds.js'
+import { createLane } from '../../allocator/lane.js'
+import { stoppableClock } from '../../clock.js'
+import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
+import { createWindow } from '../../ledger/window.js'
+import type { HoldReason } from '../../types.js'
+import { createBroadcaster } from '../broadcast/broadcast.js'
+import { createOutcomes } from '../broadcast/outcomes.js'
+import { createResender } from '../broadcast/resend.js'
+import { type LaneContext, reportError } from '../context.js'
+import { createCodeWatch } from '../following/codeWatch.js'
+import { createFallenCount } from '../following/fallen.js'
+import { createFollower } from '../following/follow.js'
+import { createLandedIndex } from '../following/landed.js'
+import { createRepair } from '../following/repair.js'
+import { createSeeker } from '../following/seek.js'
+import { createStages } from '../following/stages.js'
+import { type Arrivals, createArrivals } from '../intake/arrivals.js'
+import { createBarrier } from '../intake/barrier.js'
+import { createDependence } from '../intake/dependence.js'
+import { createGasEstimator } from '../intake/gas.js'
+import { createIntake } from '../intake/intake.js'
+import { createLine } from '../intake/line.js'
+import { createPreparer } from '../intake/prepare.js'
+import { createRelief } from '../intake/relief.js'
+import { createFeeOracle } from '../signing/feeOracle.js'
+import { createFunds } from '../signing/funds.js'
+import { createPump } from '../signing/pump.js'
+import { createSigning } from '../signing/signing.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { createHolderOperations } from '../transaction/txOperations.js'
+import { tellUnresolved } from '../transaction/unresolved.js'
+import { createWishes } from '../transaction/wishes.js'
+import { createStop, unlessStopped } from '../unlessStopped.js'
+import { closedLaneError, createDrains } from './drains.js'
+import type { Engine, EngineOptions } from './engineTypes.js'
+import { createPerformer } from './perform.js'
+import { createReservations } from './reservations.js'
+
+const STALE_MS = 5_000
+const STALE_BLOCKS = 3
+
+export function createEngine(options: EngineOptions): Engine {
+  const { environment, hub, limits, logger } = options
+  const { random } = environment
+  const clock = stoppableClock(environment.clock)
+  const background = stoppableClock(environment.background ?? environment.clock)
+  const line = createLine<Transaction>()
+  const { handle } = options
+  const { events, transactions, txOf } = handle
+  const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs, clock })
+  const closing = createStop(closedLaneError)
+  const changed = new Set<Transaction>()
+
+  const lane = createLane({
+    ...options,
+    clock,
+    window: createWindow({ start: limits.window, max: limits.windowMax }),
+    duties: {
+      perform: (nonce, actions) => perform(nonce, actions),
+      moved: (nonce, before, after) => moved(nonce, before, after),
+      held,
+      changedTransactions: () => stages.takeChanged(),
+      wished: () => arrivals?.wished ?? 0,
+      failed: broken,
+      covered: () => pump.run(),
+      lost: options.lost,
+      took: environment.probe?.row,
+    },
+  })
+
+  const context: LaneContext = {
+    lane,
+    hub,
+    store: options.store,
+    clock,
+    random,
+    limits,
+    logger,
+    events,
+    fees,
+    lossDepth: options.lossDepth,
+    starved: options.starved,
+    broadcast: options.broadcast,
+    signer: options.signer,
+    transactions,
+    changed,
+    handed: new Map(),
+    txOf,
+    handle,
+    admission: options.admission,
+    closing,
+    get closed() {
+      return closing.stopped()
+    },
+    blockedAt: -1,
+  }
+
+  const funds = createFunds(context, line, (error, overWei) => intake.starved(error, overWei))
+  const landed = createLandedIndex((transaction) => stages.finalized(transaction))
+  const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
+  const signing = createSigning(context, {
+    freed: () => pump.run(),
+    turn: (transaction) => sequences.turn(transaction),
+    handed: (transaction) => sequences.handed(transaction),
+  })
+  const barrier = createBarrier(context)
+  const code = createCodeWatch(context, signing.codeChanged)
+  const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
+  const repair = createRepair({
+    context,
+    signing,
+    fillable() {
+      const first = line.peek()
+      return !lane.holds.any && first?.ready === true && admits(first)
+    },
+    usedBelow: () => seeker.latest,
+    keeps: barrier.keeps,
+  })
+  const resender = createResender(context, (nonce) => resend(nonce))
+  const outcomes = createOutcomes(context, {
+    resender,
+    funds,
+    delegated: code.look,
+    transactionOf: stages.transactionOf,
+    seen: environment.probe?.outcome,
+  })
+  const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
+  // Used by blocks that the walk has not seen, so that it could not say when they leave.
+  const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
+  const seeker = createSeeker(context, unwalked, barrier.carriedIn)
+  const fallen = createFallenCount(context)
+  const pump = createPump({
+    context,
+    line,
+    signing,
+    funds,
+    admits,
+    due: (transaction) => intake.due(transaction),
+    broken,
+    fresh,
+  })
+  const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
+  const dependence = createDependence(context, { line, intake: () => intake, pump: () => pump })
+  const { sequences } = dependence
+  const relief = createRelief({ context, line, preparer: () => preparer, intake: () => intake })
+  const preparer = createPreparer({
+    context,
+    estimator,
+    simulate: options.simulate,
+    gasMultiplier: options.gasMultiplier,
+    earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
+    nextInLine: () => line.peek(),
+    ...dependence,
+    ready(transaction) {
+      transaction.ready = true
+      if (transaction.replaces) intake.place(transaction)
+      else enqueue(transaction)
+    },
+    parked: (transaction) => line.remove(transaction),
+    failed: (transaction, error) => intake.failed(transaction, error),
+    relieved: relief.take,
+  })
+  const intake = createIntake({
+    context,
+    line,
+    preparer,
+    pump,
+    isTop: barrier.isTop,
+    kept: (sequence) => arrivals?.own(sequence),
+    ended: sequences.ended,
+    relieved: relief.take,
+  })
+  const reservations = createReservations({
+    context,
+    nextSequence: options.admission.nextSequence,
+    freed: () => pump.run(),
+  })
+  const operations = createHolderOperations({ context, intake, signing })
+  const wishes = createWishes(context, operations)
+  const perform = createPerformer({
+    context,
+    sign: signing.claim,
+    noop: signing.noop,
+    bump: signing.bump,
+    broadcast: broadcaster.add,
+    later: outcomes.later,
+    look: seeker.look,
+    queueAgain(transaction) {
+      stages.again(transaction)
+      intake.again(transaction)
+      sequences.unbound(transaction.id)
+      const pauseMs = transaction.retryAtMs - clock.now()
+      if (pauseMs <= 0) return enqueue(transaction)
+      clock.setTimer(() => {
+        if (!context.closed && !hasFailed(transaction)) enqueue(transaction)
+      }, pauseMs)
+    },
+    transactionOf: stages.transactionOf,
+    forget: (transaction) => intake.forget(transaction),
+  })
+  const follower = createFollower({
+    context,
+    funds,
+    seeker,
+    fallen,
+    barrier,
+    unwalked,
+    landed,
+    leased: options.leased,
+    waiting: () => line.size + preparer.size,
+    transactionOf: stages.transactionOf,
+    broken,
+    ticked(newHead) {
+      // Before those that wait for money are asked about once more.
+      relief.look()
+      if (newHead) {
+        resender.newHead()
+        preparer.newHead()
+      }
+      preparer.ticked()
+      code.ticked(newHead)
+      repair.ticked()
+      repair.watchGaps()
+      pump.run()
+      drains.check()
+    },
+  })
+  function moved(nonce: number, before: Slot | undefined, after: Slot): void {
+    funds.moved(nonce, after)
+    stages.moved(nonce, before, after)
+    code.moved(before, after)
+    if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
+    if (after.state === 'reserved') intake.bound(after.claim)
+    sequences.moved(before, after)
+    // The first that is open again: nobody may wait for it, and still it has to be followed.
+    const opened = after.state === 'reserved' || after.state === 'outside'
+    if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
+    if (awaitsCommit(before)) broadcaster.kick()
+    barrier.moved(nonce, after)
+  }
+
+  const drains = createDrains(() => isDrained())
+  let unfollow: (() => void) | undefined
+  let arrivals: Arrivals | undefined
+  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change) => {
+    events.emit('endpoint', { name: port.name, role, change, profile: profile.current() })
+    broadcaster.kick()
+  })
+
+  /** A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. */
+  async function fresh(): Promise<void> {
+    const { tickedAtMs, blockMs } = hub.tracker
+    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
+    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return
+    await hub.tracker.nextTick()
+    await seeker.idle()
+  }
+
+  /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
+  function enqueue(transaction: Transaction): void {
+    if (!transaction.ready) return preparer.add(transaction)
+    if (!sequences.mayGo(transaction)) return
+    line.add(transaction)
+    pump.run()
+  }
+
+  function resend(nonce: number): void {
+    broadcaster.add(nonce)
+    const transaction = stages.transactionOf(nonce)
+    if (transaction) events.emit('rebroadcast', { tx: txOf(transaction) })
+  }
+
+  function broken(error: unknown): void {
+    reportError(context, error)
+  }
+
+  function held(reason: HoldReason, isHeld: boolean): void {
+    logger?.warn?.({ reason, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
+    events.emit(isHeld ? 'held' : 'released', { reason })
+    if (!isHeld) pump.run()
+  }
+
+  function isDrained(): boolean {
+    const { book } = lane
+    if (intake.open > 0 || book.floor !== book.cursor || signing.open > 0) return false
+    // A nonce that something else took may send its transaction to another one: not done before its verdict.
+    for (const transaction of transactions.values()) {
+      const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
+      if (!isOver && !context.handed.has(transaction)) return false
+    }
+    return true
+  }
+
+  return {
+    context,
+    intake,
+    signing,
+    reservations,
+    restore({ open, final }) {
+      stages.follow(follower)
+      for (const transaction of [...open, ...final]) intake.restore(transaction)
+      for (const slot of lane.book.slots.values()) moved(slot.nonce, undefined, slot)
+      for (const transaction of open) intake.resume(transaction)
+      for (const transaction of final) stages.finalized(transaction)
+      // It was found out in another process: who listens here has yet to hear that an operator's word is needed.
+      for (const transaction of open) if (transaction.unresolved) tellUnresolved(handle, transaction)
+    },
+    start() {
+      handle.operations = operations
+      handle.left = (transaction) => {
+        intake.left(transaction)
+        drains.check()
+      }
+      unfollow = hub.tracker.follow(follower)
+      // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
+      for (const slot of lane.book.uncovered(Number.POSITIVE_INFINITY)) {
+        if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
+      }
+      reservations.start()
+      arrivals = createArrivals(context, {
+        after: options.arrived,
+        asking: intake.asking,
+        take: intake.arrived,
+        wish: wishes.fulfil,
+        failed: broken,
+        background,
+      })
+      hub.tracker.wake()
+      pump.run()
+    },
+    kick() {
+      pump.run()
+      hub.tracker.wake()
+    },
+    resume() {
+      if (lane.holds.has('jump')) seeker.acceptJump()
+      if (lane.holds.has('deepReorg')) fallen.accept()
+      for (const reason of liftedByResume) lane.holds.lift(reason)
+    },
+    observe(blockNumber, hashes) {
+      hub.tracker.observe(blockNumber > 0 ? blockNumber : (hub.tracker.head?.number ?? 0) + 1, hashes)
+    },
+    resolve: wishes.resolve,
+    accountIs: code.is,
+    get account() {
+      return code.account
+    },
+    async quiet() {
+      await signing.idle()
+      await lane.journal.flushed()
+      await broadcaster.idle()
+    },
+    get waiting() {
+      return intake.open
+    },
+    async drained() {
+      // Somebody waits: the poller looks at every refresh, not once a block.
+      await handle.counted(() => unlessStopped(drains.add(), [closing]))
+    },
+    get idle() {
+      const slots = [...lane.book.slots.values()]
+      const settled = slots.every((slot) => slot.state === 'used' && slot.settled)
+      // Without a signer there is nothing to be done for what waits.
+      return settled && handle.waits === 0 && (isDrained() || context.signer === undefined)
+    },
+    get following() {
+      return follower.pace() !== 'idle'
+    },
+    get balanceWei() {
+      return funds.balanceWei
+    },
+    get spareWei() {
+      return funds.spareWei
+    },
+    weigh: funds.weigh,
+    setBalance: funds.balance,
+    stop,
+  }
+
+  function stop(): void {
+    closing.stop()
+    unfollow?.()
+    arrivals?.stop()
+    offEndpoint()
+    stages.unfollow()
+    resender.stop()
+    repair.stop()
+    reservations.stop()
+    lane.stop()
+    clock.stop()
+    background.stop()
+  }
+}

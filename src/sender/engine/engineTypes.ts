@@ -1,0 +1,83 @@
+import type { Hash, LocalAccount } from 'viem'
+import type { Book } from '../../ledger/book.js'
+import type { AccountKind } from '../../rpc/reads/accountKind.js'
+import type { LaneKey, Lease, Store } from '../../store/store.js'
+import type { LaneSnapshot, Limits, Logger } from '../../types.js'
+import type { LaneContext } from '../context.js'
+import type { Environment } from '../environment.js'
+import type { Admission } from '../intake/admission.js'
+import type { Intake } from '../intake/intake.js'
+import type { LaneHandle } from '../lane/handle.js'
+import type { Restored } from '../lane/restore.js'
+import type { Hub } from '../nodes/hub.js'
+import type { createFeeOracle } from '../signing/feeOracle.js'
+import type { Signing } from '../signing/signing.js'
+import type { Reservations } from './reservations.js'
+
+export type EngineOptions = {
+  readonly environment: Environment
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  readonly lease: Lease
+  readonly book: Book
+  readonly tokenAbove: number
+  /** What other processes left in the store is taken in from here. */
+  readonly arrived: number
+  readonly admission: Admission
+  /** Nobody else can have taken the lane. */
+  readonly leased: () => boolean
+  /** The journal found out that another process has the lane. */
+  readonly lost: () => void
+  readonly limits: Limits
+  readonly logger: Logger | undefined
+  readonly signer: LocalAccount | undefined
+  readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
+  readonly lossDepth: LaneContext['lossDepth']
+  readonly starved: 'wait' | 'fail'
+  readonly broadcast: 'first' | 'all'
+  readonly simulate: boolean
+  readonly gasMultiplier: number
+}
+
+/** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
+export type Engine = {
+  readonly context: LaneContext
+  readonly intake: Intake
+  readonly signing: Signing
+  readonly reservations: Reservations
+  /** Takes up what an earlier life left in the store. */
+  restore(restored: Restored): void
+  /** Begins to follow the chain; resends what was inherited. */
+  start(): void
+  /** Something outside the engine changed what it may do. */
+  kick(): void
+  resume(): void
+  /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
+  observe(blockNumber: number, hashes: readonly Hash[]): void
+  /** The operator's word on an unresolved transaction. False where it is none. */
+  resolve(id: string, fate: 'executed' | 'notExecuted'): boolean
+  /** It follows the chain: its node has something to answer. */
+  readonly following: boolean
+  /** What the account is, as read from its code: delegated ones may have few transactions in flight. */
+  accountIs(account: AccountKind): void
+  /** As it was read last. */
+  readonly account: LaneSnapshot['account']
+  /** Resolves when nothing is being signed, committed or sent. */
+  quiet(): Promise<void>
+  /** Queued, prepared or being prepared. */
+  readonly waiting: number
+  /** Resolves when nothing is queued, all is sealed and no gap is left. Rejects when it stops before that. */
+  drained(): Promise<void>
+  /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */
+  readonly idle: boolean
+  readonly balanceWei: bigint | undefined
+  /** What is left of it beside all that is in flight, or waits for a nonce; undefined while it is not known. */
+  readonly spareWei: bigint | undefined
+  /** True where that may be out of date: the balance is read with the next tick. */
+  weigh(): boolean
+  setBalance(wei: bigint): void
+  /** From now on nothing is signed, written or followed here, and what was learnt no longer changes anything. */
+  stop(): void
+}

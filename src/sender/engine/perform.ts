@@ -1,0 +1,147 @@
+import type { Hash } from 'viem'
+import type { TxlaneErrorCode } from '../../errors/base.js'
+import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
+import { type LaneContext, txError } from '../context.js'
+import { endWith } from '../transaction/telling.js'
+import { hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
+import { tellUnresolved } from '../transaction/unresolved.js'
+
+export type PerformParts = {
+  readonly context: LaneContext
+  readonly sign: (nonce: number, claim: string, token: number) => void
+  readonly noop: (nonce: number, token: number) => void
+  readonly bump: (nonce: number, token: number, underbids: number) => void
+  readonly broadcast: (nonce: number) => void
+  readonly later: (nonce: number) => void
+  readonly look: () => void
+  readonly queueAgain: (transaction: Transaction) => void
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** Nothing more can happen to it: from now on it is found in the store. */
+  readonly forget: (transaction: Transaction) => void
+}
+
+/** Carries out what the table asks for. It chooses nothing. */
+export function createPerformer(parts: PerformParts) {
+  const { context } = parts
+  const { events, transactions } = context
+
+  function perform(nonce: number, actions: readonly SlotAction[]): void {
+    for (const action of actions) one(nonce, action)
+  }
+
+  function one(nonce: number, action: SlotAction): void {
+    switch (action.do) {
+      case 'sign':
+        return parts.sign(nonce, action.claim, action.token)
+      case 'noop':
+        return parts.noop(nonce, action.token)
+      case 'bump':
+        return parts.bump(nonce, action.token, action.underbids)
+      case 'broadcast':
+        return parts.broadcast(nonce)
+      case 'resend':
+      case 'backOff':
+        return parts.later(nonce)
+      case 'look':
+        return parts.look()
+      case 'queueAgain':
+        return withTransaction(action.claim, again)
+      case 'end':
+        return withTransaction(action.claim, (transaction) => finish(transaction, action.as))
+      case 'landed':
+        return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
+      case 'hold':
+        return context.lane.holds.add(action.reason)
+      case 'tell':
+        return tell(nonce, action.event)
+      case 'readAgain':
+      case 'prune':
+        // The journal reads again by itself, and the book has pruned the slot already.
+        return
+      default:
+        return action satisfies never
+    }
+  }
+
+  function withTransaction(id: string, work: (transaction: Transaction) => void): void {
+    const transaction = transactions.get(id)
+    if (transaction && !hasFailed(transaction)) work(transaction)
+  }
+
+  function again(transaction: Transaction): void {
+    if (transaction.outside) return finish(transaction, 'displacedOutside')
+    parts.queueAgain(transaction)
+  }
+
+  function landed(transaction: Transaction, hash: Hash | undefined): void {
+    transaction.settled = true
+    if (hash === undefined) return landedOnTheirWord(transaction)
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => tellVerdict(transaction))
+  }
+
+  /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
+  function landedOnTheirWord(transaction: Transaction): void {
+    transaction.hash = undefined
+    moveTo(transaction, 'finalized')
+    context.changed.add(transaction)
+    context.lane.journal.touch(() => {
+      tellVerdict(transaction)
+      parts.forget(transaction)
+    })
+  }
+
+  function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
+    const { code, message } = ENDS[as]
+    const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', message)
+    endWith(context, transaction, error, parts.forget)
+  }
+
+  function tell(nonce: number, told: Told): void {
+    const transaction = parts.transactionOf(nonce)
+    const tx = transaction && context.txOf(transaction)
+    switch (told) {
+      case 'unresolved':
+        return unresolved(nonce)
+      case 'stuck':
+      case 'feeCeiling':
+        if (tx) events.emit(told, { tx })
+        return
+      case 'sealed':
+      case 'preconfirmed':
+        // Told with the stage, by whoever keeps the stages.
+        return
+      default:
+        return events.emit(told, { nonce, tx })
+    }
+  }
+
+  /** Told of each that was bound there; of the nonce alone where none was. */
+  function unresolved(nonce: number): void {
+    const slot = context.lane.book.get(nonce)
+    const claims = slot?.state === 'used' ? slot.claims : []
+    if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
+    for (const claim of claims) {
+      withTransaction(claim, (transaction) => tellUnresolved(context.handle, transaction))
+    }
+  }
+
+  return perform
+}
+
+const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {
+  rejected: { code: 'REJECTED', message: 'No node can include these bytes.' },
+  voided: {
+    code: 'REJECTED',
+    message:
+      'The lane gave the nonce up: it was refused for good, or stood at its fee ceiling. A no-op took its place.',
+  },
+  withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
+  cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },
+  superseded: { code: 'SUPERSEDED', message: 'Its replacement took the nonce.' },
+  tooLate: { code: 'TOO_LATE', message: 'What it was to replace had landed already.' },
+  displacedOutside: {
+    code: 'REJECTED',
+    message: 'Something else used the nonce of these bytes, which were signed outside this lane.',
+  },
+}

@@ -1,0 +1,157 @@
+import { createDeadlines } from '../../allocator/deadlines.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { Attempt, Slot } from '../../ledger/slot.js'
+import type { SendOutcome } from '../../rpc/outcome.js'
+import type { LaneContext } from '../context.js'
+import { type Envelope, outsideTransaction } from '../transaction/outside.js'
+import { OUTSIDE_PREFIX, type Transaction } from '../transaction/transaction.js'
+
+/** Nonces in the hands of outside code: rows 8 to 11. */
+export type Reservations = {
+  /** Hands out the lowest hole, else the cursor. To be called under the lane's mutex. */
+  handOut(): number
+  /** Resolves once all that was handed out and given back until now is in the store. */
+  written(): Promise<void>
+  /** Row 9. Resolves once the bytes are in the store; before that nobody may send them. */
+  commit(nonce: number, envelope: Envelope): Promise<Transaction>
+  /** Row 10. */
+  release(nonce: number): void
+  /** It was heard of: its time begins anew. */
+  renew(nonce: number): void
+  /** What became of sending committed bytes. Anything but acceptance and an intrinsic refusal is unknown. */
+  outcome(nonce: number, envelope: Envelope, outcome: SendOutcome['outcome']): void
+  /** Watches over what an earlier life handed out. */
+  start(): void
+  stop(): void
+}
+
+export function createReservations(options: {
+  context: LaneContext
+  nextSequence: () => number
+  /** A nonce came free. */
+  freed: () => void
+}): Reservations {
+  const { context } = options
+  const { lane, limits, clock, transactions, changed } = context
+  const { book } = lane
+  const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
+  const writes = new Set<(error: TxlaneError) => void>()
+
+  /** Row 11. Without a signer the gap is told, again and again, until somebody fills it. */
+  function expire(nonce: number): void {
+    if (!isHandedOut(book.get(nonce))) return
+    lane.apply(nonce, { type: 'ttl', signer: context.signer !== undefined, token: lane.token() })
+    if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
+  }
+
+  function written(): Promise<void> {
+    if (context.closed) return Promise.reject(closed())
+    return new Promise((resolve, reject) => {
+      writes.add(reject)
+      lane.journal.touch(() => {
+        writes.delete(reject)
+        resolve()
+      })
+    })
+  }
+
+  async function commit(nonce: number, envelope: Envelope): Promise<Transaction> {
+    if (context.closed) throw closed()
+    const slot = book.get(nonce)
+    if (slot === undefined || slot.state === 'final' || (slot.state === 'used' && slot.settled))
+      throw tooLate(slot, envelope)
+    const transaction = transactionAt(slot, envelope)
+    const attempt: Attempt = {
+      hash: envelope.hash,
+      raw: envelope.raw,
+      fees: envelope.fees,
+      gas: envelope.gas,
+      claim: transaction.id,
+      epoch: lane.lease.epoch,
+      // Whoever committed them is about to send them: a send of ours would be the second one.
+      sends: 1,
+      accepted: false,
+    }
+    deadlines.forget(nonce)
+    changed.add(transaction)
+    lane.apply(nonce, { type: 'outsideCommitted', attempt })
+    await written()
+    return transaction
+  }
+
+  /** Other bytes for the same reservation are another attempt of the same transaction. */
+  function transactionAt(slot: Slot, envelope: Envelope): Transaction {
+    const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
+    const claim = claims.find((id) => id.startsWith(OUTSIDE_PREFIX))
+    if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined))
+      throw given(slot)
+    const known = claim === undefined ? undefined : transactions.get(claim)
+    if (known) return known
+    const fresh = outsideTransaction(envelope, {
+      lane: lane.key,
+      sequence: options.nextSequence(),
+      createdAtMs: clock.now(),
+    })
+    transactions.set(fresh.id, fresh)
+    return fresh
+  }
+
+  return {
+    handOut() {
+      const nonce = lane.next()
+      lane.apply(nonce, { type: 'handOut' })
+      deadlines.set(nonce)
+      return nonce
+    },
+    written,
+    commit,
+    release(nonce) {
+      deadlines.forget(nonce)
+      lane.apply(nonce, { type: 'released' })
+      options.freed()
+    },
+    renew(nonce) {
+      if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
+    },
+    outcome(nonce, { hash }, outcome) {
+      const said = outcome === 'accepted' || outcome === 'intrinsic' ? outcome : 'unknown'
+      lane.apply(nonce, { type: 'outcome', hash, outcome: said, epoch: lane.lease.epoch })
+    },
+    start() {
+      for (const slot of book.slots.values()) if (isHandedOut(slot)) deadlines.set(slot.nonce)
+    },
+    stop() {
+      deadlines.stop()
+      for (const reject of writes) reject(closed())
+      writes.clear()
+    },
+  }
+}
+
+function isHandedOut(slot: Slot | undefined): boolean {
+  return slot?.state === 'outside' && slot.origin === 'handedOut'
+}
+
+function given({ nonce }: Slot): TxlaneError {
+  return new TxlaneError(`Nonce ${nonce} is not reserved for these bytes: the lane may use it itself.`, {
+    code: 'INVALID',
+    fate: 'notExecuted',
+  })
+}
+
+function tooLate(slot: Slot | undefined, { hash }: Envelope): TxlaneError {
+  const by = slot?.state === 'used' ? slot.by : undefined
+  const executed = by !== undefined && 'hash' in by && by.hash === hash
+  const known = by !== undefined && by.kind !== 'unproven'
+  return new TxlaneError('The nonce of these bytes is used already.', {
+    code: 'TOO_LATE',
+    fate: executed ? 'executed' : known ? 'notExecuted' : 'inFlight',
+  })
+}
+
+function closed(): TxlaneError {
+  return new TxlaneError('The lane was closed; the bytes are not journaled: do not send them.', {
+    code: 'CLOSED',
+    fate: 'notExecuted',
+  })
+}

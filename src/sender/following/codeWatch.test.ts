@@ -1,0 +1,65 @@
+import { zeroAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { authorizing, DESIGNATOR, open } from '../intake/authorize.fixture.js'
+import { ACCOUNT, openLane, type SimLane, transfer } from '../simLane.fixture.js'
+
+const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
+
+describe('an account whose code changes', () => {
+  test('delegating itself narrows the window, and ending it gives the window back', async () => {
+    await using lane = await open()
+    await lane.settle(lane.sender.send(authorizing(1)))
+    await lane.settle(lane.sender.drain())
+    await lane.blocks(1)
+    expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
+    const some = await lane.settle(
+      Promise.all([2, 3, 4].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))),
+    )
+    await lane.settle(lane.sender.drain())
+    expect(some.map(({ nonce }) => nonce)).toEqual([2, 3, 4])
+    await lane.settle(lane.sender.send(authorizing(5, [{ contractAddress: zeroAddress }])))
+    await lane.settle(lane.sender.drain())
+    await lane.blocks(1)
+    expect(await lane.snapshot()).toMatchObject({ account: { kind: 'plain' } })
+    expect((await lane.snapshot()).window).toBeGreaterThan(1)
+    expect(lane.events('stuck')).toEqual([])
+  })
+
+  test('limits.delegatedMax says how many at once', async () => {
+    await using lane = await open({ code: DESIGNATOR, limits: { delegatedMax: 4 } })
+    expect(await lane.snapshot()).toMatchObject({ window: 4 })
+    await lane.settle(
+      Promise.all([1, 2, 3, 4, 5].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))),
+    )
+    await lane.until(() => lane.sent.length > 0)
+    await lane.clock.advance(500)
+    expect(sentNonces(lane)).toEqual([0, 1, 2, 3])
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('a node’s word on delegated accounts has the code read again, and uses up no nonce', async () => {
+    await using lane = await open()
+    lane.chain.adjust({ address: ACCOUNT, code: DESIGNATOR })
+    await lane.blocks(1)
+    expect(await lane.snapshot()).toMatchObject({ account: { kind: 'plain' } })
+    const all = [1, 2, 3, 4, 5, 6].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+    await lane.settle(Promise.all(all))
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6])
+    expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
+  })
+})
+
+describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the rules of %s', (rules) => {
+  test('one of it lands in each block: none is refused, and nothing waits longer', async () => {
+    await using lane = await openLane({ code: DESIGNATOR, chain: { rules } })
+    const before = lane.chain.head.number
+    const all = [1, 2, 3, 4, 5, 6].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+    await lane.settle(Promise.all(all))
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6])
+    expect(lane.sent).toHaveLength(6)
+    expect(lane.chain.head.number - before).toBeLessThanOrEqual(8)
+  })
+})

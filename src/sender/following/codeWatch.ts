@@ -1,0 +1,72 @@
+import type { Slot } from '../../ledger/slot.js'
+import { type AccountKind, accountKind } from '../../rpc/reads/accountKind.js'
+import { getCode } from '../../rpc/reads/state.js'
+import type { LaneContext } from '../context.js'
+
+/**
+ * What the account is. A delegation (EIP-7702) narrows the window to what pools take of such accounts; its end gives
+ * the window back. Each change of it uses a nonce, so the code is read again whenever something that is no transaction
+ * of ours used one, or that use left the chain; and when a pool speaks of delegated accounts.
+ */
+export type CodeWatch = {
+  readonly account: AccountKind | { readonly kind: 'unknown' }
+  is(account: AccountKind): void
+  /** It may be another one by now. */
+  look(): void
+  moved(before: Slot | undefined, after: Slot): void
+  ticked(newHead: boolean): void
+}
+
+/** A replica that lags shows the old code: it is read at two heads. */
+const LOOKS = 2
+
+export function createCodeWatch(context: LaneContext, changed: () => void): CodeWatch {
+  const { lane, hub, limits } = context
+  let account: CodeWatch['account'] = { kind: 'unknown' }
+  let looks = 0
+  let reading = false
+
+  function is(next: AccountKind): void {
+    account = next
+    lane.window.cap(next.kind === 'delegated' ? limits.delegatedMax : undefined)
+    changed()
+  }
+
+  async function read(): Promise<void> {
+    reading = true
+    try {
+      const { address } = lane.key
+      const timeoutMs = limits.readTimeoutMs
+      const code = await getCode(hub.reader.port, { address, block: 'latest', timeoutMs })
+      if (context.closed) return
+      looks--
+      is(accountKind(code))
+    } catch {
+      // Asked again with the next tick.
+    } finally {
+      reading = false
+    }
+  }
+
+  function look(): void {
+    looks = LOOKS
+  }
+
+  return {
+    get account() {
+      return account
+    },
+    is,
+    look,
+    moved(before, after) {
+      if (byOther(before) !== byOther(after)) look()
+    },
+    ticked(newHead) {
+      if (looks > 0 && !reading && (newHead || looks === LOOKS)) void read()
+    },
+  }
+}
+
+function byOther(slot: Slot | undefined): boolean {
+  return slot?.state === 'used' && slot.by.kind === 'other'
+}

@@ -1,0 +1,167 @@
+import type { Hash } from 'viem'
+import type { BlockRef } from '../../ledger/slot.js'
+import type { Follower, SealedBlock } from '../../tracker/follower.js'
+import type { LaneContext } from '../context.js'
+import type { Barrier } from '../intake/barrier.js'
+import type { Funds } from '../signing/funds.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { tagError } from '../transaction/waiting.js'
+import { horizonLimit, verdictLimit } from './depth.js'
+import type { FallenCount } from './fallen.js'
+import type { LandedIndex } from './landed.js'
+import type { EvidenceSeeker } from './seek.js'
+import { createSpotCheck } from './spotCheck.js'
+
+export type FollowOptions = {
+  readonly context: LaneContext
+  readonly funds: Funds
+  readonly seeker: EvidenceSeeker
+  readonly fallen: FallenCount
+  readonly barrier: Barrier
+  /** Nonces used by blocks that the walk has not seen. */
+  readonly unwalked: Set<number>
+  readonly landed: LandedIndex
+  /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
+  readonly leased: () => boolean
+  readonly waiting: () => number
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** All of a tick was told. */
+  readonly ticked: (newHead: boolean) => void
+  readonly broken: (error: unknown) => void
+}
+
+// Blocks that a feed may be ahead of the endpoint.
+const FEED_AHEAD_MAX = 16
+
+/** Turns what the poller tells into events for slots. */
+export function createFollower(options: FollowOptions): Follower {
+  const { context, funds, seeker, fallen, barrier, unwalked, landed } = options
+  const { lane, hub } = context
+  const { waiting } = context.handle
+  const { book } = lane
+  const tracker = hub.tracker
+  // The highest own nonce seen in the pending block since the count was last held against it.
+  let seenPending: number | undefined
+
+  const spots = createSpotCheck(context, (nonce, block, stood) => {
+    if (!stood) left(nonce, block)
+    unwalked.delete(nonce)
+  })
+
+  function pace(): ReturnType<Follower['pace']> {
+    const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
+    if (open || funds.wanted || seeker.wanted || fallen.wanted) return 'cadence'
+    return book.unfinished > 0 || landed.size > 0 ? 'block' : 'idle'
+  }
+
+  function judge(head: number): void {
+    for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
+    for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
+      if (stands(nonce) === true) lane.apply(nonce, { type: 'lossDepth' })
+    const horizon = horizonLimit(context, head)
+    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, (nonce) => !unwalked.has(nonce))
+    for (const nonce of book.dueForHorizon(horizon))
+      if (!unwalked.has(nonce)) lane.apply(nonce, { type: 'horizon' })
+  }
+
+  /**
+   * Whether the block that used a nonce is on the chain; undefined while that is not known. One that was read from the
+   * store, or found by its evidence, may lie below where the walk began, and may have left when nobody looked.
+   */
+  function stands(nonce: number): boolean | undefined {
+    const slot = book.get(nonce)
+    if (slot?.state !== 'used' || slot.at === undefined || slot.at.number < 0) return true
+    const walked = tracker.hashAt(slot.at.number)
+    if (walked === slot.at.hash) return true
+    if (walked !== undefined) return left(nonce, slot.at)
+    // It was walked once, and stood as long as blocks are kept.
+    if (!unwalked.has(nonce)) return true
+    if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
+    return undefined
+  }
+
+  function left(nonce: number, block: BlockRef): false {
+    lane.apply(nonce, { type: 'left', block, token: lane.token() })
+    return false
+  }
+
+  function sealed(block: SealedBlock, own: readonly Hash[]): void {
+    for (const hash of own) {
+      const nonce = book.nonceOf(hash)
+      if (nonce !== undefined)
+        lane.apply(nonce, { type: 'sealed', hash, block: { number: block.number, hash: block.hash } })
+    }
+    // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
+    for (const nonce of book.preconfirmedUpTo(block.number)) {
+      const slot = book.get(nonce)
+      if (slot?.state !== 'live' || slot.preconfirmed === undefined) continue
+      lane.apply(nonce, { type: 'notPreconfirmed', blockNumber: slot.preconfirmed.blockNumber })
+    }
+  }
+
+  return {
+    address: lane.key.address,
+    pace,
+    tags: () => ({
+      safe: waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0),
+      finalized: waiting.waitsFor('finalized') || book.unfinished > 0,
+    }),
+    wantsBalance: () => funds.wanted,
+    sealed,
+    left(block) {
+      seeker.left(block)
+      for (const nonce of book.usedIn(block.hash))
+        lane.apply(nonce, { type: 'left', block, token: lane.token() })
+    },
+    preconfirmed(blockNumber, own) {
+      for (const hash of own) {
+        const nonce = book.nonceOf(hash)
+        if (nonce === undefined) continue
+        seenPending = Math.max(nonce, seenPending ?? 0)
+        // A node that builds a pending block from its pool shows it there too: that is no pre-confirmation.
+        if (hub.reader.profile.current().pending !== 'preconfirmed') continue
+        lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber })
+      }
+    },
+    observed(blockNumber, own) {
+      // A number that is never reached could never be held against its sealed block.
+      const number = Math.min(blockNumber, (tracker.head?.number ?? 0) + FEED_AHEAD_MAX)
+      for (const hash of own) {
+        const nonce = book.nonceOf(hash)
+        if (nonce !== undefined) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
+      }
+      lane.noteCovered()
+    },
+    counts({ latest, pending }, head) {
+      if (pending !== undefined) {
+        if (seenPending !== undefined) {
+          hub.reader.profile.observe({ kind: 'countWithBlock', nonce: seenPending, count: pending })
+        }
+      }
+      // A count that was believed once covers nothing any more where the profile has been contradicted since.
+      if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
+      else if (pending !== undefined) lane.counted(pending)
+      seenPending = undefined
+      if (latest === undefined || !options.leased()) return
+      seeker.count(latest, head)
+      barrier.count(latest, head)
+      fallen.count(latest, head)
+    },
+    balance: funds.balance,
+    ticked(newHead) {
+      const head = tracker.head?.number
+      if (newHead && head !== undefined) judge(head)
+      for (const tag of ['safe', 'finalized'] as const) {
+        if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
+          landed.refuse(tag, (transaction) => tagError(transaction, tag))
+      }
+      if (book.floor > context.blockedAt) lane.holds.lift('blocked')
+      lane.noteCovered()
+      options.ticked(newHead)
+    },
+    broken: options.broken,
+    unreachable(why) {
+      context.logger?.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
+    },
+  }
+}

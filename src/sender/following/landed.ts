@@ -1,0 +1,76 @@
+import type { TxlaneError } from '../../errors/base.js'
+import { moveTo, type Transaction } from '../transaction/transaction.js'
+
+/** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
+export type LandedIndex = {
+  add(transaction: Transaction): void
+  /** Its block left the chain. */
+  remove(transaction: Transaction): void
+  advance(
+    safe: number | 'absent' | undefined,
+    finalized: number | 'absent' | undefined,
+    horizon: number,
+    /** Whether the block that used a nonce is known to stand. What is not waits. */
+    stands: (nonce: number) => boolean,
+  ): void
+  /** Tells who waits for a tag that it will not come. */
+  refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
+  readonly size: number
+}
+
+export function createLandedIndex(done: (transaction: Transaction) => void): LandedIndex {
+  const byBlock = new Map<number, Set<Transaction>>()
+  let size = 0
+
+  function passed(limit: number | 'absent' | undefined): [number, Set<Transaction>][] {
+    return typeof limit === 'number' ? [...byBlock].filter(([number]) => number <= limit) : []
+  }
+
+  return {
+    add(transaction) {
+      const number = transaction.blockNumber
+      if (number === undefined) return
+      const found = byBlock.get(number) ?? new Set()
+      byBlock.set(number, found)
+      if (!found.has(transaction)) size++
+      found.add(transaction)
+    },
+    remove(transaction) {
+      const number = transaction.blockNumber ?? -1
+      const found = byBlock.get(number)
+      if (found?.delete(transaction)) size--
+      if (found?.size === 0) byBlock.delete(number)
+    },
+    advance(safe, finalized, horizon, stands) {
+      const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
+      for (const [, transactions] of passed(safe)) {
+        for (const transaction of transactions)
+          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe')
+      }
+      // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
+      const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
+      for (const [number, transactions] of passed(limit)) {
+        for (const transaction of [...transactions].filter(sure)) {
+          transactions.delete(transaction)
+          size--
+          moveTo(transaction, 'finalized')
+          done(transaction)
+        }
+        if (transactions.size === 0) byBlock.delete(number)
+      }
+    },
+    refuse(tag, error) {
+      for (const transactions of byBlock.values()) {
+        for (const transaction of transactions) {
+          const waiters = transaction.waiters?.filter((waiter) => waiter.stage === tag) ?? []
+          if (waiters.length === 0) continue
+          transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== tag)
+          for (const waiter of waiters) waiter.failed(error(transaction))
+        }
+      }
+    },
+    get size() {
+      return size
+    },
+  }
+}

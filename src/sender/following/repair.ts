@@ -1,0 +1,152 @@
+import type { CancelTimer } from '../../clock.js'
+import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
+import { block, type LaneContext } from '../context.js'
+import type { Signing } from '../signing/signing.js'
+
+/**
+ * Notices what stands still: nonces that are not covered although blocks go by, and gaps that nobody fills. Runs
+ * under every hold.
+ */
+export type Repair = {
+  /** Bytes of this nonce were handed to an endpoint: it is given its time anew. */
+  sent(nonce: number): void
+  /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
+  ticked(): void
+  /** There may be a hole below the cursor. */
+  watchGaps(): void
+  stop(): void
+}
+
+type Sent = { readonly block: number; readonly atMs: number }
+
+export function createRepair(options: {
+  context: LaneContext
+  signing: Signing
+  /** A transaction stands ready that will take the lowest hole. */
+  fillable: () => boolean
+  /** Nonces below it are used, by whom is being found out: no bytes would help them. */
+  usedBelow: () => number
+  /** Kept for what is under way at a lower nonce. */
+  keeps: (nonce: number) => boolean
+}): Repair {
+  const { context, signing } = options
+  const { lane, limits, clock, hub, fees } = context
+  const sentAt = new Map<number, Sent>()
+  let gapTimer: CancelTimer | undefined
+  let gapSinceMs: number | undefined
+
+  function now(): Sent {
+    return { block: hub.tracker.head?.number ?? 0, atMs: clock.now() }
+  }
+
+  /**
+   * Both must have gone by: blocks without it, and time, since blocks may come in a burst. One block is enough to
+   * send the same bytes again, which costs nothing; a bump takes more patience.
+   */
+  function isStuck({ nonce, ...slot }: Slot): boolean {
+    const since = sentAt.get(nonce)
+    if (since === undefined) {
+      // Restored, seeded or never sent: its time begins now.
+      sentAt.set(nonce, now())
+      return false
+    }
+    const { block, atMs } = now()
+    const blocks = slot.state === 'live' && slot.nudged ? limits.stuckAfterBlocks : 1
+    return block - since.block >= blocks && atMs - since.atMs >= limits.stuckAfterMs
+  }
+
+  function nudge(slot: Slot, head: boolean): void {
+    const signer = context.signer !== undefined
+    sentAt.set(slot.nonce, now())
+    const event = { type: 'stuck' as const, head, signer, token: lane.token() }
+    if (slot.state === 'outside') {
+      lane.apply(slot.nonce, { ...event, atCeiling: false, priced: true, fillable: true })
+    } else if (slot.state === 'live') {
+      const outside = isOutside(slot)
+      const newest = newestAttempt(slot)
+      const ceilings = outside ? { atCeiling: false, fillable: false } : signing.ceilings(slot)
+      // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
+      if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
+        block(context, slot.nonce)
+      // What outside code signed cannot be bumped by us, only sent again.
+      lane.apply(slot.nonce, { ...event, ...ceilings, priced: priced(slot), signer: signer && !outside })
+    }
+  }
+
+  function isOutside(slot: Live): boolean {
+    const claim = newestAttempt(slot)?.claim
+    return claim !== undefined && (context.transactions.get(claim)?.outside ?? false)
+  }
+
+  function priced(slot: Live): boolean {
+    const newest = newestAttempt(slot)
+    const baseFee = fees.baseFee()
+    if (newest === undefined || baseFee === undefined) return true
+    return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
+  }
+
+  function checkGaps(): void {
+    gapTimer = undefined
+    const hole = lane.book.lowestHole()
+    if (hole === undefined) {
+      gapSinceMs = undefined
+      return
+    }
+    const waiting = options.fillable()
+    const due = clock.now() - (gapSinceMs ?? clock.now()) >= limits.gapFillAfterMs
+    if (due && context.signer !== undefined && !waiting) fillGaps()
+    if (lane.book.lowestHole() !== undefined) plan()
+    else gapSinceMs = undefined
+  }
+
+  /** Row 2, lowest first. Without a signer a gap can only be told. */
+  function fillGaps(): void {
+    for (let filled = 0; filled < limits.fillsMax; filled++) {
+      const nonce = lane.book.lowestHole()
+      if (nonce === undefined) return
+      lane.apply(nonce, {
+        type: 'gapTimer',
+        boundAbove: nonce < lane.book.cursor,
+        waiting: false,
+        token: lane.token(),
+      })
+      if (lane.book.lowestHole() === nonce) return
+      context.events.emit('gap', { nonce })
+    }
+  }
+
+  function plan(): void {
+    gapTimer ??= clock.setTimer(checkGaps, limits.gapFillAfterMs)
+  }
+
+  return {
+    sent: (nonce) => void sentAt.set(nonce, now()),
+    ticked() {
+      const { floor } = lane.book
+      // Kept in the order of the first send, which is the order of nonces: the used ones stand in front.
+      for (const nonce of sentAt.keys()) {
+        if (nonce >= floor) break
+        sentAt.delete(nonce)
+      }
+      for (const slot of lane.book.uncovered(limits.resendMax)) {
+        if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
+        if (slot.state === 'outside' && slot.origin === 'handedOut') continue
+        const head = slot.nonce === lane.book.floor
+        const unpriced = head && slot.state === 'live' && !priced(slot)
+        if (isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))) nudge(slot, head)
+      }
+    },
+    watchGaps() {
+      if (lane.book.lowestHole() === undefined) return
+      gapSinceMs ??= clock.now()
+      plan()
+    },
+    stop: () => gapTimer?.(),
+  }
+
+  /** A base fee that rose above what is offered is plain to see: no need to wait as long as for a mystery. */
+  function stoodOneBlock(nonce: number): boolean {
+    const since = sentAt.get(nonce)
+    return since !== undefined && now().block - since.block >= 1
+  }
+}

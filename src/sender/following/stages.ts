@@ -1,0 +1,222 @@
+import type { Hash } from 'viem'
+import type { Attempt, Slot } from '../../ledger/slot.js'
+import type { StoredTransaction } from '../../store/store.js'
+import type { Follower } from '../../tracker/follower.js'
+import type { Stage } from '../../types.js'
+import type { LaneContext } from '../context.js'
+import { emitStage } from '../transaction/telling.js'
+import {
+  hasFailed,
+  hasReached,
+  moveTo,
+  type Transaction,
+  tellVerdict,
+  toStored,
+} from '../transaction/transaction.js'
+import type { LandedIndex } from './landed.js'
+
+/** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */
+export type Stages = {
+  moved(nonce: number, before: Slot | undefined, after: Slot): void
+  transactionOf(nonce: number): Transaction | undefined
+  /** It is queued again: what it had at its old nonce says nothing about it any more. */
+  again(transaction: Transaction): void
+  /** Beyond every reorg: it is forgotten here and found in the store from then on. */
+  finalized(transaction: Transaction): void
+  takeChanged(): readonly StoredTransaction[]
+  /** Hashes are watched for this follower from now on. */
+  follow(follower: Follower): void
+  unfollow(): void
+}
+
+export function createStages(
+  context: LaneContext,
+  landed: LandedIndex,
+  /** From now on it is found in the store. */
+  forget: (transaction: Transaction) => void,
+): Stages {
+  const { transactions, changed, hub } = context
+  let follower: Follower | undefined
+  const watched = new Set<Hash>()
+
+  function moved(nonce: number, before: Slot | undefined, after: Slot): void {
+    watchAttempts(before, after)
+    switch (after.state) {
+      case 'reserved': {
+        const transaction = transactions.get(after.claim)
+        if (transaction) bind(transaction, nonce)
+        return
+      }
+      case 'live':
+        if (before?.state === 'used') takeBack(before)
+        for (const claim of after.claims) liveClaim(nonce, claim, before, after)
+        return
+      case 'used':
+        return usedBy(before, after)
+      case 'hole':
+        return unbind(before)
+      default:
+        return
+    }
+  }
+
+  function watchAttempts(before: Slot | undefined, after: Slot): void {
+    if (follower === undefined) return
+    if (after.state === 'final') {
+      for (const attempt of before?.attempts ?? []) unwatch(attempt.hash)
+      return
+    }
+    if (after.attempts.length === (before?.attempts.length ?? 0)) return
+    for (const attempt of after.attempts) {
+      watched.add(attempt.hash)
+      hub.tracker.watch(attempt.hash, follower)
+    }
+  }
+
+  function unwatch(hash: Hash): void {
+    watched.delete(hash)
+    hub.tracker.unwatch(hash)
+  }
+
+  function bind(transaction: Transaction, nonce: number): void {
+    transaction.nonce = nonce
+  }
+
+  /** Freed, or on its way to another nonce: what it had here says nothing about it any more. */
+  function unbind(before: Slot | undefined): void {
+    if (before?.state !== 'reserved') return
+    const transaction = transactions.get(before.claim)
+    if (transaction && !hasFailed(transaction)) clear(transaction)
+  }
+
+  function clear(transaction: Transaction): void {
+    transaction.nonce = undefined
+    transaction.hash = undefined
+    moveTo(transaction, 'queued')
+  }
+
+  function liveClaim(
+    nonce: number,
+    claim: string,
+    before: Slot | undefined,
+    after: Extract<Slot, { state: 'live' }>,
+  ): void {
+    const transaction = transactions.get(claim)
+    if (transaction === undefined || hasFailed(transaction)) return
+    let own: Attempt | undefined
+    let accepted = false
+    let preconfirmed = false
+    for (const attempt of after.attempts) {
+      if (attempt.claim !== claim) continue
+      // Another attempt than the newest, or of another claim, may be what the pending block holds.
+      if (!preconfirmed) own = attempt
+      preconfirmed ||= attempt.hash === after.preconfirmed?.hash
+      accepted ||= attempt.accepted
+    }
+    transaction.nonce = nonce
+    if (own === undefined) return
+    if (transaction.hash !== own.hash) {
+      transaction.hash = own.hash
+      transaction.fees = own.fees
+      changed.add(transaction)
+    }
+    reach(
+      transaction,
+      preconfirmed ? 'preconfirmed' : accepted ? 'accepted' : 'signed',
+      before?.state === 'used',
+    )
+  }
+
+  /** A stage is told once; one that is lost again (a reorg, a withdrawn pre-confirmation) is shown without a word. */
+  function reach(transaction: Transaction, stage: Stage, back: boolean): void {
+    if (transaction.stage === stage) return
+    const before = transaction.stage
+    const up = !hasReached(transaction, stage) || before === 'queued'
+    if (!up && !back && before !== 'preconfirmed') return
+    moveTo(transaction, stage)
+    if (up) emitStage(context, transaction)
+    if (!transaction.elsewhere) return
+    changed.add(transaction)
+    context.lane.journal.touch()
+  }
+
+  function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
+    if (before?.state === 'used' && before.settled !== after.settled) return
+    for (const claim of after.claims) {
+      const transaction = transactions.get(claim)
+      // Row 26: of several that were bound here, nobody can tell of any.
+      if (transaction === undefined || transaction.unresolved === (after.by.kind === 'unproven')) continue
+      transaction.unresolved = !transaction.unresolved
+      changed.add(transaction)
+    }
+    if (after.by.kind !== 'claim' || after.at === undefined) return
+    const transaction = transactions.get(after.by.claim)
+    if (transaction === undefined || hasFailed(transaction)) return
+    transaction.nonce = after.nonce
+    transaction.hash = after.by.hash
+    transaction.blockNumber = after.at.number
+    transaction.blockHash = after.at.hash
+    // Read back from the store, its verdict may have been given in an earlier life.
+    transaction.settled ||= after.settled
+    landed.add(transaction)
+    changed.add(transaction)
+    if (!hasReached(transaction, 'sealed')) {
+      moveTo(transaction, 'sealed')
+      emitStage(context, transaction)
+    }
+  }
+
+  /** Rows 28 and 32: the block that it landed in is not on the chain any more. */
+  function takeBack(before: Extract<Slot, { state: 'used' }>): void {
+    if (before.by.kind !== 'claim') return
+    const transaction = transactions.get(before.by.claim)
+    if (transaction === undefined) return
+    landed.remove(transaction)
+    transaction.blockNumber = undefined
+    transaction.blockHash = undefined
+    transaction.status = undefined
+    transaction.landed = undefined
+    transaction.stage = 'accepted'
+    changed.add(transaction)
+  }
+
+  return {
+    moved,
+    again(transaction) {
+      transaction.rebound ||= transaction.hash !== undefined
+      clear(transaction)
+      changed.add(transaction)
+    },
+    transactionOf(nonce) {
+      const slot = context.lane.book.get(nonce)
+      if (slot?.state === 'reserved') return transactions.get(slot.claim)
+      if (slot?.state !== 'live' && slot?.state !== 'used') return undefined
+      const claim = slot.claims[slot.claims.length - 1]
+      return claim === undefined ? undefined : transactions.get(claim)
+    },
+    finalized(transaction) {
+      transaction.stage = 'finalized'
+      transaction.settled = true
+      changed.add(transaction)
+      context.lane.journal.touch(() => {
+        tellVerdict(transaction)
+        forget(transaction)
+      })
+    },
+    takeChanged() {
+      const stored = [...changed].map((one) => {
+        const to = context.handed.get(one)
+        return to ? { ...toStored(one), ...to } : toStored(one)
+      })
+      changed.clear()
+      return stored
+    },
+    follow(next) {
+      follower = next
+    },
+    unfollow() {
+      for (const hash of watched) hub.tracker.unwatch(hash)
+      watched.clear()
+    },
+  }
+}

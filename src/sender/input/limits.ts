@@ -1,0 +1,24 @@
+import type { Limits } from '../../types.js'
+
+/** The bounds and times of a lane where none are given (P9). */
+export const defaultLimits: Limits = {
+  queueMax: 100_000,
+  window: 64,
+  windowMax: 2_048,
+  delegatedMax: 1,
+  batchMax: 100,
+  requestsMax: 2,
+  prepareMax: 200,
+  signMax: 64,
+  sendTimeoutMs: 10_000,
+  readTimeoutMs: 5_000,
+  gapFillAfterMs: 1_000,
+  fillsMax: 16,
+  stuckAfterBlocks: 2,
+  stuckAfterMs: 2_000,
+  resendMax: 64,
+  reservationTtlMs: 120_000,
+  closeTimeoutMs: 10_000,
+  pollIntervalMs: 200,
+  reorgHorizon: 64,
+}

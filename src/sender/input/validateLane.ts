@@ -1,0 +1,104 @@
+import type { Chain, Client, LocalAccount } from 'viem'
+import { invalid } from '../../errors/invalid.js'
+import type { LaneOptions, Limits } from '../../types.js'
+import {
+  address,
+  boolean,
+  callable,
+  checkFees,
+  type Fields,
+  MS_MAX,
+  object,
+  oneOf,
+  unsupported,
+  whole,
+} from './validate.js'
+
+/** What createSender was given, before anything is asked of a node. */
+export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client }): void {
+  object('options', options)
+  checkClient(options.client)
+  const { endpoints } = options
+  if (endpoints !== undefined && !Array.isArray(endpoints))
+    throw invalid('endpoints', endpoints, 'an array of endpoints')
+  for (const [index, endpoint] of (endpoints ?? []).entries()) {
+    checkTransport(object(`endpoints[${index}]`, endpoint).client, `endpoints[${index}].client`)
+    oneOf(`endpoints[${index}].role`, endpoint.role, ['both', 'read', 'send'])
+  }
+  oneOf('broadcast', options.broadcast, ['first', 'all'])
+  oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
+  oneOf('starved', options.starved, ['wait', 'fail'])
+  checkLossDepth(options.lossDepth)
+  checkFeePolicy(options.fees)
+  const multiplier: unknown = options.gasMultiplier
+  if (multiplier !== undefined && !(typeof multiplier === 'number' && multiplier >= 1 && multiplier <= 100))
+    throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
+  boolean('simulate', options.simulate)
+  if (options.logger !== undefined && typeof object('logger', options.logger).info !== 'function')
+    throw invalid('logger', options.logger, 'a logger: it lacks info()')
+  checkStore(options.store)
+}
+
+function checkFeePolicy(policy: unknown): void {
+  if (policy === undefined) return
+  const { ceiling, estimate, bump } = object('fees', policy)
+  if (ceiling !== undefined) checkFees(ceiling, 'fees.ceiling')
+  callable('fees.estimate', estimate)
+  if (bump === undefined) return
+  const { percent, attemptsMax } = object('fees.bump', bump)
+  whole('fees.bump.percent', percent, 1, 1_000)
+  whole('fees.bump.attemptsMax', attemptsMax, 1, 1_000)
+}
+
+function checkLossDepth(depth: unknown): void {
+  if (depth === undefined || depth === 'child' || depth === 'safe') return
+  if (typeof depth === 'number' && Number.isInteger(depth) && depth >= 1 && depth <= 10_000) return
+  throw invalid('lossDepth', depth, "'child', 'safe' or a number of blocks from 1 to 10000")
+}
+
+function checkStore(store: unknown): void {
+  if (store === undefined) return
+  const verbs = object('store', store)
+  for (const verb of ['acquire', 'load', 'enqueue', 'write', 'find', 'list', 'release', 'close']) {
+    if (typeof verbs[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
+  }
+}
+
+function checkClient(client: unknown): void {
+  checkTransport(client, 'client')
+  const chain = (client as Fields).chain as Fields | undefined
+  if (typeof chain?.id !== 'number' || !Number.isSafeInteger(chain.id))
+    throw invalid('client.chain', chain, 'a viem chain')
+}
+
+function checkTransport(client: unknown, argument: string): void {
+  const { transport, request } = object(argument, client)
+  if (typeof transport !== 'object' || typeof request !== 'function')
+    throw invalid(argument, client, 'a viem client')
+}
+
+/** A local account: one that can sign without the node. */
+export function checkAccount(account: unknown): asserts account is LocalAccount {
+  const { type, address: own, signTransaction } = object('account', account)
+  if (type === 'smart')
+    throw unsupported('smart accounts', 'send user operations with a nonce from createNonceAllocator')
+  if (type === 'json-rpc')
+    throw unsupported('json-rpc accounts, which sign by sending', 'use a local account')
+  address('account.address', own)
+  if (type !== 'local' || typeof signTransaction !== 'function')
+    throw invalid('account', account, 'a local account that signs transactions')
+}
+
+/** `limits` over the defaults; every one a positive whole number. */
+export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limits): Limits {
+  const merged = { ...defaults }
+  if (limits === undefined) return merged
+  for (const [name, value] of Object.entries(object('limits', limits))) {
+    if (value === undefined) continue
+    if (!(name in defaults))
+      throw invalid(`limits.${name}`, value, `one of ${Object.keys(defaults).join(', ')}`)
+    whole(`limits.${name}`, value, 1, MS_MAX)
+    merged[name as keyof Limits] = value as number
+  }
+  return merged
+}

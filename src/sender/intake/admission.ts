@@ -1,0 +1,356 @@
+import { type Address, type Hash, keccak256, stringToHex } from 'viem'
+import type { Clock, Random } from '../../clock.js'
+import { TxlaneError } from '../../errors/base.js'
+import { invalid } from '../../errors/invalid.js'
+import { hasEnded } from '../../store/ended.js'
+import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'
+import type { SendOptions, TxRequest } from '../../types.js'
+import { txError } from '../context.js'
+import type { LaneHandle } from '../lane/handle.js'
+import type { Hub } from '../nodes/hub.js'
+import { privateOf } from '../nodes/privacy.js'
+import { tuplesOf, withTuples } from '../transaction/authorize.js'
+import {
+  begin,
+  end,
+  fromStored,
+  refresh,
+  type Transaction,
+  tellEnd,
+  toStored,
+  transactionOf,
+} from '../transaction/transaction.js'
+import type { SignAuthorities } from './authorities.js'
+import { createKeeper } from './keeper.js'
+
+/** Where it goes, other than to the end of the line. */
+export type Place = {
+  /** To the nonce of this one. */
+  readonly replaces?: Transaction | undefined
+  /** After the one with this id, as the next of a sequence. */
+  readonly follows?: string | undefined
+  /** Any account of a pool may send it. */
+  readonly pooled?: true | undefined
+}
+
+export type Admitted = {
+  readonly transaction: Transaction
+  /** It is to be sent. Otherwise its id was known, and it is what became of that. */
+  readonly fresh: boolean
+}
+
+/** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
+export type Admission = {
+  /**
+   * Resolves once it is kept in the store. `taking` is called before, in the same turn; `dropped` where it turns out
+   * that it is not to be sent.
+   */
+  admit(
+    request: TxRequest,
+    options: SendOptions,
+    parts: {
+      readonly place: Place
+      readonly taking: (transaction: Transaction) => void
+      readonly dropped: (transaction: Transaction) => void
+    },
+  ): Promise<Admitted>
+  /** Nothing is taken on any more. */
+  close(): void
+  /** The order of arrival of one more transaction. */
+  nextSequence(): number
+  /** One of this place in the order is known. */
+  seen(sequence: number): void
+}
+
+type Unknown = { readonly argument: string; readonly id: string }
+
+const CLOSED = 'The sender was closed before it was sent.'
+const NOWHERE: readonly Address[] = []
+/** For so long a store that could not be read counts as one that cannot. */
+const UNREADABLE_MS = 1_000
+const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
+
+export function createAdmission(parts: {
+  readonly handle: LaneHandle
+  readonly hub: Pick<Hub, 'endpoints'>
+  readonly store: Pick<Store, 'enqueue' | 'find'>
+  readonly random: Random
+  readonly clock: Clock
+  readonly authorities: SignAuthorities
+}): Admission {
+  const { handle, random, clock } = parts
+  const { transactions, key } = handle
+  const keeper = createKeeper(parts.store, clock)
+  let sequence = 0
+  let closed = false
+  let probing: Promise<unknown> | undefined
+  let unreadableUntilMs = 0
+
+  async function admit(
+    request: TxRequest,
+    options: SendOptions,
+    { place, taking, dropped }: Parameters<Admission['admit']>[2],
+  ): Promise<Admitted> {
+    let transaction = create(withTuples(request, key.address), options, place)
+    const unknown = checkAfter(transaction, options.after ?? [])
+    if (unknown.length > 0 && !transactions.has(transaction.id)) await checkKnown(unknown, options.id)
+    /** In one turn: what is not known yet is from here on. */
+    const enter = (): Transaction | undefined => {
+      const known = transactions.get(transaction.id)
+      if (known) return same(known, transaction)
+      if (closed) throw closedBefore(transaction, options)
+      transactions.set(transaction.id, transaction)
+      taking(transaction)
+      return undefined
+    }
+    const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
+    const known =
+      !others || transactions.has(transaction.id)
+        ? enter()
+        : await parts.authorities(transaction.request, request.authorize, (signed) => {
+            transaction = { ...transaction, request: signed }
+            return enter()
+          })
+    if (known) return { transaction: known, fresh: false }
+    const keeping = keep(transaction, options)
+    transaction.keeping = keeping
+    try {
+      const stored = await keeping
+      // What was kept and never taken up (its answer was lost) is taken up now.
+      const fresh = stored === undefined || stored.stage === 'queued'
+      if (stored !== undefined) become(transaction, stored)
+      if (!fresh) dropped(transaction)
+      return { transaction, fresh }
+    } catch (error) {
+      dropped(transaction)
+      throw error
+    } finally {
+      transaction.keeping = undefined
+    }
+  }
+
+  async function keep(
+    transaction: Transaction,
+    options: SendOptions,
+  ): Promise<StoredTransaction | undefined> {
+    const kept = await keeper.keep(toStored(transaction)).catch(async (error: unknown) => {
+      throw refused(transaction, await storeError(transaction, options, error))
+    })
+    if (kept === undefined) throw refused(transaction, closedBefore(transaction, options))
+    if (!kept.fresh) return kept.transaction
+    transaction.sequence = kept.transaction.sequence
+    sequence = Math.max(sequence, transaction.sequence)
+    return undefined
+  }
+
+  /** Where nobody can tell whether the store took it, a later life may find it there and send it. */
+  async function storeError(
+    transaction: Transaction,
+    options: SendOptions,
+    cause: unknown,
+  ): Promise<TxlaneError> {
+    const unknown = (cause as { details?: unknown } | undefined)?.details === 'unknown'
+    const message = 'The store did not take the transaction.'
+    const isThere = unknown || (options.id !== undefined && (await mayBeThere(options.id)))
+    return txError(transaction, 'STORE', isThere ? 'inFlight' : 'notExecuted', message, cause)
+  }
+
+  /** Of a store that cannot be read either this is asked once in a while, however many it refuses. */
+  async function mayBeThere(id: string): Promise<boolean> {
+    if (probing) await probing
+    if (clock.now() < unreadableUntilMs) return true
+    const found = parts.store.find(key, { id }).then(
+      (stored) => stored !== undefined,
+      () => {
+        unreadableUntilMs = clock.now() + UNREADABLE_MS
+        return true
+      },
+    )
+    probing ??= found.finally(() => {
+      probing = undefined
+    })
+    return found
+  }
+
+  /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
+  function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
+    end(transaction, error)
+    forget(transaction)
+    tellEnd(transaction)
+    return error
+  }
+
+  /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
+  function become(transaction: Transaction, stored: StoredTransaction): void {
+    if (!means(stored, transaction)) throw refused(transaction, conflict(fromStored(stored)))
+    // Its first caller wanted it private, with the gas that this takes.
+    if (stored.private && !transaction.private) refresh(transaction, stored)
+    if (stored.stage === 'queued') {
+      transaction.sequence = stored.sequence
+      return
+    }
+    // What was told of it meanwhile is newer than an answer that was long on its way.
+    if (transaction.stage !== 'queued') return
+    refresh(transaction, stored)
+    if (!hasEnded(stored.stage)) return
+    forget(transaction)
+    tellEnd(transaction)
+  }
+
+  function forget(transaction: Transaction): void {
+    if (transactions.get(transaction.id) === transaction) transactions.delete(transaction.id)
+  }
+
+  /**
+   * What it is to come after has to be known before it, so that nothing can wait for itself in a circle. Answers with
+   * the ids that nobody here knows.
+   */
+  function checkAfter({ id, replaces }: Transaction, after: readonly unknown[]): Unknown[] {
+    const unknown: Unknown[] = []
+    for (const [index, one] of after.entries()) {
+      const argument = `options.after[${index}]`
+      const given = transactionOf(one)
+      const of = given?.id ?? (one as string)
+      if (of === id) throw invalid(argument, of, 'another transaction than itself')
+      if (of === replaces?.id) throw invalid(argument, of, 'another transaction than the one it replaces')
+      if (given === undefined && !transactions.has(of)) unknown.push({ argument, id: of })
+      if (given === undefined) continue
+      const { chainId, genesisHash } = given.lane
+      if (chainId !== key.chainId || genesisHash !== key.genesisHash)
+        throw invalid(argument, of, `a transaction of chain ${key.chainId}; this one is of chain ${chainId}`)
+    }
+    return unknown
+  }
+
+  async function checkKnown(unknown: readonly Unknown[], own: string | undefined): Promise<void> {
+    for (const { argument, id } of unknown) {
+      if (await parts.store.find(key, { id })) continue
+      // What was sent before by the same id may have outlived the records of what it came after.
+      if (own !== undefined && (await parts.store.find(key, { id: own }))) return
+      const expected = 'the id of a transaction that was sent before, on this chain and in this store'
+      throw invalid(argument, id, expected)
+    }
+  }
+
+  function create(request: TxRequest, options: SendOptions, place: Place): Transaction {
+    const { replaces, follows } = place
+    const { after, afterStage, afterStatus, deploys, effect } = options
+    const isPrivate = privateOf(parts.hub, request, options, replaces)
+    const needy =
+      after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
+    return begin({
+      id: options.id ?? randomId(random),
+      lane: key,
+      request,
+      // An id of our own making meets no second request: only the caller's need one.
+      fingerprint: options.id === undefined ? NO_FINGERPRINT : fingerprintOf(key.address, request),
+      sequence: ++sequence,
+      priority: options.priority ?? 0,
+      feeCeiling: options.feeCeiling,
+      createdAtMs: clock.now(),
+      expiresAtMs: options.expires?.atMs,
+      onExpiry: options.onExpiry ?? 'leave',
+      outside: false,
+      private: isPrivate ? true : undefined,
+      pooled: place.pooled ? NOWHERE : undefined,
+      needs: needy
+        ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
+        : undefined,
+      replaces,
+    })
+  }
+
+  return {
+    admit,
+    close() {
+      closed = true
+      keeper.close()
+    },
+    nextSequence: () => ++sequence,
+    seen(known) {
+      sequence = Math.max(sequence, known)
+    },
+  }
+}
+
+function same(known: Transaction, asked: Transaction): Transaction {
+  if (means(known, asked)) return known
+  throw conflict(known)
+}
+
+type Meant = Pick<StoredTransaction, 'fingerprint' | 'private'>
+
+/** The same id stands for the same request; what was sent openly cannot be made private by sending it again. */
+function means(known: Meant, asked: Meant): boolean {
+  return known.fingerprint === asked.fingerprint && (known.private === true || asked.private !== true)
+}
+
+/**
+ * Where the queue is full nothing is taken on, and what is known already is no news.
+ * @throws `QUEUE_FULL`
+ */
+export async function requireKnown(
+  { store, handle }: { readonly store: Pick<Store, 'find'>; readonly handle: LaneHandle },
+  id: string | undefined,
+  queueMax: number,
+): Promise<void> {
+  if (id !== undefined && handle.transactions.has(id)) return
+  if (id !== undefined && (await store.find(handle.key, { id }))) return
+  throw new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
+    code: 'QUEUE_FULL',
+    fate: 'notExecuted',
+  })
+}
+
+/** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
+function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
+  return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
+}
+
+function conflict(known: Transaction): TxlaneError {
+  const message = `The id ${JSON.stringify(known.id)} stands for another request.`
+  return txError(known, 'ID_CONFLICT', 'notExecuted', message)
+}
+
+/** 128 bits of chance as hex. */
+export function randomId(random: () => number): string {
+  let id = ''
+  for (let part = 0; part < 4; part++) {
+    id += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+  }
+  return id
+}
+
+/** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */
+export function handedTo(
+  lane: LaneKey,
+  { lane: from, request, fingerprint, pooled = [] }: Transaction,
+): Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'> {
+  return {
+    lane,
+    fingerprint: fingerprint === NO_FINGERPRINT ? NO_FINGERPRINT : fingerprintOf(lane.address, request),
+    pooled: [...new Set([...pooled, from.address])],
+  }
+}
+
+/** What the caller wants to happen, without how much is paid for it. */
+function fingerprintOf(from: string, request: TxRequest): Hash {
+  const { to, data, value, accessList, authorize } = request
+  const authorizations = authorize?.map((one) => [
+    one.contractAddress.toLowerCase(),
+    one.account?.address.toLowerCase(),
+  ])
+  const parts = [
+    from,
+    to?.toLowerCase() ?? null,
+    data ?? '0x',
+    value ?? 0n,
+    accessList ?? null,
+    authorizations ?? null,
+  ]
+  return keccak256(
+    stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))),
+  )
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../clock.js'
+import type { StoredTransaction, Wish } from '../../store/store.js'
+import type { LaneContext } from '../context.js'
+import { createLooks } from '../looks.js'
+
+/** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
+export type Arrivals = {
+  /** Wishes up to this one were done: the next write deletes them. */
+  readonly wished: number
+  /** This process left one there itself: the next in line need not be asked for. */
+  own(sequence: number): void
+  stop(): void
+}
+
+const PAGE = 500
+const LOOK_AGAIN_MS = 2_000
+
+export function createArrivals(
+  context: LaneContext,
+  options: {
+    /** What was there already when the lane was read. */
+    readonly after: number
+    /** The store is about to be asked: what it says may be old by the time it is taken. */
+    readonly asking: () => void
+    readonly take: (stored: StoredTransaction) => Promise<void> | void
+    readonly wish: (id: string, wish: Wish) => void
+    readonly failed: (error: unknown) => void
+    /** A look now and then is no unfinished work. */
+    readonly background: Clock
+  },
+): Arrivals {
+  const { store, lane } = context
+  let after = options.after
+  let wished = 0
+  const looks = createLooks({
+    clock: () => options.background,
+    everyMs: () => LOOK_AGAIN_MS,
+    read,
+    failed: options.failed,
+  })
+  const unwatch = store.watch(lane.key, (sequence) => {
+    // What this process left there itself is known already.
+    if (sequence === undefined || sequence > after) looks.look()
+  })
+
+  async function read(): Promise<void> {
+    while (!context.closed && (await page())) {}
+  }
+
+  /** True while there may be more. */
+  async function page(): Promise<boolean> {
+    options.asking()
+    const { transactions, wishes } = await store.arrivals(lane.key, after, PAGE)
+    if (context.closed) return false
+    for (const stored of transactions) await options.take(stored)
+    for (const { id, wish } of wishes) options.wish(id, wish)
+    wished = Math.max(wished, wishes.at(-1)?.sequence ?? 0)
+    after = Math.max(after, transactions.at(-1)?.sequence ?? 0, wishes.at(-1)?.sequence ?? 0)
+    return transactions.length + wishes.length >= PAGE
+  }
+
+  looks.look()
+  return {
+    get wished() {
+      return wished
+    },
+    own(sequence) {
+      if (sequence === after + 1) after = sequence
+    },
+    stop() {
+      unwatch()
+      looks.stop()
+    },
+  }
+}

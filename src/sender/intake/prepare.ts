@@ -1,0 +1,240 @@
+import PQueue from 'p-queue'
+import type { TxlaneError } from '../../errors/base.js'
+import { type LaneContext, txError } from '../context.js'
+import { hasPrivateWay } from '../nodes/privacy.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import type { Estimate, GasEstimator } from './gas.js'
+import type { Relieved } from './relief.js'
+import type { SequenceGas } from './sequenceGas.js'
+import type { Sequences } from './sequences.js'
+
+/**
+ * Everything that can fail before a nonce is taken: the gas estimate or simulation, and what the transaction waits
+ * for. A p-queue keeps the order and the bound.
+ */
+export type Preparer = {
+  /** Resolves nothing: `ready` or `failed` is called when it is known. */
+  add(transaction: Transaction): void
+  /** A sealed block joined: estimates that reverted on what was in flight are tried again. */
+  newHead(): void
+  /** More may be pre-confirmed: what waits for no more than that goes on. */
+  ticked(): void
+  readonly size: number
+  /** Those for which there was no money, when they were asked about last. */
+  readonly forMoney: readonly Transaction[]
+  /** It is not prepared here any more. */
+  drop(transaction: Transaction): void
+}
+
+export type PrepareOptions = {
+  readonly context: LaneContext
+  readonly estimator: GasEstimator
+  readonly simulate: boolean
+  readonly gasMultiplier: number
+  /** Whether transactions sent before this one are not covered on chain yet. */
+  readonly earlierInFlight: (transaction: Transaction) => boolean
+  /** The first of those that are prepared and wait for a nonce. */
+  readonly nextInLine: () => Transaction | undefined
+  readonly conditions: (transaction: Transaction) => Promise<void> | undefined
+  /** What is to be noted before it can be sent. */
+  readonly note: (transaction: Transaction) => Promise<void> | undefined
+  readonly sequences: Pick<Sequences, 'enter' | 'before' | 'waits'>
+  readonly sequenceGas: SequenceGas
+  readonly ready: (transaction: Transaction) => void
+  /** Out of the line while it waits for a head, so that what comes after it goes on. */
+  readonly parked: (transaction: Transaction) => void
+  readonly failed: (transaction: Transaction, error: TxlaneError) => void
+  /** There is no money for it here: another lane may take it. */
+  readonly relieved: (transaction: Transaction) => Relieved
+}
+
+const RETRIES_MAX = 8
+const RETRY_MS = 100
+const RETRY_MS_MAX = 3_000
+
+export function createPreparer(options: PrepareOptions): Preparer {
+  const { context, estimator } = options
+  // Made on first use: an idle lane costs nothing.
+  let queue: PQueue | undefined
+  // With whether it is money that they wait for.
+  const parked = new Map<Transaction, boolean>()
+  // Not asked about at all before what they follow shows: the answer would be about another state.
+  const following = new Set<Transaction>()
+  // At which head the conditions of a transaction were met: a replica may be behind with what met them.
+  const metAt = new WeakMap<Transaction, number>()
+  // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
+  const asking = new Set<Transaction>()
+
+  async function run(transaction: Transaction): Promise<void> {
+    if (hasFailed(transaction)) return
+    options.sequences.enter(transaction)
+    const waiting = options.conditions(transaction)
+    if (waiting !== undefined) {
+      options.parked(transaction)
+      // Its place in the queue is given up: what it waits for may stand behind it.
+      void waiting.then(
+        () => met(transaction),
+        (error: TxlaneError) => options.failed(transaction, error),
+      )
+      return
+    }
+    await prepare(transaction)
+  }
+
+  async function met(transaction: Transaction): Promise<void> {
+    if (context.closed || hasFailed(transaction)) return
+    if (context.hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
+    await prepare(transaction)
+  }
+
+  const headNumber = () => context.hub.tracker.head?.number ?? 0
+
+  async function prepare(transaction: Transaction, tries = 0): Promise<void> {
+    const given = transaction.request.gas
+    // It came from a process with other endpoints than this one has.
+    if (transaction.private && !hasPrivateWay(context.hub))
+      return options.failed(transaction, noPrivateWay(transaction))
+    const noted = options.note(transaction)
+    // A private one has its gas given, and a simulation would show it to who is read.
+    if (given !== undefined && (!options.simulate || transaction.private)) {
+      await noted
+      if (hasFailed(transaction)) return
+      transaction.gas = given
+      return options.ready(transaction)
+    }
+    asking.add(transaction)
+    const estimate = await ask(transaction)
+    await noted
+    asking.delete(transaction)
+    if (hasFailed(transaction) || context.closed) return
+    if (estimate === undefined) return follow(transaction)
+    take(transaction, estimate, tries)
+  }
+
+  /** Undefined where it cannot be told before what goes before it in its sequence shows. */
+  async function ask(transaction: Transaction): Promise<Estimate | undefined> {
+    const { request } = transaction
+    const from = context.lane.key.address
+    const before = options.sequences.before(transaction)
+    if (before.length > 0) return options.sequenceGas(before, transaction)
+    return request.gas === undefined ? estimator.estimate(request, from) : estimator.simulate(request, from)
+  }
+
+  function follow(transaction: Transaction): void {
+    options.parked(transaction)
+    following.add(transaction)
+    context.hub.tracker.wake()
+  }
+
+  function take(transaction: Transaction, estimate: Estimate, tries: number): void {
+    switch (estimate.kind) {
+      case 'gas':
+        transaction.gas = scaled(estimate.gas, transaction.request.gas, options.gasMultiplier)
+        return options.ready(transaction)
+      case 'reverted':
+      case 'funds':
+        // It may depend on what is on its way: what it would do is known for certain only after that.
+        if (mayDepend(transaction) || waitsForMoney(estimate)) return park(transaction, estimate)
+        if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
+        return options.failed(transaction, reverted(transaction, estimate))
+      case 'unknown':
+        if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
+        return retry(transaction, tries, estimate.retryAfterMs)
+      default:
+        return estimate satisfies never
+    }
+  }
+
+  /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
+  function mayDepend(transaction: Transaction): boolean {
+    if (mayLag(transaction)) return true
+    const first = options.nextInLine()
+    if (first !== undefined && goesBefore(first, transaction)) return true
+    return options.earlierInFlight(transaction) || [...asking].some((one) => goesBefore(one, transaction))
+  }
+
+  /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
+  function mayLag(transaction: Transaction): boolean {
+    const met = metAt.get(transaction)
+    return met !== undefined && headNumber() <= met + 1
+  }
+
+  function waitsForMoney(estimate: Estimate): boolean {
+    return estimate.kind === 'funds' && context.starved === 'wait'
+  }
+
+  function waitsForRelief(transaction: Transaction, estimate: Estimate): boolean {
+    const relieved = options.relieved(transaction)
+    if (relieved === 'later') park(transaction, estimate)
+    return relieved !== 'never'
+  }
+
+  function park(transaction: Transaction, { kind }: Estimate): void {
+    options.parked(transaction)
+    parked.set(transaction, kind === 'funds')
+    context.hub.tracker.wake()
+  }
+
+  function retry(transaction: Transaction, tries: number, retryAfterMs: number | undefined): void {
+    const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + context.random() / 2)
+    context.clock.setTimer(
+      () => {
+        if (!context.closed) void prepare(transaction, tries + 1)
+      },
+      Math.max(usual, retryAfterMs ?? 0),
+    )
+  }
+
+  return {
+    add(transaction) {
+      queue ??= new PQueue({ concurrency: context.limits.prepareMax })
+      void queue.add(() => run(transaction), { priority: transaction.priority })
+    },
+    newHead() {
+      const again = [...parked.keys(), ...following]
+      parked.clear()
+      following.clear()
+      for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
+    },
+    ticked() {
+      for (const transaction of following) {
+        if (options.sequences.waits(transaction)) continue
+        following.delete(transaction)
+        if (!hasFailed(transaction)) void prepare(transaction)
+      }
+    },
+    get size() {
+      return parked.size + following.size
+    },
+    get forMoney() {
+      return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+    },
+    drop: (transaction) => void parked.delete(transaction),
+  }
+
+  function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {
+    if (estimate.kind === 'funds') {
+      return txError(transaction, 'STARVED', 'notExecuted', 'The account cannot pay for it.', estimate.cause)
+    }
+    const message = 'The transaction reverts when it is run before it is sent.'
+    return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, estimate.cause)
+  }
+}
+
+function goesBefore(one: Transaction, other: Transaction): boolean {
+  return one.priority === other.priority ? one.sequence < other.sequence : one.priority > other.priority
+}
+
+function scaled(gas: bigint, given: bigint | undefined, multiplier: number): bigint {
+  if (given !== undefined || multiplier === 1) return given ?? gas
+  return (gas * BigInt(Math.ceil(multiplier * 1_000)) + 999n) / 1_000n
+}
+
+function unanswered(transaction: Transaction, cause: Error): TxlaneError {
+  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+}
+
+function noPrivateWay(transaction: Transaction): TxlaneError {
+  const message = "It is private, and there is no 'send' endpoint."
+  return txError(transaction, 'INVALID', 'notExecuted', message)
+}

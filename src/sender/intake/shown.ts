@@ -1,0 +1,93 @@
+import { getCode, getStorageAt } from '../../rpc/reads/state.js'
+import type { LaneContext } from '../context.js'
+import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
+
+/** Whether what transactions bring about (`deploys`, `effect`) stands in pre-confirmed state. */
+export type Shown = {
+  /**
+   * Notes of one that is about to be sent for the first time that it is missing yet: what stands already would tell
+   * nothing. Undefined where there is nothing to note.
+   */
+  note(transaction: Transaction): Promise<void> | undefined
+  /** `seen` resolves once it stands, and never where that tells nothing. */
+  watch(transaction: Transaction): { readonly seen: Promise<void>; stop(): void }
+}
+
+/** Nothing may be kept from being sent for long by what only makes others faster. */
+const NOTE_MS = 1_000
+
+export function createShown(context: Pick<LaneContext, 'hub' | 'clock' | 'limits' | 'changed'>): Shown {
+  const { hub, clock, limits } = context
+  const watched = new Map<Transaction, Set<() => void>>()
+  let looking = false
+
+  async function stands({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
+    const { port } = hub.reader
+    const at = { block: 'pending', timeoutMs } as const
+    const [code, value] = await Promise.all([
+      deploys && getCode(port, { ...at, address: deploys }),
+      effect && getStorageAt(port, { ...at, ...effect }),
+    ])
+    return code !== '0x' && value === effect?.value.toLowerCase()
+  }
+
+  /** Some nodes show there what they believe that their pool will do, which nobody has promised. */
+  function promised(): boolean {
+    const { pending, pendingState } = hub.reader.profile.current()
+    return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
+  }
+
+  async function look(): Promise<void> {
+    const out = [...watched.keys()].filter((one) => one.needs?.missing && hasReached(one, 'signed'))
+    if (!promised()) return
+    await Promise.all(
+      out.map(async (one) => {
+        // What cannot be read now is asked again.
+        const there = await stands(one.needs ?? {}, limits.readTimeoutMs).catch(() => false)
+        if (there) for (const seen of watched.get(one) ?? []) seen()
+      }),
+    )
+  }
+
+  function plan(): void {
+    if (looking || watched.size === 0) return
+    looking = true
+    const everyMs = hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs
+    clock.setTimer(() => {
+      void look().finally(() => {
+        looking = false
+        plan()
+      })
+    }, everyMs)
+  }
+
+  return {
+    note(transaction) {
+      const { needs, hash, rebound } = transaction
+      if (needs?.deploys === undefined && needs?.effect === undefined) return undefined
+      if (needs.missing !== undefined || hash !== undefined || rebound) return undefined
+      if (hub.reader.profile.current().pending === 'absent') return undefined
+      return stands(needs, Math.min(NOTE_MS, limits.readTimeoutMs)).then(
+        (there) => {
+          transaction.needs = { ...needs, missing: !there }
+          context.changed.add(transaction)
+        },
+        () => {},
+      )
+    },
+    watch(transaction) {
+      let stop = () => {}
+      const seen = new Promise<void>((resolve) => {
+        if (transaction.needs?.deploys === undefined && transaction.needs?.effect === undefined) return
+        const seens = watched.get(transaction) ?? new Set()
+        watched.set(transaction, seens.add(resolve))
+        stop = () => {
+          seens.delete(resolve)
+          if (seens.size === 0) watched.delete(transaction)
+        }
+        plan()
+      })
+      return { seen, stop: () => stop() }
+    },
+  }
+}

@@ -1,0 +1,342 @@
+import { type Clock, stoppableClock } from '../../clock.js'
+import { invalid } from '../../errors/invalid.js'
+import type { LaneReading } from '../../rpc/reads/readLane.js'
+import { hasEnded } from '../../store/ended.js'
+import type { Store, StoredTransaction, Wish } from '../../store/store.js'
+import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
+import { reportError } from '../context.js'
+import { createDrains } from '../engine/drains.js'
+import { type Admission, type Place, requireKnown } from '../intake/admission.js'
+import { createLooks } from '../looks.js'
+import { type Hub, readLaneOn } from '../nodes/hub.js'
+import { follow } from '../transaction/telling.js'
+import { fromStored, type Transaction } from '../transaction/transaction.js'
+import { tellUnresolved } from '../transaction/unresolved.js'
+import { createStop, unlessStopped } from '../unlessStopped.js'
+import { FINDS, findEach } from './finds.js'
+import { createGuestOperations } from './guestOperations.js'
+import type { LaneHandle } from './handle.js'
+import type { Seat } from './seat.js'
+import { endpointsOf } from './snapshot.js'
+
+/** The seat of a process that does not hold the lane. */
+export type Guest = Seat & {
+  start(): void
+  stop(): void
+}
+
+const PAGE = 500
+/** How often the store is read without a hint: while there is work in the lane, and while there is none. */
+const LOOK_MS = { busy: 1_000, idle: 30_000 } as const
+/** In a burst each write of the holder is a hint: what is told here may be so much later than there. */
+const REST_MS = 20
+/** A holder that died has lost the lane after so long. */
+const WISH_MS = 20_000
+/** Of those in sealed blocks, the newest are the ones without a verdict. */
+const SEALED_MAX = 500
+const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
+
+export function createGuest(options: {
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly store: Store
+  readonly admission: Admission
+  readonly clock: Clock
+  /** For what stands for no unfinished work. */
+  readonly background: Clock
+  readonly limits: Limits
+  /** Tries to become the holder: the lane may be free. */
+  readonly take: () => Promise<unknown>
+}): Guest {
+  const { handle, hub, store, admission, limits } = options
+  const { key, transactions, events, txOf } = handle
+  const clock = stoppableClock(options.clock)
+  const background = stoppableClock(options.background)
+  const gone = createStop(() => new Error('The lane has changed hands.'))
+  const looks = createLooks({
+    clock: () => (wanted() ? clock : background),
+    everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
+    restMs: REST_MS,
+    read,
+    failed: (error) => reportError(handle, error),
+  })
+  // What has no verdict yet, whoever sent it; true: it is in no sealed block.
+  const open = new Map<string, boolean>()
+  // Handed to other lanes of this process, with the places that they had here.
+  const left = new Map<string, number>()
+  const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
+  // Those that this process found out as the holder it has told.
+  const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
+  // Known here since, and as they were before.
+  const unread = new Set<string>()
+  let revision: number | undefined
+  // Somebody left word here, and it may be that nobody holds the lane.
+  let wishedAtMs: number | undefined
+  let unwatch = () => {}
+  // Those who asked for a look that begins after they did.
+  const awaiting: (() => void)[] = []
+
+  /** There is something that a holder has to do. */
+  const wanted = () => open.size > 0 || handle.waits > 0 || isWished()
+  const isWished = () => wishedAtMs !== undefined && clock.now() - wishedAtMs < WISH_MS
+
+  async function read(): Promise<void> {
+    const asked = awaiting.splice(0)
+    await readAll().catch((error: unknown) => {
+      awaiting.unshift(...asked)
+      throw error
+    })
+    for (const done of asked) done()
+  }
+
+  async function readAll(): Promise<void> {
+    revision ??= await begin()
+    await readMet()
+    let changed = false
+    for (let more = true; more; ) {
+      const page = await store.changes(key, revision, PAGE)
+      if (gone.stopped()) return
+      for (const stored of page.transactions) learn(stored)
+      revision = page.revision
+      changed ||= page.transactions.length > 0
+      more = page.transactions.length >= PAGE
+    }
+    if (!changed) await readPooled()
+    drains.check()
+    // A hint without a change may be a holder who has let go.
+    if (wanted() && !(changed && heldLately())) await options.take()
+  }
+
+  // While changes come in, somebody holds the lane: it is not asked for with each of them.
+  let askedAtMs = 0
+  function heldLately(): boolean {
+    if (clock.now() - askedAtMs < LOOK_MS.busy) return true
+    askedAtMs = clock.now()
+    return false
+  }
+
+  /** What is open in the lane, and what became of what this process knows of. */
+  async function begin(): Promise<number> {
+    const now = await store.changes(key, 'now', 1)
+    await findEach(store, key, [...transactions.keys()], (stored) => {
+      if (!gone.stopped()) learn(stored)
+      return !gone.stopped()
+    })
+    for (const stage of UNSEALED) await listed(stage, Number.POSITIVE_INFINITY)
+    await listed('sealed', SEALED_MAX)
+    return now.revision
+  }
+
+  /** Another lane of the pool may have got it, in whose changes it stands from then on: some of them with each look. */
+  async function readPooled(): Promise<void> {
+    const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
+    const some = queued.slice(0, FINDS).map(({ id }) => id)
+    await findEach(store, key, some, (stored) => {
+      const transaction = transactions.get(stored.id)
+      if (gone.stopped() || transaction === undefined) return !gone.stopped()
+      // Others come first the next time.
+      transactions.delete(stored.id)
+      transactions.set(stored.id, transaction)
+      learn(stored)
+      return true
+    })
+  }
+
+  /** Between two pages of changes: none of them can be older than what is read here, and be taken for newer. */
+  async function readMet(): Promise<void> {
+    for (const id of unread) {
+      const stored = await store.find(key, { id })
+      if (gone.stopped()) return
+      if (stored) learn(stored)
+      unread.delete(id)
+    }
+  }
+
+  async function listed(stage: Stage, max: number): Promise<void> {
+    let cursor: string | undefined
+    for (let seen = 0; seen < max; ) {
+      const page = await store.list(key, { stage, limit: PAGE, cursor })
+      for (const stored of page.items) {
+        note(stored)
+        if (stored.pooled?.length && !transactions.has(stored.id)) learn(stored)
+        if (stored.verdict === 'unresolved' && !transactions.has(stored.id)) meet(fromStored(stored))
+      }
+      seen += page.items.length
+      cursor = page.cursor
+      if (cursor === undefined || gone.stopped()) return
+    }
+  }
+
+  function note({ id, stage, verdict, sequence }: StoredTransaction): void {
+    // Read before it left.
+    if ((left.get(id) ?? -1) >= sequence) return
+    if (hasEnded(stage) || verdict !== undefined) open.delete(id)
+    else open.set(id, UNSEALED.includes(stage))
+  }
+
+  function learn(stored: StoredTransaction): void {
+    const known = transactions.get(stored.id)
+    if (stored.lane.address !== key.address) {
+      // It was handed to another lane of its pool.
+      open.delete(stored.id)
+      if (known) handle.strays?.add(known, stored)
+      return
+    }
+    note(stored)
+    const transaction = known ?? handle.adopt(stored)
+    if (transaction === undefined) return
+    follow(handle, transaction, stored)
+    if (known === undefined) handle.takenOver(transaction)
+    alarm(transaction)
+    if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
+  }
+
+  function meet(transaction: Transaction): void {
+    if (hasEnded(transaction.stage)) return
+    transactions.set(transaction.id, transaction)
+    alarm(transaction)
+  }
+
+  /** Whoever found it out may be gone: who listens here hears that an operator's word is needed, once. */
+  function alarm(transaction: Transaction): void {
+    const { id, unresolved } = transaction
+    if (unresolved && !alarmed.has(id)) tellUnresolved(handle, transaction)
+    if (unresolved) alarmed.add(id)
+    else alarmed.delete(id)
+  }
+
+  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
+    if (transactions.size >= limits.queueMax) await requireKnown(options, sendOptions.id, limits.queueMax)
+    const nothing = () => {}
+    const { transaction, fresh } = await admission.admit(request, sendOptions, {
+      place,
+      taking: nothing,
+      dropped: nothing,
+    })
+    if (fresh) {
+      open.set(transaction.id, true)
+      events.emit('queued', { tx: txOf(transaction) })
+      handle.heed(transaction, sendOptions.signal)
+    }
+    alarm(transaction)
+    looks.look()
+    return transaction
+  }
+
+  async function leave(id: string, wish: Wish): Promise<boolean> {
+    const left = await store.wish(key, id, wish)
+    wishedAtMs = clock.now()
+    looks.look()
+    return left
+  }
+
+  const operations = createGuestOperations({
+    handle,
+    add,
+    leave,
+    stopped: gone.stopped,
+    async readAgain(transaction) {
+      const stored = await store.find(key, { id: transaction.id })
+      if (stored) learn(stored)
+      return stored !== undefined
+    },
+    failed: (error) => reportError(handle, error),
+  })
+
+  return {
+    kind: 'guest',
+    add,
+    live: (by) => ('id' in by ? transactions.get(by.id) : undefined),
+    met(transaction) {
+      meet(transaction)
+      if (!transactions.has(transaction.id)) return
+      unread.add(transaction.id)
+      looks.look()
+    },
+    // What it takes to sign is the holder's matter.
+    async warm() {},
+    async flushed() {},
+    // The holder follows the chain.
+    observe() {},
+    async resolve(id, fate) {
+      const stored = await store.find(key, { id })
+      if (stored?.verdict !== 'unresolved' || stored.lane.address !== key.address)
+        throw invalid('id', id, 'the id of an unresolved transaction')
+      await leave(id, { kind: 'resolve', fate })
+    },
+    async snapshot() {
+      return chainSnapshot(handle, hub, await readLaneOn(hub, key.address, limits.readTimeoutMs))
+    },
+    async resync() {
+      looks.look()
+    },
+    drained() {
+      const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
+      looks.look()
+      const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
+      // What was known before may be from before the last transaction came in.
+      const drained = looked.then(drains.add).then(() => true)
+      return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
+    },
+    get queueRoom() {
+      return limits.queueMax - transactions.size
+    },
+    get room() {
+      return limits.window - transactions.size
+    },
+    holds: [],
+    // What it can pay is the holder's matter.
+    spareWei: undefined,
+    weigh: () => false,
+    start() {
+      handle.operations = operations
+      handle.left = ({ id, sequence }) => {
+        left.set(id, sequence)
+        open.delete(id)
+        drains.check()
+      }
+      unwatch = store.watch(key, () => looks.look())
+      looks.look()
+      // Who asked for a cancel of the holder that was here asks the next one.
+      for (const transaction of transactions.values()) {
+        if (transaction.verdicts !== undefined)
+          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
+      }
+    },
+    stop() {
+      unwatch()
+      looks.stop()
+      clock.stop()
+      background.stop()
+      gone.stop()
+    },
+  }
+}
+
+/** Counts as the chain shows them: the books are the holder's. */
+function chainSnapshot(
+  handle: LaneHandle,
+  hub: Hub,
+  { latest, pending, account }: LaneReading,
+): LaneSnapshot {
+  const own = [...handle.transactions.values()]
+  const cursor = Math.max(latest.count, pending?.count ?? 0)
+  return {
+    holder: false,
+    chainId: handle.key.chainId,
+    address: handle.key.address,
+    floor: latest.count,
+    cursor,
+    coveredTo: cursor,
+    window: 0,
+    holes: [],
+    queued: own.filter(({ stage }) => stage === 'queued').length,
+    inFlight: own.filter(({ nonce, settled }) => nonce !== undefined && !settled).length,
+    holds: [],
+    head:
+      latest.header.hash === null ? undefined : { number: latest.header.number, hash: latest.header.hash },
+    balanceWei: undefined,
+    account,
+    endpoints: endpointsOf(hub),
+  }
+}

@@ -1,0 +1,55 @@
+import type { FeeValues } from 'viem'
+import type { Fees } from '../../ledger/fees.js'
+import type { Wish } from '../../store/store.js'
+import type { CancelResult, SendOptions, TxRequest } from '../../types.js'
+import { txError } from '../context.js'
+import type { Place } from '../intake/admission.js'
+import { rejectSenders, type Transaction } from '../transaction/transaction.js'
+import type { TxOperations } from '../transaction/txFace.js'
+import { checkWatched, createVerdicts } from '../transaction/verdicts.js'
+import type { LaneHandle } from './handle.js'
+
+/** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
+export function createGuestOperations(parts: {
+  readonly handle: LaneHandle
+  readonly add: (request: TxRequest, options: SendOptions, place: Place) => Promise<Transaction>
+  /** False where the transaction has ended, or is not known. */
+  readonly leave: (id: string, wish: Wish) => Promise<boolean>
+  /** The lane has come into this process meanwhile. */
+  readonly stopped: () => boolean
+  /** False where the store does not know it. */
+  readonly readAgain: (transaction: Transaction) => Promise<boolean>
+  readonly failed: (error: unknown) => void
+}): TxOperations {
+  const { handle, leave } = parts
+  const verdicts = createVerdicts(handle)
+
+  return {
+    async cancel(transaction): Promise<CancelResult> {
+      if (transaction.endKept || transaction.settled) return verdicts.outcome(transaction)
+      checkWatched(transaction, handle.closing)
+      if (parts.stopped()) return handle.operations!.cancel(transaction)
+      const left = await leave(transaction.id, { kind: 'cancel' })
+      if (!left && !(await parts.readAgain(transaction))) {
+        throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')
+      }
+      return verdicts.outcome(transaction)
+    },
+    replace: (transaction, request, options) => parts.add(request, options, { replaces: transaction }),
+    async speedUp(transaction, wanted) {
+      await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
+    },
+    abort(transaction) {
+      const message = 'It was aborted. Whoever holds the lane may have sent it.'
+      rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
+      void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
+    },
+    /** Of all its attempts the store names the newest. */
+    attempts({ nonce, hash, fees }) {
+      if (nonce === undefined || hash === undefined || fees === undefined) return []
+      return [{ nonce, hash, fees: fees as FeeValues }]
+    },
+    /** The holder has them. */
+    raw: () => undefined,
+  }
+}

@@ -1,0 +1,142 @@
+import type { Address } from 'viem'
+import type { Clock } from '../../clock.js'
+import { onAbort } from '../../onAbort.js'
+import type { LaneKey, StoredTransaction } from '../../store/store.js'
+import type { Tx } from '../../types.js'
+import { reportError } from '../context.js'
+import type { Emitter } from '../emitter.js'
+import { closedLaneError } from '../engine/drains.js'
+import type { Hub } from '../nodes/hub.js'
+import { createReceipts } from '../nodes/receipts.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import { abortBy, createTxFace, type TxOperations } from '../transaction/txFace.js'
+import { createWaiting, type Waiting } from '../transaction/waiting.js'
+import { createStop, type Stop } from '../unlessStopped.js'
+import type { Strays } from './strays.js'
+
+/**
+ * What of a lane outlives whoever works it: the objects that callers of this process have, who waits for them, and who
+ * listens.
+ */
+export type LaneHandle = {
+  readonly key: LaneKey
+  readonly events: Emitter
+  /** Transactions that have not ended, by id. Elsewhere than with the holder: those that somebody here asked for. */
+  readonly transactions: Map<string, Transaction>
+  /** The public face of a transaction: always the same object. */
+  readonly txOf: (transaction: Transaction) => Tx
+  readonly waiting: Waiting
+  /** Promises that somebody waits for: the poller looks closely while there are any. */
+  readonly waits: number
+  /** Somebody waits for as long as the work takes. */
+  readonly counted: <T>(work: () => Promise<T>) => Promise<T>
+  /** From now on the caller's signal is heeded, until the transaction has its verdict. */
+  heed(transaction: Transaction, signal: AbortSignal | undefined): void
+  /** It comes from another lane: what callers asked for on the way there, and nobody heeded, is asked for again. */
+  takenOver(transaction: Transaction): void
+  /**
+   * What callers of this process have of a transaction that another lane of its pool handed to this one: it is known
+   * here from now on, and there no more.
+   */
+  adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
+  /** What callers do with it is done by these from now on. */
+  faceIn(transaction: Transaction, operations: TxOperations): void
+  strays: Strays | undefined
+  /** It is another lane's by now; set by whoever works the lane. */
+  left: ((transaction: Transaction) => void) | undefined
+  /** Set by a pool: where what this lane has no money for may go. */
+  relief: (() => PlaceFor) | undefined
+  /** After it nobody of this process works the lane, or waits for it. */
+  readonly closing: Stop & { stop(): void }
+  /** Nothing is to be reserved here. */
+  paused: boolean
+  /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
+  operations: TxOperations | undefined
+}
+
+/**
+ * The lane that takes one more transaction of at most this cost, and none of those named; `later`: it is being found
+ * out; undefined where there is none. Whoever asks hands it over: what was answered before counts.
+ */
+export type PlaceFor = (costWei: bigint, not: readonly Address[]) => LaneKey | 'later' | undefined
+
+// The caller's signals, for transactions that go from lane to lane.
+const signals = new WeakMap<Transaction, AbortSignal>()
+
+export function createHandle(options: {
+  readonly key: LaneKey
+  readonly events: Emitter
+  readonly hub: Hub
+  readonly clock: Clock
+  readonly readTimeoutMs: number
+  readonly beside: (address: Address) => LaneHandle | undefined
+}): LaneHandle {
+  const { key, events, hub, clock } = options
+  const closing = createStop(closedLaneError)
+  const receipts = createReceipts(hub, options.readTimeoutMs)
+  const operations = () => handle.operations as TxOperations
+  const { chain } = hub
+  const waiting = () => handle.waiting
+  const faceOf = (by: () => TxOperations) =>
+    createTxFace({ chain, address: key.address, closing, operations: by, waiting })
+  const txOf = faceOf(operations)
+  let waits = 0
+
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    // With others waiting the poller looks closely already.
+    if (waits++ === 0) hub.tracker.wake()
+    try {
+      return await work()
+    } finally {
+      waits--
+    }
+  }
+
+  const reverted = (transaction: Transaction) => events.emit('reverted', { tx: txOf(transaction) })
+  const handle: LaneHandle = {
+    key,
+    events,
+    transactions: new Map(),
+    txOf,
+    waiting: createWaiting({ hub, clock, receipts, closing, counted, reverted }),
+    get waits() {
+      return waits
+    },
+    counted,
+    heed(transaction, signal) {
+      if (signal === undefined || hasFailed(transaction)) return
+      const abort = () => abortBy(transaction, operations())
+      if (signal.aborted) return abort()
+      signals.set(transaction, signal)
+      transaction.unheed = onAbort(signal, abort)
+    },
+    takenOver(transaction) {
+      if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
+      if (transaction.verdicts === undefined) return
+      void transaction.face?.cancel().catch((error: unknown) => {
+        if (!closing.stopped()) reportError(handle, error)
+      })
+    },
+    faceIn: (transaction, by) => void faceOf(() => by)(transaction),
+    adopt({ id, pooled = [] }) {
+      for (const address of pooled) {
+        const before = options.beside(address)
+        const transaction = before?.transactions.get(id)
+        if (before === undefined || transaction === undefined) continue
+        before.transactions.delete(id)
+        handle.transactions.set(id, transaction)
+        if (transaction.face) txOf(transaction)
+        before.left?.(transaction)
+        return transaction
+      }
+      return undefined
+    },
+    strays: undefined,
+    left: undefined,
+    relief: undefined,
+    closing,
+    paused: false,
+    operations: undefined,
+  }
+  return handle
+}

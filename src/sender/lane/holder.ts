@@ -1,0 +1,76 @@
+import { invalid } from '../../errors/invalid.js'
+import type { LaneSnapshot, Limits } from '../../types.js'
+import type { Engine } from '../engine/engineTypes.js'
+import { readLaneOn } from '../nodes/hub.js'
+import { unlessStopped } from '../unlessStopped.js'
+import type { Seat } from './seat.js'
+import { snapshotOf } from './snapshot.js'
+
+/** The seat of the process that holds the lane: what callers want is done by the engine, at once. */
+export type Holder = Seat & {
+  readonly engine: Engine
+  /** What the lane looks like now, from its own books. */
+  look(): LaneSnapshot
+}
+
+export function createHolder(options: { readonly engine: Engine; readonly limits: Limits }): Holder {
+  const { engine, limits } = options
+  const { fees, handle, hub, lane, transactions } = engine.context
+  const look = () => snapshotOf(engine)
+
+  return {
+    kind: 'holder',
+    engine,
+    look,
+    add: engine.intake.add,
+    live(by) {
+      if ('id' in by) return transactions.get(by.id)
+      const nonce = lane.book.nonceOf(by.hash)
+      const slot = nonce === undefined ? undefined : lane.book.get(nonce)
+      const attempt = slot?.attempts.find(({ hash }) => hash === by.hash)
+      return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
+    },
+    // Kept, and not taken up yet: it comes with what arrives.
+    met(transaction) {
+      if (transaction.stage === 'queued') engine.intake.met(transaction)
+    },
+    async warm() {
+      await unlessStopped(fees.market(), [handle.closing]).catch(() => {})
+    },
+    async flushed() {
+      lane.journal.touch()
+      await lane.journal.flushed()
+    },
+    observe: engine.observe,
+    async resolve(id, fate) {
+      if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
+    },
+    snapshot: async () => look(),
+    async resync() {
+      const { account } = await readLaneOn(hub, lane.key.address, limits.readTimeoutMs)
+      engine.accountIs(account)
+      await unlessStopped(hub.tracker.nextTick(), [handle.closing])
+    },
+    drained: () =>
+      engine.drained().then(
+        () => true,
+        (error: unknown) => {
+          if (handle.closing.stopped()) throw error
+          return false
+        },
+      ),
+    get queueRoom() {
+      return limits.queueMax - engine.waiting
+    },
+    get room() {
+      return lane.room - engine.waiting
+    },
+    get holds() {
+      return lane.holds.list()
+    },
+    get spareWei() {
+      return engine.spareWei
+    },
+    weigh: engine.weigh,
+  }
+}

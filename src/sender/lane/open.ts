@@ -1,0 +1,98 @@
+import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
+import { type LaneKey, laneName, type Store } from '../../store/store.js'
+import type { LaneOptions, Limits } from '../../types.js'
+import { defaultStore, type Environment, identityOf } from '../environment.js'
+import { type Hub, openHub } from '../nodes/hub.js'
+import { type Held, hold, shared } from '../registry.js'
+import type { LaneHandle } from './handle.js'
+import { openTenure, type Tenure } from './tenure.js'
+
+/** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
+export type OpenLane = {
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  /** Who works it now. */
+  readonly tenure: Tenure
+  /** Lets go of the lane and its hub. The last holder has `stop` called before the hub stops. */
+  release(stop: () => Promise<void>): Promise<void>
+}
+
+export type OpenOptions = LaneOptions<Chain> & {
+  readonly client: Client<Transport, Chain>
+  readonly address: Address
+  /** Undefined for a lane that only hands out nonces. */
+  readonly signer: LocalAccount | undefined
+  readonly limits: Limits
+}
+
+/** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
+type Shared = { readonly tenure: Tenure; readonly hub: Held<Hub> }
+
+export async function openLane(options: OpenOptions, environment: Environment): Promise<OpenLane> {
+  const store = options.store ?? defaultStore(environment.shared)
+  // Which chain it is, and with it which lane, is known once an endpoint has answered.
+  const probed = await holdHub(options, environment)
+  try {
+    const { chainId, genesisHash } = probed.value
+    const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
+    const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
+    const beside = (address: Address) =>
+      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure.handle
+    const held = await hold(environment.shared.lanes, nameIn(key), () =>
+      begin({ options, environment, store, key, beside }),
+    )
+    const { tenure, hub } = held.value
+    // An allocator may have opened the lane without a key: from now on it can repair.
+    if (options.signer !== undefined) tenure.signWith(options.signer)
+    return {
+      handle: tenure.handle,
+      hub: hub.value,
+      store,
+      key,
+      tenure,
+      release: (stop) =>
+        held.release(async () => {
+          await stop()
+          await hub.release(() => hub.value.stop())
+        }),
+    }
+  } finally {
+    await probed.release(() => probed.value.stop())
+  }
+}
+
+/** The endpoints of these options, shared with everybody who names the same. */
+export function holdHub(
+  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits'>,
+  environment: Environment,
+): Promise<Held<Hub>> {
+  const { client, endpoints = [], limits } = options
+  return hold(environment.shared.hubs, hubName(options, environment), () =>
+    openHub({ client, endpoints, limits, environment }),
+  )
+}
+
+/** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
+async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub'>): Promise<Shared> {
+  const hub = await holdHub(parts.options, parts.environment)
+  try {
+    return { tenure: await openTenure({ ...parts, hub: hub.value }), hub }
+  } catch (error) {
+    await hub.release(() => hub.value.stop())
+    throw error
+  }
+}
+
+/** Senders with the same endpoints share a hub, and with it the one poller. */
+function hubName(options: Parameters<typeof holdHub>[0], environment: Environment): string {
+  const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
+  const names = clients.map((client) => {
+    const { url, type, key } = client.transport as { url?: unknown; type?: string; key?: string }
+    const plain = typeof url === 'string' && type === 'http'
+    return plain ? url : `${key}#${identityOf(environment.shared, client.transport)}`
+  })
+  const roles = (options.endpoints ?? []).map((endpoint) => endpoint.role ?? 'both')
+  return [options.client.chain.id, ...names, ...roles].join('|')
+}

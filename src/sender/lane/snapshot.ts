@@ -1,0 +1,43 @@
+import type { LaneSnapshot } from '../../types.js'
+import type { Engine } from '../engine/engineTypes.js'
+import type { Hub } from '../nodes/hub.js'
+
+/** What the lane looks like now, from its own books: nothing is asked of a node. */
+export function snapshotOf(engine: Engine): LaneSnapshot {
+  const { hub, closed } = engine.context
+  const { book, window, holds, key } = engine.context.lane
+  const head = hub.tracker.head
+  const holes: number[] = []
+  let inFlight = 0
+  for (const slot of book.slots.values()) {
+    if (slot.state === 'hole' && slot.nonce < book.cursor && slot.nonce >= book.floor) holes.push(slot.nonce)
+    if (slot.state === 'reserved' || slot.state === 'live' || slot.state === 'outside') inFlight++
+  }
+  return {
+    holder: !closed,
+    chainId: key.chainId,
+    address: key.address,
+    floor: book.floor,
+    cursor: book.cursor,
+    coveredTo: book.coveredTo,
+    window: window.size,
+    holes: holes.sort((a, b) => a - b),
+    queued: engine.waiting,
+    inFlight,
+    holds: holds.list(),
+    head: head && { number: head.number, hash: head.hash },
+    balanceWei: engine.balanceWei,
+    account: engine.account,
+    endpoints: endpointsOf(hub),
+  }
+}
+
+export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
+  return hub.endpoints.map(({ port, role, profile }) => ({
+    name: port.name,
+    role,
+    profile: profile.current(),
+    requests: port.stats.requests,
+    calls: port.stats.calls,
+  }))
+}

@@ -1,0 +1,133 @@
+import type { Address, Chain, LocalAccount } from 'viem'
+import { readLower, seedBook, settleColdStart } from '../../allocator/seed.js'
+import { decodeQuantity } from '../../rpc/codec.js'
+import { hasEnded } from '../../store/ended.js'
+import type { Lease, Store } from '../../store/store.js'
+import { createEngine } from '../engine/engine.js'
+import type { Environment } from '../environment.js'
+import type { Admission } from '../intake/admission.js'
+import { type Hub, readLaneOn } from '../nodes/hub.js'
+import { tryAgain } from '../nodes/tryAgain.js'
+import { follow } from '../transaction/telling.js'
+import type { LaneHandle } from './handle.js'
+import { createHolder, type Holder } from './holder.js'
+import type { OpenOptions } from './open.js'
+import { restoreTransactions } from './restore.js'
+
+export type TakeUpParts = {
+  readonly options: OpenOptions
+  readonly environment: Environment
+  readonly hub: Hub
+  readonly store: Store
+  readonly handle: LaneHandle
+  readonly admission: Admission
+  readonly lease: Lease
+  /** This process was the one that held the lane last: what the store says of it cannot be from before. */
+  readonly seen: boolean
+  /** Asked when the reading is done: who can sign may join while that takes its time. */
+  readonly signer: () => LocalAccount | undefined
+  readonly leased: () => boolean
+  /** The journal found out that another process has the lane. */
+  readonly lost: () => void
+  /** In the turn in which the holder is made, so that nothing asked of the lane falls in between. */
+  readonly taken: (holder: Holder) => void
+}
+
+/**
+ * Takes the lane up where the store and the chain say it stands. Records, chain, book, engine: in this order, so that
+ * nothing is handed out before all of it is known. The holder that `taken` gets has not begun to follow the chain.
+ */
+export async function takeUp(parts: TakeUpParts): Promise<void> {
+  const { options, environment, hub, store, handle, lease, seen } = parts
+  const { limits } = options
+  const { key } = handle
+  const state = await store.load(lease)
+  const { clock } = environment
+  const { stopped } = handle.closing
+  const readOnce = () => readLaneOn(hub, key.address, limits.readTimeoutMs)
+  const read = () => readLower(() => tryAgain(readOnce, { clock, stopped }))
+  const settle = state.cursor === undefined && options.coldStart !== 'immediate'
+  const reading = settle
+    ? await settleColdStart({
+        read,
+        clock,
+        blockMs: () => hub.tracker.blockMs ?? 2_000,
+        stopped,
+      })
+    : await read()
+  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, { durable: store.durable, seen })
+  const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
+  await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
+  for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
+  const restored = await restoreTransactions(state.transactions, {
+    book,
+    known: handle.transactions,
+    learn: (transaction, stored) => follow(handle, transaction, stored),
+    find: (id) => store.find(key, { id }),
+  })
+  // From here on there is something that works by itself, and nothing is awaited until it has begun.
+  const engine = createEngine({
+    environment,
+    handle,
+    admission: parts.admission,
+    hub,
+    store,
+    key,
+    lease,
+    leased: parts.leased,
+    lost: parts.lost,
+    book,
+    tokenAbove,
+    arrived: state.arrived,
+    limits,
+    logger: options.logger,
+    signer: parts.signer(),
+    fees: options.fees,
+    lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
+    starved: options.starved ?? 'wait',
+    broadcast: options.broadcast ?? 'first',
+    simulate: options.simulate ?? false,
+    gasMultiplier: options.gasMultiplier ?? 1,
+  })
+  engine.accountIs(reading.account)
+  const { holds } = engine.context.lane
+  if (storeBehindChain) holds.add('storeBehindChain')
+  if (handle.paused) holds.add('paused')
+  engine.restore(restored)
+  if (balanceWei !== undefined) engine.setBalance(balanceWei)
+  parts.taken(createHolder({ engine, limits }))
+}
+
+/**
+ * What somebody here knows of and is not open in the store has ended there while another process held the lane, was
+ * handed to another lane, or has yet to arrive. Nobody else can end it from now on.
+ */
+async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<string>): Promise<void> {
+  for (const transaction of [...handle.transactions.values()]) {
+    if (open.has(transaction.id)) continue
+    const stored = await store.find(handle.key, { id: transaction.id })
+    if (stored !== undefined && stored.lane.address !== handle.key.address) {
+      handle.strays?.add(transaction, stored)
+      continue
+    }
+    if (stored === undefined || !hasEnded(stored.stage)) continue
+    follow(handle, transaction, stored)
+    handle.transactions.delete(transaction.id)
+  }
+}
+
+/** Without an answer the lane begins without a budget: the node's own refusals bring one. */
+async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
+  const call = { method: 'eth_getBalance', params: [address, 'latest'] }
+  const [reply] = await hub.reader.port.batch([call], { timeoutMs })
+  return reply?.ok ? decodeQuantity(reply.result, call.method) : undefined
+}
+
+/**
+ * One block of a single sequencer is as good as settled. viem's OP-stack definitions are known by their fee oracle;
+ * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
+ */
+function defaultLossDepth(chain: Chain): 'child' | 'safe' {
+  const declared = chain.custom?.singleSequencer === true
+  return declared || chain.contracts?.gasPriceOracle !== undefined ? 'child' : 'safe'
+}

@@ -1,0 +1,288 @@
+import type { Address, LocalAccount } from 'viem'
+import type { CancelTimer } from '../../clock.js'
+import { TxlaneError } from '../../errors/base.js'
+import type { LaneKey, Lease, Store } from '../../store/store.js'
+import { reportError } from '../context.js'
+import { createEmitter } from '../emitter.js'
+import type { Engine } from '../engine/engineTypes.js'
+import { type Environment, heartbeatOf } from '../environment.js'
+import { createAdmission } from '../intake/admission.js'
+import { createAuthorities } from '../intake/authorities.js'
+import type { Hub } from '../nodes/hub.js'
+import { rejectWaiters, tellVerdict } from '../transaction/transaction.js'
+import { closedError } from '../transaction/waiting.js'
+import { closeHolder } from './close.js'
+import { createGuest, type Guest } from './guest.js'
+import { createHandle, type LaneHandle } from './handle.js'
+import type { Holder } from './holder.js'
+import type { OpenOptions } from './open.js'
+import type { Seat } from './seat.js'
+import { createStrays } from './strays.js'
+import { takeUp } from './takeUp.js'
+
+/** Whether this process holds the lane, and how that changes: P7 in one place. */
+export type Tenure = {
+  readonly handle: LaneHandle
+  readonly seat: Seat
+  /** The holder of the lane in this process, now or last. */
+  readonly holder: Holder | undefined
+  /** Takes the lane where it is free. @throws `LEASE_LOST` while another process has it */
+  hold(): Promise<Engine>
+  /** From now on transactions can be signed here. */
+  signWith(signer: LocalAccount): void
+  /** Nothing is reserved here, however often the lane changes hands, until it is taken back. */
+  pause(): void
+  unpause(): void
+  /** Lifts what waits for an operator. */
+  resume(): void
+  /** Finishes what is reserved, tells who waits that nobody here watches any more, and gives the lane back last. */
+  close(): Promise<void>
+}
+
+/** A lane in which nothing is left to do is given back after so long: whoever has work next takes it at once. */
+const IDLE_MS = 30_000
+/** Blocks without an answer after which the node counts as gone, where they take longer than a lease. */
+const SILENT_BLOCKS = 3
+/** After a failure to take the lane up, doubled each time. */
+const RETRY_MS = 500
+
+type Tenant = { readonly holder: Holder; readonly lease: Lease; readonly letGo: () => void; sinceMs: number }
+
+/** Opens the lane as its holder where it is free, else as a guest. */
+export async function openTenure(parts: {
+  readonly options: OpenOptions
+  readonly environment: Environment
+  readonly hub: Hub
+  readonly store: Store
+  readonly key: LaneKey
+  /** Another lane of the chain, where it is open in this process. */
+  readonly beside: (address: Address) => LaneHandle | undefined
+}): Promise<Tenure> {
+  const { options, environment, hub, store, key, beside } = parts
+  const { clock, random, background = clock } = environment
+  const { logger, limits } = options
+  const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
+  const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs, beside })
+  const { transactions } = handle
+  const strays = createStrays({ handle, store, clock })
+  handle.strays = strays
+  const { lanes } = environment.shared
+  const timeoutMs = limits.readTimeoutMs
+  const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
+  const admission = createAdmission({ handle, hub, store, random, clock, authorities })
+  const heartbeat = heartbeatOf(environment, store)
+  let { signer } = options
+  let tenant: Tenant | undefined
+  let guest: Guest | undefined
+  let last: Holder | undefined
+  let lastEpoch = Number.NaN
+  let taking: Promise<boolean> | undefined
+  let leaving = false
+  let notBeforeMs = 0
+  let failures = 0
+  let watch: CancelTimer | undefined
+
+  /** Resolves to true where this process holds the lane by then. */
+  function take(): Promise<boolean> {
+    taking ??= tryTake().finally(() => {
+      taking = undefined
+    })
+    return taking
+  }
+
+  async function tryTake(): Promise<boolean> {
+    if (leaving || tenant !== undefined) return tenant !== undefined
+    const lease = await store.acquire(key, heartbeat.holder, heartbeat.ttlMs)
+    if (lease === undefined) return false
+    try {
+      await begin(lease)
+      failures = 0
+    } catch (error) {
+      notBeforeMs = clock.now() + Math.min(heartbeat.ttlMs, RETRY_MS * 2 ** failures++)
+      await store.release(lease).catch(() => {})
+      throw error
+    }
+    return true
+  }
+
+  /** For a guest with work for a holder. One that cannot sign, or has just failed, leaves the lane to others. */
+  async function takeForWork(): Promise<void> {
+    if (signer !== undefined && clock.now() >= notBeforeMs) await take()
+  }
+
+  async function begin(lease: Lease): Promise<void> {
+    // From the first moment: to read what it left may take longer than a lease lasts.
+    let lostEarly = false
+    const lost = () => {
+      if (tenant?.lease === lease) leaseLost()
+      else lostEarly = true
+    }
+    const letGo = heartbeat.hold(lease, lost)
+    try {
+      await takeUp({
+        options,
+        environment,
+        hub,
+        store,
+        handle,
+        admission,
+        lease,
+        seen: lease.epoch === lastEpoch + 1,
+        signer: () => signer,
+        leased: () => heartbeat.isFresh(lease),
+        lost,
+        taken(holder) {
+          if (!lostEarly && !leaving) return install({ holder, lease, letGo, sinceMs: clock.now() })
+          holder.engine.stop()
+          throw heldError()
+        },
+      })
+    } catch (error) {
+      letGo()
+      throw error
+    }
+  }
+
+  function install(next: Tenant): void {
+    guest?.stop()
+    guest = undefined
+    tenant = next
+    last = next.holder
+    lastEpoch = next.lease.epoch
+    next.holder.engine.start()
+    watchOver(next)
+  }
+
+  function becomeGuest(): void {
+    guest = createGuest({ handle, hub, store, admission, clock, background, limits, take: takeForWork })
+    guest.start()
+  }
+
+  function leaseLost(): void {
+    const lost = tenant
+    if (lost === undefined) return
+    stepDown(lost)
+    events.emit('leaseLost', { epoch: lost.lease.epoch })
+  }
+
+  function stepDown({ holder, letGo }: Tenant): void {
+    watch?.()
+    holder.engine.stop()
+    letGo()
+    tenant = undefined
+    if (!leaving) becomeGuest()
+  }
+
+  /** Gives the lane back, to whoever has work for it, or can reach a node. */
+  async function yieldLane(current: Tenant): Promise<void> {
+    stepDown(current)
+    await store.release(current.lease)
+  }
+
+  /** A store that dies with this process has nobody else to give a lane to. */
+  function watchOver(current: Tenant): void {
+    if (!store.durable) return
+    const { engine } = current.holder
+    let idleSinceMs: number | undefined
+    let dueMs = 0
+    const look = async () => {
+      if (tenant !== current || leaving) return
+      const now = clock.now()
+      // It was this process that slept, not the node.
+      if (now - dueMs > heartbeat.ttlMs / 2) current.sinceMs = now
+      idleSinceMs = engine.idle ? (idleSinceMs ?? now) : undefined
+      if (isSilent(current, now)) {
+        notBeforeMs = now + heartbeat.ttlMs
+        // As soon as the node answers again, this process may have the lane again.
+        void hub.tracker.nextTick().then(() => {
+          notBeforeMs = 0
+        })
+        return yieldLane(current)
+      }
+      if (idleSinceMs !== undefined && now - idleSinceMs >= IDLE_MS) {
+        await engine.context.lane.journal.flushed()
+        if (tenant === current && engine.idle) return yieldLane(current)
+      }
+      plan()
+    }
+    const plan = () => {
+      dueMs = clock.now() + heartbeat.ttlMs / 2
+      watch = background.setTimer(
+        () => void look().catch((error) => reportError(handle, error)),
+        heartbeat.ttlMs / 2,
+      )
+    }
+    plan()
+  }
+
+  /** Nothing was heard of the chain for the time of a lease, with something to follow there. */
+  function isSilent({ holder, sinceMs }: Tenant, now: number): boolean {
+    const { tickedAtMs = 0, blockMs = 0 } = hub.tracker
+    const heardMs = Math.max(tickedAtMs, sinceMs)
+    return holder.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
+  }
+
+  async function close(): Promise<void> {
+    admission.close()
+    await taking?.catch(() => {})
+    if (tenant) await closeHolder(tenant.holder.engine, limits)
+    leaving = true
+    const held = tenant
+    if (held) stepDown(held)
+    guest?.stop()
+    handle.closing.stop()
+    strays.stop()
+    for (const transaction of [...handle.transactions.values(), ...strays.all()]) {
+      if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
+      tellVerdict(transaction)
+    }
+    if (held === undefined) return
+    await held.holder.engine.context.lane.journal.flushed()
+    await store.release(held.lease).catch((error: unknown) => {
+      logger?.warn?.({ error: String(error) }, 'the lease was not given back')
+    })
+  }
+
+  const tenure: Tenure = {
+    handle,
+    get seat() {
+      return (tenant?.holder ?? guest ?? last) as Seat
+    },
+    get holder() {
+      return last
+    },
+    async hold() {
+      if (tenant === undefined) await take()
+      if (tenant === undefined) throw heldError()
+      return tenant.holder.engine
+    },
+    signWith(account) {
+      if (signer !== undefined) return
+      signer = account
+      if (tenant === undefined) return
+      tenant.holder.engine.context.signer = account
+      tenant.holder.engine.kick()
+    },
+    pause() {
+      handle.paused = true
+      tenant?.holder.engine.context.lane.holds.add('paused')
+    },
+    unpause() {
+      handle.paused = false
+      tenant?.holder.engine.context.lane.holds.lift('paused')
+    },
+    resume() {
+      handle.paused = false
+      tenant?.holder.engine.resume()
+    },
+    close,
+  }
+
+  if (await take()) await hub.tracker.nextTick()
+  else becomeGuest()
+  return tenure
+}
+
+function heldError(): TxlaneError {
+  return new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'notExecuted' })
+}

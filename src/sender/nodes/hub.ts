@@ -1,0 +1,176 @@
+import type { Address, Chain, Client, Hash, Transport } from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import type { LightHeader } from '../../rpc/codec.js'
+import type { Port } from '../../rpc/port.js'
+import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
+import { setProfile } from '../../rpc/profileOf.js'
+import { type LaneReading, readLane } from '../../rpc/reads/readLane.js'
+import { createTracker, type Tracker } from '../../tracker/tracker.js'
+import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
+import type { Environment } from '../environment.js'
+import { createProber } from './probing.js'
+import { createReaders } from './readers.js'
+
+/** One URL and what is known of it. */
+export type HubEndpoint = {
+  readonly port: Port
+  readonly role: 'both' | 'read' | 'send'
+  readonly profile: ProfileWatch
+  /** It answered a probe with the right chain, and showed no other since. What is not probed is not used. */
+  probed: boolean
+  /** Not to be asked before this time: it said that it is asked too often. */
+  restUntilMs: number
+  /** It left a send without an answer: until then nobody waits for its word on one. */
+  silentUntilMs: number
+}
+
+type OnEndpoint = (endpoint: HubEndpoint, change: EndpointEvent['change']) => void
+
+/**
+ * What lanes on one chain through one set of endpoints share: the ports, the profiles and the one poller.
+ */
+export type Hub = {
+  readonly chainId: number
+  readonly genesisHash: Hash
+  readonly client: Client<Transport, Chain>
+  readonly chain: Chain
+  readonly endpoints: readonly HubEndpoint[]
+  /**
+   * The endpoint that is read now: counts and blocks come from one view of the chain. Another may take its place at
+   * any time: to be looked up for each request, and what belongs together asked of one.
+   */
+  readonly reader: HubEndpoint
+  readonly tracker: Tracker
+  /** Endpoints that take transactions, in the order in which they are tried. */
+  senders(): readonly HubEndpoint[]
+  onEndpoint(listener: OnEndpoint): () => void
+  stop(): void
+}
+
+/**
+ * An account as the endpoint that is read now shows it, which has to say each time that it is on this chain: one that
+ * has strayed to another shows a count there as well.
+ */
+export function readLaneOn(
+  { reader, chainId }: Hub,
+  address: Address,
+  timeoutMs: number,
+): Promise<LaneReading> {
+  return readLane(reader.port, { address, chainId, timeoutMs })
+}
+
+// A chain whose node does not show block 0 is told apart by its id alone.
+const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
+
+/** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
+export async function openHub(options: {
+  client: Client<Transport, Chain>
+  endpoints: readonly Endpoint[]
+  limits: Limits
+  environment: Environment
+}): Promise<Hub> {
+  const { client, limits, environment } = options
+  const { clock } = environment
+  const endpoints = endpointsOf(options)
+  const listeners = new Set<OnEndpoint>()
+  const tell: OnEndpoint = (endpoint, change) => {
+    for (const listener of listeners) listener(endpoint, change)
+  }
+  const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
+  const prober = createProber({ endpoints, chain: client.chain, limits, clock, answered })
+  await prober.first()
+  const readers = createReaders({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
+  if (readers === undefined) throw noReader(endpoints)
+  const reader = () => readers.current
+  const tracker = createTracker({
+    port: () => reader().port,
+    clock,
+    cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
+    pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
+    onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
+    onTick: readers.ticked,
+    onStranger: readers.strange,
+    identity: prober.identity,
+    timeoutMs: limits.readTimeoutMs,
+    horizon: limits.reorgHorizon,
+  })
+  for (const endpoint of endpoints) {
+    endpoint.profile.onChange(() => {
+      if (endpoint === reader()) tracker.lookAgain()
+      tell(endpoint, 'profile')
+    })
+  }
+  prober.again()
+  return {
+    chainId: client.chain.id,
+    genesisHash: prober.genesis() ?? NO_GENESIS,
+    client,
+    chain: client.chain,
+    endpoints,
+    get reader() {
+      return readers.current
+    },
+    tracker,
+    senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
+    onEndpoint(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    stop() {
+      prober.stop()
+      readers.stop()
+      tracker.stop()
+      for (const endpoint of endpoints) endpoint.port.close()
+    },
+  }
+}
+
+/** `send` endpoints first: who names one wants transactions to go there. */
+function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
+  const { client, endpoints, environment } = options
+  const own: Endpoint = { client }
+  return [
+    ...endpoints.filter((e) => e.role === 'send'),
+    own,
+    ...endpoints.filter((e) => e.role !== 'send'),
+  ].flatMap((endpoint) =>
+    environment.portsOf(endpoint.client, endpoint).map(({ port, role }): HubEndpoint => {
+      const profile = createProfile(endpoint.profile ?? {})
+      // What plain reads through this port learn goes into the same profile.
+      setProfile(port, profile)
+      return { port, role, profile, probed: false, restUntilMs: 0, silentUntilMs: 0 }
+    }),
+  )
+}
+
+/** Blocks after which an endpoint that showed no pending block of its own is looked at again. */
+const LOOK_AGAIN_BLOCKS = 16
+
+function pendingReads(profile: ProfileWatch, head: number) {
+  const { pending } = profile.current()
+  const without = pending === 'absent' || pending === 'latest'
+  return {
+    block: pending === 'preconfirmed' || pending === 'unknown' || (without && head % LOOK_AGAIN_BLOCKS === 0),
+    count: pending === 'mempool' || pending === 'unknown',
+    paced: pending === 'preconfirmed' || pending === 'unknown',
+  }
+}
+
+function observePending(profile: ProfileWatch, block: LightHeader | null | 'refused', latest: number): void {
+  if (block === null || block === 'refused') return profile.observe({ kind: 'pendingMissing' })
+  profile.observe({
+    kind: 'pendingBlock',
+    number: block.number,
+    hash: block.hash,
+    latestNumber: latest,
+    latestHash: null,
+  })
+}
+
+function noReader(endpoints: readonly HubEndpoint[]): TxlaneError {
+  return new TxlaneError('No endpoint can be read from.', {
+    code: 'INVALID',
+    fate: 'notExecuted',
+    metaMessages: endpoints.map((endpoint) => `${endpoint.port.name}: role ${endpoint.role}`),
+  })
+}

@@ -1,0 +1,136 @@
+import type { Address } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { TxlaneError } from '../../errors/base.js'
+import type { HoldReason, Sender, Tx, TxRequest } from '../../types.js'
+import type { Member } from '../sender.js'
+import { createPool } from './pool.js'
+
+const ACCOUNTS = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const
+const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
+const OTHER = { ...REQUEST, value: 2n }
+
+/** It asks nobody for help, and helps nobody. */
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened'> = {
+  relieveBy: () => {},
+  held: () => undefined,
+  opened: () => true,
+}
+
+/** What a store that two processes share has of an id. */
+type Kept = { readonly address: Address; readonly value: bigint | undefined }
+
+/** The pool of one process, whose first choice is the account that is named. */
+function poolOf(kept: Map<string, Kept>, roomiest: Address) {
+  const members = ACCOUNTS.map((address): Member => {
+    const tx = (id: string) => ({ id, from: address }) as unknown as Tx
+    const sender = {
+      address,
+      get: async (id: string) => (kept.get(id)?.address === address ? tx(id) : undefined),
+    }
+    return {
+      sender: sender as unknown as Sender,
+      async start(request: TxRequest, { id = 'none' }) {
+        const known = kept.get(id) ?? { address, value: request.value }
+        kept.set(id, known)
+        if (known.address !== address || known.value !== request.value)
+          throw new TxlaneError('It stands for another request.', {
+            code: 'ID_CONFLICT',
+            fate: 'notExecuted',
+          })
+        return { tx: tx(id), accepted: async () => {} }
+      },
+      room: () => (address === roomiest ? 2 : 1),
+      holds: () => [],
+      closed: () => false,
+      ...ALONE,
+    }
+  })
+  return createPool(members)
+}
+
+describe('P1: one id from two processes at once, whose pools would take different accounts', () => {
+  test('is one transaction, and both have it', async () => {
+    const kept = new Map<string, Kept>()
+    const pools = ACCOUNTS.map((account) => poolOf(kept, account))
+    const sent = await Promise.all(pools.map((pool) => pool.send(REQUEST, { id: 'a' })))
+    expect(sent).toEqual([
+      { id: 'a', from: ACCOUNTS[0] },
+      { id: 'a', from: ACCOUNTS[0] },
+    ])
+    expect(kept.size).toBe(1)
+  })
+
+  test('with different requests is a conflict for the second', async () => {
+    const kept = new Map<string, Kept>()
+    const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
+    const [, second] = await Promise.allSettled([
+      one?.send(REQUEST, { id: 'a' }),
+      two?.send(OTHER, { id: 'a' }),
+    ])
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'ID_CONFLICT' } })
+  })
+
+  test('is a conflict for who names the account', async () => {
+    const kept = new Map<string, Kept>()
+    const [one, two] = ACCOUNTS.map((account) => poolOf(kept, account))
+    await one?.send(REQUEST, { id: 'a' })
+    const named = { ...REQUEST, account: ACCOUNTS[1] } as unknown as TxRequest
+    await expect(two?.send(named, { id: 'a' })).rejects.toMatchObject({ code: 'ID_CONFLICT' })
+  })
+})
+
+describe('affinity', () => {
+  /** Who takes what, among ten accounts with the given holds. */
+  function choices(holds: ReadonlyMap<number, readonly HoldReason[]> = new Map()) {
+    const taken: number[] = []
+    const members = Array.from({ length: 10 }, (_, index): Member => {
+      const address = `0x${String(index).padStart(40, '0')}` as Address
+      return {
+        sender: { address, get: async () => undefined } as unknown as Sender,
+        async start() {
+          taken.push(index)
+          return { tx: {} as Tx, accepted: async () => {} }
+        },
+        room: () => 10 - index,
+        holds: () => holds.get(index) ?? [],
+        closed: () => false,
+        ...ALONE,
+      }
+    })
+    const pool = createPool(members)
+    return async (affinity: string) => {
+      await pool.send(REQUEST, { affinity })
+      return taken.at(-1) as number
+    }
+  }
+  const words = Array.from({ length: 200 }, (_, index) => `user-${index}`)
+
+  test('the same word goes to the same account, in every process, and words are spread', async () => {
+    const [one, other] = [choices(), choices()]
+    const counts = new Map<number, number>()
+    for (const word of words) {
+      const choice = await one(word)
+      expect(await one(word)).toBe(choice)
+      expect(await other(word)).toBe(choice)
+      counts.set(choice, (counts.get(choice) ?? 0) + 1)
+    }
+    expect(counts.size).toBe(10)
+    expect(Math.max(...counts.values())).toBeLessThan(50)
+  })
+
+  test('another account takes over from one that is starved or paused, and only what was that one’s', async () => {
+    for (const reason of ['starved', 'paused'] as const) {
+      const [usual, without] = [choices(), choices(new Map([[3, [reason]]]))]
+      for (const word of words) {
+        const [was, is] = [await usual(word), await without(word)]
+        if (was === 3) expect(is).not.toBe(3)
+        else expect(is).toBe(was)
+      }
+    }
+  })
+
+  test('a hold of a moment moves nothing', async () => {
+    const [usual, held] = [choices(), choices(new Map([[3, ['unknownCommit']]]))]
+    for (const word of words) expect(await held(word)).toBe(await usual(word))
+  })
+})

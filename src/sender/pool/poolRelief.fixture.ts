@@ -1,0 +1,82 @@
+import { expect } from 'vitest'
+import { isNoop } from '../../../test/sim/foreign.js'
+import { createStubAccount } from '../../../test/sim/stubAccount.js'
+import type { Sender, SenderEvents, TxRequest } from '../../types.js'
+import { eventNames } from '../emitter.js'
+import { createShared, type Environment } from '../environment.js'
+import { createMemberIn } from '../sender.js'
+import { nameOf, openLane, transfer as plain, type SimLane, type SimLaneOptions } from '../simLane.fixture.js'
+import { createPool, type SenderPool } from './pool.js'
+
+const GWEI = 10n ** 9n
+export const ONE_ETHER = 10n ** 18n
+/** What a transfer of the tests may cost at most: its fee cap is given, so that it does not depend on the market. */
+export const TRANSFER_WEI = 21_000n * 10n * GWEI
+
+/** A transfer that can be told apart by its marker, gas and fees given. */
+export const transfer = (marker: number): TxRequest =>
+  ({ ...plain(marker), maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }) as TxRequest
+
+export const KEYS = ['a1', 'b2', 'c3'].map((byte) => `0x${byte.repeat(20)}` as const)
+
+/** Pools of the same keys, on one chain and one store, each in a process of its own. */
+export type Pools = AsyncDisposable & {
+  readonly lane: SimLane
+  readonly pool: SenderPool
+  /** What was told by any sender of the first pool. */
+  events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** A pool in another process. `keys`: how many of them it has. */
+  another(keys?: number): SenderPool
+  give(key: number, wei: bigint): void
+  /** Who executed what, in the order of the chain: `marker@key`. */
+  executed(): readonly string[]
+}
+
+/** As many keys as balances. */
+export async function openPools(balances: readonly bigint[], options: SimLaneOptions = {}): Promise<Pools> {
+  const keys = KEYS.slice(0, balances.length)
+  const others = keys.map((address, index) => ({ address, nonce: 0, balanceWei: balances[index] ?? 0n }))
+  const lane = await openLane({ ...options, others, closed: true })
+  const { clock, chain } = lane
+  chain.start()
+  const told: { event: string; payload: Record<string, unknown> }[] = []
+  const pools: SenderPool[] = []
+
+  function poolIn(environment: Environment, of: readonly (typeof keys)[number][]): SenderPool {
+    const members = of.map((address) =>
+      createMemberIn(environment, { ...lane.parameters, account: createStubAccount(address, { clock }) }),
+    )
+    const pool = createPool(members)
+    pools.push(pool)
+    return pool
+  }
+
+  const pool = poolIn(lane.environment, keys)
+  for (const event of eventNames)
+    pool.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
+
+  const executed = () =>
+    chain.canonical
+      .flatMap((block) => block.executed)
+      .filter(({ tx }) => !isNoop(tx))
+      .map(({ tx }) => `${nameOf(tx)}@${keys.indexOf(tx.from as (typeof keys)[number])}`)
+
+  return {
+    lane,
+    pool,
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    another: (count = keys.length) =>
+      poolIn({ ...lane.environment, shared: createShared() }, keys.slice(0, count)),
+    give(key, wei) {
+      const address = keys[key] as (typeof keys)[number]
+      chain.adjust({ address, balanceWei: wei })
+    },
+    executed,
+    async [Symbol.asyncDispose]() {
+      await lane.settle(Promise.all(pools.map((one: Sender) => one.close())))
+      const markers = executed().map((name) => name.split('@')[0])
+      expect(markers, 'P4: a transaction executed twice').toEqual([...new Set(markers)])
+      await lane[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import {
+  type Chain,
+  type Hash,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type SerializeTransactionFn,
+  type TransactionSerializable,
+} from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import type { Fees } from '../../ledger/fees.js'
+import type { EnvelopeSigner, TxRequest } from '../../types.js'
+
+export type Signed = { readonly raw: Hex; readonly hash: Hash }
+
+/** What goes into an envelope besides the nonce and the fees. */
+export type Content = { readonly request: TxRequest; readonly gas: bigint }
+
+// Fields that the lane decides, or that are for us and not for the chain.
+const OURS = new Set([
+  'account',
+  'authorize',
+  'chain',
+  'dataSuffix',
+  'from',
+  'gas',
+  'gasPrice',
+  'maxFeePerGas',
+  'maxPriorityFeePerGas',
+  'nonce',
+  'nonceManager',
+  'assertChainId',
+])
+
+/** Builds the envelope that the chain's own serializer takes, and has the account sign it. */
+export async function sign(
+  account: LocalAccount,
+  chain: Chain,
+  parameters: { content: Content; nonce: number; fees: Fees; authorizationList: unknown },
+): Promise<Signed> {
+  const { content, nonce, fees, authorizationList } = parameters
+  const transaction = {
+    ...fieldsOf(content.request),
+    ...(authorizationList === undefined ? {} : { authorizationList }),
+    type: typeOf(content.request, fees, authorizationList !== undefined),
+    chainId: chain.id,
+    gas: content.gas,
+    nonce,
+    ...fees,
+  } as TransactionSerializable
+  const serializer = chain.serializers?.transaction as SerializeTransactionFn | undefined
+  const { signEnvelope } = account as Partial<EnvelopeSigner>
+  if (signEnvelope) return signEnvelope(transaction, serializer)
+  const raw = await account.signTransaction(transaction, serializer ? { serializer } : undefined)
+  if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
+    throw new TxlaneError('The account gave back something other than signed bytes.', {
+      code: 'SIGNER',
+      fate: 'notExecuted',
+    })
+  }
+  return { raw, hash: keccak256(raw) }
+}
+
+function fieldsOf(request: TxRequest): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(request))
+    if (!OURS.has(key) && value !== undefined) fields[key] = value
+  const suffix = (request as { dataSuffix?: Hex }).dataSuffix
+  if (suffix) fields.data = `${(fields.data as Hex | undefined) ?? '0x'}${suffix.slice(2)}`
+  return fields
+}
+
+/** A type that was asked for stays; else the fees tell, and an access list does not change that. */
+function typeOf(request: TxRequest, fees: Fees, authorizes: boolean): string | undefined {
+  if (authorizes) return 'eip7702'
+  const asked = (request as { type?: string | undefined }).type
+  if (asked !== undefined) return asked
+  // Celo's own type (CIP-64) is chosen by its serializer from the fee currency.
+  if ('feeCurrency' in request && request.feeCurrency !== undefined) return 'cip64'
+  if ('gasPrice' in fees) return request.accessList ? 'eip2930' : 'legacy'
+  return 'eip1559'
+}

@@ -1,0 +1,273 @@
+import {
+  type Chain,
+  type Client,
+  encodeFunctionData,
+  type FeeValues,
+  hexToBigInt,
+  type Transport,
+} from 'viem'
+import { estimateFeesPerGas } from 'viem/actions'
+import type { Clock } from '../../clock.js'
+import { type BumpRule, capped, type FeeCeiling, type Fees, transactionCeiling } from '../../ledger/fees.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
+import { isMethodRefused } from '../../rpc/errors.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import type { FeePolicy, TxRequest } from '../../types.js'
+import type { Hub } from '../nodes/hub.js'
+
+/** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
+export type FeeOracle = {
+  /**
+   * What the market asks now. Resolves at once while that was asked just before, or in the same block; and, where the
+   * tip is all that would be asked for, while that is not old: then it is asked for beside.
+   */
+  market(): Promise<Fees>
+  /** Whether nothing needs to be asked for before this is signed. It asks beside, where `market` would. */
+  known(request: TxRequest): boolean
+  /** The last answer, if there ever was one. */
+  readonly last: Fees | undefined
+  /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
+  laneCeiling(): FeeCeiling
+  /** Two bump steps below it, or what the transaction itself allows. */
+  transactionCeiling(own: bigint | undefined): FeeCeiling
+  readonly rule: BumpRule
+  /** Base fee of the newest sealed block, where the chain has one. */
+  baseFee(): bigint | undefined
+  /** What the OP stack charges on top for `bytes` of a transaction, in wei; 0 elsewhere. */
+  dataFee(bytes: number): bigint
+}
+
+const CEILING_FACTOR = 10n
+// Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
+const BASE_FEE_FACTOR = 2n
+// Where blocks are faster than once a second an answer serves several: fewer than the doubled base fee holds for.
+const FRESH_MS = 1_000
+const FRESH_BLOCKS = 4
+// What asks for the next places in a block is another one by then; where blocks are slow a question costs nothing.
+const TIP_KEPT_MS = 10_000
+// The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
+const LEAST_TIP_WEI = 1n
+const DATA_FEE_SAMPLE_BYTES = 1_000n
+
+// GasPriceOracle.getL1FeeUpperBound(uint256 unsignedTxSize): ethereum-optimism/optimism
+// packages/contracts-bedrock/src/L2/GasPriceOracle.sol, since Fjord.
+const upperBoundAbi = [
+  {
+    type: 'function',
+    name: 'getL1FeeUpperBound',
+    stateMutability: 'view',
+    inputs: [{ name: 'size', type: 'uint256' }],
+    outputs: [{ type: 'uint256' }],
+  },
+] as const
+
+export function createFeeOracle(options: {
+  hub: Hub
+  policy: FeePolicy<Chain> | undefined
+  timeoutMs: number
+  clock: Pick<Clock, 'now' | 'setTimer'>
+}): FeeOracle {
+  const { hub, policy } = options
+  const rule: BumpRule = { percent: policy?.bump?.percent ?? 10 }
+  const custom = policy?.estimate ?? chainEstimate(hub.chain)
+  const { address: dataFeeOracle } = (hub.chain.contracts?.gasPriceOracle ?? {}) as {
+    address?: `0x${string}`
+  }
+  let ceiling: FeeCeiling | undefined = givenCeiling(policy)
+  let last: Fees | undefined
+  let lastHead: BlockRef | undefined
+  let lastAtMs = 0
+  let asking: Promise<Fees> | undefined
+  let dataFeeSample = 0n
+  let besides = false
+  let tip: { readonly wei: bigint; readonly atMs: number } | undefined
+
+  async function ask(): Promise<Fees> {
+    const { head } = hub.tracker
+    const nowMs = options.clock.now()
+    const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate()
+    await sampleDataFee()
+    last = fees
+    lastHead = head
+    lastAtMs = nowMs
+    ceiling ??= { maxFeePerGas: CEILING_FACTOR * cap(fees) }
+    return fees
+  }
+
+  /** Ours: from the head that the poller has anyway, and one call for the tip. */
+  async function estimate(): Promise<Fees> {
+    const baseFee = hub.tracker.head?.baseFeePerGas
+    if (baseFee === undefined) {
+      const gasPrice = quantity(await request({ method: 'eth_gasPrice', params: [] }))
+      if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
+      return { gasPrice: (gasPrice * 12n) / 10n }
+    }
+    const wei = atLeast(await askTip(), LEAST_TIP_WEI)
+    tip = { wei, atMs: options.clock.now() }
+    return above(baseFee, wei)
+  }
+
+  /** From the newest head, with a tip that is not old. */
+  function derived(): Fees | undefined {
+    const baseFee = hub.tracker.head?.baseFeePerGas
+    if (baseFee === undefined || tip === undefined || options.clock.now() - tip.atMs > TIP_KEPT_MS)
+      return undefined
+    return above(baseFee, tip.wei)
+  }
+
+  /** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
+  async function askTip(): Promise<bigint> {
+    const method = 'eth_maxPriorityFeePerGas'
+    const [reply] = await batch([{ method, params: [] }])
+    const tip = quantity(reply)
+    if (tip !== undefined) return tip
+    // A failure that passes is no absence: a tip that is derived in its stead may be one that no pool takes.
+    if (reply === undefined || reply.ok || !isMethodRefused(method, reply.failure))
+      throw new Error(`${method} brought no answer`)
+    return tipOfGasPrice()
+  }
+
+  /** What the node asks for a legacy transaction holds the tip, above the base fee of the same moment. */
+  async function tipOfGasPrice(): Promise<bigint> {
+    const [price, header] = await batch([{ method: 'eth_gasPrice', params: [] }, headerCall('latest')])
+    const gasPrice = quantity(price)
+    const baseFee = header?.ok
+      ? decodeHeader(header.result, 'eth_getBlockByNumber')?.baseFeePerGas
+      : undefined
+    if (gasPrice === undefined || baseFee === undefined) throw new Error('eth_gasPrice brought no answer')
+    return gasPrice - baseFee
+  }
+
+  async function sampleDataFee(): Promise<void> {
+    if (dataFeeOracle === undefined) return
+    const data = encodeFunctionData({ abi: upperBoundAbi, args: [DATA_FEE_SAMPLE_BYTES] })
+    const reply = await request({ method: 'eth_call', params: [{ to: dataFeeOracle, data }, 'latest'] })
+    if (reply?.ok && typeof reply.result === 'string' && reply.result.length === 66) {
+      dataFeeSample = hexToBigInt(reply.result as `0x${string}`)
+    }
+  }
+
+  function batch(calls: readonly RpcCall[]): Promise<readonly RpcReply[]> {
+    return hub.reader.port.batch(calls, { timeoutMs: options.timeoutMs })
+  }
+
+  async function request(call: RpcCall): Promise<RpcReply | undefined> {
+    const [reply] = await batch([call])
+    return reply
+  }
+
+  function isFresh(): boolean {
+    const { head } = hub.tracker
+    if (head?.hash === lastHead?.hash) return true
+    const isRecent = options.clock.now() - lastAtMs < FRESH_MS
+    return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
+  }
+
+  /** A failure is not kept: the next one asks again. With an older answer at hand the lane goes on with that. */
+  function asked(older: Fees | undefined): Promise<Fees> {
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
+    return older === undefined ? asking : asking.catch(() => older)
+  }
+
+  /** What is about to leave leaves first. */
+  function askBeside(older: Fees): void {
+    if (isFresh() || asking !== undefined || besides) return
+    besides = true
+    options.clock.setTimer(() => {
+      besides = false
+      void asked(older)
+    }, 0)
+  }
+
+  /** What is known without an answer. */
+  function atHand(): Fees | undefined {
+    if (last !== undefined && isFresh()) return last
+    const fees = derived()
+    if (fees === undefined) return undefined
+    last = fees
+    askBeside(fees)
+    return fees
+  }
+
+  return {
+    async market() {
+      return atHand() ?? asked(last)
+    },
+    known(request) {
+      if (explicitFees(request) === undefined) return atHand() !== undefined
+      // Before the first answer there is no ceiling, and the data fee is not known.
+      if (last === undefined) return false
+      if (dataFeeOracle !== undefined) askBeside(last)
+      return true
+    },
+    get last() {
+      return last
+    },
+    laneCeiling: () => ceiling ?? { maxFeePerGas: 2n ** 255n },
+    transactionCeiling(own) {
+      const usual = transactionCeiling(ceiling ?? { maxFeePerGas: 2n ** 255n }, rule)
+      return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
+    },
+    rule,
+    baseFee: () => hub.tracker.head?.baseFeePerGas,
+    dataFee: (bytes) => (dataFeeSample * BigInt(bytes) + DATA_FEE_SAMPLE_BYTES - 1n) / DATA_FEE_SAMPLE_BYTES,
+  }
+}
+
+/** Fees in the request are the first attempt. */
+export function explicitFees(request: TxRequest): Fees | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request as Record<string, bigint | undefined>
+  if (gasPrice !== undefined) return { gasPrice }
+  if (maxFeePerGas === undefined) return undefined
+  const tip = maxPriorityFeePerGas ?? maxFeePerGas
+  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
+}
+
+function above(baseFee: bigint, tip: bigint): Fees {
+  return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
+}
+
+/** Fees within the ceiling: what a first attempt offers. */
+export function firstFees(market: Fees, ceiling: FeeCeiling): Fees {
+  return capped(market, ceiling)
+}
+
+function givenCeiling(policy: FeePolicy<Chain> | undefined): FeeCeiling | undefined {
+  const limit = policy?.ceiling?.maxFeePerGas ?? policy?.ceiling?.gasPrice
+  return limit === undefined ? undefined : { maxFeePerGas: limit }
+}
+
+/** viem's chain definitions may bring their own estimate (Celo does): then viem's action is asked, which honours it. */
+function chainEstimate(chain: Chain) {
+  const fees = chain.fees
+  if (!fees?.estimateFeesPerGas && !fees?.maxPriorityFeePerGas && !fees?.baseFeeMultiplier) return undefined
+  return ({ client }: { client: Client<Transport, Chain> }): Promise<FeeValues> =>
+    estimateFeesPerGas(client) as Promise<FeeValues>
+}
+
+function feesOf(values: FeeValues): Fees {
+  if (values.gasPrice !== undefined) return { gasPrice: values.gasPrice }
+  const { maxFeePerGas, maxPriorityFeePerGas } = values
+  if (maxFeePerGas === undefined) throw new Error('fees.estimate gave neither gasPrice nor maxFeePerGas')
+  return { maxFeePerGas, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n }
+}
+
+function atLeast(value: bigint, least: bigint): bigint {
+  return value > least ? value : least
+}
+
+function cap(fees: Fees): bigint {
+  return 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+}
+
+function quantity(reply: RpcReply | undefined): bigint | undefined {
+  if (!reply?.ok) return undefined
+  try {
+    return decodeQuantity(reply.result, 'fees')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,160 @@
+import { TxlaneError } from '../../errors/base.js'
+import type { Slot } from '../../ledger/slot.js'
+import { attemptCost, type LaneContext } from '../context.js'
+import type { Line } from '../intake/line.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { attemptCostBound } from './cost.js'
+
+/**
+ * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
+ * backpressure: the balance changes when they land. Only where the head alone cannot pay the lane is starved.
+ */
+export type Funds = {
+  /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
+  afford(costWei: bigint): boolean
+  /** A nonce was reserved for something that may cost this much. */
+  reserved(nonce: number, costWei: bigint): void
+  /** A slot moved: what it may cost is counted while it is unfinished. */
+  moved(nonce: number, after: Slot): void
+  /** A node said that the account cannot pay. */
+  refused(): void
+  balance(wei: bigint): void
+  /** Whether the balance is to be read with the next tick. */
+  readonly wanted: boolean
+  readonly balanceWei: bigint | undefined
+  /** What of the balance nothing in flight, and nothing in line, may take; undefined while it is not known. */
+  readonly spareWei: bigint | undefined
+  /** True where what is known of the balance may be out of date: it is read with the next tick. */
+  weigh(): boolean
+}
+
+/** For so long a reading is as good as a new one. */
+const FRESH_MS = 1_000
+
+/**
+ * `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. With
+ * `overWei` it is about what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
+ */
+export function createFunds(
+  context: LaneContext,
+  line: Line<Transaction>,
+  starved: (error: TxlaneError, overWei: bigint | undefined) => void,
+): Funds {
+  const costs = new Map<number, bigint>()
+  let committed = 0n
+  let balanceWei: bigint | undefined
+  // What did not fit, and how much it would have taken: 0 while all is well.
+  let missingWei = 0n
+  let refusedByNode = false
+  let asked = false
+  let balanceAtMs = Number.NEGATIVE_INFINITY
+
+  function set(nonce: number, cost: bigint): void {
+    committed += cost - (costs.get(nonce) ?? 0n)
+    if (cost === 0n) costs.delete(nonce)
+    else costs.set(nonce, cost)
+  }
+
+  function headCost(): bigint {
+    return costs.get(context.lane.book.floor) ?? 0n
+  }
+
+  function firstCost(): bigint | undefined {
+    const first = line.peek()
+    return first && attemptCostBound(context, first)
+  }
+
+  function judge(): void {
+    if (balanceWei === undefined) return
+    // What did not fit may have been cancelled, or have gone elsewhere.
+    if (missingWei > 0n) missingWei = firstCost() ?? missingWei
+    // The head pays first. What waits behind it matters only when nothing is in flight any more.
+    const head = headCost()
+    const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
+    const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
+    if (short && context.starved === 'fail') starved(shortage(needed), head > 0n ? undefined : balanceWei)
+    // With nothing in flight, and what waited failed, there is nothing left to be held for.
+    const held = short && (context.starved === 'wait' || head > 0n)
+    if (held) context.lane.holds.add('starved')
+    else context.lane.holds.lift('starved')
+    if ((short && !held) || committed + missingWei <= balanceWei) settled()
+  }
+
+  function settled(): void {
+    missingWei = 0n
+    refusedByNode = false
+  }
+
+  return {
+    afford(costWei) {
+      if (balanceWei === undefined || committed + costWei <= balanceWei) {
+        missingWei = 0n
+        return true
+      }
+      missingWei = costWei
+      context.hub.tracker.wake()
+      return false
+    },
+    reserved: set,
+    moved(nonce, after) {
+      if (after.state === 'reserved') return
+      if (after.state === 'live') {
+        let most = 0n
+        for (const attempt of after.attempts) {
+          const cost = attemptCost(context, attempt)
+          if (cost > most) most = cost
+        }
+        set(nonce, most)
+        return
+      }
+      const cost = costs.get(nonce)
+      if (cost === undefined) return
+      set(nonce, 0n)
+      // It landed, so at most this much is gone; what exactly is read when it begins to matter.
+      if (after.state === 'used' && balanceWei !== undefined) {
+        balanceWei = balanceWei > cost ? balanceWei - cost : 0n
+      }
+    },
+    refused() {
+      refusedByNode = true
+      context.hub.tracker.wake()
+    },
+    balance(wei) {
+      asked = false
+      balanceWei = wei
+      balanceAtMs = context.clock.now()
+      judge()
+    },
+    get wanted() {
+      return (
+        asked ||
+        missingWei > 0n ||
+        refusedByNode ||
+        context.lane.holds.has('starved') ||
+        context.lane.holds.has('blocked')
+      )
+    },
+    get balanceWei() {
+      return balanceWei
+    },
+    get spareWei() {
+      if (balanceWei === undefined) return undefined
+      let spareWei = balanceWei - committed
+      for (const one of line) spareWei -= attemptCostBound(context, one)
+      return spareWei
+    },
+    weigh() {
+      if (context.clock.now() - balanceAtMs < FRESH_MS) return false
+      asked = true
+      context.hub.tracker.wake()
+      return true
+    },
+  }
+}
+
+function shortage(costWei: bigint): TxlaneError {
+  return new TxlaneError(`The account cannot pay ${costWei} wei for what is first in line.`, {
+    code: 'STARVED',
+    fate: 'notExecuted',
+  })
+}

@@ -1,0 +1,135 @@
+import { type LaneContext, reportError } from '../context.js'
+import type { Line } from '../intake/line.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import { attemptCostBound } from './cost.js'
+import type { Funds } from './funds.js'
+import type { Signing } from './signing.js'
+
+/** Moves transactions from the line to nonces, as fast as the window, the money and the signer allow. */
+export type Pump = {
+  /** Something changed that may let one more through. */
+  run(): void
+}
+
+const FEES_RETRY_MS = 300
+const BREATH_MS = 10
+/** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
+const UNJOURNALED = 8
+
+export function createPump(options: {
+  context: LaneContext
+  line: Line<Transaction>
+  signing: Signing
+  funds: Funds
+  /** Whether it may take the next nonce now: some go alone. */
+  admits: (transaction: Transaction) => boolean
+  /** It is next: ends it where its deadline has passed. */
+  due: (transaction: Transaction) => void
+  /** Resolves when what is known of the chain is not older than a few blocks. */
+  fresh: () => Promise<void>
+  /** A bug of ours: told, and the lane goes on as well as it can. */
+  broken: (error: unknown) => void
+}): Pump {
+  const { context, line, signing, funds } = options
+  const { lane, clock, limits, fees } = context
+  let scheduled = false
+  let running = false
+  let again = false
+  let feesFailed = false
+  let breathedAtMs = 0
+
+  async function turn(): Promise<void> {
+    if (!mayReserve()) return
+    await breathe()
+    await options.fresh()
+    const first = line.peek()
+    const asks = first !== undefined && !fees.known(first.request)
+    try {
+      // Once a block, for the lane: what is signed in between goes by the same answer.
+      if (asks) await fees.market()
+    } catch (error) {
+      return retryFees(error)
+    }
+    await lane.exclusive(() => {
+      while (reserveNext(asks)) {}
+    })
+  }
+
+  function mayReserve(): boolean {
+    const first = line.peek()
+    return (
+      first?.ready === true &&
+      options.admits(first) &&
+      !lane.holds.any &&
+      !context.closed &&
+      // A lane that an allocator opened has no key until a sender joins it.
+      context.signer !== undefined &&
+      signing.signatures < limits.signMax &&
+      signing.open < UNJOURNALED * limits.signMax &&
+      lane.hasRoom()
+    )
+  }
+
+  /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
+  function reserveNext(asked: boolean): boolean {
+    const transaction = line.peek()
+    if (transaction === undefined || !mayReserve()) return false
+    options.due(transaction)
+    if (hasFailed(transaction)) {
+      line.remove(transaction)
+      return true
+    }
+    if (!asked && !fees.known(transaction.request)) {
+      again = true
+      return false
+    }
+    const cost = attemptCostBound(context, transaction)
+    // Whether it is only backpressure is seen with the next reading of the balance.
+    if (!funds.afford(cost)) return false
+    line.shift()
+    const nonce = lane.next()
+    const token = lane.token()
+    funds.reserved(nonce, cost)
+    lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
+    return true
+  }
+
+  function retryFees(error: unknown): void {
+    reportError(context, error)
+    if (feesFailed) return
+    feesFailed = true
+    clock.setTimer(() => {
+      feesFailed = false
+      run()
+    }, FEES_RETRY_MS)
+  }
+
+  /** Signing may keep the event loop to itself: now and then answers are let in and bytes out. Never on an idle lane. */
+  async function breathe(): Promise<void> {
+    if (signing.open === 0 || clock.now() - breathedAtMs < BREATH_MS) return
+    await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
+    breathedAtMs = clock.now()
+  }
+
+  function run(): void {
+    if (running) {
+      again = true
+      return
+    }
+    if (scheduled) return
+    scheduled = true
+    queueMicrotask(() => void loop())
+  }
+
+  async function loop(): Promise<void> {
+    scheduled = false
+    running = true
+    do {
+      again = false
+      await turn().catch(options.broken)
+    } while (again)
+    running = false
+  }
+
+  return { run }
+}

@@ -1,0 +1,320 @@
+import { type Hex, numberToHex } from 'viem'
+import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
+import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
+import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
+import { decodeQuantity } from '../../rpc/codec.js'
+import type { TxRequest } from '../../types.js'
+import { block, type LaneContext, reportError, txError } from '../context.js'
+import type { Sequences } from '../intake/sequences.js'
+import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { type Content, sign } from './envelope.js'
+import { explicitFees, firstFees } from './feeOracle.js'
+import { createSignerCheck } from './signerCheck.js'
+
+/** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
+export type Signing = {
+  /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
+  claim(nonce: number, claim: string, token: number): void
+  noop(nonce: number, token: number): void
+  bump(nonce: number, token: number, underbids: number): void
+  /** Fees that the caller named for the next bump of this nonce. */
+  prefer(nonce: number, fees: Fees): void
+  /** Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. */
+  ceilings(slot: Live): { atCeiling: boolean; fillable: boolean }
+  /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
+  readonly signatures: number
+  /** Of these and of what is signed, those that are not journaled. */
+  readonly open: number
+  /** Resolves when none is under way and none waits. */
+  idle(): Promise<void>
+  /** The account's code is another one: what a self-transfer takes is asked anew. */
+  codeChanged(): void
+}
+
+type Job = { readonly nonce: number; readonly token: number; readonly kind: 'claim' | 'noop' | 'bump' }
+
+// A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
+const NOOP_GAS_FIXED = 100_000n
+const SIGN_RETRY_MS = 500
+const SIGN_RETRY_MS_MAX = 10_000
+
+export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
+  /** One more may be signed. */
+  readonly freed: () => void
+}
+
+export function createSigning(context: LaneContext, parts: SigningParts): Signing {
+  const { lane, hub, fees, limits, events } = context
+  const { freed } = parts
+  // One job a nonce and token: the table may ask for the same signature twice.
+  const running = new Map<string, Job>()
+  const unsigned = new Set<Job>()
+  const preferred = new Map<number, Fees>()
+  const fills: (() => void)[] = []
+  const idlers: (() => void)[] = []
+  let fillsOpen = 0
+  let noopGas: Promise<bigint> | undefined
+  const checkSigner = createSignerCheck(hub.chain.id)
+  const tuples = createTupleSigner(hub.chain.id)
+
+  function start(job: Job, work: () => Promise<void>): void {
+    const name = `${job.kind}:${job.nonce}:${job.token}`
+    if (running.has(name)) return
+    running.set(name, job)
+    unsigned.add(job)
+    void work()
+      .catch((error: unknown) => jobFailed(job, error))
+      .finally(() => {
+        running.delete(name)
+        unsigned.delete(job)
+        if (running.size === 0) for (const done of idlers.splice(0)) done()
+        freed()
+      })
+  }
+
+  /** Signs, commits, and only then lets the table know: bytes that are not journaled do not exist (P6). */
+  async function make(job: Job, claim: string | undefined, content: Content, offer: Fees): Promise<void> {
+    const { nonce, token } = job
+    const { signer } = context
+    if (signer === undefined || context.closed) return
+    const authorizationList = await tuples(signer, content.request, nonce)
+    const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer, authorizationList })
+    await checkSigner(signer, raw)
+    unsigned.delete(job)
+    freed()
+    const epoch = lane.lease.epoch
+    const transaction = claim === undefined ? undefined : context.transactions.get(claim)
+    const turn = transaction && parts.turn(transaction)
+    if (turn) await turn
+    const attempt: Attempt = {
+      hash,
+      raw,
+      fees: offer,
+      gas: content.gas,
+      claim,
+      epoch,
+      sends: 0,
+      accepted: false,
+      ...(transaction?.private ? { private: true } : {}),
+    }
+    const commit = lane.journal.commit(nonce, token, attempt)
+    if (transaction) parts.handed(transaction)
+    const committed = await commit
+    if (committed === 'stale') return
+    lane.apply(nonce, { type: 'journaled', token, attempt, stored: committed === 'committed' })
+  }
+
+  function jobFailed(job: Job, error: unknown): void {
+    const slot = lane.book.get(job.nonce)
+    const id =
+      slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
+    const transaction = id === undefined ? undefined : context.transactions.get(id)
+    if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
+      if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce, error)
+      transaction.withdrawn = signerError(transaction, error)
+      lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
+      return
+    }
+    // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
+    reportError(context, error)
+  }
+
+  /** Its callers were told that it is on its way: one failure of the signer does not end it. */
+  function signLater(transaction: Transaction, nonce: number, error: unknown): void {
+    const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
+    transaction.retryAtMs = context.clock.now() + pauseMs
+    reportError(context, error)
+    lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
+  }
+
+  // --- what is signed ----------------------------------------------------------------------------------------
+
+  async function claimed(job: Job, claim: string): Promise<void> {
+    const transaction = context.transactions.get(claim)
+    if (transaction === undefined) return
+    const gas = transaction.gas ?? transaction.request.gas
+    if (gas === undefined) throw new Error('gas is not known')
+    const slot = lane.book.get(job.nonce)
+    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
+    const market =
+      explicitFees(transaction.request) ??
+      inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
+    const above = slot ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) }) : market
+    // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
+    const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
+    if (offer === undefined) throw overCeiling(transaction, ceiling)
+    await make(job, claim, { request: transaction.request, gas }, offer)
+  }
+
+  async function filled(job: Job): Promise<void> {
+    const slot = lane.book.get(job.nonce)
+    if (slot?.state !== 'live') return
+    const offer = offerAbove(slot, { market: await fees.market(), ceiling: noopCeiling(slot) })
+    if (offer === undefined) return block(context, job.nonce)
+    const gas = await estimateNoop()
+    await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
+  }
+
+  async function bumped(job: Job, underbids: number): Promise<void> {
+    const slot = lane.book.get(job.nonce)
+    if (slot?.state !== 'live') return
+    const newest = newestAttempt(slot)
+    const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
+    if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside))) return
+    const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noopCeiling(slot)
+    const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
+    if (offer === undefined) {
+      if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
+      else block(context, job.nonce)
+      return
+    }
+    const request = transaction?.request ?? noopRequest(lane.key.address)
+    await make(job, newest.claim, { request, gas: newest.gas }, offer)
+  }
+
+  /** Callers may have offered more than the lane's ceiling by themselves: what is to end it for them may as well. */
+  function noopCeiling(slot: Live): FeeCeiling {
+    const usual = fees.laneCeiling()
+    if (slot.end !== 'cancel') return usual
+    return slot.attempts.reduce((ceiling, { claim }) => {
+      const transaction = claim === undefined ? undefined : context.transactions.get(claim)
+      const own = transaction && explicitFees(transaction.request)
+      const above = own && ceilingAbove(own, fees.rule)
+      return above && above.maxFeePerGas > ceiling.maxFeePerGas ? above : ceiling
+    }, usual)
+  }
+
+  async function bumpOffer(
+    nonce: number,
+    slot: Slot,
+    underbids: number,
+    ceiling: FeeCeiling,
+  ): Promise<Fees | undefined> {
+    const wanted = preferred.get(nonce)
+    preferred.delete(nonce)
+    return offerAbove(slot, { market: wanted ?? (await fees.market()), ceiling, underbids })
+  }
+
+  /** What replaces each of the slot's attempts in a pool; undefined where that passes the ceiling. */
+  function offerAbove(
+    { attempts }: Slot,
+    options: { market: Fees; ceiling: FeeCeiling; underbids?: number },
+  ): Fees | undefined {
+    const { market, ceiling, underbids = 0 } = options
+    return outbid(
+      attempts.map((attempt) => attempt.fees),
+      { rule: { ...fees.rule, underbids }, market, ceiling },
+    )
+  }
+
+  /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */
+  function estimateNoop(): Promise<bigint> {
+    noopGas ??= askNoopGas().catch(() => {
+      noopGas = undefined
+      return NOOP_GAS_FIXED
+    })
+    return noopGas
+  }
+
+  async function askNoopGas(): Promise<bigint> {
+    const { address } = lane.key
+    const params = [{ from: address, to: address, value: numberToHex(0) }]
+    const [reply] = await hub.reader.port.batch([{ method: 'eth_estimateGas', params }], {
+      timeoutMs: limits.readTimeoutMs,
+    })
+    if (!reply?.ok) throw new Error('no estimate')
+    return decodeQuantity(reply.result, 'eth_estimateGas')
+  }
+
+  function fill(job: Job): void {
+    start(job, async () => {
+      await fillTurn()
+      try {
+        await filled(job)
+      } finally {
+        const next = fills.shift()
+        // The turn is handed on, or free.
+        if (next) next()
+        else fillsOpen--
+      }
+    })
+  }
+
+  /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
+  async function fillTurn(): Promise<void> {
+    if (fillsOpen < limits.fillsMax) fillsOpen++
+    else await new Promise<void>((turn) => fills.push(turn))
+  }
+
+  return {
+    claim(nonce, claim, token) {
+      const job: Job = { nonce, token, kind: 'claim' }
+      start(job, () => claimed(job, claim))
+    },
+    noop: (nonce, token) => fill({ nonce, token, kind: 'noop' }),
+    bump(nonce, token, underbids) {
+      const job: Job = { nonce, token, kind: 'bump' }
+      start(job, () => bumped(job, underbids))
+    },
+    prefer: (nonce, wanted) => void preferred.set(nonce, wanted),
+    ceilings(slot) {
+      const newest = newestAttempt(slot)
+      if (newest === undefined) return { atCeiling: false, fillable: true }
+      const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
+      const noops = noopCeiling(slot)
+      const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noops
+      // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
+      const within = (most: FeeCeiling) =>
+        offerAbove(slot, { market: newest.fees, ceiling: most }) !== undefined
+      const baseFee = fees.baseFee() ?? 0n
+      return { atCeiling: !within(ceiling), fillable: within(noops) && noops.maxFeePerGas >= baseFee }
+    },
+    get signatures() {
+      return unsigned.size
+    },
+    get open() {
+      return running.size
+    },
+    codeChanged() {
+      noopGas = undefined
+    },
+    idle() {
+      if (running.size === 0) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
+    },
+  }
+}
+
+function noopRequest(address: Hex): TxRequest {
+  return { to: address, value: 0n } as TxRequest
+}
+
+/** A type that was asked for and knows no fee cap pays the cap as its gas price. */
+function inTypeOf(request: TxRequest, market: Fees): Fees {
+  const { type } = request as { type?: string | undefined }
+  // EIP-7702 knows no gas price: it is both fees.
+  if (tuplesOf(request).length > 0 && 'gasPrice' in market)
+    return { maxFeePerGas: market.gasPrice, maxPriorityFeePerGas: market.gasPrice }
+  return type === 'legacy' || type === 'eip2930' ? { gasPrice: feeCap(market) } : market
+}
+
+/** Fees that the caller named for a first attempt may stand above the ceiling of automatic bumps. */
+function atLeast(ceiling: FeeCeiling, fees: Fees): FeeCeiling {
+  const cap = 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
+  return cap > ceiling.maxFeePerGas ? { maxFeePerGas: cap } : ceiling
+}
+
+function overCeiling(transaction: Transaction, ceiling: FeeCeiling): TxlaneError {
+  return txError(
+    transaction,
+    'REJECTED',
+    'notExecuted',
+    `Replacing what was sent at nonce ${transaction.nonce} takes more than the fee ceiling of ${ceiling.maxFeePerGas} wei.`,
+  )
+}
+
+function signerError(transaction: Transaction, error: unknown): TxlaneError {
+  if (isTxlaneError(error)) return error
+  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', error)
+}

@@ -1,0 +1,364 @@
+import type { Address, Hash, Hex } from 'viem'
+import type { CancelTimer } from '../../clock.js'
+import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
+import type { Fees } from '../../ledger/fees.js'
+import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
+import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../../types.js'
+
+/** Stages in the order in which a transaction that executes comes through them. */
+export const ORDER: readonly Stage[] = [
+  'queued',
+  'signed',
+  'accepted',
+  'preconfirmed',
+  'sealed',
+  'safe',
+  'finalized',
+]
+const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
+
+export type Waiter = {
+  readonly stage: WaitStage | 'accepted'
+  /** The stage was reached, or something at or above it. */
+  readonly reached: () => void
+  readonly failed: (error: TxlaneError) => void
+}
+
+/** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
+export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
+  OwnNeeds
+
+/** What the engine knows of one transaction. One object for its whole life. */
+export type Transaction = {
+  readonly id: string
+  readonly lane: LaneKey
+  readonly request: TxRequest
+  readonly fingerprint: Hash
+  sequence: number
+  readonly priority: number
+  readonly feeCeiling: bigint | undefined
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | undefined
+  readonly onExpiry: 'cancel' | 'leave'
+  /** Bytes that outside code signed: they can be watched and resent, not bumped. */
+  readonly outside: boolean
+  /** For `send` endpoints alone. */
+  readonly private?: true | undefined
+  /** Any account of a pool may send it. The lanes that it was in before, by address. */
+  readonly pooled?: readonly Address[] | undefined
+  gas: bigint | undefined
+  stage: Stage
+  nonce: number | undefined
+  hash: Hash | undefined
+  /** What its newest attempt offers. */
+  fees: Fees | undefined
+  /** The sealed block it was last seen in. */
+  blockNumber: number | undefined
+  blockHash: Hash | undefined
+  status: 'success' | 'reverted' | undefined
+  failure: TxlaneError | undefined
+  stageBeforeEnd: Stage | undefined
+  /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
+  endKept: boolean
+  /** What an endpoint last said instead of taking it. */
+  refusal: string | undefined
+  /** The landed receipt, once somebody asked for it. */
+  landed: Landed | undefined
+  unresolved: boolean
+  waiters: Waiter[] | undefined
+  cancelTimers: CancelTimer | undefined
+  /** The caller's signal is not heeded any more. */
+  unheed: (() => void) | undefined
+  /** While the store has not answered for it: its id may stand there for what was sent long ago. */
+  keeping: Promise<unknown> | undefined
+  /** Another process may wait for it: each of its stages is written. */
+  elsewhere: boolean
+  needs: Needs | undefined
+  /** The transaction whose nonce it is to take over. */
+  replaces: Transaction | undefined
+  /** Prepared: it may take a nonce as soon as it is the first in line. */
+  ready: boolean
+  /** Why the claim was withdrawn from its nonce, until the table has ended it. */
+  withdrawn: TxlaneError | undefined
+  /** Bytes of it were journaled at a nonce that something else took. */
+  rebound: boolean
+  /** Its signer failed after bytes of it had been out before: not to be signed again before this time. */
+  retryAtMs: number
+  /** Signatures that failed in a row. */
+  signFailures: number
+  /** Landed, at `lossDepth`. */
+  settled: boolean
+  /** Called once it is certain whether it executed. */
+  verdicts: (() => void)[] | undefined
+  /** What callers have of it. */
+  face: Tx | undefined
+}
+
+/** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
+export function shownStage({ stage, failure, endKept, stageBeforeEnd }: Transaction): Stage {
+  return failure && !endKept ? (stageBeforeEnd ?? stage) : stage
+}
+
+/** True when the transaction has come to the stage or beyond it on its way to execution. */
+export function hasReached(transaction: Pick<Transaction, 'stage'>, stage: Stage): boolean {
+  const now = rank.get(transaction.stage)
+  const wanted = rank.get(stage)
+  return now !== undefined && wanted !== undefined && now >= wanted
+}
+
+/** It ended without executing. */
+export function hasFailed(transaction: Transaction): boolean {
+  return transaction.failure !== undefined
+}
+
+/** Moves to a stage and wakes who waits for it. A reorg may move it back. */
+export function moveTo(transaction: Transaction, stage: Stage): void {
+  transaction.stage = stage
+  const waiters = transaction.waiters
+  if (waiters === undefined) return
+  const reached = waiters.filter((waiter) => hasReached(transaction, waiter.stage))
+  if (reached.length === 0) return
+  transaction.waiters = waiters.filter((waiter) => !reached.includes(waiter))
+  for (const waiter of reached) waiter.reached()
+}
+
+/** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
+export function end(transaction: Transaction, error: TxlaneError): void {
+  if (hasFailed(transaction)) return
+  const stage = endStage(error.code)
+  transaction.failure = error
+  transaction.stageBeforeEnd = transaction.stage
+  transaction.stage = stage
+  // The error was made before the end: what it says of the transaction is how it ended.
+  Object.assign(error, { tx: { ...describe(transaction), stage } })
+  disarm(transaction)
+}
+
+/** The stage that goes with the error a transaction ended with. */
+export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'superseded' {
+  if (code === 'CANCELLED') return 'cancelled'
+  return code === 'SUPERSEDED' ? 'superseded' : 'failed'
+}
+
+/** Nothing that the caller set, a deadline or a signal, ends it any more. */
+function disarm(transaction: Transaction): void {
+  transaction.cancelTimers?.()
+  transaction.cancelTimers = undefined
+  transaction.unheed?.()
+  transaction.unheed = undefined
+}
+
+/** Its end is known: where it failed, every promise about it rejects with the error; `cancel()` has its answer. */
+export function tellEnd(transaction: Transaction): void {
+  transaction.endKept = hasFailed(transaction)
+  if (transaction.failure) rejectWaiters(transaction, transaction.failure)
+  tellVerdict(transaction)
+}
+
+/** The chain's last word on it is known: who asked for a cancel is answered, and nothing ends it any more. */
+export function tellVerdict(transaction: Transaction): void {
+  disarm(transaction)
+  const verdicts = transaction.verdicts ?? []
+  transaction.verdicts = undefined
+  for (const tell of verdicts) tell()
+}
+
+/** Tells who waits that no answer will come; the transaction itself goes on. */
+export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
+  const waiters = transaction.waiters ?? []
+  transaction.waiters = undefined
+  for (const waiter of waiters) waiter.failed(error)
+}
+
+/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
+export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
+  const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
+  transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
+  for (const waiter of senders) waiter.failed(error)
+}
+
+export function addWaiter(transaction: Transaction, waiter: Waiter): () => void {
+  transaction.waiters = [...(transaction.waiters ?? []), waiter]
+  return () => {
+    transaction.waiters = transaction.waiters?.filter((other) => other !== waiter)
+  }
+}
+
+/** What an error or a record may say of it: plain JSON, no bytes, no keys. */
+export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
+  const { id, nonce, hash } = transaction
+  return {
+    id,
+    stage: shownStage(transaction),
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(hash === undefined ? {} : { hash }),
+  }
+}
+
+export function toStored(transaction: Transaction): StoredTransaction {
+  const { failure } = transaction
+  return {
+    id: transaction.id,
+    lane: transaction.lane,
+    fingerprint: transaction.fingerprint,
+    request: transaction.request,
+    sequence: transaction.sequence,
+    priority: transaction.priority,
+    gas: transaction.gas,
+    feeCeiling: transaction.feeCeiling,
+    expiresAtMs: transaction.expiresAtMs,
+    onExpiry: transaction.onExpiry,
+    replaces: transaction.replaces?.id,
+    needs: storedNeeds(transaction.needs),
+    ...(transaction.private ? { private: true } : {}),
+    ...(transaction.pooled ? { pooled: transaction.pooled } : {}),
+    stage: transaction.stage,
+    nonce: transaction.nonce,
+    hash: transaction.hash,
+    fees: transaction.fees,
+    status: transaction.status,
+    verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
+    failure: failure && { code: failure.code, message: failure.shortMessage },
+    createdAtMs: transaction.createdAtMs,
+  }
+}
+
+function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
+  return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
+}
+
+/** What a transaction is when it comes in, or is read from the store. */
+export type Beginning = Pick<
+  Transaction,
+  | 'id'
+  | 'lane'
+  | 'request'
+  | 'fingerprint'
+  | 'sequence'
+  | 'priority'
+  | 'feeCeiling'
+  | 'createdAtMs'
+  | 'expiresAtMs'
+  | 'onExpiry'
+  | 'outside'
+  | 'private'
+  | 'pooled'
+  | 'needs'
+  | 'replaces'
+>
+
+/** Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. */
+export function begin(as: Beginning): Transaction {
+  return {
+    id: as.id,
+    lane: as.lane,
+    request: as.request,
+    fingerprint: as.fingerprint,
+    sequence: as.sequence,
+    priority: as.priority,
+    feeCeiling: as.feeCeiling,
+    createdAtMs: as.createdAtMs,
+    expiresAtMs: as.expiresAtMs,
+    onExpiry: as.onExpiry,
+    outside: as.outside,
+    private: as.private,
+    pooled: as.pooled,
+    gas: undefined,
+    stage: 'queued',
+    nonce: undefined,
+    hash: undefined,
+    fees: undefined,
+    blockNumber: undefined,
+    blockHash: undefined,
+    status: undefined,
+    failure: undefined,
+    endKept: false,
+    stageBeforeEnd: undefined,
+    refusal: undefined,
+    landed: undefined,
+    unresolved: false,
+    waiters: undefined,
+    cancelTimers: undefined,
+    unheed: undefined,
+    keeping: undefined,
+    elsewhere: false,
+    needs: as.needs,
+    replaces: as.replaces,
+    ready: false,
+    withdrawn: undefined,
+    rebound: false,
+    retryAtMs: 0,
+    signFailures: 0,
+    settled: false,
+    verdicts: undefined,
+    face: undefined,
+  }
+}
+
+/** What it replaces is another record: who reads them all puts it in. */
+export function fromStored(stored: StoredTransaction): Transaction {
+  const { failure, verdict } = stored
+  const transaction = begin({
+    id: stored.id,
+    lane: stored.lane,
+    request: stored.request,
+    fingerprint: stored.fingerprint,
+    sequence: stored.sequence,
+    priority: stored.priority,
+    feeCeiling: stored.feeCeiling,
+    createdAtMs: stored.createdAtMs,
+    expiresAtMs: stored.expiresAtMs,
+    onExpiry: stored.onExpiry,
+    outside: stored.id.startsWith(OUTSIDE_PREFIX),
+    private: stored.private,
+    pooled: stored.pooled,
+    needs: stored.needs,
+    replaces: undefined,
+  })
+  transaction.gas = stored.gas
+  transaction.stage = stored.stage
+  transaction.nonce = stored.nonce
+  transaction.hash = stored.hash
+  transaction.fees = stored.fees
+  transaction.status = stored.status
+  transaction.settled = verdict === 'landed'
+  transaction.unresolved = verdict === 'unresolved'
+  transaction.endKept = failure !== undefined
+  transaction.failure =
+    failure &&
+    new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted', tx: describe(transaction) })
+  return transaction
+}
+
+/** It is what the store says now. Who waits, and the caller's signal, stay. */
+export function refresh(transaction: Transaction, stored: StoredTransaction): void {
+  const { waiters, verdicts, unheed, elsewhere, replaces, face, landed, hash } = transaction
+  transaction.cancelTimers?.()
+  Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces, face })
+  if (transaction.settled && hash === transaction.hash) transaction.landed = landed
+  moveTo(transaction, transaction.stage)
+}
+
+/** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */
+export const OUTSIDE_PREFIX = 'outside:'
+
+export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
+
+/**
+ * Where a `Tx` keeps what it is the face of: a function, so that whoever prints a face, or walks through it, does not
+ * come upon what the lane keeps. Registered, so that the copies of the package know each other's.
+ */
+export const TRANSACTION: unique symbol = Symbol.for('txlane.transaction') as never
+
+/** What a `Tx` is the face of; undefined for anything else. */
+export function transactionOf(tx: unknown): Transaction | undefined {
+  return (tx as { [TRANSACTION]?: () => Transaction } | null | undefined)?.[TRANSACTION]?.()
+}
+
+/** Where a `Tx` keeps the signed bytes of its newest attempt: a function, for the same reasons. */
+export const RAW: unique symbol = Symbol.for('txlane.raw') as never
+
+/** Undefined for anything but a `Tx`, where another process holds its lane, and once its nonce is final. */
+export function rawOf(tx: unknown): Hex | undefined {
+  return (tx as { [RAW]?: () => Hex | undefined } | null | undefined)?.[RAW]?.()
+}

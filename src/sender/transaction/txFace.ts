@@ -1,0 +1,159 @@
+import type { Address, Chain, FeeValues, Hex } from 'viem'
+import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../../types.js'
+import {
+  checkAccountOf,
+  checkFees,
+  checkRequest,
+  checkSendOptions,
+  checkWait,
+  unsupported,
+} from '../input/validate.js'
+import type { Stop } from '../unlessStopped.js'
+import { describe, RAW, shownStage, TRANSACTION, type Transaction } from './transaction.js'
+import { checkOpen, checkWatched } from './verdicts.js'
+import type { Waiting } from './waiting.js'
+
+// Where Node's console looks for it.
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+// Not for callers.
+const LANE: unique symbol = Symbol('lane')
+const ABORT: unique symbol = Symbol('abort')
+
+/**
+ * What can be done with a transaction: by the holder of its lane itself, elsewhere by way of the store. What cannot work
+ * was refused before.
+ */
+export type TxOperations = {
+  cancel(transaction: Transaction): Promise<CancelResult>
+  replace(transaction: Transaction, request: TxRequest, options: SendOptions): Promise<Transaction>
+  /** The caller's signal says that it is not wanted any more. */
+  abort(transaction: Transaction): void
+  speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
+  attempts(transaction: Transaction): Tx['attempts']
+  /** The signed bytes of the newest attempt, where this process has them. */
+  raw(transaction: Transaction): Hex | undefined
+}
+
+type Parts = {
+  readonly chain: Chain
+  readonly address: Address
+  /** After it nobody of this process does anything for a transaction. */
+  readonly closing: Stop
+  readonly operations: () => TxOperations
+  readonly waiting: () => Waiting
+}
+
+/**
+ * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
+ * then.
+ */
+export function createTxFace(parts: Parts): (transaction: Transaction) => Tx {
+  return (transaction) => {
+    const { face } = transaction
+    // It may have come from another lane of its pool.
+    if (face instanceof Face) face[LANE](parts)
+    transaction.face ??= new Face(transaction, parts)
+    return transaction.face
+  }
+}
+
+/** The caller's signal says that it is not wanted any more: whoever has it by now is told, `operations` where nobody has. */
+export function abortBy(transaction: Transaction, operations: TxOperations): void {
+  const { face } = transaction
+  if (face instanceof Face) face[ABORT]()
+  else operations.abort(transaction)
+}
+
+/** A class, since there is one for each transaction: what they have in common is there once. */
+class Face implements Tx {
+  readonly #transaction: Transaction
+  #parts: Parts
+
+  constructor(transaction: Transaction, parts: Parts) {
+    this.#transaction = transaction
+    this.#parts = parts
+  }
+
+  [ABORT]() {
+    this.#parts.operations().abort(this.#transaction)
+  }
+
+  /** Its lane is this one from now on. */
+  [LANE](parts: Parts) {
+    this.#parts = parts
+  }
+
+  get id() {
+    return this.#transaction.id
+  }
+
+  get stage() {
+    return shownStage(this.#transaction)
+  }
+
+  get nonce() {
+    return this.#transaction.nonce
+  }
+
+  get hash() {
+    return this.#transaction.hash
+  }
+
+  get attempts() {
+    return this.#parts.operations().attempts(this.#transaction)
+  }
+
+  async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
+    checkWait(stage, options)
+    return this.#parts.waiting().wait(this.#transaction, stage, options)
+  }
+
+  cancel() {
+    return this.#parts.operations().cancel(this.#transaction)
+  }
+
+  async replace(request: TxRequest, options: SendOptions = {}): Promise<Tx> {
+    const { chain, address, operations, waiting } = this.#parts
+    checkRequest(request, chain)
+    checkAccountOf(request, address)
+    checkSendOptions(options)
+    this.#checkChangeable('replace')
+    const replacement = await operations().replace(this.#transaction, request, options)
+    if (options.until !== 'queued') await waiting().accepted(replacement)
+    replacement.face ??= new Face(replacement, this.#parts)
+    return replacement.face
+  }
+
+  async speedUp(fees?: Partial<FeeValues>) {
+    if (fees !== undefined) checkFees(fees)
+    this.#checkChangeable('bump')
+    if (this.#transaction.outside)
+      throw unsupported(
+        'speedUp() of bytes that were signed outside the lane',
+        'commit bytes that offer more',
+      )
+    await this.#parts.operations().speedUp(this.#transaction, fees)
+  }
+
+  toJSON() {
+    return describe(this.#transaction)
+  }
+
+  /** What is printed of it. */
+  [INSPECT]() {
+    return this.toJSON()
+  }
+
+  [TRANSACTION]() {
+    return this.#transaction
+  }
+
+  [RAW]() {
+    return this.#parts.operations().raw(this.#transaction)
+  }
+
+  #checkChangeable(what: 'replace' | 'bump'): void {
+    checkOpen(this.#transaction, what)
+    checkWatched(this.#transaction, this.#parts.closing)
+  }
+}

@@ -1,0 +1,96 @@
+import type { FeeValues } from 'viem'
+import { invalid } from '../../errors/invalid.js'
+import { type Fees, replacementFees } from '../../ledger/fees.js'
+import { newestAttempt } from '../../ledger/slot.js'
+import type { CancelResult, Tx } from '../../types.js'
+import { type LaneContext, txError } from '../context.js'
+import type { Intake } from '../intake/intake.js'
+import type { Signing } from '../signing/signing.js'
+import type { Transaction } from './transaction.js'
+import type { TxOperations } from './txFace.js'
+import { checkWatched, createVerdicts } from './verdicts.js'
+
+/** What the holder of a lane does for callers who have a transaction of it. */
+export function createHolderOperations(parts: {
+  context: LaneContext
+  intake: Intake
+  signing: Signing
+}): TxOperations {
+  const { context, intake, signing } = parts
+  const { lane, handle } = context
+  const verdicts = createVerdicts(handle)
+
+  async function cancel(transaction: Transaction): Promise<CancelResult> {
+    await transaction.keeping?.catch(() => {})
+    for (;;) {
+      if (transaction.failure || transaction.settled) break
+      checkWatched(transaction, handle.closing)
+      // The lane has gone to another process meanwhile.
+      if (context.closed) return handle.operations!.cancel(transaction)
+      const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
+      if (intake.remove(transaction, error)) break
+      const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+      if (slot?.state !== 'reserved') {
+        intake.askEnd(transaction)
+        break
+      }
+      // A commit in flight counts as journaled: its answer says which of the two it is.
+      await lane.journal.flushed()
+    }
+    return verdicts.outcome(transaction)
+  }
+
+  async function speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void> {
+    const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
+    // Nothing is journaled yet: it is on its way with the fees of the market.
+    if (slot?.state !== 'live') return
+    if (wanted !== undefined) signing.prefer(slot.nonce, enough(slot, wanted))
+    lane.apply(slot.nonce, { type: 'speedUp' })
+  }
+
+  /** Fees that a pool would take as a replacement, or an error that says what it takes. */
+  function enough(slot: Parameters<typeof newestAttempt>[0], wanted: Partial<FeeValues>): Fees {
+    const newest = newestAttempt(slot)
+    const ceiling = { maxFeePerGas: 2n ** 255n }
+    const least = newest && replacementFees(newest.fees, { rule: context.fees.rule, ceiling })
+    if (least === undefined) return { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
+    if ('gasPrice' in least) return { gasPrice: atLeast(wanted.gasPrice, least.gasPrice, 'fees.gasPrice') }
+    return {
+      maxFeePerGas: atLeast(wanted.maxFeePerGas, least.maxFeePerGas, 'fees.maxFeePerGas'),
+      maxPriorityFeePerGas: atLeast(
+        wanted.maxPriorityFeePerGas,
+        least.maxPriorityFeePerGas,
+        'fees.maxPriorityFeePerGas',
+      ),
+    }
+  }
+
+  return {
+    cancel,
+    async replace(transaction, request, options) {
+      await transaction.keeping?.catch(() => {})
+      const isMoved = context.closed && !handle.closing.stopped()
+      if (isMoved) return handle.operations!.replace(transaction, request, options)
+      return intake.add(request, options, { replaces: transaction })
+    },
+    speedUp,
+    abort: intake.abort,
+    attempts: (transaction) => attemptsOf(context, transaction),
+    raw: ({ nonce, hash }) =>
+      nonce === undefined
+        ? undefined
+        : context.lane.book.get(nonce)?.attempts.find((attempt) => attempt.hash === hash)?.raw,
+  }
+}
+
+function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempts'] {
+  const slot = transaction.nonce === undefined ? undefined : context.lane.book.get(transaction.nonce)
+  return (slot?.attempts ?? [])
+    .filter((attempt) => attempt.claim === transaction.id)
+    .map(({ hash, fees }) => ({ nonce: slot?.nonce ?? -1, hash, fees: fees as FeeValues }))
+}
+
+function atLeast(wanted: bigint | undefined, least: bigint, argument: string): bigint {
+  if (wanted === undefined || wanted >= least) return wanted ?? least
+  throw invalid(argument, wanted, `at least ${least} wei, which is what a pool takes as a replacement`)
+}

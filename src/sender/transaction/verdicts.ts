@@ -1,0 +1,63 @@
+import type { CancelResult } from '../../types.js'
+import { txError } from '../context.js'
+import type { LaneHandle } from '../lane/handle.js'
+import type { Stop } from '../unlessStopped.js'
+import { hasReached, type Transaction } from './transaction.js'
+import { closedError } from './waiting.js'
+
+/** What callers who want an end are told of it, whoever works the lane. */
+export type Verdicts = {
+  /**
+   * Resolves once it is certain, and kept, which it is. A crash, or a lane that was lost meanwhile, undoes an end
+   * that is not in the store yet: what was ended here may execute all the same (P5).
+   */
+  outcome(transaction: Transaction): Promise<CancelResult>
+}
+
+export function createVerdicts(handle: LaneHandle): Verdicts {
+  const { closing } = handle
+
+  function verdict(transaction: Transaction): Promise<void> {
+    if (transaction.endKept || transaction.settled || closing.stopped()) return Promise.resolve()
+    return handle.counted(
+      () =>
+        new Promise<void>((resolve) => {
+          transaction.verdicts = [...(transaction.verdicts ?? []), resolve]
+        }),
+    )
+  }
+
+  function ended({ failure, hash, rebound }: Transaction): CancelResult {
+    // It was never taken on. Whether the store has it all the same is what its error says.
+    if (failure?.code === 'STORE') throw failure
+    const signed = hash !== undefined || rebound
+    const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
+    return { result: signed && !byOthers ? 'cancelled' : 'removed' }
+  }
+
+  return {
+    async outcome(transaction) {
+      await verdict(transaction)
+      if (transaction.endKept) return ended(transaction)
+      if (!transaction.settled) checkWatched(transaction, closing)
+      return { result: 'tooLate', landed: await handle.waiting.wait(transaction, 'sealed', {}) }
+    },
+  }
+}
+
+/** After close nobody of this process signs, sends or follows the chain any more. */
+export function checkWatched(transaction: Transaction, closing: Stop): void {
+  if (closing.stopped()) throw closedError(transaction)
+}
+
+/** What has landed or ended cannot be changed any more. */
+export function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): void {
+  if (!transaction.failure && !hasReached(transaction, 'sealed')) return
+  const fate = hasReached(transaction, 'sealed')
+    ? 'executed'
+    : transaction.endKept
+      ? (transaction.failure?.fate ?? 'notExecuted')
+      : 'inFlight'
+  const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
+  throw txError(transaction, 'TOO_LATE', fate, message)
+}

@@ -1,0 +1,193 @@
+import type { TransactionReceipt } from 'viem'
+import type { Clock } from '../../clock.js'
+import type { TxlaneError } from '../../errors/base.js'
+import { onAbort } from '../../onAbort.js'
+import type { Landed, WaitOptions, WaitStage } from '../../types.js'
+import { txError } from '../context.js'
+import type { Hub } from '../nodes/hub.js'
+import type { Receipts } from '../nodes/receipts.js'
+import { type Stop, unlessStopped } from '../unlessStopped.js'
+import { addWaiter, hasReached, type Transaction } from './transaction.js'
+import { unresolvedError } from './unresolved.js'
+
+/** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
+export type Waiting = {
+  wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
+  /** Resolves when a node has accepted it, or it has come further. */
+  accepted(transaction: Transaction): Promise<void>
+  /** Somebody waits for this stage. Costs the same however many transactions there are. */
+  waitsFor(stage: WaitStage): boolean
+}
+
+type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
+
+/** Whoever works the lane by then: what waits outlives a change of hands. */
+export function createWaiting(parts: {
+  readonly hub: Hub
+  readonly clock: Clock
+  readonly receipts: Receipts
+  readonly closing: Stop
+  /** Somebody waits for as long as the work takes. */
+  readonly counted: <T>(work: () => Promise<T>) => Promise<T>
+  readonly reverted: (transaction: Transaction) => void
+}): Waiting {
+  const { hub, clock, receipts, closing, counted } = parts
+  /** Who waits for each stage, by number. */
+  const waited = new Map<WaitStage | 'accepted', number>()
+
+  async function reach(
+    transaction: Transaction,
+    stage: WaitStage | 'accepted',
+    interrupt?: Interrupt,
+  ): Promise<void> {
+    if (transaction.failure && transaction.endKept) throw transaction.failure
+    if (transaction.unresolved) throw unresolvedError(transaction)
+    if (hasReached(transaction, stage)) return
+    if (closing.stopped()) throw closedError(transaction)
+    let drop: (() => void) | undefined
+    waited.set(stage, (waited.get(stage) ?? 0) + 1)
+    const reached = new Promise<void>((resolve, reject) => {
+      drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
+    })
+    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() => {
+      drop?.()
+      waited.set(stage, (waited.get(stage) ?? 1) - 1)
+    })
+  }
+
+  async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
+    for (;;) {
+      await reach(transaction, stage, interrupt)
+      if (!hasReached(transaction, 'sealed')) return preconfirmed(transaction)
+      const landed = await sealed(transaction)
+      if (landed) return landed
+      // Not shown yet, or its block left the chain while we asked: the next tick knows more.
+      const closed: Stop = { ...closing, error: () => closedError(transaction) }
+      const ticked = unlessStopped(hub.tracker.nextTick(), [closed])
+      await counted(() => Promise.race([ticked, interrupt.promise]))
+    }
+  }
+
+  async function sealed(transaction: Transaction): Promise<Landed | undefined> {
+    const { hash, blockNumber, blockHash, nonce } = transaction
+    if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
+    if (hash === undefined || nonce === undefined)
+      return transaction.settled ? proven(transaction) : undefined
+    // Read from the store after it was final, it has no block any more: any receipt of its hash will do.
+    const block =
+      blockNumber === undefined || blockHash === undefined
+        ? undefined
+        : { number: blockNumber, hash: blockHash }
+    const receipt = await receipts.get(hash, block)
+    if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
+    // Endpoints with pre-confirmations have receipts of what is not sealed yet.
+    if (block === undefined && !isSealed(receipt)) return undefined
+    tellReverted(transaction, receipt)
+    transaction.status = receipt.status
+    const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
+    // Who does not walk the chain is not told when the block leaves: it is asked for each time.
+    if (block !== undefined || transaction.settled)
+      transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
+    return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
+  }
+
+  function isSealed({ blockNumber }: TransactionReceipt): boolean {
+    const head = hub.tracker.head?.number
+    return head !== undefined && blockNumber <= head
+  }
+
+  /** Executed on the operator's word: there is no receipt to be had. */
+  function proven(transaction: Transaction): never {
+    throw txError(
+      transaction,
+      'UNRESOLVED',
+      'executed',
+      'It executed, as the operator said; its receipt is not known.',
+    )
+  }
+
+  function tellReverted(transaction: Transaction, receipt: TransactionReceipt): void {
+    if (transaction.status === undefined && receipt.status === 'reverted') {
+      parts.reverted(transaction)
+    }
+  }
+
+  /** Not every endpoint serves receipts of pre-confirmed transactions: without one the status stays unknown. */
+  async function preconfirmed(transaction: Transaction): Promise<Landed> {
+    const { id, nonce = -1, hash = '0x' } = transaction
+    const found = await receipts.get(hash)
+    const base = { id, nonce, hash, stage: 'preconfirmed' as const }
+    if (found === undefined) return { ...base, receipt: null }
+    return { ...base, status: found.status, receipt: { ...found, blockHash: null } }
+  }
+
+  function checkTag(transaction: Transaction, stage: WaitStage): void {
+    const isTag = stage === 'safe' || stage === 'finalized'
+    if (isTag && hub.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
+  }
+
+  function interruptOf(transaction: Transaction, options: WaitOptions): Interrupt {
+    const clears: (() => void)[] = []
+    const promise = new Promise<never>((_, reject) => {
+      const { timeoutMs, signal } = options
+      if (timeoutMs !== undefined) {
+        const late = () =>
+          reject(
+            txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), `Not there after ${timeoutMs} ms.`),
+          )
+        clears.push(clock.setTimer(late, timeoutMs))
+      }
+      if (signal) {
+        const abort = () =>
+          reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
+        if (signal.aborted) abort()
+        clears.push(onAbort(signal, abort))
+      }
+    })
+    // It may reject while nobody races against it any more.
+    promise.catch(() => {})
+    return { promise, clear: () => clears.forEach((clear) => void clear()) }
+  }
+
+  return {
+    async wait(transaction, stage, options) {
+      const interrupt = interruptOf(transaction, options)
+      try {
+        checkTag(transaction, stage)
+        const landed = await land(transaction, stage, interrupt)
+        if (options.throwOnRevert && landed.status === 'reverted') {
+          throw txError(transaction, 'REVERTED', 'executed', 'It executed and reverted.')
+        }
+        return landed
+      } finally {
+        interrupt.clear()
+      }
+    },
+    accepted: (transaction) => reach(transaction, 'accepted'),
+    waitsFor: (stage) => (waited.get(stage) ?? 0) > 0,
+  }
+}
+
+function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized' {
+  const { stage } = transaction
+  return stage === 'safe' || stage === 'finalized' ? stage : 'sealed'
+}
+
+function fateNow(transaction: Transaction): 'executed' | 'inFlight' {
+  return hasReached(transaction, 'sealed') ? 'executed' : 'inFlight'
+}
+
+/** The endpoint said that it does not have the tag. */
+export function tagError(transaction: Transaction, stage: 'safe' | 'finalized'): TxlaneError {
+  const message = `The endpoint has no ${stage} tag: wait for 'sealed' and count blocks.`
+  return txError(transaction, 'UNSUPPORTED', fateNow(transaction), message)
+}
+
+export function closedError(transaction: Transaction): TxlaneError {
+  return txError(
+    transaction,
+    'CLOSED',
+    fateNow(transaction),
+    'The sender was closed. What was journaled may still execute.',
+  )
+}
