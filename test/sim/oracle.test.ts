@@ -1,6 +1,10 @@
 import type { Hash } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type Census, judge, judgeSequences, type Telling } from './oracle.js'
+import { createChain } from './chain/chain.js'
+import { type Census, judge, judgeGaps, judgeSequences, type Telling } from './oracle.js'
+import { LANE, signOutside } from './outside.js'
+import { createRandom } from './random.js'
+import { createVirtualClock } from './virtualClock.js'
 
 const HASH: Hash = `0x${'1'.repeat(64)}`
 const OTHER: Hash = `0x${'2'.repeat(64)}`
@@ -71,4 +75,29 @@ test('the order of a sequence is that of the nonces at which it executed, whoeve
   expect(judgeSequences(at({ 1: 5, 2: 6, 3: 9 }), [[1, 2, 3]])).toEqual([])
   expect(judgeSequences(at({ 1: 5, 3: 6 }), [[1, 2, 3]])).toEqual([])
   expect(judgeSequences(at({ 1: 6, 2: 5 }), [[1, 2]])).toMatchObject([{ promise: 'sequence' }])
+})
+
+describe('what is left in the pool at the end', () => {
+  /** With these nonces in its pool, each the marker of a transaction of the lane too. */
+  async function chainWith(...nonces: number[]) {
+    const accounts = [{ address: LANE, nonce: 1, balanceWei: 10n ** 18n }]
+    const chain = createChain({ clock: createVirtualClock(), random: createRandom(1), accounts })
+    for (const nonce of nonces) {
+      const program = { kind: 'call', marker: nonce } as const
+      expect(chain.submit(await signOutside({ chainId: 8453, nonce, program }))).toMatchObject({ ok: true })
+    }
+    return chain
+  }
+
+  test('is a violation, above a gap or not', async () => {
+    expect(judgeGaps(await chainWith(), LANE)).toEqual([])
+    expect(judgeGaps(await chainWith(1), LANE)).toMatchObject([{ promise: 'P3' }])
+    expect(judgeGaps(await chainWith(2), LANE)).toMatchObject([{ promise: 'P3' }])
+  })
+
+  test('may be what outside code sent without a word, where nothing is missing below', async () => {
+    expect(judgeGaps(await chainWith(1), LANE, new Set([1]))).toEqual([])
+    expect(judgeGaps(await chainWith(2), LANE, new Set([2]))).toMatchObject([{ promise: 'P3' }])
+    expect(judgeGaps(await chainWith(1, 2), LANE, new Set([1]))).toMatchObject([{ promise: 'P3' }])
+  })
 })

@@ -95,7 +95,7 @@ export async function runWorld(
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
-  late.push(...judgeGaps(chain, LANE))
+  late.push(...judgeGaps(chain, LANE, silentOf(plan)))
   const closing = plan.neighbour?.closesFirst ? [...world.hosts].reverse() : world.hosts
   for (const one of closing) {
     late.push(...(await settled(clock, one.subject.close(), 'close', healMs)))
@@ -139,6 +139,11 @@ function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
   return items.flatMap(({ marker, sequence }) =>
     sequence === undefined ? [] : [[marker, ...sequence.map((one) => one.marker)]],
   )
+}
+
+/** What outside code sends without a word to the lane. */
+function silentOf({ items }: Plan): ReadonlySet<number> {
+  return new Set(items.filter(({ outside }) => outside === 'silent').map(({ marker }) => marker))
 }
 
 /** By every process: what outside code has of the lane's nonces is seen through by the one that holds it. */
