@@ -1,32 +1,14 @@
-import { performance } from 'node:perf_hooks'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
-import { bareLoop, bareLoopEstimating, presignedBatches } from '../subjects/bare.js'
-import { ethersDefault } from '../subjects/ethers.js'
-import { mudDefault } from '../subjects/mud.js'
-import { txlaneDefault, txlaneGiven, txlaneWide } from '../subjects/txlane.js'
+import { bareLoop } from '../subjects/bare.js'
+import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
-import { viemBatched, viemDefault, viemGiven, viemSync } from '../subjects/viem.js'
-import { chainOf, freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
+import { viemBatched, viemDefault, viemGiven } from '../subjects/viem.js'
+import { freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
+import { type SubjectProcesses, startSubjects } from '../support/subjectProcesses.js'
 
-const SUBJECTS: readonly Subject[] = [
-  txlaneDefault,
-  viemDefault,
-  ethersDefault,
-  mudDefault,
-  bareLoopEstimating,
-  txlaneGiven,
-  txlaneWide,
-  viemGiven,
-  viemBatched,
-  viemSync,
-  bareLoop,
-  presignedBatches,
-]
-// Enough to have everything compiled, and the slow ones done soon.
-const WARM_UP_MAX = 500
 const FOUND_OUT = 'gas and fees found out by the sender'
 const GIVEN = 'gas and fees given'
 /** Of the bare loop, which is the limit of what a sender can do on this machine. */
@@ -38,11 +20,13 @@ export const claim: Claim = {
   transactions: 5_000,
   async run(context) {
     await using node = await startNode()
+    await using processes = await startSubjects(SUBJECTS)
     const subjects = SUBJECTS.map((subject) => ({ name: `${subject.name} (${measureOf(subject)})`, subject }))
     const { values, failures } = await takeTurns({
       subjects,
       rounds: context.rounds,
-      run: ({ name, subject }, { round }) => burst(node, subject, `burst ${name} ${round}`, round, context),
+      run: ({ name, subject }, { round }) =>
+        burst({ node, processes, subject, context }, `burst ${name} ${round}`),
       show: (rate) => `${Math.round(rate)} accepted a second`,
       say: context.say,
     })
@@ -78,6 +62,7 @@ export const claim: Claim = {
         atLeast('of the bare loop that signs natively', ratio(GIVEN, bareLoop), OF_THE_LIMIT),
       ],
       notes: [
+        'Each subject has a process of its own for all rounds, as its users run it; the warm-up is a whole burst.',
         `${context.transactions} transfers from one key, accepted by anvil on the same machine; each burst was found in the blocks, each transfer once, before its rate counted.`,
         "txlane and the bare loop sign with nativeAccount, the others with their own keys' JavaScript.",
         'viem and ethers have 500 calls open at a time, with HTTP batching all of them; txlane and @latticexyz/common queue by themselves.',
@@ -89,24 +74,17 @@ export const claim: Claim = {
 }
 
 async function burst(
-  node: Node,
-  subject: Subject,
+  parts: { node: Node; processes: SubjectProcesses; subject: Subject; context: Context },
   words: string,
-  round: number,
-  context: Context,
 ): Promise<number> {
-  const count = round === 0 ? Math.min(WARM_UP_MAX, context.transactions) : context.transactions
+  const { node, processes, subject, context } = parts
+  const { transactions: count } = context
   const fresh = await freshAccount(node, words)
-  const { url } = node
-  const driver = subject.open({ url, chain: chainOf(url), privateKey: fresh.privateKey, count })
   try {
-    await driver.ready?.()
-    const begun = performance.now()
-    await driver.burst(count)
-    const perSecond = (count * 1_000) / (performance.now() - begun)
+    const ms = await processes.burst(subject, { url: node.url, privateKey: fresh.privateKey, count })
     await requireOnce(node, fresh, count)
-    return perSecond
+    return (count * 1_000) / ms
   } finally {
-    await driver.close()
+    await processes.close(subject)
   }
 }

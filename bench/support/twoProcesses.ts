@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Hex } from 'viem'
 import { forkBuilt } from '../../test/support/forkBuilt.js'
-import type { Said, Task } from './durableProcess.js'
+import { heard, letGo } from './children.js'
+import type { Task } from './durableProcess.js'
 
 export type Shared = { readonly url: string; readonly privateKey: Hex; readonly connectionString: string }
 
@@ -10,11 +11,6 @@ export async function startTwo(
   shared: Shared,
 ): Promise<AsyncDisposable & { burst(first: number, half: number): Promise<void> }> {
   const children: ChildProcess[] = []
-  async function stop(): Promise<void> {
-    const ends = children.map(ended)
-    for (const child of children) if (child.connected) child.disconnect()
-    await Promise.all(ends)
-  }
   try {
     for (let started = 0; started < 2; started++) {
       const child = forkBuilt(new URL('durableProcess.ts', import.meta.url), [], {
@@ -24,7 +20,7 @@ export async function startTwo(
       await heard(child)
     }
   } catch (error) {
-    await stop()
+    await letGo(children)
     throw error
   }
   return {
@@ -37,24 +33,6 @@ export async function startTwo(
         }),
       )
     },
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: () => letGo(children),
   }
-}
-
-/** @throws Error when the process failed or ended */
-function heard(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (code: number | null) => reject(new Error(`a process ended with ${code}`))
-    child.once('exit', end)
-    child.once('message', (said: Said) => {
-      child.removeListener('exit', end)
-      if (said.type === 'done') resolve()
-      else reject(new Error(said.why))
-    })
-  })
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => child.once('exit', () => resolve()))
 }

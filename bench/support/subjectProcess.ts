@@ -1,0 +1,28 @@
+import { performance } from 'node:perf_hooks'
+import { SUBJECTS } from '../subjects/index.js'
+import type { Driver } from '../subjects/types.js'
+import { answerWith } from './children.js'
+import { chainOf } from './node.js'
+import type { Burst } from './subjectProcesses.js'
+
+// One subject of a bench, in a process of its own: node subjectProcess.ts PLACE-IN-SUBJECTS.
+
+export type Order = ({ readonly type: 'burst' } & Burst) | { readonly type: 'close' }
+
+const subject = SUBJECTS[Number(process.argv[2])]
+let driver: Driver | undefined
+
+async function obey(order: Order): Promise<number | undefined> {
+  if (order.type === 'close') return void (await driver?.close())
+  const { url, privateKey, count } = order
+  driver = subject?.open({ url, chain: chainOf(url), privateKey, count })
+  await driver?.ready?.()
+  const begun = performance.now()
+  await driver?.burst(count)
+  return performance.now() - begun
+}
+
+process.on('message', (order: Order) => answerWith(obey(order)))
+// The process that measures has no more to ask. Some of the libraries keep timers open for good.
+process.once('disconnect', () => process.exit())
+answerWith(subject ? Promise.resolve() : Promise.reject(new Error('there is no such subject')))
