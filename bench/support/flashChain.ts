@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { forkBuilt } from '../../test/support/forkBuilt.js'
 import { pause } from '../../test/support/pause.js'
+import { letGo } from './children.js'
 import type { Answer, Order } from './flashProtocol.js'
 
 /** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
@@ -20,7 +21,6 @@ const LOOK_MS = 20
 export async function startFlashChain(): Promise<FlashChain> {
   const child = forkBuilt(new URL('flashProcess.ts', import.meta.url))
   const waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.on('message', (answer: Answer) => waiting.shift()?.resolve(answer))
   child.once('exit', (code) => {
     for (const { reject } of waiting.splice(0)) reject(new Error(`the chain's process ended with ${code}`))
@@ -51,9 +51,6 @@ export async function startFlashChain(): Promise<FlashChain> {
       throw new Error(`${hash} was in no block`)
     },
     polls: async () => (await ask({ type: 'polls' })).count,
-    async [Symbol.asyncDispose]() {
-      if (child.connected) child.disconnect()
-      await ended
-    },
+    [Symbol.asyncDispose]: () => letGo([child]),
   }
 }
