@@ -18,22 +18,30 @@ export type KeptNow = {
 export type KeptStore = {
   readonly store: Store
   look(): KeptNow
+  /** Makes all that ended old, but the last so many: the store forgets it with its next writes. */
+  age(): void
   /** Closes the store, and deletes what it kept. */
   dispose(): Promise<void>
 }
 
-export function keptStore(kind: StoreKind, retentionMs: number, historyMax: number): KeptStore {
-  if (kind === 'sqlite') return keptFile(retentionMs)
-  const store = memoryStore({ historyMax })
+/** `endedMax`: of those that ended so many stay. Counted, not timed: how quickly this machine works is to change nothing. */
+export function keptStore(kind: StoreKind, endedMax: number): KeptStore {
+  if (kind === 'sqlite') return keptFile(endedMax)
+  const store = memoryStore({ historyMax: endedMax })
   const nothing = { fileBytes: 0, transactions: 0, hashes: 0, slots: 0 }
-  return { store, look: () => nothing, dispose: () => store.close() }
+  return { store, look: () => nothing, age: () => undefined, dispose: () => store.close() }
 }
 
-function keptFile(retentionMs: number): KeptStore {
+// Years before any retention.
+const OLD = `UPDATE tx SET ended_ms = 0 WHERE key IN
+  (SELECT key FROM tx WHERE ended_ms IS NOT NULL ORDER BY ended_ms DESC, key DESC LIMIT -1 OFFSET ?)`
+
+function keptFile(endedMax: number): KeptStore {
   const folder = mkdtempSync(join(tmpdir(), 'txlane-retention-'))
   const path = join(folder, 'lanes.db')
-  const store = sqliteStore({ path, synchronous: 'NORMAL', retentionMs })
-  // Opened for each look: one that stays open might keep the log from being taken into the file.
+  const store = sqliteStore({ path, synchronous: 'NORMAL' })
+
+  // Opened each time: one that stays open might keep the log from being taken into the file.
   function look(): KeptNow {
     const database = new Libsql(path)
     const rows = (table: string) =>
@@ -47,9 +55,17 @@ function keptFile(retentionMs: number): KeptStore {
     database.close()
     return now
   }
+
+  function age(): void {
+    const database = new Libsql(path)
+    database.prepare(OLD).run(endedMax)
+    database.close()
+  }
+
   return {
     store,
     look,
+    age,
     async dispose() {
       await store.close()
       rmSync(folder, { recursive: true, force: true })

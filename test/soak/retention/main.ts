@@ -16,7 +16,7 @@ const { json, ...options } = new Command('npm run soak:retention --')
     new Option('--store <kind>', 'where they are kept').default('sqlite').choices(['sqlite', 'memory']),
   )
   .addOption(
-    new Option('--retention-ms <n>', 'how long an ended one is kept (sqlite)')
+    new Option('--ended-max <n>', 'how many that ended are kept: those before them are made old')
       .default(1_000)
       .argParser(whole(1, 1e9)),
   )

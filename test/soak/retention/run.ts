@@ -12,8 +12,8 @@ import { CHAIN_ID, type StubNode, startStubNode } from './stubNode.js'
 export type RetentionOptions = {
   readonly transactions: number
   readonly store: StoreKind
-  /** How long an ended transaction is kept: short, so that a run sees many times as many come and go. */
-  readonly retentionMs: number
+  /** Ended transactions that are kept: few, so that a run sees many times as many come and go. */
+  readonly endedMax: number
   /** Looks at heap and rows, each after a full collection; none where speed is all that is asked for. @default 36 */
   readonly samples?: number
 }
@@ -38,23 +38,23 @@ export type RetentionResult = Omit<RetentionOptions, 'samples'> & {
 }
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa'
-const HISTORY_MAX = 1_000
 // Six for each of the sixths that are compared. A collection costs more than the transactions in between.
 const SAMPLES = 36
-/** Open at once: what waits is memory too. */
-const OPEN_MAX = 4_096
+/** Open at once, from its journaling until it is final: what waits is memory too, and rows. */
+const OPEN_MAX = 2_048
+const AGED_EVERY = 1_000
 
 /**
- * Wide enough for what hangs on how quickly the machine works: rows are kept by age, so that twice the rate is twice
- * the rows, and a file keeps the size of its fullest moment. Narrow enough for what is never let go of: the end of a
+ * Wide enough for what hangs on how quickly the machine works: as many as may be open can be open at one look and not
+ * at another, and a file keeps the size of its fullest moment. Narrow enough for what is never let go of: the end of a
  * run has seen five times as many transactions as its second sixth.
  */
 const TOLERANCES: Readonly<Record<Measured, Tolerance>> = {
-  heapBytes: { share: 0.1, plus: 4 * 1_024 * 1_024 },
-  fileBytes: { share: 0.5, plus: 4 * 1_024 * 1_024 },
-  transactions: { share: 1, plus: 1_000 },
-  hashes: { share: 1, plus: 1_000 },
-  slots: { share: 1, plus: 1_000 },
+  heapBytes: { share: 0.1, plus: OPEN_MAX * 3_072 },
+  fileBytes: { share: 0.5, plus: OPEN_MAX * 3_072 },
+  transactions: { share: 0.25, plus: OPEN_MAX },
+  hashes: { share: 0.25, plus: OPEN_MAX },
+  slots: { share: 0.25, plus: OPEN_MAX },
 }
 
 /** Drives one lane through so many transactions, or until it is stopped, and looks at what it keeps of them. */
@@ -64,7 +64,7 @@ export async function runRetention(
   stop: AbortSignal,
 ): Promise<RetentionResult> {
   const node = startStubNode(systemClock, options.transactions)
-  const kept = keptStore(options.store, options.retentionMs, HISTORY_MAX)
+  const kept = keptStore(options.store, options.endedMax)
   const sender = openSender(node, kept.store)
   const startedAtMs = Date.now()
   const samples: Sample[] = []
@@ -72,9 +72,11 @@ export async function runRetention(
   let sent = 0
   const looks = options.samples ?? SAMPLES
   const every = looks === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(options.transactions / looks))
-  for await (const result of sender.sendMany(items(options.transactions, stop))) {
+  const until = looks === 0 ? 'accepted' : 'finalized'
+  for await (const result of sender.sendMany(items(options.transactions, stop), { until })) {
     if (!result.ok) throw result.error
-    if (++sent % every !== 0) continue
+    if (++sent % AGED_EVERY === 0) kept.age()
+    if (sent % every !== 0) continue
     samples.push({ sent, atMs: Date.now() - startedAtMs, heapBytes: heapBytes(), ...kept.look() })
     say(lineOf(samples.at(-1)!))
   }

@@ -21,6 +21,7 @@ export const CHAIN_ID = 8_453
 type Block = {
   readonly number: number
   readonly hash: Hash
+  readonly transactions: readonly Hash[]
   readonly wire: Readonly<Record<string, unknown>>
 }
 type Pooled = { readonly hash: Hash; readonly number: number }
@@ -31,6 +32,8 @@ const BLOCK_TRANSACTIONS = 4_096
 const BLOCKS_KEPT = 32
 const FINAL_DEPTH = 2
 const ZERO = `0x${'0'.repeat(64)}` as const
+const NOBODY = `0x${'0'.repeat(40)}` as const
+const NO_LOGS = `0x${'0'.repeat(512)}` as const
 const BALANCE: Hex = `0x${(10n ** 30n).toString(16)}`
 
 export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
@@ -38,6 +41,8 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
   const pool = new Map<number, Pooled>()
   const genesis = blockOf(0, ZERO, [], clock.now())
   const blocks: Block[] = [genesis]
+  /** The blocks of the transactions that are still known. */
+  const blockOfHash = new Map<Hash, Block>()
   const stats = { requests: 0, calls: 0 }
   let count = 0
   let pooled = 0
@@ -51,8 +56,10 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
       times[next.number] = (times[next.number] ?? 0) + 1
     }
     const head = blocks[blocks.length - 1] as Block
-    blocks.push(blockOf(head.number + 1, head.hash, hashes, clock.now()))
-    if (blocks.length > BLOCKS_KEPT) blocks.shift()
+    const block = blockOf(head.number + 1, head.hash, hashes, clock.now())
+    blocks.push(block)
+    for (const hash of hashes) blockOfHash.set(hash, block)
+    if (blocks.length > BLOCKS_KEPT) for (const hash of blocks.shift()!.transactions) blockOfHash.delete(hash)
     timer = clock.setTimer(seal, BLOCK_MS)
   }
 
@@ -86,6 +93,15 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
         return take(String(params[0]))
       case 'eth_getBlockByNumber':
         return ok(blockAt(params[0])?.wire ?? null)
+      case 'eth_getBlockReceipts': {
+        const block = blockAt(params[0])
+        return ok(block?.transactions.map((hash, index) => receiptOf(hash, index, block)) ?? null)
+      }
+      case 'eth_getTransactionReceipt': {
+        const hash = params[0] as Hash
+        const block = blockOfHash.get(hash)
+        return ok(block === undefined ? null : receiptOf(hash, block.transactions.indexOf(hash), block))
+      }
       case 'eth_getTransactionCount':
         return ok(toHex(params[1] === 'pending' ? Math.max(pooled, count) : count))
       case 'eth_getBalance':
@@ -148,9 +164,9 @@ export function blockOf(
     gasLimit: '0x11e1a300',
     gasUsed: '0x0',
     size: '0x3e8',
-    miner: `0x${'0'.repeat(40)}`,
+    miner: NOBODY,
     extraData: '0x',
-    logsBloom: `0x${'0'.repeat(512)}`,
+    logsBloom: NO_LOGS,
     transactionsRoot: ZERO,
     stateRoot: ZERO,
     receiptsRoot: ZERO,
@@ -161,5 +177,24 @@ export function blockOf(
     uncles: [],
     transactions,
   }
-  return { number, hash, wire }
+  return { number, hash, transactions, wire }
+}
+
+function receiptOf(transactionHash: Hash, index: number, block: Block) {
+  return {
+    transactionHash,
+    transactionIndex: toHex(index),
+    blockNumber: toHex(block.number),
+    blockHash: block.hash,
+    from: NOBODY,
+    to: NOBODY,
+    contractAddress: null,
+    status: '0x1',
+    type: '0x2',
+    gasUsed: '0x5208',
+    cumulativeGasUsed: '0x5208',
+    effectiveGasPrice: '0x3b9aca00',
+    logs: [],
+    logsBloom: NO_LOGS,
+  }
 }
