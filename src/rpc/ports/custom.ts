@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { redactText } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
-import { createGiveUp } from './giveUp.js'
+import { createGiveUps } from './giveUp.js'
 
 /** The request function of a viem client or transport: the second argument overrides the transport's options. */
 export type CustomRequest = (
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 10_000
  */
 export function createCustomPort({ request, name, clock, ...options }: CustomPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
-  const closed = new AbortController()
+  const giveUps = createGiveUps(clock)
 
   async function post({ method, params }: RpcCall): Promise<RpcReply> {
     stats.requests++
@@ -45,7 +45,8 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     batchOptions: BatchOptions = {},
   ): Promise<readonly RpcReply[]> {
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = createGiveUp(clock, timeoutMs, [closed.signal, batchOptions.signal])
+    const giveUp = giveUps.begin([batchOptions.signal])
+    giveUp.after(timeoutMs)
     if (giveUp.reason() !== undefined) return calls.map(() => notAsked)
     // What was answered before the time was up stays answered.
     const replies: (RpcReply | undefined)[] = calls.map(() => undefined)
@@ -62,7 +63,7 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
     return replies.map((reply) => reply ?? { ok: false, failure: endedFailure(giveUp.reason(), timeoutMs) })
   }
 
-  return { name: redactText(name), kind: 'custom', batch, stats, close: () => closed.abort() }
+  return { name: redactText(name), kind: 'custom', batch, stats, close: giveUps.close }
 }
 
 const notAsked: RpcReply = {

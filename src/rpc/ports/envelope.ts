@@ -17,17 +17,10 @@ export function batchRefusal(failure: RpcFailure): RpcErrorObject | undefined {
 
 /** One request's text: an object for a single call, an array for several; ids count up from `firstId`. */
 export function encodeCalls(calls: readonly RpcCall[], firstId: number): string {
-  const [first] = calls
-  if (calls.length === 1 && first !== undefined) return encodeCall(first, firstId)
-  let text = '['
-  for (let index = 0; index < calls.length; index++) {
-    text += (index === 0 ? '' : ',') + encodeCall(calls[index]!, firstId + index)
-  }
-  return `${text}]`
-}
-
-function encodeCall({ method, params }: RpcCall, id: number): string {
-  return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`
+  const requests = calls.map(({ method, params }, index) => {
+    return { jsonrpc: '2.0', id: firstId + index, method, params }
+  })
+  return JSON.stringify(requests.length === 1 ? requests[0] : requests)
 }
 
 /**

@@ -3,6 +3,8 @@ import { onAbort } from '../../onAbort.js'
 
 /** Ends a request early: by time, or by any of several signals. `done` must be called when it has ended. */
 export type GiveUp = {
+  /** Gives it up after so many milliseconds; 0 for never. */
+  after(timeoutMs: number): void
   readonly signal: AbortSignal
   /** Rejects when it is given up: a `fetch` of the user's own may not look at the signal. */
   readonly ended: Promise<never>
@@ -11,40 +13,59 @@ export type GiveUp = {
   done(): void
 }
 
-export function createGiveUp(
-  clock: Clock,
-  timeoutMs: number,
-  signals: readonly (AbortSignal | null | undefined)[],
-): GiveUp {
-  const controller = new AbortController()
-  let reason: 'aborted' | 'timeout' | undefined
-  let reject: (error: Error) => void
-  const ended = new Promise<never>((_, onEnd) => {
-    reject = onEnd
-  })
-  ended.catch(() => {})
-  const end = (why: 'aborted' | 'timeout') => {
-    if (reason !== undefined) return
-    reason = why
-    controller.abort()
-    reject(new Error(why))
+/** Those of one port. */
+export type GiveUps = {
+  begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp
+  /** Nobody waits for an answer any more: what is under way is given up, and what comes. */
+  close(): void
+}
+
+export function createGiveUps(clock: Clock): GiveUps {
+  // Called by name: a signal of the port, listened to, would cost each request more than its own bookkeeping.
+  const aborts = new Set<() => void>()
+  let closed = false
+
+  function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
+    const controller = new AbortController()
+    let reason: 'aborted' | 'timeout' | undefined
+    let reject: (error: Error) => void
+    const ended = new Promise<never>((_, onEnd) => {
+      reject = onEnd
+    })
+    ended.catch(() => {})
+    const end = (why: 'aborted' | 'timeout') => {
+      if (reason !== undefined) return
+      reason = why
+      controller.abort()
+      reject(new Error(why))
+    }
+    const abort = () => end('aborted')
+    const offs: (() => void)[] = [() => aborts.delete(abort)]
+    aborts.add(abort)
+    if (closed) abort()
+    for (const signal of signals) {
+      if (signal?.aborted) abort()
+      else if (signal) offs.push(onAbort(signal, abort))
+    }
+    return {
+      after(timeoutMs) {
+        // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
+        if (timeoutMs > 0 && reason === undefined) offs.push(clock.setTimer(() => end('timeout'), timeoutMs))
+      },
+      signal: controller.signal,
+      ended,
+      reason: () => reason,
+      done() {
+        for (const off of offs) off()
+      },
+    }
   }
-  const abort = () => end('aborted')
-  const offs: (() => void)[] = []
-  for (const signal of signals) {
-    if (signal?.aborted) abort()
-    else if (signal) offs.push(onAbort(signal, abort))
-  }
-  // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
-  const cancelTimer =
-    timeoutMs > 0 && reason === undefined ? clock.setTimer(() => end('timeout'), timeoutMs) : undefined
+
   return {
-    signal: controller.signal,
-    ended,
-    reason: () => reason,
-    done() {
-      cancelTimer?.()
-      for (const off of offs) off()
+    begin,
+    close() {
+      closed = true
+      for (const abort of [...aborts]) abort()
     },
   }
 }

@@ -3,7 +3,7 @@ import { redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { takeCallIds } from './callIds.js'
 import { decodeAnswers, encodeCalls, errorObject } from './envelope.js'
-import { createGiveUp } from './giveUp.js'
+import { createGiveUps } from './giveUp.js'
 import { retryAfterMs } from './retryAfter.js'
 
 export type HttpPortOptions = {
@@ -31,7 +31,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
   const { clock } = options
   const target = targetOf(options)
   const stats = { requests: 0, calls: 0 }
-  const closed = new AbortController()
+  const giveUps = createGiveUps(clock)
 
   async function post(request: { body: string; signal: AbortSignal }) {
     const response = await (options.fetchFn ?? fetch)(target.url, { ...target.init, ...request })
@@ -45,11 +45,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
     if (calls.length === 0) return []
     const all = (failure: RpcFailure) => new Array<RpcReply>(calls.length).fill({ ok: false, failure })
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = createGiveUp(clock, timeoutMs, [
-      closed.signal,
-      batchOptions.signal,
-      options.fetchOptions?.signal,
-    ])
+    const giveUp = giveUps.begin([batchOptions.signal, options.fetchOptions?.signal])
     if (giveUp.reason() === 'aborted')
       return all({ kind: 'aborted', message: 'given up before it was posted' })
     try {
@@ -57,7 +53,10 @@ export function createHttpPort(options: HttpPortOptions): Port {
       const body = encodeCalls(calls, firstId)
       stats.requests++
       stats.calls += calls.length
-      const { response, text } = await Promise.race([post({ body, signal: giveUp.signal }), giveUp.ended])
+      const posted = post({ body, signal: giveUp.signal })
+      // Once it is on its way.
+      giveUp.after(timeoutMs)
+      const { response, text } = await Promise.race([posted, giveUp.ended])
       return decodeResponse(response, text, firstId, calls.length, clock.now())
     } catch (error) {
       return all(thrownFailure(error, giveUp.reason(), timeoutMs))
@@ -66,7 +65,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
     }
   }
 
-  return { name: target.name, kind: 'http', batch, stats, close: () => closed.abort() }
+  return { name: target.name, kind: 'http', batch, stats, close: giveUps.close }
 }
 
 function targetOf({ url, fetchOptions }: HttpPortOptions) {

@@ -4,7 +4,7 @@ import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.
 import { takeCallIds } from './callIds.js'
 import { encodeCalls } from './envelope.js'
 import { createFrames, type Frames } from './frames.js'
-import { createGiveUp } from './giveUp.js'
+import { createGiveUps } from './giveUp.js'
 
 /** The part of viem's socket that is used. */
 export type SocketLike = {
@@ -40,7 +40,7 @@ const CONNECT_AGAIN_MS = 1_000
  */
 export function createWebSocketPort({ getRpcClient, name, clock, ...options }: WebSocketPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
-  const closed = new AbortController()
+  const giveUps = createGiveUps(clock)
   const framesOf = new WeakMap<SocketLike, Frames>()
   let origin: string | undefined
   let closedSinceMs: number | undefined
@@ -96,7 +96,8 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     if (calls.length === 0) return []
     const all = (failure: RpcFailure) => new Array<RpcReply>(calls.length).fill({ ok: false, failure })
     const timeoutMs = batchOptions.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS
-    const giveUp = createGiveUp(clock, timeoutMs, [closed.signal, batchOptions.signal])
+    const giveUp = giveUps.begin([batchOptions.signal])
+    giveUp.after(timeoutMs)
     let written: { frames: Frames; firstId: number } | undefined
     try {
       // Given up while connecting: `ended` rejects, and nothing is written when the socket opens later.
@@ -125,7 +126,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
     kind: 'webSocket',
     batch,
     stats,
-    close: () => closed.abort(),
+    close: giveUps.close,
   }
 }
 
