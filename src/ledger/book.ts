@@ -102,7 +102,9 @@ export function createBook(seed: { floor: number }): Book {
 
   function keep(nonce: number, after: Slot): void {
     const before = slots.get(nonce)
-    for (const attempt of after.attempts) hashes.set(attempt.hash, nonce)
+    // Attempts are only added to.
+    if (after.attempts.length !== before?.attempts.length)
+      for (const attempt of after.attempts) hashes.set(attempt.hash, nonce)
     index(nonce, before, after)
     slots.set(nonce, after)
     if (isBound(after)) raiseCursor(nonce)

@@ -1,6 +1,6 @@
 import type { SlotEvent } from './event.js'
 import { ignored, type Transition } from './result.js'
-import type { Hole, Live, Outside, Slot } from './slot.js'
+import { type Hole, type Live, NOTHING, type Outside, type Slot } from './slot.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
 /** Rows that leave `hole` (and new nonces) and `outside`: nothing of ours is wanted there yet. */
@@ -45,7 +45,7 @@ function fromOutside(slot: Outside, event: SlotEvent): Transition {
     case 'outsideCommitted': {
       const { attempt } = event
       const claims = attempt.claim === undefined ? [] : [attempt.claim]
-      return { row: 9, slot: { ...live(nonce, 0), claims, attempts: [...attempts, attempt] }, actions: [] }
+      return { row: 9, slot: live(nonce, 0, { claims, attempts: [...attempts, attempt] }), actions: [] }
     }
     case 'released':
       return { row: 10, slot: { state: 'hole', nonce, attempts }, actions: [] }
@@ -66,24 +66,28 @@ function fill(row: number, slot: Outside, event: { signer: boolean; token: numbe
 
 /** A nonce that we now use up ourselves. What others may have sent there can still land: no claim, so no harm. */
 function voided(slot: Hole | Outside, token: number): Live {
-  return { ...live(slot.nonce, token), attempts: slot.attempts, end: 'void' }
+  return live(slot.nonce, token, { attempts: slot.attempts, end: 'void' })
 }
 
-/** A live slot without history. */
-export function live(nonce: number, token: number): Live {
+/** A live slot of which nothing is known but this. */
+export function live(
+  nonce: number,
+  token: number,
+  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'wasSealed' | 'committing'>> = {},
+): Live {
   return {
     state: 'live',
     nonce,
-    attempts: [],
-    claims: [],
-    end: undefined,
+    attempts: known.attempts ?? NOTHING,
+    claims: known.claims ?? NOTHING,
+    end: known.end,
     token,
     preconfirmed: undefined,
     displaced: false,
-    wasSealed: false,
+    wasSealed: known.wasSealed ?? false,
     refusals: 0,
     underbids: 0,
     nudged: false,
-    committing: 0,
+    committing: known.committing ?? 0,
   }
 }

@@ -1,7 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
-import type { Reserved, Slot } from './slot.js'
+import type { Reserved } from './slot.js'
 import { toldOf, used, whose } from './used.js'
 
 /** Rows that leave `reserved`: bound to a transaction, with nothing journaled for it. */
@@ -16,12 +16,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       if (event.token !== slot.token) return ignored(slot, event)
       const { attempt } = event
       const committing = Math.max(0, slot.committing - 1)
-      const next = {
-        ...live(nonce, slot.token),
-        claims: [claim],
-        attempts: [...attempts, attempt],
-        committing,
-      }
+      const next = live(nonce, slot.token, { claims: [claim], attempts: [...attempts, attempt], committing })
       return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
     }
     case 'commitUnknown':
@@ -38,7 +33,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       // Its bytes may be in the store already: the nonce is used up by a no-op, whichever way the commit turns out.
       const { token } = event
       const { committing } = slot
-      const next: Slot = { ...live(nonce, token), claims: [claim], attempts, end: 'cancel', committing }
+      const next = live(nonce, token, { claims: [claim], attempts, end: 'cancel', committing })
       return { row: 21, slot: next, actions: [{ do: 'noop', token }] }
     }
     case 'evidence':

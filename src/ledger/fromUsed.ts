@@ -70,7 +70,7 @@ function lateOutside(slot: Used, attempt: Attempt): Transition {
 /** The pair of blocks proved that none of the attempts known then used the nonce, which says nothing of this one. */
 function lookedForAgain(slot: Used, attempt: Attempt): Transition {
   const { nonce, attempts, claims, end, committing, wasSealed } = slot
-  const open: Live = { ...live(nonce, 0), attempts, claims, end, committing, wasSealed }
+  const open: Live = live(nonce, 0, { attempts, claims, end, committing, wasSealed })
   return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'look' }] }
 }
 
@@ -83,7 +83,7 @@ function left(slot: Used, token: number): Transition {
   }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
   const wasSealed = slot.wasSealed || slot.by.kind === 'claim'
-  return again(28, { ...live(nonce, token), attempts, claims, end: ended, committing, wasSealed }, [
+  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, wasSealed }), [
     { do: 'tell', event: 'reorged' },
   ])
 }
@@ -100,11 +100,11 @@ function leftSettled(slot: Used, token: number): Transition {
   ]
   const landed = by.kind === 'claim' ? slot.attempts.find((attempt) => attempt.hash === by.hash) : undefined
   if (landed === undefined || by.kind !== 'claim') {
-    return again(32, { ...live(nonce, token), attempts: slot.attempts, end: 'void', committing }, told)
+    return again(32, live(nonce, token, { attempts: slot.attempts, end: 'void', committing }), told)
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(32, { ...live(nonce, token), attempts, claims: [by.claim], committing, wasSealed: true }, told)
+  return again(32, live(nonce, token, { attempts, claims: [by.claim], committing, wasSealed: true }), told)
 }
 
 /** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */

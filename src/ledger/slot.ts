@@ -4,6 +4,9 @@ import type { Fees } from './fees.js'
 /** A sealed block, by number and hash: after a reorg two blocks share a number. */
 export type BlockRef = { readonly number: number; readonly hash: Hash }
 
+/** What every list begins with. */
+export const NOTHING: readonly never[] = []
+
 /** One signed envelope. Journaled before it is sent, and from then on counted as possibly sent, for ever (P2). */
 export type Attempt = {
   readonly hash: Hash
@@ -128,14 +131,20 @@ export function wantedClaim(slot: Live): string | undefined {
  * date: it takes every attempt as possibly sent and sends it again, and learns the rest anew (P2, row 6).
  */
 export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
-  const attempts = before?.attempts ?? []
-  if (attempts.length !== after.attempts.length) return false
-  if (!attempts.every((attempt, index) => attempt.hash === after.attempts[index]?.hash)) return false
+  if (!isSameAttempts(before?.attempts ?? NOTHING, after.attempts)) return false
   if (after.state === 'reserved')
     return before === undefined || before.state === 'hole' || before.state === 'reserved'
   if (after.state !== 'live' || before?.state !== 'live') return false
   const sameClaims = before.claims.length === after.claims.length && lastClaim(before) === lastClaim(after)
   return sameClaims && before.end === after.end && before.wasSealed === after.wasSealed
+}
+
+/** Loops, here and below: each slot that moves is asked this, and a callback would be made anew each time. */
+function isSameAttempts(before: readonly Attempt[], after: readonly Attempt[]): boolean {
+  if (before.length !== after.length) return false
+  for (let index = 0; index < before.length; index++)
+    if (before[index]?.hash !== after[index]?.hash) return false
+  return true
 }
 
 /**
@@ -144,7 +153,8 @@ export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
  */
 export function awaitsCommit(slot: Slot | undefined): boolean {
   if (slot?.state !== 'live') return slot?.state === 'reserved'
-  return !slot.attempts.some(({ claim }) => claim === undefined || slot.claims.includes(claim))
+  for (const { claim } of slot.attempts) if (claim === undefined || slot.claims.includes(claim)) return false
+  return true
 }
 
 /** A nonce is bound when something may still be sent, or was sent, under it. */
