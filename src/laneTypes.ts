@@ -133,7 +133,7 @@ export type Limits = {
   delegatedMax: number
   /** Raw transactions in one request. @default 100 */
   batchMax: number
-  /** Send requests open at one endpoint at once. @default 2 */
+  /** Send requests open at one endpoint at once. @default 4 */
   requestsMax: number
   /** Gas estimations under way at once. @default 200 */
   prepareMax: number

@@ -51,8 +51,10 @@ export function transfer(number: number) {
   return { to: NOBODY, value: BigInt(number) }
 }
 
+/** Written out: Node 20 gives each object that is spread and then added to a shape of its own. */
 export function givenTransfer(number: number) {
-  return { ...transfer(number), gas: 21_000n, ...FEES }
+  const { maxFeePerGas, maxPriorityFeePerGas } = FEES
+  return { to: NOBODY, value: BigInt(number), gas: 21_000n, maxFeePerGas, maxPriorityFeePerGas }
 }
 
 type Body = { readonly transactions: readonly { readonly from: string; readonly value: Hex }[] }

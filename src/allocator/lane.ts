@@ -46,6 +46,8 @@ export type Lane = {
   apply(nonce: number, event: SlotEvent): Transition
   /** Runs under the lane's mutex: one reservation after the other, in the order of the calls. */
   exclusive<T>(work: () => T | Promise<T>): Promise<T>
+  /** The same for work that is done when it returns: at once where the mutex is free, since nothing can come between. */
+  exclusiveNow(work: () => void): Promise<void> | undefined
   /** The lowest hole, else the cursor. */
   next(): number
   /** A node that counts what waits in its pool covers all below the count. */
@@ -133,6 +135,11 @@ export function createLane(options: {
     exclusive(work) {
       mutex ??= new Mutex()
       return mutex.runExclusive(work)
+    },
+    exclusiveNow(work) {
+      if (mutex?.isLocked()) return mutex.runExclusive(work)
+      work()
+      return undefined
     },
     next: () => book.lowestHole() ?? book.cursor,
     counted(count) {

@@ -20,7 +20,7 @@ const UNDER_WAY_MAX = 8_192
 export type Start = (
   request: TxRequest,
   options: SendOptions,
-) => Promise<{ tx: Tx; accepted: () => Promise<void> }>
+) => Promise<{ tx: Tx; accepted: () => Promise<unknown> }>
 
 /**
  * Sends items as the lane takes them and gives each one's result when it is known, not in the order of the items.
@@ -79,7 +79,8 @@ async function* run(
     let id = item?.id ?? ''
     try {
       const { request, ...own } = object(`items[${index}]`, item) as unknown as Item
-      const { tx, accepted } = await start(request, { ...own, signal: own.signal ?? options.signal })
+      own.signal ??= options.signal
+      const { tx, accepted } = await start(request, own)
       id = tx.id
       await accepted()
       progress.accepted++

@@ -32,8 +32,10 @@ import type { LaneHandle } from './lane/handle.js'
 import { type OpenLane, type OpenOptions, openLane } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
 import { checkList, findTransaction, listTransactions } from './lookup.js'
+import { createOpening } from './opening.js'
 import { type Start, sendMany } from './sendMany.js'
 import { checkSequence, sendSequence } from './sendSequence.js'
+import type { Transaction } from './transaction/transaction.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 
 /**
@@ -92,11 +94,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
+  const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
-  const options: OpenOptions = { ...parameters, address: account.address, signer: account, limits }
+  const options: OpenOptions = { ...parameters, address, signer: account, limits }
   const { chain } = parameters.client
   const early = createEarlyListeners()
-  let opening: Promise<OpenLane> | undefined
+  const opening = createOpening(() => openLane(options, environment).then(attach))
   let opened: OpenLane | undefined
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
@@ -104,22 +107,15 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let relief: LaneHandle['relief']
 
   function open(): Promise<OpenLane> {
-    if (closing) return Promise.reject(closedError())
-    opening ??= openLane(options, environment).then(
-      (lane) => {
-        opened = lane
-        if (paused) lane.tenure.pause()
-        if (relief) lane.handle.relief = relief
-        early.attach(lane)
-        return lane
-      },
-      (error: unknown) => {
-        // Not kept: the next call tries anew.
-        opening = undefined
-        throw error
-      },
-    )
-    return opening
+    return closing ? Promise.reject(closedError()) : opening.open()
+  }
+
+  function attach(lane: OpenLane): OpenLane {
+    opened = lane
+    if (paused) lane.tenure.pause()
+    if (relief) lane.handle.relief = relief
+    early.attach(lane)
+    return lane
   }
 
   /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
@@ -129,14 +125,23 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     })
   }
 
-  const start: Member['start'] = async (request, sendOptions, to) => {
+  /**
+   * In the turn of the call where the lane is open, and without a promise of its own. Throws at once what can be said
+   * at once.
+   */
+  function add(request: TxRequest, sendOptions: SendOptions, to?: Place): Promise<Transaction> {
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
-    if (sendOptions.signal?.aborted) throw await abortedBefore(sendOptions.id)
-    checkAccountOf(request, account.address)
-    const { tenure, handle } = await openFor(sendOptions.id)
-    const transaction = await tenure.seat.add(request, sendOptions, to)
-    return { tx: handle.txOf(transaction), accepted: () => handle.waiting.accepted(transaction) }
+    if (sendOptions.signal?.aborted) return abortedBefore(sendOptions.id).then(refuse)
+    checkAccountOf(request, address)
+    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, to)
+    return openFor(sendOptions.id).then(({ tenure }) => tenure.seat.add(request, sendOptions, to))
+  }
+
+  const start: Member['start'] = async (request, sendOptions, to) => {
+    const transaction = await add(request, sendOptions, to)
+    const { txOf, waiting } = (opened as OpenLane).handle
+    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction) }
   }
 
   /** This call sends nothing; an earlier one with the same id may have. */
@@ -152,10 +157,16 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     return told(ending ? 'inFlight' : fateOf(known.stage), known)
   }
 
-  async function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
-    const { tx, accepted } = await start(request, sendOptions)
-    if (sendOptions.until !== 'queued') await accepted()
-    return tx
+  /** One promise, and no async function: thousands may wait at once. */
+  function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
+    return new Promise((reached, failed) => {
+      const added = (transaction: Transaction) => {
+        const { txOf, waiting } = (opened as OpenLane).handle
+        if (sendOptions.until === 'queued') reached(txOf(transaction))
+        else waiting.whenAccepted(transaction, { reached, failed })
+      }
+      add(request, sendOptions).then(added, failed)
+    })
   }
 
   async function sendCall(call: ContractCall, sendOptions: SendOptions | undefined): Promise<Tx> {
@@ -168,21 +179,21 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
 
   const sender: Sender = {
     chain,
-    address: account.address,
+    address,
     async ready() {
       const { tenure } = await open()
       await tenure.seat.warm()
     },
     send,
-    writeContract: async (call, sendOptions) => sendCall(contractCall(call, account.address), sendOptions),
-    deployContract: async (call, sendOptions) => sendCall(deployCall(call, account.address), sendOptions),
+    writeContract: async (call, sendOptions) => sendCall(contractCall(call, address), sendOptions),
+    deployContract: async (call, sendOptions) => sendCall(deployCall(call, address), sendOptions),
     sendMany: (items: Iterable<Item> | AsyncIterable<Item>, manyOptions?: SendManyOptions) =>
       sendMany(start, items, manyOptions, limits.queueMax),
     async sendSequence(requests, sequenceOptions = {}) {
       checkSequence(requests, sequenceOptions)
       for (const request of requests) {
         checkRequest(request, chain)
-        checkAccountOf(request, account.address)
+        checkAccountOf(request, address)
       }
       if (sequenceOptions.signal?.aborted)
         throw await abortedBefore(sequenceOptions.id && `${sequenceOptions.id}/0`)
@@ -282,7 +293,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 
   async function close(): Promise<void> {
-    const lane = await opening?.catch(() => undefined)
+    const lane = await opening.begun?.catch(() => undefined)
     if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
     await lane?.release(lane.tenure.close)
     early.detach()
@@ -311,6 +322,10 @@ function hasEnded(stage: Stage): boolean {
 function fateOf(stage: Stage): Fate {
   if (hasEnded(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
+}
+
+function refuse(error: Error): never {
+  throw error
 }
 
 function closedError(): TxlaneError {

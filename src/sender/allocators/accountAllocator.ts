@@ -7,6 +7,7 @@ import type { Engine } from '../engine/engineTypes.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
 import { type OpenLane, type OpenOptions, openLane } from '../lane/open.js'
+import { createOpening } from '../opening.js'
 import { readEnvelope } from '../transaction/outside.js'
 import { createStop, type Stop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type { AllocatorInternals, ReserveOptions } from './allocator.js'
@@ -20,25 +21,18 @@ export function createAccountAllocator(
   const { limits } = options
   const early = createEarlyListeners()
   const closing = createStop(closedError)
-  let opening: Promise<OpenLane> | undefined
+  const opening = createOpening(() => openLane(options, environment).then(attach))
   let opened: OpenLane | undefined
   let closed: Promise<void> | undefined
 
   function open(): Promise<OpenLane> {
-    if (closing.stopped()) return Promise.reject(closedError())
-    opening ??= openLane(options, environment).then(
-      (lane) => {
-        opened = lane
-        early.attach(lane)
-        return lane
-      },
-      (error: unknown) => {
-        // Not kept: the next call tries anew.
-        opening = undefined
-        throw error
-      },
-    )
-    return opening
+    return closing.stopped() ? Promise.reject(closedError()) : opening.open()
+  }
+
+  function attach(lane: OpenLane): OpenLane {
+    opened = lane
+    early.attach(lane)
+    return lane
   }
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
@@ -159,7 +153,7 @@ export function createAccountAllocator(
 
   async function close(): Promise<void> {
     closing.stop()
-    const lane = await opening?.catch(() => undefined)
+    const lane = await opening.begun?.catch(() => undefined)
     await lane?.release(lane.tenure.close)
     early.detach()
   }

@@ -6,7 +6,7 @@ import { createEmitter } from '../emitter.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
 import type { OpenOptions } from '../lane/open.js'
-import type { Held } from '../registry.js'
+import { createOpening } from '../opening.js'
 import { createStop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import { abortedError, closedError } from './accountAllocator.js'
 import type {
@@ -38,17 +38,12 @@ export function createCounterAllocator<nonce extends number | bigint>(
     fail: (error) => events.emit('error', { error: error as Error }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
-  let opening: Promise<Held<CounterLane>> | undefined
+  const opening = createOpening(() => openCounter(options, source, environment))
   let opened: CounterLane | undefined
 
   async function open(): Promise<CounterLane> {
     if (closing.stopped()) throw closedError()
-    opening ??= openCounter(options, source, environment).catch((error: unknown) => {
-      // Not kept: the next call tries anew.
-      opening = undefined
-      throw error
-    })
-    opened = (await opening).value
+    opened = (await opening.open()).value
     opened.users.add(user)
     await opened.refresh()
     return opened
@@ -119,7 +114,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     },
     async close() {
       closing.stop()
-      const held = await opening?.catch(() => undefined)
+      const held = await opening.begun?.catch(() => undefined)
       held?.value.users.delete(user)
       await held?.release(held.value.stop)
     },

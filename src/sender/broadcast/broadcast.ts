@@ -105,9 +105,10 @@ export function createBroadcaster(
 
   const parts: CourierParts = {
     sent: told.sent,
-    posting(attempts, awaited) {
+    posting(batch, awaited) {
       if (!several || !awaited) return
-      for (const { hash } of attempts) {
+      for (const { attempt } of batch) {
+        const { hash } = attempt
         const round = rounds.get(hash)
         if (round) round.open++
         else rounds.set(hash, { open: 1, accepted: false, held: new Map() })

@@ -41,7 +41,7 @@ export type CourierParts = {
    * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint is one that answers, so that
    * what others say of the same bytes can wait for its word.
    */
-  readonly posting: (attempts: readonly Attempt[], awaited: boolean) => void
+  readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
   readonly said: (said: Said) => void
   /** The endpoint left us without an answer, or asked to be left alone. */
   readonly failed: (endpoint: HubEndpoint) => void
@@ -148,17 +148,16 @@ export function createCourier(
       counts++
       calls.push({ method: 'eth_getTransactionCount', params: [lane.key.address, 'pending'] })
     }
-    const before = advanceAccepted()
+    const before = covering ? advanceAccepted() : 0
     const awaited = endpoint.silentUntilMs <= clock.now()
-    posting(
-      batch.map(({ attempt }) => attempt),
-      awaited,
-    )
+    posting(batch, awaited)
+    const replying = endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
+    // In the same turn, while they are on their way.
     for (const { nonce, attempt } of batch) {
       lane.apply(nonce, { type: 'sent', hash: attempt.hash })
       if (attempt.sends === 0) sent(nonce)
     }
-    const replies = await endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
+    const replies = await replying
     const outcomes = batch.map(({ attempt }, index) => outcomeOf(replies[index], attempt))
     noteWhole(batch, outcomes[0], replies[0])
     if (covering) noteCount(batch, outcomes, replies[batch.length], before)

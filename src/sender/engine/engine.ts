@@ -227,7 +227,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
   })
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
-    funds.moved(nonce, after)
+    funds.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
@@ -249,12 +249,11 @@ export function createEngine(options: EngineOptions): Engine {
   })
 
   /** A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. */
-  async function fresh(): Promise<void> {
+  function fresh(): Promise<void> | undefined {
     const { tickedAtMs, blockMs } = hub.tracker
     const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
-    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return
-    await hub.tracker.nextTick()
-    await seeker.idle()
+    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return undefined
+    return hub.tracker.nextTick().then(() => seeker.idle())
   }
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */

@@ -1,5 +1,5 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { moveTo, type Transaction } from '../transaction/transaction.js'
+import { moveTo, rejectWaitersFor, type Transaction } from '../transaction/transaction.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
 export type LandedIndex = {
@@ -62,10 +62,8 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
     refuse(tag, error) {
       for (const transactions of byBlock.values()) {
         for (const transaction of transactions) {
-          const waiters = transaction.waiters?.filter((waiter) => waiter.stage === tag) ?? []
-          if (waiters.length === 0) continue
-          transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== tag)
-          for (const waiter of waiters) waiter.failed(error(transaction))
+          if (transaction.waiters?.some(({ stage }) => stage === tag))
+            rejectWaitersFor(transaction, tag, error(transaction))
         }
       }
     },

@@ -7,7 +7,7 @@ export const defaultLimits: Limits = {
   windowMax: 2_048,
   delegatedMax: 1,
   batchMax: 100,
-  requestsMax: 2,
+  requestsMax: 4,
   prepareMax: 200,
   signMax: 64,
   sendTimeoutMs: 10_000,

@@ -3,7 +3,7 @@ import type { Clock, Random } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import { hasEnded } from '../../store/ended.js'
-import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'
+import type { Enqueued, LaneKey, Store, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { txError } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
@@ -33,39 +33,38 @@ export type Place = {
   readonly pooled?: true | undefined
 }
 
-export type Admitted = {
-  readonly transaction: Transaction
-  /** It is to be sent. Otherwise its id was known, and it is what became of that. */
-  readonly fresh: boolean
+/** Who takes it on. */
+export type Taker = {
+  /** It is new here; in the turn in which that was found out. */
+  readonly taking: (transaction: Transaction) => void
+  /** It is kept in the store, and to be sent. */
+  readonly taken: (transaction: Transaction, options: SendOptions) => void
+  /** It turned out that it is not to be sent. */
+  readonly dropped: (transaction: Transaction) => void
 }
 
 /** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
 export type Admission = {
-  /**
-   * Resolves once it is kept in the store. `taking` is called before, in the same turn; `dropped` where it turns out
-   * that it is not to be sent.
-   */
-  admit(
-    request: TxRequest,
-    options: SendOptions,
-    parts: {
-      readonly place: Place
-      readonly taking: (transaction: Transaction) => void
-      readonly dropped: (transaction: Transaction) => void
-    },
-  ): Promise<Admitted>
+  /** Resolves once it is kept in the store; where its id was known, with what became of that. */
+  admit(request: TxRequest, options: SendOptions, place: Place, taker: Taker): Promise<Transaction>
   /** Nothing is taken on any more. */
   close(): void
+  /** Resolves when the store has answered for what is being kept, and it is known here; undefined where nothing is. */
+  readonly keeping: Promise<void> | undefined
   /** The order of arrival of one more transaction. */
   nextSequence(): number
   /** One of this place in the order is known. */
   seen(sequence: number): void
 }
 
+/** What is being kept, and for whom. */
+type Entry = { readonly transaction: Transaction; readonly options: SendOptions; readonly taker: Taker }
+
 type Unknown = { readonly argument: string; readonly id: string }
 
 const CLOSED = 'The sender was closed before it was sent.'
 const NOWHERE: readonly Address[] = []
+const NOBODY: readonly string[] = []
 /** For so long a store that could not be read counts as one that cannot. */
 const UNREADABLE_MS = 1_000
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
@@ -78,7 +77,7 @@ export function createAdmission(parts: {
   readonly clock: Clock
   readonly authorities: SignAuthorities
 }): Admission {
-  const { handle, random, clock } = parts
+  const { handle, random, clock, authorities: signAuthorities } = parts
   const { transactions, key } = handle
   const keeper = createKeeper(parts.store, clock)
   let sequence = 0
@@ -86,61 +85,78 @@ export function createAdmission(parts: {
   let probing: Promise<unknown> | undefined
   let unreadableUntilMs = 0
 
-  async function admit(
-    request: TxRequest,
-    options: SendOptions,
-    { place, taking, dropped }: Parameters<Admission['admit']>[2],
-  ): Promise<Admitted> {
-    let transaction = create(withTuples(request, key.address), options, place)
-    const unknown = checkAfter(transaction, options.after ?? [])
-    if (unknown.length > 0 && !transactions.has(transaction.id)) await checkKnown(unknown, options.id)
-    /** In one turn: what is not known yet is from here on. */
-    const enter = (): Transaction | undefined => {
-      const known = transactions.get(transaction.id)
-      if (known) return same(known, transaction)
-      if (closed) throw closedBefore(transaction, options)
-      transactions.set(transaction.id, transaction)
-      taking(transaction)
-      return undefined
-    }
-    const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
-    const known =
-      !others || transactions.has(transaction.id)
-        ? enter()
-        : await parts.authorities(transaction.request, request.authorize, (signed) => {
-            transaction = { ...transaction, request: signed }
-            return enter()
-          })
-    if (known) return { transaction: known, fresh: false }
-    const keeping = keep(transaction, options)
-    transaction.keeping = keeping
+  /** Not an async function: there is one call for every `send`, and most have nothing to ask first. */
+  function admit(request: TxRequest, options: SendOptions, place: Place, taker: Taker): Promise<Transaction> {
     try {
-      const stored = await keeping
-      // What was kept and never taken up (its answer was lost) is taken up now.
-      const fresh = stored === undefined || stored.stage === 'queued'
-      if (stored !== undefined) become(transaction, stored)
-      if (!fresh) dropped(transaction)
-      return { transaction, fresh }
+      const transaction = create(withTuples(request, key.address), options, place)
+      const unknown = checkAfter(transaction, options.after ?? NOBODY)
+      const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
+      if ((unknown.length === 0 && !others) || transactions.has(transaction.id))
+        return take(transaction, options, taker)
+      return admitAsking({ transaction, unknown, others, request }, options, taker)
     } catch (error) {
-      dropped(transaction)
-      throw error
-    } finally {
-      transaction.keeping = undefined
+      return Promise.reject(error)
     }
   }
 
-  async function keep(
-    transaction: Transaction,
+  /** What it comes after has to be in the store, and those whose delegations it carries sign them. */
+  async function admitAsking(
+    asked: { transaction: Transaction; unknown: readonly Unknown[]; others: boolean; request: TxRequest },
     options: SendOptions,
-  ): Promise<StoredTransaction | undefined> {
-    const kept = await keeper.keep(toStored(transaction)).catch(async (error: unknown) => {
-      throw refused(transaction, await storeError(transaction, options, error))
-    })
-    if (kept === undefined) throw refused(transaction, closedBefore(transaction, options))
-    if (!kept.fresh) return kept.transaction
-    transaction.sequence = kept.transaction.sequence
-    sequence = Math.max(sequence, transaction.sequence)
-    return undefined
+    taker: Taker,
+  ): Promise<Transaction> {
+    const { transaction, unknown, others, request } = asked
+    if (unknown.length > 0) await checkKnown(unknown, options.id)
+    if (!others || transactions.has(transaction.id)) return take(transaction, options, taker)
+    const signed = await signAuthorities(transaction.request, request.authorize, (own) => ({
+      taken: take({ ...transaction, request: own }, options, taker),
+    }))
+    return signed.taken
+  }
+
+  /** In one turn: what is not known yet is from here on. */
+  function take(transaction: Transaction, options: SendOptions, taker: Taker): Promise<Transaction> {
+    const known = transactions.get(transaction.id)
+    if (known) return Promise.resolve(same(known, transaction))
+    if (closed) throw closedBefore(transaction, options)
+    transactions.set(transaction.id, transaction)
+    taker.taking(transaction)
+    const entry: Entry = { transaction, options, taker }
+    const keeping = keeper.keep(
+      toStored(transaction),
+      (enqueued) => kept(entry, enqueued),
+      (cause) => notKept(entry, cause),
+    )
+    transaction.keeping = keeping
+    return keeping
+  }
+
+  function kept({ transaction, options, taker }: Entry, enqueued: Enqueued | undefined): Transaction {
+    transaction.keeping = undefined
+    try {
+      if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
+      if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
+      else become(transaction, enqueued.transaction)
+    } catch (error) {
+      taker.dropped(transaction)
+      throw error
+    }
+    seen(transaction.sequence)
+    // What was kept and never taken up (its answer was lost) is taken up now.
+    if (enqueued.transaction.stage === 'queued') taker.taken(transaction, options)
+    else taker.dropped(transaction)
+    return transaction
+  }
+
+  function seen(known: number): void {
+    sequence = Math.max(sequence, known)
+  }
+
+  async function notKept({ transaction, options, taker }: Entry, cause: unknown): Promise<never> {
+    const error = refused(transaction, await storeError(transaction, options, cause))
+    transaction.keeping = undefined
+    taker.dropped(transaction)
+    throw error
   }
 
   /** Where nobody can tell whether the store took it, a later life may find it there and send it. */
@@ -266,10 +282,11 @@ export function createAdmission(parts: {
       closed = true
       keeper.close()
     },
-    nextSequence: () => ++sequence,
-    seen(known) {
-      sequence = Math.max(sequence, known)
+    get keeping() {
+      return keeper.asked
     },
+    nextSequence: () => ++sequence,
+    seen,
   }
 }
 
@@ -312,15 +329,18 @@ function conflict(known: Transaction): TxlaneError {
   return txError(known, 'ID_CONFLICT', 'notExecuted', message)
 }
 
-/** 128 bits of chance as hex. */
+const ID_DIGITS = 32
+const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+
+/** 128 bits of chance as hex. By the codes of its digits, since each `send` makes one: a fifth of the time. */
 export function randomId(random: () => number): string {
-  let id = ''
-  for (let part = 0; part < 4; part++) {
-    id += Math.floor(random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0')
+  const codes: number[] = []
+  let bits = 0
+  for (let place = 0; place < ID_DIGITS; place++) {
+    bits = place % 8 === 0 ? Math.floor(random() * 2 ** 32) : bits << 4
+    codes.push(HEX_CODES[bits >>> 28] as number)
   }
-  return id
+  return String.fromCharCode(...codes)
 }
 
 /** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */

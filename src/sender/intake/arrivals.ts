@@ -29,7 +29,7 @@ export function createArrivals(
     readonly background: Clock
   },
 ): Arrivals {
-  const { store, lane } = context
+  const { store, lane, admission } = context
   let after = options.after
   let wished = 0
   const looks = createLooks({
@@ -38,10 +38,27 @@ export function createArrivals(
     read,
     failed: options.failed,
   })
-  const unwatch = store.watch(lane.key, (sequence) => {
-    // What this process left there itself is known already.
-    if (sequence === undefined || sequence > after) looks.look()
+  // The highest place in the order that the store told of; where it told none, beyond all.
+  let told = 0
+  let waits = false
+  const unwatch = store.watch(lane.key, (sequence = Number.POSITIVE_INFINITY) => {
+    told = Math.max(told, sequence)
+    const { keeping } = admission
+    if (keeping === undefined) return lookIfNew()
+    // What this process leaves there itself is known as soon as the store has answered.
+    if (waits) return
+    waits = true
+    void keeping.then(() => {
+      waits = false
+      lookIfNew()
+    })
   })
+
+  function lookIfNew(): void {
+    if (told <= after) return
+    told = 0
+    looks.look()
+  }
 
   async function read(): Promise<void> {
     while (!context.closed && (await page())) {}

@@ -15,7 +15,7 @@ import {
   rejectSenders,
   type Transaction,
 } from '../transaction/transaction.js'
-import { handedTo, type Place, requireKnown } from './admission.js'
+import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import type { Relieved } from './relief.js'
@@ -70,6 +70,7 @@ export type Intake = {
   close(): void
 }
 
+const ANYWHERE: Place = {}
 const LOOK_AGAIN_MS = 1_000
 const CLOSED = 'The sender was closed before it was sent.'
 const NOT_TOP = 'The nonces that its authorizations take have been given to others.'
@@ -91,32 +92,34 @@ export function createIntake(parts: {
   const { context, line, preparer, pump } = parts
   const { lane, handle, admission, transactions, events, limits, clock, store } = context
   const queued = new Set<Transaction>()
-  // Transactions that are worked here: others are known to somebody in this process, and no more.
-  const mine = new WeakSet<Transaction>()
+  // On transactions that are worked here: others are known to somebody in this process, and no more.
+  const me = {}
   // Forgotten since the store was asked last, with their places: its answer may be from before.
   const forgotten = new Map<string, number>()
   let closed = false
 
-  async function add(request: TxRequest, options: SendOptions, place: Place = {}): Promise<Transaction> {
-    if (queued.size >= limits.queueMax) await requireKnown(context, options.id, limits.queueMax)
-    const { transaction, fresh } = await admission.admit(request, options, {
-      place,
-      taking(taken) {
-        mine.add(taken)
-        queued.add(taken)
-      },
-      dropped(dropped) {
-        queued.delete(dropped)
-        if (hasFailed(dropped)) parts.ended(dropped)
-      },
-    })
-    if (!fresh) return transaction
-    parts.kept(transaction.sequence)
-    events.emit('queued', { tx: context.txOf(transaction) })
-    if (!hasFailed(transaction)) arm(transaction)
-    handle.heed(transaction, options.signal)
-    if (!hasFailed(transaction)) preparer.add(transaction)
-    return transaction
+  const taker: Taker = {
+    taking(transaction) {
+      transaction.workedBy = me
+      queued.add(transaction)
+    },
+    taken(transaction, { signal }) {
+      parts.kept(transaction.sequence)
+      events.emit('queued', { tx: context.txOf(transaction) })
+      if (!hasFailed(transaction)) arm(transaction)
+      handle.heed(transaction, signal)
+      if (!hasFailed(transaction)) preparer.add(transaction)
+    },
+    dropped(transaction) {
+      queued.delete(transaction)
+      if (hasFailed(transaction)) parts.ended(transaction)
+    },
+  }
+
+  function add(request: TxRequest, options: SendOptions, place: Place = ANYWHERE): Promise<Transaction> {
+    const admitted = () => admission.admit(request, options, place, taker)
+    if (queued.size < limits.queueMax) return admitted()
+    return requireKnown(context, options.id, limits.queueMax).then(admitted)
   }
 
   async function known(id: string): Promise<Transaction | undefined> {
@@ -241,7 +244,7 @@ export function createIntake(parts: {
   async function lookAgain(transaction: Transaction): Promise<void> {
     await lane.journal.flushed()
     const stored = await store.find(lane.key, { id: transaction.id })
-    if (stored === undefined || mine.has(transaction) || context.closed) return
+    if (stored === undefined || transaction.workedBy === me || context.closed) return
     if (stored.lane.address !== lane.key.address) return handle.strays?.add(transaction, stored)
     if (stored.stage === 'queued') return
     follow(handle, transaction, stored)
@@ -251,7 +254,7 @@ export function createIntake(parts: {
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
     // What has left for another lane may come back, to another place.
-    return (forgotten.get(id) ?? -1) >= sequence || (here !== undefined && mine.has(here))
+    return (forgotten.get(id) ?? -1) >= sequence || here?.workedBy === me
   }
 
   return {
@@ -290,13 +293,13 @@ export function createIntake(parts: {
     },
     left(transaction) {
       context.handed.delete(transaction)
-      mine.delete(transaction)
+      if (transaction.workedBy === me) transaction.workedBy = undefined
       forgotten.set(transaction.id, transaction.sequence)
     },
     forget,
     restore(transaction) {
       admission.seen(transaction.sequence)
-      mine.add(transaction)
+      transaction.workedBy = me
       transactions.set(transaction.id, transaction)
     },
     asking: () => forgotten.clear(),
@@ -311,7 +314,7 @@ export function createIntake(parts: {
       transaction.replaces ??= replaces
       transaction.elsewhere = true
       admission.seen(transaction.sequence)
-      mine.add(transaction)
+      transaction.workedBy = me
       transactions.set(transaction.id, transaction)
       queued.add(transaction)
       if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })

@@ -10,7 +10,7 @@ import type { Sequences } from './sequences.js'
 
 /**
  * Everything that can fail before a nonce is taken: the gas estimate or simulation, and what the transaction waits
- * for. A p-queue keeps the order and the bound.
+ * for. A p-queue keeps the order and the bound of those for which a node is asked.
  */
 export type Preparer = {
   /** Resolves nothing: `ready` or `failed` is called when it is known. */
@@ -65,8 +65,9 @@ export function createPreparer(options: PrepareOptions): Preparer {
   // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
   const asking = new Set<Transaction>()
 
-  async function run(transaction: Transaction): Promise<void> {
-    if (hasFailed(transaction)) return
+  /** Nothing to wait for where no node is asked. */
+  function run(transaction: Transaction): Promise<void> | undefined {
+    if (hasFailed(transaction)) return undefined
     options.sequences.enter(transaction)
     const waiting = options.conditions(transaction)
     if (waiting !== undefined) {
@@ -76,9 +77,9 @@ export function createPreparer(options: PrepareOptions): Preparer {
         () => met(transaction),
         (error: TxlaneError) => options.failed(transaction, error),
       )
-      return
+      return undefined
     }
-    await prepare(transaction)
+    return prepare(transaction)
   }
 
   async function met(transaction: Transaction): Promise<void> {
@@ -89,19 +90,30 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   const headNumber = () => context.hub.tracker.head?.number ?? 0
 
-  async function prepare(transaction: Transaction, tries = 0): Promise<void> {
-    const given = transaction.request.gas
+  function prepare(transaction: Transaction, tries = 0): Promise<void> | undefined {
     // It came from a process with other endpoints than this one has.
-    if (transaction.private && !hasPrivateWay(context.hub))
-      return options.failed(transaction, noPrivateWay(transaction))
-    const noted = options.note(transaction)
-    // A private one has its gas given, and a simulation would show it to who is read.
-    if (given !== undefined && (!options.simulate || transaction.private)) {
-      await noted
-      if (hasFailed(transaction)) return
-      transaction.gas = given
-      return options.ready(transaction)
+    if (transaction.private && !hasPrivateWay(context.hub)) {
+      options.failed(transaction, noPrivateWay(transaction))
+      return undefined
     }
+    const noted = options.note(transaction)
+    if (asks(transaction)) return prepareAsking(transaction, tries, noted)
+    if (noted !== undefined) return noted.then(() => prepared(transaction))
+    prepared(transaction)
+    return undefined
+  }
+
+  function prepared(transaction: Transaction): void {
+    if (hasFailed(transaction)) return
+    transaction.gas = transaction.request.gas
+    options.ready(transaction)
+  }
+
+  async function prepareAsking(
+    transaction: Transaction,
+    tries: number,
+    noted: Promise<void> | undefined,
+  ): Promise<void> {
     asking.add(transaction)
     const estimate = await ask(transaction)
     await noted
@@ -109,6 +121,11 @@ export function createPreparer(options: PrepareOptions): Preparer {
     if (hasFailed(transaction) || context.closed) return
     if (estimate === undefined) return follow(transaction)
     take(transaction, estimate, tries)
+  }
+
+  /** A private one has its gas given, and a simulation would show it to who is read. */
+  function asks({ request, private: isPrivate }: Transaction): boolean {
+    return request.gas === undefined || (options.simulate && !isPrivate)
   }
 
   /** Undefined where it cannot be told before what goes before it in its sequence shows. */
@@ -187,8 +204,9 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   return {
     add(transaction) {
+      if (!asks(transaction)) return void run(transaction)
       queue ??= new PQueue({ concurrency: context.limits.prepareMax })
-      void queue.add(() => run(transaction), { priority: transaction.priority })
+      void queue.add(async () => run(transaction), { priority: transaction.priority })
     },
     newHead() {
       const again = [...parked.keys(), ...following]

@@ -24,6 +24,24 @@ describe('one id, at once', () => {
     expect(await Promise.all([...both, waiting])).toMatchObject([told, told, told])
   })
 
+  test('P8: a store that throws instead of answering has not taken it, and is asked again for the next', async () => {
+    const store = memoryStore()
+    let broken = true
+    const throwing: Store = {
+      ...store,
+      enqueue(transactions) {
+        if (broken) throw new Error('not open')
+        return store.enqueue(transactions)
+      },
+    }
+    await using lane = await openLane({ store: throwing })
+    const refused = await lane.rejection(lane.sender.send(transfer(1)))
+    expect(refused).toMatchObject({ code: 'STORE', fate: 'notExecuted' })
+    broken = false
+    await lane.settle((await lane.settle(lane.sender.send(transfer(2)))).wait())
+    expect(lane.executed()).toEqual([2])
+  })
+
   test('P8: refused by the store, with an id that was sent in an earlier life: nobody says that it was not', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })

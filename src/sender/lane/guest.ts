@@ -6,7 +6,7 @@ import type { Store, StoredTransaction, Wish } from '../../store/store.js'
 import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
 import { reportError } from '../context.js'
 import { createDrains } from '../engine/drains.js'
-import { type Admission, type Place, requireKnown } from '../intake/admission.js'
+import { type Admission, type Place, requireKnown, type Taker } from '../intake/admission.js'
 import { createLooks } from '../looks.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
 import { follow } from '../transaction/telling.js'
@@ -205,19 +205,19 @@ export function createGuest(options: {
     else alarmed.delete(id)
   }
 
-  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
-    if (transactions.size >= limits.queueMax) await requireKnown(options, sendOptions.id, limits.queueMax)
-    const nothing = () => {}
-    const { transaction, fresh } = await admission.admit(request, sendOptions, {
-      place,
-      taking: nothing,
-      dropped: nothing,
-    })
-    if (fresh) {
+  const taker: Taker = {
+    taking() {},
+    taken(transaction, { signal }) {
       open.set(transaction.id, true)
       events.emit('queued', { tx: txOf(transaction) })
-      handle.heed(transaction, sendOptions.signal)
-    }
+      handle.heed(transaction, signal)
+    },
+    dropped() {},
+  }
+
+  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
+    if (transactions.size >= limits.queueMax) await requireKnown(options, sendOptions.id, limits.queueMax)
+    const transaction = await admission.admit(request, sendOptions, place, taker)
     alarm(transaction)
     looks.look()
     return transaction

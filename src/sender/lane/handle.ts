@@ -82,13 +82,21 @@ export function createHandle(options: {
   const txOf = faceOf(operations)
   let waits = 0
 
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
+  function begin(): void {
     // With others waiting the poller looks closely already.
     if (waits++ === 0) hub.tracker.wake()
+  }
+
+  function end(): void {
+    waits--
+  }
+
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    begin()
     try {
       return await work()
     } finally {
-      waits--
+      end()
     }
   }
 
@@ -98,7 +106,7 @@ export function createHandle(options: {
     events,
     transactions: new Map(),
     txOf,
-    waiting: createWaiting({ hub, clock, receipts, closing, counted, reverted }),
+    waiting: createWaiting({ hub, clock, receipts, closing, waits: { begin, end }, txOf, reverted }),
     get waits() {
       return waits
     },

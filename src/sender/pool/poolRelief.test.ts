@@ -283,6 +283,23 @@ describe('crashes and other processes', () => {
     await lane.settle(other.drain())
     expect(pools.executed()).toEqual([])
   })
+
+  test('that somebody waits for it there changes nothing of who it is reached by', async () => {
+    await using pools = await openPools([0n, 0n], { store: durable() })
+    const { lane } = pools
+    const { other, sent } = await sentByAnother(pools)
+    lane.script = onSend((tx) => (tx.from === KEYS[1] && !isNoop(tx) ? swallows(tx) : undefined))
+    pools.give(1, ONE_ETHER)
+    await lane.until(() => sent.every(({ stage }) => stage === 'accepted'))
+    const [first] = sent
+    expect(await lane.rejection(first?.wait('sealed', { timeoutMs: 10 }) as never)).toMatchObject({
+      code: 'WAIT_TIMEOUT',
+    })
+    expect(await lane.rejection(first?.replace(transfer(9)) as never)).toMatchObject({ code: 'UNSUPPORTED' })
+    await lane.settle(Promise.all(sent.map((tx) => tx.cancel())))
+    await lane.settle(other.drain())
+    expect(pools.executed()).toEqual([])
+  })
 })
 
 /** A word that a pool of so many keys takes to this one. */

@@ -21,6 +21,7 @@ const OURS = new Set([
   'account',
   'authorize',
   'chain',
+  'chainId',
   'dataSuffix',
   'from',
   'gas',
@@ -30,27 +31,31 @@ const OURS = new Set([
   'nonce',
   'nonceManager',
   'assertChainId',
+  'type',
 ])
 
 /** Builds the envelope that the chain's own serializer takes, and has the account sign it. */
-export async function sign(
+export function sign(
   account: LocalAccount,
   chain: Chain,
   parameters: { content: Content; nonce: number; fees: Fees; authorizationList: unknown },
 ): Promise<Signed> {
   const { content, nonce, fees, authorizationList } = parameters
-  const transaction = {
-    ...fieldsOf(content.request),
-    ...(authorizationList === undefined ? {} : { authorizationList }),
-    type: typeOf(content.request, fees, authorizationList !== undefined),
-    chainId: chain.id,
-    gas: content.gas,
-    nonce,
-    ...fees,
-  } as TransactionSerializable
+  const type = typeOf(content.request, fees, authorizationList !== undefined)
+  const ours = { type, chainId: chain.id, gas: content.gas, nonce, ...fees }
+  const transaction = withFields(ours, content.request) as TransactionSerializable
+  if (authorizationList !== undefined) Object.assign(transaction, { authorizationList })
   const serializer = chain.serializers?.transaction as SerializeTransactionFn | undefined
   const { signEnvelope } = account as Partial<EnvelopeSigner>
   if (signEnvelope) return signEnvelope(transaction, serializer)
+  return signWith(account, transaction, serializer)
+}
+
+async function signWith(
+  account: LocalAccount,
+  transaction: TransactionSerializable,
+  serializer: SerializeTransactionFn | undefined,
+): Promise<Signed> {
   const raw = await account.signTransaction(transaction, serializer ? { serializer } : undefined)
   if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
     throw new TxlaneError('The account gave back something other than signed bytes.', {
@@ -61,10 +66,12 @@ export async function sign(
   return { raw, hash: keccak256(raw) }
 }
 
-function fieldsOf(request: TxRequest): Record<string, unknown> {
-  const fields: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(request))
+/** Added one by one: Node 20 gives each object that is spread and then added to a shape of its own. */
+function withFields(fields: Record<string, unknown>, request: TxRequest): object {
+  for (const key of Object.keys(request)) {
+    const value = request[key as keyof TxRequest]
     if (!OURS.has(key) && value !== undefined) fields[key] = value
+  }
   const suffix = (request as { dataSuffix?: Hex }).dataSuffix
   if (suffix) fields.data = `${(fields.data as Hex | undefined) ?? '0x'}${suffix.slice(2)}`
   return fields

@@ -15,7 +15,7 @@ export type Funds = {
   /** A nonce was reserved for something that may cost this much. */
   reserved(nonce: number, costWei: bigint): void
   /** A slot moved: what it may cost is counted while it is unfinished. */
-  moved(nonce: number, after: Slot): void
+  moved(nonce: number, before: Slot | undefined, after: Slot): void
   /** A node said that the account cannot pay. */
   refused(): void
   balance(wei: bigint): void
@@ -96,9 +96,11 @@ export function createFunds(
       return false
     },
     reserved: set,
-    moved(nonce, after) {
+    moved(nonce, before, after) {
       if (after.state === 'reserved') return
       if (after.state === 'live') {
+        // What it may cost changes with its attempts alone.
+        if (before?.state === 'live' && before.attempts.length === after.attempts.length) return
         let most = 0n
         for (const attempt of after.attempts) {
           const cost = attemptCost(context, attempt)

@@ -25,8 +25,8 @@ export function createPump(options: {
   admits: (transaction: Transaction) => boolean
   /** It is next: ends it where its deadline has passed. */
   due: (transaction: Transaction) => void
-  /** Resolves when what is known of the chain is not older than a few blocks. */
-  fresh: () => Promise<void>
+  /** Resolves when what is known of the chain is not older than a few blocks; undefined where it is not. */
+  fresh: () => Promise<void> | undefined
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
@@ -40,8 +40,10 @@ export function createPump(options: {
 
   async function turn(): Promise<void> {
     if (!mayReserve()) return
-    await breathe()
-    await options.fresh()
+    // What is there already is not awaited: a lane that was idle sends at once.
+    if (mayBreathe()) await breathe()
+    const looking = options.fresh()
+    if (looking) await looking
     const first = line.peek()
     const asks = first !== undefined && !fees.known(first.request)
     try {
@@ -50,9 +52,10 @@ export function createPump(options: {
     } catch (error) {
       return retryFees(error)
     }
-    await lane.exclusive(() => {
+    const turn = lane.exclusiveNow(() => {
       while (reserveNext(asks)) {}
     })
+    if (turn) await turn
   }
 
   function mayReserve(): boolean {
@@ -105,8 +108,9 @@ export function createPump(options: {
   }
 
   /** Signing may keep the event loop to itself: now and then answers are let in and bytes out. Never on an idle lane. */
+  const mayBreathe = () => signing.open > 0 && clock.now() - breathedAtMs >= BREATH_MS
+
   async function breathe(): Promise<void> {
-    if (signing.open === 0 || clock.now() - breathedAtMs < BREATH_MS) return
     await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
     breathedAtMs = clock.now()
   }

@@ -13,18 +13,24 @@ type Signed = { readonly from: Address; readonly chainId: number | undefined }
 /**
  * Holds the first bytes that an account signs against its address and the chain: with the key of another account they
  * would be sent from there, at a nonce that is not its own; for another chain no node of this one takes them. Once an
- * account, since recovering costs more than signing. Bytes in a form of the chain's own, which cannot be read here, are
- * let pass.
+ * account, since recovering costs more than signing: `undefined` once it is known to be good. Bytes in a form of the
+ * chain's own, which cannot be read here, are let pass.
  */
-export function createSignerCheck(chainId: number): (signer: LocalAccount, raw: Hex) => Promise<void> {
+export function createSignerCheck(
+  chainId: number,
+): (signer: LocalAccount, raw: Hex) => Promise<void> | undefined {
   const verdicts = new WeakMap<LocalAccount, Promise<string | undefined>>()
+  const good = new WeakSet<LocalAccount>()
 
-  return async (signer, raw) => {
+  async function check(signer: LocalAccount, raw: Hex): Promise<void> {
     const verdict = verdicts.get(signer) ?? faultOf(signer, raw, chainId)
     verdicts.set(signer, verdict)
     const fault = await verdict
     if (fault !== undefined) throw wrong(signer, fault)
+    good.add(signer)
   }
+
+  return (signer, raw) => (good.has(signer) ? undefined : check(signer, raw))
 }
 
 /** How it signs, where that is not for its own address on this chain. */

@@ -63,14 +63,20 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (running.has(name)) return
     running.set(name, job)
     unsigned.add(job)
-    void work()
-      .catch((error: unknown) => jobFailed(job, error))
-      .finally(() => {
-        running.delete(name)
-        unsigned.delete(job)
-        if (running.size === 0) for (const done of idlers.splice(0)) done()
-        freed()
-      })
+    void done(name, job, work)
+  }
+
+  async function done(name: string, job: Job, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      jobFailed(job, error)
+    } finally {
+      running.delete(name)
+      unsigned.delete(job)
+      if (running.size === 0) for (const idle of idlers.splice(0)) idle()
+      freed()
+    }
   }
 
   /** Signs, commits, and only then lets the table know: bytes that are not journaled do not exist (P6). */
@@ -78,9 +84,12 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const { nonce, token } = job
     const { signer } = context
     if (signer === undefined || context.closed) return
-    const authorizationList = await tuples(signer, content.request, nonce)
+    // What is known already is not awaited, here and below: there is one of these for every transaction.
+    const signed = tuples(signer, content.request, nonce)
+    const authorizationList = signed && (await signed)
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer, authorizationList })
-    await checkSigner(signer, raw)
+    const check = checkSigner(signer, raw)
+    if (check) await check
     unsigned.delete(job)
     freed()
     const epoch = lane.lease.epoch
@@ -96,7 +105,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       epoch,
       sends: 0,
       accepted: false,
-      ...(transaction?.private ? { private: true } : {}),
+      ...(transaction?.private ? { private: true } : undefined),
     }
     const commit = lane.journal.commit(nonce, token, attempt)
     if (transaction) parts.handed(transaction)
@@ -133,18 +142,25 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   async function claimed(job: Job, claim: string): Promise<void> {
     const transaction = context.transactions.get(claim)
     if (transaction === undefined) return
-    const gas = transaction.gas ?? transaction.request.gas
+    const given = explicitFees(transaction.request)
+    if (given) return claimedAt(job, transaction, given)
+    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
+    await claimedAt(job, transaction, inTypeOf(transaction.request, firstFees(await fees.market(), ceiling)))
+  }
+
+  function claimedAt(job: Job, transaction: Transaction, market: Fees): Promise<void> {
+    const { request } = transaction
+    const gas = transaction.gas ?? request.gas
     if (gas === undefined) throw new Error('gas is not known')
     const slot = lane.book.get(job.nonce)
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
-    const market =
-      explicitFees(transaction.request) ??
-      inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
-    const above = slot ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) }) : market
+    const above = slot?.attempts.length
+      ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) })
+      : market
     // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
     const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
-    await make(job, claim, { request: transaction.request, gas }, offer)
+    return make(job, transaction.id, { request, gas }, offer)
   }
 
   async function filled(job: Job): Promise<void> {

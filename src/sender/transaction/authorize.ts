@@ -83,18 +83,20 @@ export async function checkTuple(account: LocalAccount, authorization: SignedAut
 export function createTupleSigner(chainId: number) {
   const kept = new WeakMap<TxRequest, { nonce: number; list: readonly SignedAuthorization[] }>()
 
-  return async (signer: LocalAccount, request: TxRequest, nonce: number) => {
-    const tuples = tuplesOf(request)
-    if (tuples.length === 0) return undefined
+  async function signAll(signer: LocalAccount, request: TxRequest, nonce: number) {
     const known = kept.get(request)
     if (known?.nonce === nonce) return known.list
     const list: SignedAuthorization[] = []
     let next = nonce
-    for (const { contractAddress, signed } of tuples)
+    for (const { contractAddress, signed } of tuplesOf(request))
       list.push(signed ?? (await signTuple(signer, { contractAddress, chainId, nonce: ++next })))
     kept.set(request, { nonce, list })
     return list
   }
+
+  /** `undefined` where it has none, as nearly all. */
+  return (signer: LocalAccount, request: TxRequest, nonce: number) =>
+    tuplesOf(request).length === 0 ? undefined : signAll(signer, request, nonce)
 }
 
 function signerError({ address }: LocalAccount, what: string, cause?: unknown): TxlaneError {

@@ -17,11 +17,17 @@ export const ORDER: readonly Stage[] = [
 ]
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
+/** One of these is told, once. */
 export type Waiter = {
   readonly stage: WaitStage | 'accepted'
-  /** The stage was reached, or something at or above it. */
-  readonly reached: () => void
+  /** The stage was reached, or something above it. */
+  readonly reached: (tx: Tx) => void
+  /** It never will be. */
   readonly failed: (error: TxlaneError) => void
+  /** What it is told of. */
+  readonly tx: Tx
+  /** It waits no longer. */
+  readonly over: (stage: Waiter['stage']) => void
 }
 
 /** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
@@ -92,6 +98,8 @@ export type Transaction = {
   verdicts: (() => void)[] | undefined
   /** What callers have of it. */
   face: Tx | undefined
+  /** Whose intake has it, in this process: by identity. */
+  workedBy: object | undefined
 }
 
 /** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
@@ -114,12 +122,21 @@ export function hasFailed(transaction: Transaction): boolean {
 /** Moves to a stage and wakes who waits for it. A reorg may move it back. */
 export function moveTo(transaction: Transaction, stage: Stage): void {
   transaction.stage = stage
-  const waiters = transaction.waiters
+  const { waiters } = transaction
   if (waiters === undefined) return
-  const reached = waiters.filter((waiter) => hasReached(transaction, waiter.stage))
-  if (reached.length === 0) return
-  transaction.waiters = waiters.filter((waiter) => !reached.includes(waiter))
-  for (const waiter of reached) waiter.reached()
+  keepWaiters(transaction, ({ stage: wanted }) => !hasReached(transaction, wanted))
+  for (const waiter of waiters) if (hasReached(transaction, waiter.stage)) tell(waiter)
+}
+
+function tell({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
+  over(stage)
+  if (error) failed(error)
+  else reached(tx)
+}
+
+function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolean): void {
+  const left = transaction.waiters?.filter(stays)
+  transaction.waiters = left?.length ? left : undefined
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
@@ -167,21 +184,31 @@ export function tellVerdict(transaction: Transaction): void {
 export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
   const waiters = transaction.waiters ?? []
   transaction.waiters = undefined
-  for (const waiter of waiters) waiter.failed(error)
+  for (const waiter of waiters) tell(waiter, error)
 }
 
 /** Who sent it is told; who waits for more than its acceptance goes on waiting. */
 export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
-  const senders = transaction.waiters?.filter((waiter) => waiter.stage === 'accepted') ?? []
-  transaction.waiters = transaction.waiters?.filter((waiter) => waiter.stage !== 'accepted')
-  for (const waiter of senders) waiter.failed(error)
+  rejectWaitersFor(transaction, 'accepted', error)
 }
 
-export function addWaiter(transaction: Transaction, waiter: Waiter): () => void {
-  transaction.waiters = [...(transaction.waiters ?? []), waiter]
-  return () => {
-    transaction.waiters = transaction.waiters?.filter((other) => other !== waiter)
-  }
+/** Who waits for this stage is told that it will not be reached; the others go on waiting. */
+export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'], error: TxlaneError): void {
+  const { waiters = [] } = transaction
+  keepWaiters(transaction, (waiter) => waiter.stage !== stage)
+  for (const waiter of waiters) if (waiter.stage === stage) tell(waiter, error)
+}
+
+export function addWaiter(transaction: Transaction, waiter: Waiter): void {
+  const { waiters } = transaction
+  transaction.waiters = waiters === undefined ? [waiter] : [...waiters, waiter]
+}
+
+/** False where it has been told already. */
+export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
+  const waits = transaction.waiters?.includes(waiter) ?? false
+  keepWaiters(transaction, (other) => other !== waiter)
+  return waits
 }
 
 /** What an error or a record may say of it: plain JSON, no bytes, no keys. */
@@ -210,8 +237,8 @@ export function toStored(transaction: Transaction): StoredTransaction {
     onExpiry: transaction.onExpiry,
     replaces: transaction.replaces?.id,
     needs: storedNeeds(transaction.needs),
-    ...(transaction.private ? { private: true } : {}),
-    ...(transaction.pooled ? { pooled: transaction.pooled } : {}),
+    ...(transaction.private ? { private: true } : undefined),
+    ...(transaction.pooled ? { pooled: transaction.pooled } : undefined),
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,
@@ -292,6 +319,7 @@ export function begin(as: Beginning): Transaction {
     settled: false,
     verdicts: undefined,
     face: undefined,
+    workedBy: undefined,
   }
 }
 
@@ -332,9 +360,10 @@ export function fromStored(stored: StoredTransaction): Transaction {
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, verdicts, unheed, elsewhere, replaces, face, landed, hash } = transaction
+  const { waiters, verdicts, unheed, elsewhere, replaces, face, landed, hash, workedBy } = transaction
   transaction.cancelTimers?.()
-  Object.assign(transaction, fromStored(stored), { waiters, verdicts, unheed, elsewhere, replaces, face })
+  const stays = { waiters, verdicts, unheed, elsewhere, replaces, face, workedBy }
+  Object.assign(transaction, fromStored(stored), stays)
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
 }

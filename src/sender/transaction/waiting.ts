@@ -2,22 +2,26 @@ import type { TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
-import type { Landed, WaitOptions, WaitStage } from '../../types.js'
+import type { Landed, Tx, WaitOptions, WaitStage } from '../../types.js'
 import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
 import type { Receipts } from '../nodes/receipts.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
-import { addWaiter, hasReached, type Transaction } from './transaction.js'
+import { addWaiter, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
   wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
   /** Resolves when a node has accepted it, or it has come further. */
-  accepted(transaction: Transaction): Promise<void>
+  accepted(transaction: Transaction): Promise<Tx>
+  /** The same for who has a promise already: there is one for every `send`, and no need of a second. */
+  whenAccepted(transaction: Transaction, told: Told): void
   /** Somebody waits for this stage. Costs the same however many transactions there are. */
   waitsFor(stage: WaitStage): boolean
 }
+
+type Told = Pick<Waiter, 'reached' | 'failed'>
 
 type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
 
@@ -27,32 +31,51 @@ export function createWaiting(parts: {
   readonly clock: Clock
   readonly receipts: Receipts
   readonly closing: Stop
-  /** Somebody waits for as long as the work takes. */
-  readonly counted: <T>(work: () => Promise<T>) => Promise<T>
+  /** Somebody waits from `begin` until `end`. */
+  readonly waits: { begin(): void; end(): void }
+  readonly txOf: (transaction: Transaction) => Tx
   readonly reverted: (transaction: Transaction) => void
 }): Waiting {
-  const { hub, clock, receipts, closing, counted } = parts
+  const { hub, clock, receipts, closing, waits, txOf } = parts
   /** Who waits for each stage, by number. */
-  const waited = new Map<WaitStage | 'accepted', number>()
+  const waited = new Map<Waiter['stage'], number>()
 
-  async function reach(
-    transaction: Transaction,
-    stage: WaitStage | 'accepted',
-    interrupt?: Interrupt,
-  ): Promise<void> {
-    if (transaction.failure && transaction.endKept) throw transaction.failure
-    if (transaction.unresolved) throw unresolvedError(transaction)
-    if (hasReached(transaction, stage)) return
-    if (closing.stopped()) throw closedError(transaction)
-    let drop: (() => void) | undefined
-    waited.set(stage, (waited.get(stage) ?? 0) + 1)
-    const reached = new Promise<void>((resolve, reject) => {
-      drop = addWaiter(transaction, { stage, reached: resolve, failed: reject })
+  /** Tells at once where it has come so far already, or will not; else it is a waiter from now on. */
+  function whenReached(transaction: Transaction, stage: Waiter['stage'], told: Told): Waiter | undefined {
+    const { failure } = transaction
+    // Where it has a face that stays as it is: it may be one that another lane's holder is reached by.
+    const tx = transaction.face ?? txOf(transaction)
+    if (failure && transaction.endKept) told.failed(failure)
+    else if (transaction.unresolved) told.failed(unresolvedError(transaction))
+    else if (hasReached(transaction, stage)) told.reached(tx)
+    else if (closing.stopped()) told.failed(closedError(transaction))
+    else {
+      const waiter: Waiter = { stage, reached: told.reached, failed: told.failed, tx, over }
+      waits.begin()
+      waited.set(stage, (waited.get(stage) ?? 0) + 1)
+      addWaiter(transaction, waiter)
+      return waiter
+    }
+    return undefined
+  }
+
+  function over(stage: Waiter['stage']): void {
+    waits.end()
+    waited.set(stage, (waited.get(stage) ?? 1) - 1)
+  }
+
+  async function reach(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<void> {
+    let waiter: Waiter | undefined
+    const reached = new Promise<Tx>((resolve, failed) => {
+      waiter = whenReached(transaction, stage, { reached: resolve, failed })
     })
-    await counted(() => (interrupt ? Promise.race([reached, interrupt.promise]) : reached)).finally(() => {
-      drop?.()
-      waited.set(stage, (waited.get(stage) ?? 1) - 1)
+    await Promise.race([reached, interrupt.promise]).finally(() => {
+      if (waiter && dropWaiter(transaction, waiter)) over(stage)
     })
+  }
+
+  function whenAccepted(transaction: Transaction, told: Told): void {
+    whenReached(transaction, 'accepted', told)
   }
 
   async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
@@ -64,7 +87,8 @@ export function createWaiting(parts: {
       // Not shown yet, or its block left the chain while we asked: the next tick knows more.
       const closed: Stop = { ...closing, error: () => closedError(transaction) }
       const ticked = unlessStopped(hub.tracker.nextTick(), [closed])
-      await counted(() => Promise.race([ticked, interrupt.promise]))
+      waits.begin()
+      await Promise.race([ticked, interrupt.promise]).finally(waits.end)
     }
   }
 
@@ -163,7 +187,9 @@ export function createWaiting(parts: {
         interrupt.clear()
       }
     },
-    accepted: (transaction) => reach(transaction, 'accepted'),
+    accepted: (transaction) =>
+      new Promise((reached, failed) => whenAccepted(transaction, { reached, failed })),
+    whenAccepted,
     waitsFor: (stage) => (waited.get(stage) ?? 0) > 0,
   }
 }
