@@ -39,6 +39,7 @@ export async function startAnvil(binary: string, args: readonly string[]): Promi
   if (process.platform === 'win32') process.once('exit', end)
   try {
     const url = await listening(child)
+    await quiet(url)
     return {
       url,
       pid: child.pid,
@@ -57,6 +58,18 @@ export async function startAnvil(binary: string, args: readonly string[]): Promi
   }
 }
 
+/** A line for each call would cost the node, and whoever reads it, a tenth of a burst (measured). Nobody looks at it. */
+async function quiet(url: string): Promise<void> {
+  const call = { jsonrpc: '2.0', id: 1, method: 'anvil_setLoggingEnabled', params: [false] }
+  const headers = { 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(call) }
+  // One that does not know the method goes on telling; of one that has ended the next call says so.
+  await fetch(url, init).then(
+    (response) => response.text(),
+    () => undefined,
+  )
+}
+
 function listening(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let out = ''
@@ -70,7 +83,7 @@ function listening(child: ChildProcess): Promise<string> {
       const address = /Listening on (127\.0\.0\.1:\d+)/.exec(out)?.[1]
       if (address === undefined) return
       resolve(`http://${address}`)
-      // The log goes on for the life of the node: it is let through so that the pipe never fills, and not looked at.
+      // What it still tells is let through so that the pipe never fills, and not looked at.
       stdout?.off('data', read).resume()
     }
     stdout?.on('data', read)
