@@ -132,7 +132,11 @@ export type SenderParameters<
   client: Client<Transport, chain, account>
 } & (account extends LocalAccount ? { account?: LocalAccount | undefined } : { account: LocalAccount })
 
-/** viem's transaction request without the nonce: the lane owns it. */
+/**
+ * viem's transaction request without the nonce: the lane owns it. It is copied when it is handed over, with what is
+ * nested in it and with the options beside it: an object that is filled anew for the next call changes nothing of this
+ * one.
+ */
 export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
   SendTransactionRequest<chain>,
   'nonce' | 'authorizationList'

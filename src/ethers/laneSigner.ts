@@ -154,7 +154,9 @@ export class LaneSigner extends AbstractSigner {
   }
 
   /** @throws TxlaneError, or an ethers error that carries one: see `fateOf` */
-  override async sendTransaction(tx: TransactionRequest): Promise<TransactionResponse> {
+  override async sendTransaction(asked: TransactionRequest): Promise<TransactionResponse> {
+    // The caller's object may be filled anew while the provider is asked.
+    const tx = { ...asked }
     const { sender, landings, errors, providers, send } = this.#parts
     const provider = this.#connected('sendTransaction')
     await providers.check(provider)

@@ -18,6 +18,7 @@ import { createEarlyListeners } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
 import { defaultLimits } from './input/limits.js'
+import { ownOptions, ownRequest } from './input/own.js'
 import {
   checkAccountOf,
   checkRequest,
@@ -90,6 +91,9 @@ export type Member = {
   closed(): boolean
 }
 
+/** Most calls have none: not copied for each. */
+const NO_OPTIONS: SendOptions = {}
+
 export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
@@ -129,7 +133,9 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
    * In the turn of the call where the lane is open, and without a promise of its own. Throws at once what can be said
    * at once.
    */
-  function add(request: TxRequest, sendOptions: SendOptions, to?: Place): Promise<Transaction> {
+  function add(asked: TxRequest, options: SendOptions, to?: Place): Promise<Transaction> {
+    const request = ownRequest(asked)
+    const sendOptions = options === NO_OPTIONS ? options : ownOptions(options)
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted) return abortedBefore(sendOptions.id).then(refuse)
@@ -158,11 +164,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 
   /** One promise, and no async function: thousands may wait at once. */
-  function send(request: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
+  function send(request: TxRequest, sendOptions: SendOptions = NO_OPTIONS): Promise<Tx> {
+    const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
     return new Promise((reached, failed) => {
       const added = (transaction: Transaction) => {
         const { txOf, waiting } = (opened as OpenLane).handle
-        if (sendOptions.until === 'queued') reached(txOf(transaction))
+        if (untilQueued) reached(txOf(transaction))
         else waiting.whenAccepted(transaction, { reached, failed })
       }
       add(request, sendOptions).then(added, failed)
@@ -191,14 +198,15 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       sendMany(start, items, manyOptions, limits.queueMax),
     async sendSequence(requests, sequenceOptions = {}) {
       checkSequence(requests, sequenceOptions)
-      for (const request of requests) {
+      const options = ownOptions(sequenceOptions)
+      const own = requests.map(ownRequest)
+      for (const request of own) {
         checkRequest(request, chain)
         checkAccountOf(request, address)
       }
-      if (sequenceOptions.signal?.aborted)
-        throw await abortedBefore(sequenceOptions.id && `${sequenceOptions.id}/0`)
-      const lane = await openFor(sequenceOptions.id)
-      return sendSequence(lane, requests, sequenceOptions, {
+      if (options.signal?.aborted) throw await abortedBefore(options.id && `${options.id}/0`)
+      const lane = await openFor(options.id)
+      return sendSequence(lane, own, options, {
         random: environment.random,
         queueMax: limits.queueMax,
       })

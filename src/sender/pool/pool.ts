@@ -16,6 +16,7 @@ import type {
 } from '../../types.js'
 import { type Environment, systemEnvironment } from '../environment.js'
 import { type ContractCall, contractCall, deployCall } from '../input/contracts.js'
+import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
 import type { PlaceFor } from '../lane/handle.js'
 import { createMemberIn, type Member } from '../sender.js'
@@ -140,9 +141,11 @@ export function createPool(members: readonly Member[]): SenderPool {
     return undefined
   }
 
-  const start: Start = (request, options) => {
-    const { id, affinity } = options ?? {}
-    const given = Array.isArray(options?.after) ? resolved(options) : Promise.resolve(options)
+  const start: Start = async (asked, sendOptions) => {
+    const request = ownRequest(asked)
+    const options = ownOptions(sendOptions)
+    const { id, affinity } = options
+    const given = Array.isArray(options.after) ? resolved(options) : Promise.resolve(options)
     const begun = begin(request, given, { id, affinity })
     if (typeof id !== 'string' || arriving.has(id)) return begun
     arriving.set(id, begun)
@@ -211,23 +214,26 @@ export function createPool(members: readonly Member[]): SenderPool {
 
   async function sendSequence(
     requests: readonly TxRequest[],
-    options: SequenceOptions = {},
+    sequenceOptions: SequenceOptions = {},
   ): Promise<readonly Tx[]> {
-    checkSequence(requests, options)
+    checkSequence(requests, sequenceOptions)
+    const options = ownOptions(sequenceOptions)
+    const own = requests.map(ownRequest)
     const { id, affinity } = options
     const given = options.after === undefined ? options : await resolved(options)
-    const named = requests.find((request) => accountOf(request) !== undefined)
+    const named = own.find((request) => accountOf(request) !== undefined)
     const member = await route(named, id === undefined ? undefined : `${id}/0`, affinity)
     try {
-      return await member.sender.sendSequence(requests, given)
+      return await member.sender.sendSequence(own, given)
     } finally {
       if (id !== undefined) routes.delete(`${id}/0`)
     }
   }
 
   async function send(request: TxRequest, options: SendOptions = {}): Promise<Tx> {
+    const untilQueued = (options as SendOptions | null)?.until === 'queued'
     const { tx, accepted } = await start(request, options)
-    if (options.until !== 'queued') await accepted()
+    if (!untilQueued) await accepted()
     return tx
   }
 

@@ -1,5 +1,6 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
 import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../../types.js'
+import { ownOptions, ownRequest } from '../input/own.js'
 import {
   checkAccountOf,
   checkFees,
@@ -112,7 +113,9 @@ class Face implements Tx {
     return this.#parts.operations().cancel(this.#transaction)
   }
 
-  async replace(request: TxRequest, options: SendOptions = {}): Promise<Tx> {
+  async replace(asked: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
+    const request = ownRequest(asked)
+    const options = ownOptions(sendOptions)
     const { chain, address, operations, waiting } = this.#parts
     checkRequest(request, chain)
     checkAccountOf(request, address)
@@ -132,7 +135,7 @@ class Face implements Tx {
         'speedUp() of bytes that were signed outside the lane',
         'commit bytes that offer more',
       )
-    await this.#parts.operations().speedUp(this.#transaction, fees)
+    await this.#parts.operations().speedUp(this.#transaction, fees && { ...fees })
   }
 
   toJSON() {
