@@ -1,9 +1,9 @@
 import type { SlotAction, SlotEvent } from './event.js'
-import { fromOutcome, withAttempt } from './fromOutcome.js'
+import { fromOutcome, sentOnceMore, withAttempt } from './fromOutcome.js'
 import { gaveUp } from './fromReserved.js'
 import { speedUp, stuck } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
-import { type Attempt, type Live, wantedClaim } from './slot.js'
+import { type Attempt, type Live, wantedClaim, withLast } from './slot.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
 /** Rows that start from `live`: bytes are journaled, so the nonce stays bound until the chain speaks (P2). */
@@ -22,7 +22,7 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
     case 'outsideCommitted':
       return outsideCommitted(slot, event.attempt)
     case 'sent':
-      return noted(withAttempt(slot, event.hash, (a) => ({ ...a, sends: a.sends + 1 })))
+      return noted({ ...slot, attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) })
     case 'outcome':
       return fromOutcome(slot, event)
     case 'stuck':
@@ -69,7 +69,7 @@ function attempted(slot: Live, attempt: Attempt): Transition {
   if (attempt.claim !== wantedClaim(slot)) {
     return { row: 4, slot: { ...slot, attempts: [attempt, ...slot.attempts] }, actions: [] }
   }
-  const next: Live = { ...slot, attempts: [...slot.attempts, attempt], nudged: false }
+  const next: Live = { ...slot, attempts: withLast(slot.attempts, attempt), nudged: false }
   return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
 }
 
@@ -92,7 +92,7 @@ export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
   const next: Live = { ...slot, claims }
   const newest = slot.end === undefined && attempt.claim === wantedClaim(next)
-  const attempts = newest ? [...slot.attempts, attempt] : [attempt, ...slot.attempts]
+  const attempts = newest ? withLast(slot.attempts, attempt) : [attempt, ...slot.attempts]
   return { row: 9, slot: { ...next, attempts }, actions: [] }
 }
 
@@ -108,7 +108,7 @@ function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Tr
   const { claim, token } = event
   return {
     row: 22,
-    slot: { ...slot, claims: [...slot.claims, claim], token, refusals: 0 },
+    slot: { ...slot, claims: withLast(slot.claims, claim), token, refusals: 0 },
     actions: [{ do: 'sign', claim, token }],
   }
 }

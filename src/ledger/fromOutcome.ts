@@ -18,10 +18,12 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
   const newest = newestAttempt(slot)?.hash === hash && missing(slot) === undefined
   switch (event.outcome) {
     case 'accepted': {
-      const next = withAttempt(slot, hash, (a) => ({ ...a, accepted: true }))
+      const attempts = withAttempt(slot.attempts, hash, taken)
       return {
         row: 13,
-        slot: newest ? { ...next, displaced: false, underbids: 0, refusals: 0 } : next,
+        slot: newest
+          ? { ...slot, attempts, displaced: false, underbids: 0, refusals: 0 }
+          : { ...slot, attempts },
         actions: [],
       }
     }
@@ -82,14 +84,15 @@ function underpriced(slot: Live, hash: Attempt['hash']): Transition {
 const backOff = (newest: boolean, hash: Attempt['hash']): SlotAction[] =>
   newest ? [{ do: 'backOff', hash }] : []
 
-/** The slot with one of its attempts changed. */
-export function withAttempt<T extends { readonly attempts: readonly Attempt[] }>(
-  slot: T,
+const taken = (attempt: Attempt): Attempt => ({ ...attempt, accepted: true })
+
+export const sentOnceMore = (attempt: Attempt): Attempt => ({ ...attempt, sends: attempt.sends + 1 })
+
+/** The attempts with one of them changed. */
+export function withAttempt(
+  attempts: readonly Attempt[],
   hash: Attempt['hash'],
   change: (attempt: Attempt) => Attempt,
-): T {
-  return {
-    ...slot,
-    attempts: slot.attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt)),
-  }
+): readonly Attempt[] {
+  return attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt))
 }

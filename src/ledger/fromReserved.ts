@@ -1,7 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
-import type { Reserved } from './slot.js'
+import { type Reserved, withLast } from './slot.js'
 import { toldOf, used, whose } from './used.js'
 
 /** Rows that leave `reserved`: bound to a transaction, with nothing journaled for it. */
@@ -16,7 +16,11 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       if (event.token !== slot.token) return ignored(slot, event)
       const { attempt } = event
       const committing = Math.max(0, slot.committing - 1)
-      const next = live(nonce, slot.token, { claims: [claim], attempts: [...attempts, attempt], committing })
+      const next = live(nonce, slot.token, {
+        claims: [claim],
+        attempts: withLast(attempts, attempt),
+        committing,
+      })
       return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
     }
     case 'commitUnknown':

@@ -1,7 +1,7 @@
 import type { SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { outsideCommitted } from './fromLive.js'
-import { withAttempt } from './fromOutcome.js'
+import { sentOnceMore, withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
 import { type Attempt, type Live, newestAttempt, type Slot, type Used } from './slot.js'
@@ -38,7 +38,7 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
         actions: [{ do: 'prune' }],
       }
     case 'sent':
-      return noted(withAttempt(slot, event.hash, (a) => ({ ...a, sends: a.sends + 1 })))
+      return noted({ ...slot, attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) })
     case 'journaled':
       return noted(late({ ...slot, committing: Math.max(0, slot.committing - 1) }, event.attempt))
     case 'notCommitted':

@@ -7,6 +7,11 @@ export type BlockRef = { readonly number: number; readonly hash: Hash }
 /** What every list begins with. */
 export const NOTHING: readonly never[] = []
 
+/** The list with one more at its end. A list that is spread and then added to is given room for sixteen more. */
+export function withLast<T>(list: readonly T[], last: T): readonly T[] {
+  return list.length === 0 ? [last] : [...list, last]
+}
+
 /** One signed envelope. Journaled before it is sent, and from then on counted as possibly sent, for ever (P2). */
 export type Attempt = {
   readonly hash: Hash

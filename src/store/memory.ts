@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { systemClock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
-import type { Slot } from '../ledger/slot.js'
+import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from './page.js'
 import {
@@ -131,7 +131,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function keepHash(book: Book, hash: Hash, one: KeptTransaction): void {
     if (book.byHash.get(hash) === one) return
     book.byHash.set(hash, one)
-    one.hashes = [...one.hashes, hash]
+    one.hashes = withLast(one.hashes, hash)
   }
 
   function forget(one: KeptTransaction): void {
@@ -227,7 +227,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const lane = kept(transaction.lane)
         const existing = lane.book.byId.get(transaction.id)
         if (existing) return { fresh: false, transaction: existing.transaction }
-        const placed = { ...transaction, sequence: ++lane.sequence }
+        const sequence = ++lane.sequence
+        const placed = transaction.sequence === sequence ? transaction : { ...transaction, sequence }
         keepTransaction(lane, placed)
         arrive(lane, placed)
         told(lane)
