@@ -24,6 +24,8 @@ export type Broadcaster = {
 /** Bytes that are under way to several endpoints at once. */
 type Round = { open: number; accepted: boolean; held: Map<string, Said> }
 
+const NOBODY: readonly HubEndpoint[] = []
+
 export function createBroadcaster(
   context: LaneContext,
   told: {
@@ -58,6 +60,10 @@ export function createBroadcaster(
   function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
     const now = clock.now()
     const order = hub.senders()
+    const [only] = order
+    // Asked for every transaction, and most have one endpoint.
+    if (only !== undefined && order.length === 1)
+      return mayHave(only, attempt) && only.restUntilMs <= now ? order : NOBODY
     const free = order.filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
     if (free.length < 2) return free
     if (!all)

@@ -8,6 +8,10 @@ const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
 const HEX_DATA = /^0x([0-9a-f]{2})*$/i
 const HASH = /^0x[0-9a-f]{64}$/i
+// In small letters it has no checksum to get wrong.
+const PLAIN_ADDRESS = /^0x[0-9a-f]{40}$/
+const REQUIRED = {}
+const OPTIONAL = { optional: true }
 const WAIT_STAGES: readonly unknown[] = ['preconfirmed', 'sealed', 'safe', 'finalized']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
@@ -21,7 +25,7 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   const fields = object('request', request)
   if (fields.nonce !== undefined) throw invalid('request.nonce', fields.nonce, 'no nonce: the lane owns it')
   checkSupported(fields)
-  address('request.to', fields.to, { optional: true })
+  address('request.to', fields.to, OPTIONAL)
   data('request.data', fields.data)
   amount('request.value', fields.value, UINT256_MAX)
   amount('request.gas', fields.gas, UINT64_MAX, 1n)
@@ -219,9 +223,9 @@ export function object(argument: string, value: unknown): Fields {
   return value as Fields
 }
 
-export function address(argument: string, value: unknown, options: { optional?: boolean } = {}): void {
+export function address(argument: string, value: unknown, options: { optional?: boolean } = REQUIRED): void {
   if (options.optional && (value === undefined || value === null)) return
-  if (typeof value !== 'string' || !isAddress(value))
+  if (typeof value !== 'string' || !(PLAIN_ADDRESS.test(value) || isAddress(value)))
     throw invalid(argument, value, 'an address (20 bytes of hex, its checksum right if it has one)')
 }
 

@@ -64,7 +64,7 @@ type Unknown = { readonly argument: string; readonly id: string }
 
 const CLOSED = 'The sender was closed before it was sent.'
 const NOWHERE: readonly Address[] = []
-const NOBODY: readonly string[] = []
+const NONE: readonly Unknown[] = []
 /** For so long a store that could not be read counts as one that cannot. */
 const UNREADABLE_MS = 1_000
 const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
@@ -89,7 +89,7 @@ export function createAdmission(parts: {
   function admit(request: TxRequest, options: SendOptions, place: Place, taker: Taker): Promise<Transaction> {
     try {
       const transaction = create(withTuples(request, key.address), options, place)
-      const unknown = checkAfter(transaction, options.after ?? NOBODY)
+      const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       if ((unknown.length === 0 && !others) || transactions.has(transaction.id))
         return take(transaction, options, taker)
