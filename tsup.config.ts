@@ -23,6 +23,15 @@ const shared: Options = {
   removeNodeProtocol: false,
 }
 
+// CommonJS under Jest and in older bundlers knows no `import()`. What is loaded later stands beside what loads it.
+const requiredLater: NonNullable<Options['plugins']>[number] = {
+  name: 'required-later',
+  renderChunk: (code, { map }) => ({
+    code: code.replace(/\bimport\((["']\.\/[^"']+\.cjs["'])\)/g, 'Promise.resolve().then(() => require($1))'),
+    map: map ?? null,
+  }),
+}
+
 export default defineConfig([
   { ...shared, format: 'esm' },
   {
@@ -32,6 +41,7 @@ export default defineConfig([
     treeshake: true,
     // p-queue is ESM only: `require` of it warns on Node 20 and fails under Jest and older bundlers.
     noExternal: ['p-queue'],
+    plugins: [requiredLater],
   },
   {
     ...shared,

@@ -3,6 +3,7 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import type { Sender } from '../../src/index.js'
 import type { Port, RpcCall, RpcReply } from '../../src/rpc/port.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { createSimClient } from '../../test/sim/simClient.js'
@@ -24,6 +25,7 @@ export function openHoldingLane(account: LocalAccount, window: number): HoldingL
     clock: systemClock,
     random: systemRandom,
     portsOf: () => [{ port, role: 'both' }],
+    machinery: () => machinery,
     shared: createShared(),
   }
   const client = createSimClient({ port, chainId: CHAIN_ID, account }) as unknown as Client

@@ -5,7 +5,7 @@ import {
   TransactionResponse,
   type TransactionResponseParams,
 } from 'ethers'
-import { rawOf, transactionOf } from '../sender/transaction/transaction.js'
+import { rawOf, transactionOf } from '../sender/transaction/words.js'
 import type { Sender, Tx, TxRequest } from '../types.js'
 
 /**

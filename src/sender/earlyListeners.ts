@@ -10,6 +10,8 @@ type Entry = {
   off: (() => void) | undefined
 }
 
+export type EarlyListeners = ReturnType<typeof createEarlyListeners>
+
 /** Listeners that were added before the lane is open hear of everything that comes after it is. */
 export function createEarlyListeners() {
   const entries = new Set<Entry>()

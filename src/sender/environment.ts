@@ -1,12 +1,18 @@
 import type { Client } from 'viem'
 import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import { createLoader } from '../lazy.js'
 import type { SendOutcome } from '../rpc/outcome.js'
 import type { Port } from '../rpc/port.js'
-import { clientPorts } from '../rpc/ports/fromClient.js'
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
 import type { Endpoint } from '../types.js'
-import { createHeartbeat, type Heartbeat } from './lane/heartbeat.js'
+import type { Heartbeat } from './lane/heartbeat.js'
+
+/** The ways to the node of an endpoint. */
+export type PortsOf = (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
+
+/** What the lanes of a process run on. */
+export type Machinery = typeof import('./machinery.js')
 
 export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read' | 'send' }
 
@@ -19,7 +25,10 @@ export type Environment = {
   /** For what stands for no unfinished work: its timers keep no process alive. @default `clock` */
   readonly background?: Clock
   readonly random: Random
-  readonly portsOf: (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
+  /** @default what the client's transport is made of */
+  readonly portsOf?: PortsOf
+  /** Loaded by the first call that opens a lane; there in the turn of the call from then on. */
+  readonly machinery: () => Machinery | Promise<Machinery>
   /** What lanes of one process share. Isolated where a store is given. */
   readonly shared: Shared
   /** Counts what the lanes do: absent in a process that nobody measures. */
@@ -68,18 +77,16 @@ function processShared(): Shared {
   return holder[SHARED]
 }
 
+const loadMachinery = createLoader('The code that lanes run on', () => import('./machinery.js'))
+
 /** The machine, the network and the process as they are. */
 export function systemEnvironment(): Environment {
   return {
     clock: systemClock,
     background: backgroundClock,
     random: systemRandom,
-    portsOf: (client, { fetchFn, role }) =>
-      clientPorts(client, { clock: systemClock, fetchFn }).map((entry) => ({
-        port: entry.port,
-        role: role === undefined || role === 'both' ? entry.role : role,
-      })),
     shared: processShared(),
+    machinery: loadMachinery,
   }
 }
 
@@ -90,26 +97,6 @@ export function identityOf(shared: Shared, object: object): number {
   const identity = ++shared.identitiesMade
   shared.identities.set(object, identity)
   return identity
-}
-
-/** How long a lane stays taken after its process was heard of last. */
-const LEASE_MS = 10_000
-
-export function heartbeatOf({ shared, clock, background, random }: Environment, store: Store): Heartbeat {
-  const known = shared.heartbeats.get(store)
-  if (known !== undefined) return known
-  const heartbeat = createHeartbeat({
-    store,
-    clock: background ?? clock,
-    holder: holderId(random),
-    ttlMs: LEASE_MS,
-  })
-  shared.heartbeats.set(store, heartbeat)
-  return heartbeat
-}
-
-function holderId(random: Random): string {
-  return Array.from({ length: 4 }, () => Math.floor(random() * 2 ** 32).toString(16)).join('')
 }
 
 export function defaultStore(shared: Shared): Store {

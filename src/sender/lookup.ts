@@ -1,12 +1,13 @@
 import type { Hash } from 'viem'
-import { invalid } from '../errors/invalid.js'
-import type { Stage, Tx, TxRecord } from '../types.js'
-import { object, oneOf, whole } from './input/validate.js'
+import type { Tx, TxRecord } from '../types.js'
+import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
-import { describe, fromStored, ORDER } from './transaction/transaction.js'
+import { describe, fromStored } from './transaction/transaction.js'
+
+type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'>
 
 /** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
-export async function findTransaction(lane: OpenLane, by: string | { hash: Hash }): Promise<Tx | undefined> {
+export async function findTransaction(lane: Lane, by: string | { hash: Hash }): Promise<Tx | undefined> {
   const { transactions, txOf } = lane.handle
   const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
   const live = lane.tenure.seat.live(asked)
@@ -21,23 +22,11 @@ export async function findTransaction(lane: OpenLane, by: string | { hash: Hash 
   return txOf(transaction)
 }
 
-const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
 const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 10_000
-
-type ListOptions = { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined }
-
-export function checkList(options: ListOptions): void {
-  const { stage, limit, cursor } = object('options', options)
-  oneOf('stage', stage, STAGES)
-  whole('limit', limit, 1, LIMIT_MAX)
-  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+(:.*)?$/s.test(cursor)))
-    throw invalid('cursor', cursor, 'what an earlier page gave back')
-}
 
 /** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
 export async function listTransactions(
-  lane: OpenLane,
+  lane: Lane,
   options: ListOptions,
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
   const { stage, limit = LIMIT_DEFAULT, cursor } = options

@@ -1,39 +1,16 @@
 import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
-import { invalid } from '../errors/invalid.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
-import { checkSendOptions, object } from './input/validate.js'
 import { randomId, requireKnown } from './intake/admission.js'
 import type { OpenLane } from './lane/open.js'
 import type { Transaction } from './transaction/transaction.js'
-
-// Leaves room for the number behind it in what an id may be long.
-const ID_LENGTH_MAX = 240
-const ITSELF = ['deploys', 'effect'] as const
-
-/** @throws `INVALID` for what no lane could send in order */
-export function checkSequence(requests: unknown, options: SequenceOptions): void {
-  if (!Array.isArray(requests)) throw invalid('requests', requests, 'an array of requests')
-  checkSendOptions(options)
-  const fields = object('options', options)
-  for (const name of ITSELF) {
-    if (fields[name] !== undefined)
-      throw invalid(
-        `options.${name}`,
-        fields[name],
-        'nothing: it is said of one transaction, sent with send()',
-      )
-  }
-  if (options.id !== undefined && options.id.length > ID_LENGTH_MAX)
-    throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
-}
 
 /**
  * Takes requests on as a sequence of the lane, each to follow the one before it. What was checked is checked.
  * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
  */
 export async function sendSequence(
-  lane: OpenLane,
+  lane: Pick<OpenLane, 'handle' | 'store' | 'tenure'>,
   requests: readonly TxRequest[],
   options: SequenceOptions,
   { random, queueMax }: { readonly random: Random; readonly queueMax: number },

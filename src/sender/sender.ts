@@ -1,6 +1,7 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
+import { whenLoaded } from '../lazy.js'
 import type { LaneKey } from '../store/store.js'
 import type {
   HoldReason,
@@ -27,15 +28,14 @@ import {
   object,
   oneOf,
 } from './input/validate.js'
+import { checkList, checkSequence } from './input/validateCalls.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLane.js'
 import type { Place } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
-import { type OpenLane, type OpenOptions, openLane } from './lane/open.js'
+import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
-import { checkList, findTransaction, listTransactions } from './lookup.js'
 import { createOpening } from './opening.js'
 import { type Start, sendMany } from './sendMany.js'
-import { checkSequence, sendSequence } from './sendSequence.js'
 import type { Transaction } from './transaction/transaction.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 
@@ -103,7 +103,9 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   const options: OpenOptions = { ...parameters, address, signer: account, limits }
   const { chain } = parameters.client
   const early = createEarlyListeners()
-  const opening = createOpening(() => openLane(options, environment).then(attach))
+  const opening = createOpening(() =>
+    whenLoaded(environment.machinery(), ({ openLane }) => openLane(options, environment).then(attach)),
+  )
   let opened: OpenLane | undefined
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
@@ -156,7 +158,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx?.toJSON() })
     if (id === undefined) return told('notExecuted')
     const lane = await openFor(id)
-    const known = await findTransaction(lane, id)
+    const known = await lane.find(id)
     if (known === undefined) return told('notExecuted')
     // One that has ended is forgotten as soon as its end is in the store: before that it may come back.
     const ending = hasEnded(known.stage) && lane.handle.transactions.has(id)
@@ -206,20 +208,17 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       }
       if (options.signal?.aborted) throw await abortedBefore(options.id && `${options.id}/0`)
       const lane = await openFor(options.id)
-      return sendSequence(lane, own, options, {
-        random: environment.random,
-        queueMax: limits.queueMax,
-      })
+      return lane.sendSequence(own, options, { random: environment.random, queueMax: limits.queueMax })
     },
     async get(by) {
       checkKey(by)
       const lane = await openFor(typeof by === 'string' ? by : by.hash)
-      return findTransaction(lane, by)
+      return lane.find(by)
     },
     async list(listOptions = {}) {
       checkList(listOptions)
       const lane = await open()
-      return listTransactions(lane, listOptions)
+      return lane.list(listOptions)
     },
     inFlight() {
       if (!opened) return []

@@ -17,6 +17,7 @@ import { memoryStore } from '../store/memory.js'
 import type { Sender, SenderEvents, TxRequest } from '../types.js'
 import { eventNames } from './emitter.js'
 import { createShared, type Environment } from './environment.js'
+import * as machinery from './machinery.js'
 import { createSenderIn, type LooseParameters } from './sender.js'
 
 export const ACCOUNT = '0x00000000000000000000000000000000000000aa'
@@ -120,6 +121,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     clock,
     random: createRandom(3),
     portsOf: () => [{ port, role: 'both' }],
+    machinery: () => machinery,
     shared: createShared(),
   }
   const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client

@@ -7,7 +7,7 @@ export type Rule = (sources: readonly Source[]) => readonly string[]
 
 // A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
 const LAYERS: readonly (readonly string[])[] = [
-  ['clock', 'errors', 'laneTypes', 'onAbort', 'types'],
+  ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'types'],
   ['ledger'],
   ['rpc', 'store'],
   ['allocator', 'tracker'],
@@ -97,8 +97,8 @@ export const nothingButTheCliKnowsTheDevnet: Rule = (sources) =>
         .map(({ target, line }) => `${path}:${line} imports ${target}`),
     )
 
-/** The one place where a service is given the implementations it runs on. */
-const WIRING = new Set(['src/sender/environment.ts'])
+/** Where a service is given the implementations it runs on: what is there from the start, and the ports of a lane. */
+const WIRING = new Set(['src/sender/environment.ts', 'src/sender/nodes/clientPortsOf.ts'])
 const IMPLEMENTATION =
   /^src\/(?:rpc\/ports\/(?:http|webSocket|custom|fromClient)\.ts|store\/(?:memory|sqlite|postgres))/
 

@@ -9,7 +9,9 @@ import type { Sender, SenderEvents, Store, Tx, TxlaneError } from '../../src/ind
 import type { Port, RpcReply } from '../../src/rpc/port.js'
 import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { eventNames } from '../../src/sender/emitter.js'
-import { createShared, type Environment, systemEnvironment } from '../../src/sender/environment.js'
+import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
+import { clientPortsOf } from '../../src/sender/nodes/clientPortsOf.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { startProcess } from '../sim/process.js'
@@ -85,12 +87,13 @@ export function startLife(options: LifeOptions): Life {
   const client = devnet.client(devnet.accounts.findIndex(({ address }) => address === account.address))
   const store = options.store ?? shelf.open()
   const sent: Hex[] = []
-  const own = systemEnvironment().portsOf(client, {})
+  const own = clientPortsOf(systemClock)(client, {})
   const process = startProcess({ clock: later(laterMs), account, store, ports: own.map(watched) })
   const environment: Environment = {
     clock: process.clock,
     random: systemRandom,
     portsOf: () => process.ports,
+    machinery: () => machinery,
     shared: createShared(),
   }
   const limits = { pollIntervalMs: 50, stuckAfterMs: 300, gapFillAfterMs: 200, ...options.limits }

@@ -62,6 +62,23 @@ describe('the installed package', () => {
     }
   })
 
+  it('loads what lanes run on when the first is opened, and no sooner', async () => {
+    for (const entry of ['dist/index.js', 'dist/index.cjs']) {
+      const atOnce = await closure(entry, { later: false })
+      expect([...new Set(atOnce.packages.map((name) => name.split('/')[0]))]).toEqual(['viem'])
+      const all = await closure(entry)
+      expect(all.texts.length).toBeGreaterThan(atOnce.texts.length)
+      // Where CommonJS is all that there is, `import()` fails.
+      if (entry.endsWith('.cjs')) for (const text of all.texts) expect(text).not.toMatch(/\bimport\(/)
+    }
+    const [esm, cjs] = await Promise.all([
+      packed.node('later.mjs', LOADED_LATER),
+      packed.node('later.cjs', LOADED_LATER_BY_REQUIRE),
+    ])
+    expect(JSON.parse(esm.stdout)).toEqual({ answered: 'CHAIN_MISMATCH' })
+    expect(JSON.parse(cjs.stdout)).toEqual({ answered: 'CHAIN_MISMATCH', before: 0, after: 1 })
+  })
+
   it('shares lanes between its ESM and its CommonJS copy, so that one account never gets a nonce twice', async () => {
     const { stdout } = await packed.node('both.mjs', BOTH_COPIES)
     expect(JSON.parse(stdout)).toEqual({
@@ -91,11 +108,15 @@ describe('the installed package', () => {
   })
 })
 
-// Statements at the start of a line: comments that were kept hold examples.
-const LOADS = /(?:^(?:import|export)\b[^'"\n]*|\bimport\(|= require\()['"]([^'"\n]+)['"]/gm
+// Statements at the start of a line, and of several: comments that were kept hold examples.
+const LOADS = /(?:^(?:import|export)\b[^'"();]*|(?:^|= )require\()['"]([^'"\n]+)['"]/gm
+const LOADS_LATER = /(?:\bimport|=> require)\(['"]([^'"\n]+)['"]/g
 
-/** Every file that an entry loads, and every package that those import. */
-async function closure(entry: string): Promise<{ texts: string[]; packages: string[] }> {
+/** Every file that an entry loads, at once or later, and every package that those import. */
+async function closure(
+  entry: string,
+  { later = true } = {},
+): Promise<{ texts: string[]; packages: string[] }> {
   const texts: string[] = []
   const packages: string[] = []
   const seen = new Set<string>()
@@ -105,7 +126,8 @@ async function closure(entry: string): Promise<{ texts: string[]; packages: stri
     seen.add(file)
     const text = await packed.read(file)
     texts.push(text)
-    for (const [, specifier = ''] of text.matchAll(LOADS)) {
+    const loads = [...text.matchAll(LOADS), ...(later ? text.matchAll(LOADS_LATER) : [])]
+    for (const [, specifier = ''] of loads) {
       if (specifier.startsWith('.')) open.push(posix.join(posix.dirname(file), specifier))
       else packages.push(specifier)
     }
@@ -137,6 +159,29 @@ for (const specifier of ${specifiers}) await import(specifier)
 const after = state()
 const added = Object.keys(after).map((key) => [key, after[key].filter((item) => !before[key].includes(item))])
 console.log(JSON.stringify(Object.fromEntries(added)))
+`
+
+// A node on another chain than the client's: the lane was opened as far as its first answer.
+const OPEN_A_LANE = `
+async function open({ createSender }, { createClient, custom, defineChain }, { privateKeyToAccount }) {
+  const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 }
+  const chain = defineChain({ id: 1, name: 'Here', nativeCurrency, rpcUrls: { default: { http: [] } } })
+  const client = createClient({ chain, transport: custom({ request: async () => '0x2' }) })
+  const account = privateKeyToAccount('0x' + '1'.repeat(64))
+  return createSender({ client, account }).ready().then(() => 'ready', ({ code }) => code)
+}`
+
+const LOADED_LATER = `${OPEN_A_LANE}
+const answered = await open(await import('txlane'), await import('viem'), await import('viem/accounts'))
+console.log(JSON.stringify({ answered }))
+`
+
+const LOADED_LATER_BY_REQUIRE = `${OPEN_A_LANE}
+const loaded = () => Object.keys(require.cache).filter((file) => file.includes('machinery')).length
+const txlane = require('txlane')
+const before = loaded()
+open(txlane, require('viem'), require('viem/accounts')).then((answered) =>
+  console.log(JSON.stringify({ answered, before, after: loaded() })))
 `
 
 const BOTH_COPIES = `

@@ -2,6 +2,7 @@ import type { Scheduler } from 'fast-check'
 import type { Client, Hex } from 'viem'
 import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
 import { createSenderIn, type LooseParameters } from '../../src/sender/sender.js'
 import type { Limits, Sender } from '../../src/types.js'
 import { createChain } from '../sim/chain/chain.js'
@@ -118,6 +119,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       clock,
       random: createRandom(100 + processes++),
       portsOf: () => [{ port: port.connect(), role: 'both' }],
+      machinery: () => machinery,
       shared: createShared(),
       probe: { row: (row) => rows.told?.(row), outcome: () => {} },
     }

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { Random } from '../../src/clock.js'
 import type { TxlaneError } from '../../src/errors/base.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
 import { createPool, type SenderPool } from '../../src/sender/pool/pool.js'
 import { createMemberIn } from '../../src/sender/sender.js'
 import type { SendOptions, TxRequest } from '../../src/types.js'
@@ -152,6 +153,7 @@ function start(world: World, keys: readonly Address[]): Machine {
     clock: process.clock,
     random: deriveRandom(seed, `life ${life}`),
     portsOf: () => process.ports,
+    machinery: () => machinery,
     shared: createShared(),
   }
   const own = process.ports[0]?.port ?? port

@@ -1,6 +1,7 @@
 import type { Client } from 'viem'
 import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import { createSimClient } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
@@ -11,7 +12,14 @@ const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12 }
 /** The sender under test: the one place where it is wired to the simulated world. */
 export const createSubject: CreateSubject = (world) => {
   const { clock, random, probe, ports, account, store, chainId, lossDepth } = world
-  const environment: Environment = { clock, random, probe, portsOf: () => ports, shared: createShared() }
+  const environment: Environment = {
+    clock,
+    random,
+    probe,
+    portsOf: () => ports,
+    machinery: () => machinery,
+    shared: createShared(),
+  }
   const [{ port }] = ports as [(typeof ports)[number]]
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
   const options = { client, store, lossDepth, broadcast: world.broadcast, limits: LIMITS }

@@ -2,28 +2,27 @@ import type { Hex } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { Book } from '../../ledger/book.js'
-import { createEarlyListeners } from '../earlyListeners.js'
+import type { EarlyListeners } from '../earlyListeners.js'
 import type { Engine } from '../engine/engineTypes.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
 import { type OpenLane, type OpenOptions, openLane } from '../lane/open.js'
 import { createOpening } from '../opening.js'
 import { readEnvelope } from '../transaction/outside.js'
-import { createStop, type Stop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
+import { type Stop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type { AllocatorInternals, ReserveOptions } from './allocator.js'
+import { abortedError, closedError } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
 /** Hands out the account's own nonces, from the lane that senders of the account share. */
 export function createAccountAllocator(
   options: OpenOptions,
   environment: Environment,
+  { early, closing }: { readonly early: EarlyListeners; readonly closing: Stop },
 ): AllocatorInternals<number> {
   const { limits } = options
-  const early = createEarlyListeners()
-  const closing = createStop(closedError)
   const opening = createOpening(() => openLane(options, environment).then(attach))
   let opened: OpenLane | undefined
-  let closed: Promise<void> | undefined
 
   function open(): Promise<OpenLane> {
     return closing.stopped() ? Promise.reject(closedError()) : opening.open()
@@ -144,18 +143,11 @@ export function createAccountAllocator(
     },
     resume: () => opened?.tenure.resume(),
     snapshot: () => opened?.tenure.holder?.look(),
-    on: (event, listener) => early.on(event, listener),
-    close() {
-      closed ??= close()
-      return closed
+    async close() {
+      const lane = await opening.begun?.catch(() => undefined)
+      await lane?.release(lane.tenure.close)
+      early.detach()
     },
-  }
-
-  async function close(): Promise<void> {
-    closing.stop()
-    const lane = await opening.begun?.catch(() => undefined)
-    await lane?.release(lane.tenure.close)
-    early.detach()
   }
 }
 
@@ -176,12 +168,4 @@ function fullError(windowMax: number): TxlaneError {
 /** Each nonce in between would become a gap. */
 function farError(nonce: number, cursor: number): TxlaneError {
   return invalid('raw', `nonce ${nonce}`, `bytes with a nonce near the lane's next one, ${cursor}`)
-}
-
-export function abortedError(): TxlaneError {
-  return new TxlaneError('The reservation was aborted.', { code: 'ABORTED', fate: 'notExecuted' })
-}
-
-export function closedError(): TxlaneError {
-  return new TxlaneError('The allocator is closed.', { code: 'CLOSED', fate: 'notExecuted' })
 }

@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.js'
 import type { Limits } from '../../types.js'
 import { createViemNonceManagerIn } from '../../viem/nonceManager.js'
 import { createShared, type Environment } from '../environment.js'
+import * as machinery from '../machinery.js'
 import { createSenderIn } from '../sender.js'
 import { createNonceAllocatorIn } from './allocator.js'
 
@@ -34,6 +35,7 @@ function setUp(store: Store = memoryStore()) {
       clock,
       random: createRandom(3),
       portsOf: () => [{ port: open(), role: 'both' }],
+      machinery: () => machinery,
       shared: createShared(),
     }
     const client = createSimClient({ port: open(), chainId: 8453, account })

@@ -9,8 +9,7 @@ import { defaultLimits } from '../input/limits.js'
 import { address as checkAddress, checkSignal, object } from '../input/validate.js'
 import { checkLaneOptions, checkLimits } from '../input/validateLane.js'
 import type { OpenOptions } from '../lane/open.js'
-import { createAccountAllocator } from './accountAllocator.js'
-import { createCounterAllocator } from './counterAllocator.js'
+import { createLazyAccountAllocator, createLazyCounterAllocator } from './lazyAllocator.js'
 import type { Reservation } from './reservation.js'
 
 export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
@@ -142,7 +141,6 @@ export type AllocatorInternals<nonce extends number | bigint> = Pick<
 > & {
   reserveMany(amount: number, options: ReserveOptions): Promise<Reservation<nonce>[]>
   snapshot(): LaneSnapshot | CounterSnapshot | undefined
-  on(event: keyof AllocatorEvents, listener: (payload: never) => void): () => void
 }
 
 /**
@@ -181,7 +179,7 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
   parameters: NonceAllocatorParameters<nonce>,
 ): NonceAllocator<nonce> {
   const options = checkParameters(parameters)
-  const allocator = internalsOf(environment, options, parameters)
+  const allocator = allocatorOf(environment, options, parameters)
   const { limits } = options
 
   async function reserveMany(
@@ -211,8 +209,7 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
       if (snapshot === undefined) throw unreadError()
       return snapshot as ReturnType<NonceAllocator<nonce>['snapshot']>
     },
-    on: (event, listener) =>
-      allocator.on(event as keyof AllocatorEvents, listener as (payload: never) => void),
+    on: (event, listener) => allocator.on(event as string, listener as (payload: never) => void),
     close: allocator.close,
     [Symbol.asyncDispose]: allocator.close,
   }
@@ -235,14 +232,17 @@ function checkParameters(parameters: unknown): OpenOptions {
   return { ...options, signer: undefined, limits: checkLimits(rest.limits, defaultLimits) }
 }
 
-function internalsOf<nonce extends number | bigint>(
+function allocatorOf<nonce extends number | bigint>(
   environment: Environment,
   options: OpenOptions,
   { source, filler }: NonceAllocatorParameters<nonce>,
-): AllocatorInternals<nonce> {
+): ReturnType<typeof createLazyCounterAllocator<nonce>> {
   const { counter, ...rest } = source ?? (accountNonce() as unknown as NonceSource<nonce>)
-  if (counter !== undefined) return createCounterAllocator(options, { ...rest, counter }, environment, filler)
-  return createAccountAllocator(options, environment) as unknown as AllocatorInternals<nonce>
+  if (counter !== undefined)
+    return createLazyCounterAllocator(options, { ...rest, counter }, environment, filler)
+  return createLazyAccountAllocator(options, environment) as unknown as ReturnType<
+    typeof createLazyCounterAllocator<nonce>
+  >
 }
 
 function unreadError(): TxlaneError {

@@ -2,13 +2,12 @@ import type { Counter, CounterEvent } from '../../allocator/counter.js'
 import type { NonceSource } from '../../allocator/sources.js'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import { createEmitter } from '../emitter.js'
+import type { Emitter } from '../emitter.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
 import type { OpenOptions } from '../lane/open.js'
 import { createOpening } from '../opening.js'
-import { createStop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
-import { abortedError, closedError } from './accountAllocator.js'
+import { type Stop, stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type {
   AllocatorInternals,
   CounterSnapshot,
@@ -16,23 +15,31 @@ import type {
   ReserveOptions,
 } from './allocator.js'
 import { type ContractSource, type CounterLane, type CounterUser, openCounter } from './counterLane.js'
+import { abortedError, closedError } from './errors.js'
 import { createReservation, type Reservation } from './reservation.js'
 
-type Events = Record<CounterEvent, { nonce: number | bigint }> & { error: { error: Error } }
-
-const EVENTS: readonly string[] = ['used', 'foreign', 'gap', 'gapFilled', 'stuck', 'reorged', 'error']
+/** What is told, of which counter it may be. */
+export type CounterAllocatorEvents = Record<CounterEvent, { nonce: number | bigint }> & {
+  error: { error: Error }
+}
 
 /** Hands out what a contract's counter counts. The books are this process's own. */
 export function createCounterAllocator<nonce extends number | bigint>(
   options: OpenOptions,
   source: NonceSource<nonce> & Pick<ContractSource, 'counter'>,
   environment: Environment,
-  filler: NonceAllocatorParameters<nonce>['filler'],
+  {
+    filler,
+    events,
+    closing,
+  }: {
+    readonly filler: NonceAllocatorParameters<nonce>['filler']
+    readonly events: Emitter<CounterAllocatorEvents>
+    readonly closing: Stop
+  },
 ): AllocatorInternals<nonce> {
   const { windowMax } = options.limits
   const { nonceOf } = source
-  const closing = createStop(closedError)
-  const events = createEmitter<Events>((error) => options.logger?.error?.({ error }, 'a listener threw'))
   const user: CounterUser = {
     tell: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
     fail: (error) => events.emit('error', { error: error as Error }),
@@ -107,13 +114,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     // A counter is read, not believed: nothing holds it.
     resume() {},
     snapshot: () => opened && snapshotOf(source, opened),
-    on(event, listener) {
-      if (typeof listener !== 'function') throw invalid('listener', listener, 'a function')
-      if (!EVENTS.includes(event)) throw invalid('event', event, `one of ${EVENTS.join(', ')}`)
-      return events.on(event as keyof Events, listener as (payload: unknown) => void)
-    },
     async close() {
-      closing.stop()
       const held = await opening.begun?.catch(() => undefined)
       held?.value.users.delete(user)
       await held?.release(held.value.stop)

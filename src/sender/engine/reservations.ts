@@ -4,7 +4,8 @@ import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { LaneContext } from '../context.js'
 import { type Envelope, outsideTransaction } from '../transaction/outside.js'
-import { OUTSIDE_PREFIX, type Transaction } from '../transaction/transaction.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { OUTSIDE_PREFIX } from '../transaction/words.js'
 
 /** Nonces in the hands of outside code: rows 8 to 11. */
 export type Reservations = {

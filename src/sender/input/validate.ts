@@ -2,7 +2,7 @@ import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
-import { OUTSIDE_PREFIX, transactionOf } from '../transaction/transaction.js'
+import { OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n

@@ -18,8 +18,8 @@ import {
   type Transaction,
   tellEnd,
   toStored,
-  transactionOf,
 } from '../transaction/transaction.js'
+import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
 import { createKeeper } from './keeper.js'
 

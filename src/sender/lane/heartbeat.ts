@@ -1,5 +1,6 @@
-import type { CancelTimer, Clock } from '../../clock.js'
+import type { CancelTimer, Clock, Random } from '../../clock.js'
 import { type Lease, laneName, type Store } from '../../store/store.js'
+import type { Environment } from '../environment.js'
 
 /** Keeps the leases of one process alive, all of them with one call. */
 export type Heartbeat = {
@@ -77,4 +78,25 @@ export function createHeartbeat(options: {
       }
     },
   }
+}
+
+/** How long a lane stays taken after its process was heard of last. */
+const LEASE_MS = 10_000
+
+/** The one of this process for a store. */
+export function heartbeatOf({ shared, clock, background, random }: Environment, store: Store): Heartbeat {
+  const known = shared.heartbeats.get(store)
+  if (known !== undefined) return known
+  const heartbeat = createHeartbeat({
+    store,
+    clock: background ?? clock,
+    holder: holderId(random),
+    ttlMs: LEASE_MS,
+  })
+  shared.heartbeats.set(store, heartbeat)
+  return heartbeat
+}
+
+function holderId(random: Random): string {
+  return Array.from({ length: 4 }, () => Math.floor(random() * 2 ** 32).toString(16)).join('')
 }

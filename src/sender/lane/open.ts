@@ -1,9 +1,13 @@
-import type { Address, Chain, Client, LocalAccount, Transport } from 'viem'
+import type { Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Random } from '../../clock.js'
 import { type LaneKey, laneName, type Store } from '../../store/store.js'
-import type { LaneOptions, Limits } from '../../types.js'
+import type { LaneOptions, Limits, SequenceOptions, Tx, TxRecord, TxRequest } from '../../types.js'
 import { defaultStore, type Environment, identityOf } from '../environment.js'
+import type { ListOptions } from '../input/validateCalls.js'
+import { findTransaction, listTransactions } from '../lookup.js'
 import { type Hub, openHub } from '../nodes/hub.js'
 import { type Held, hold, shared } from '../registry.js'
+import { sendSequence } from '../sendSequence.js'
 import type { LaneHandle } from './handle.js'
 import { openTenure, type Tenure } from './tenure.js'
 
@@ -15,6 +19,13 @@ export type OpenLane = {
   readonly key: LaneKey
   /** Who works it now. */
   readonly tenure: Tenure
+  find(by: string | { hash: Hash }): Promise<Tx | undefined>
+  list(options: ListOptions): Promise<{ items: TxRecord[]; cursor?: string }>
+  sendSequence(
+    requests: readonly TxRequest[],
+    options: SequenceOptions,
+    bounds: { readonly random: Random; readonly queueMax: number },
+  ): Promise<readonly Tx[]>
   /** Lets go of the lane and its hub. The last holder has `stop` called before the hub stops. */
   release(stop: () => Promise<void>): Promise<void>
 }
@@ -46,12 +57,12 @@ export async function openLane(options: OpenOptions, environment: Environment): 
     const { tenure, hub } = held.value
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
+    const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure }
     return {
-      handle: tenure.handle,
-      hub: hub.value,
-      store,
-      key,
-      tenure,
+      ...lane,
+      find: (by) => findTransaction(lane, by),
+      list: (listOptions) => listTransactions(lane, listOptions),
+      sendSequence: (...sequence) => sendSequence(lane, ...sequence),
       release: (stop) =>
         held.release(async () => {
           await stop()

@@ -8,6 +8,7 @@ import { type LaneReading, readLane } from '../../rpc/reads/readLane.js'
 import { createTracker, type Tracker } from '../../tracker/tracker.js'
 import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
 import type { Environment } from '../environment.js'
+import { clientPortsOf } from './clientPortsOf.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
 
@@ -129,12 +130,13 @@ export async function openHub(options: {
 function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
   const { client, endpoints, environment } = options
   const own: Endpoint = { client }
+  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock)
   return [
     ...endpoints.filter((e) => e.role === 'send'),
     own,
     ...endpoints.filter((e) => e.role !== 'send'),
   ].flatMap((endpoint) =>
-    environment.portsOf(endpoint.client, endpoint).map(({ port, role }): HubEndpoint => {
+    portsOf(endpoint.client, endpoint).map(({ port, role }): HubEndpoint => {
       const profile = createProfile(endpoint.profile ?? {})
       // What plain reads through this port learn goes into the same profile.
       setProfile(port, profile)

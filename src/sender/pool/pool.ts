@@ -18,10 +18,10 @@ import { type Environment, systemEnvironment } from '../environment.js'
 import { type ContractCall, contractCall, deployCall } from '../input/contracts.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
+import { checkSequence } from '../input/validateCalls.js'
 import type { PlaceFor } from '../lane/handle.js'
 import { createMemberIn, type Member } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
-import { checkSequence } from '../sendSequence.js'
 import { nearestTo } from './affinity.js'
 
 /**

@@ -1,20 +1,11 @@
-import type { Address, Hash, Hex } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../../types.js'
+import { ORDER, OUTSIDE_PREFIX } from './words.js'
 
-/** Stages in the order in which a transaction that executes comes through them. */
-export const ORDER: readonly Stage[] = [
-  'queued',
-  'signed',
-  'accepted',
-  'preconfirmed',
-  'sealed',
-  'safe',
-  'finalized',
-]
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
 /** One of these is told, once. */
@@ -366,28 +357,4 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
   Object.assign(transaction, fromStored(stored), stays)
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
-}
-
-/** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */
-export const OUTSIDE_PREFIX = 'outside:'
-
-export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
-
-/**
- * Where a `Tx` keeps what it is the face of: a function, so that whoever prints a face, or walks through it, does not
- * come upon what the lane keeps. Registered, so that the copies of the package know each other's.
- */
-export const TRANSACTION: unique symbol = Symbol.for('txlane.transaction') as never
-
-/** What a `Tx` is the face of; undefined for anything else. */
-export function transactionOf(tx: unknown): Transaction | undefined {
-  return (tx as { [TRANSACTION]?: () => Transaction } | null | undefined)?.[TRANSACTION]?.()
-}
-
-/** Where a `Tx` keeps the signed bytes of its newest attempt: a function, for the same reasons. */
-export const RAW: unique symbol = Symbol.for('txlane.raw') as never
-
-/** Undefined for anything but a `Tx`, where another process holds its lane, and once its nonce is final. */
-export function rawOf(tx: unknown): Hex | undefined {
-  return (tx as { [RAW]?: () => Hex | undefined } | null | undefined)?.[RAW]?.()
 }

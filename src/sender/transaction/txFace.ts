@@ -10,9 +10,10 @@ import {
   unsupported,
 } from '../input/validate.js'
 import type { Stop } from '../unlessStopped.js'
-import { describe, RAW, shownStage, TRANSACTION, type Transaction } from './transaction.js'
+import { describe, shownStage, type Transaction } from './transaction.js'
 import { checkOpen, checkWatched } from './verdicts.js'
 import type { Waiting } from './waiting.js'
+import { RAW, TRANSACTION } from './words.js'
 
 // Where Node's console looks for it.
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')

@@ -2,6 +2,7 @@ import type { Client } from 'viem'
 import { systemClock, systemRandom } from '../../../src/clock.js'
 import type { Item, Sender } from '../../../src/index.js'
 import { createShared, type Environment } from '../../../src/sender/environment.js'
+import * as machinery from '../../../src/sender/machinery.js'
 import { createSenderIn } from '../../../src/sender/sender.js'
 import { createSimClient } from '../../sim/simClient.js'
 import { createStubAccount } from '../../sim/stubAccount.js'
@@ -111,6 +112,7 @@ function openSender(node: StubNode, store: ReturnType<typeof keptStore>['store']
     clock: systemClock,
     random: systemRandom,
     portsOf: () => [{ port: node.port, role: 'both' }],
+    machinery: () => machinery,
     shared: createShared(),
   }
   const client = createSimClient({ port: node.port, chainId: CHAIN_ID, account }) as unknown as Client

@@ -1,0 +1,42 @@
+import { invalid } from '../../errors/invalid.js'
+import type { SequenceOptions, Stage } from '../../types.js'
+import { ORDER } from '../transaction/words.js'
+import { checkSendOptions, object, oneOf, whole } from './validate.js'
+
+const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
+const LIMIT_MAX = 10_000
+
+export type ListOptions = {
+  stage?: Stage | undefined
+  limit?: number | undefined
+  cursor?: string | undefined
+}
+
+export function checkList(options: ListOptions): void {
+  const { stage, limit, cursor } = object('options', options)
+  oneOf('stage', stage, STAGES)
+  whole('limit', limit, 1, LIMIT_MAX)
+  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+(:.*)?$/s.test(cursor)))
+    throw invalid('cursor', cursor, 'what an earlier page gave back')
+}
+
+// Leaves room for the number behind it in what an id may be long.
+const ID_LENGTH_MAX = 240
+const ITSELF = ['deploys', 'effect'] as const
+
+/** @throws `INVALID` for what no lane could send in order */
+export function checkSequence(requests: unknown, options: SequenceOptions): void {
+  if (!Array.isArray(requests)) throw invalid('requests', requests, 'an array of requests')
+  checkSendOptions(options)
+  const fields = object('options', options)
+  for (const name of ITSELF) {
+    if (fields[name] !== undefined)
+      throw invalid(
+        `options.${name}`,
+        fields[name],
+        'nothing: it is said of one transaction, sent with send()',
+      )
+  }
+  if (options.id !== undefined && options.id.length > ID_LENGTH_MAX)
+    throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
+}

@@ -1,0 +1,11 @@
+import { clientPorts } from '../../rpc/ports/fromClient.js'
+import type { Environment, PortsOf } from '../environment.js'
+
+/** The ports of a viem client, for what its endpoint is named for. */
+export function clientPortsOf(clock: Environment['clock']): PortsOf {
+  return (client, { fetchFn, role }) =>
+    clientPorts(client, { clock, fetchFn }).map((entry) => ({
+      port: entry.port,
+      role: role === undefined || role === 'both' ? entry.role : role,
+    }))
+}
