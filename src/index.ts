@@ -14,12 +14,17 @@ export {
   type SendOutcome,
   type SendReason,
 } from './rpc/classify.js'
-export { getBlockByNumber } from './rpc/reads/getBlockByNumber.js'
-export { getBlockReceipts } from './rpc/reads/getBlockReceipts.js'
-export { readLane } from './rpc/reads/readLane.js'
-export { getCode, getStorageAt, getTransactionCount } from './rpc/reads/state.js'
-export { waitForCode, waitForStorage } from './rpc/reads/waitFor.js'
-export { watchPending } from './rpc/reads/watchPending.js'
+export {
+  getBlockByNumber,
+  getBlockReceipts,
+  getCode,
+  getStorageAt,
+  getTransactionCount,
+  readLane,
+  waitForCode,
+  waitForStorage,
+  watchPending,
+} from './rpc/reads/public.js'
 export {
   type AdoptParameters,
   type AllocatorEvents,

@@ -1,29 +1,28 @@
 import type { Hex } from 'viem'
 import type { AnyClient } from '../rpc/ports/fromClient.js'
 import type { Block } from '../rpc/reads/decodeBlock.js'
-import { type GetBlockByNumberParameters, getBlockByNumber } from '../rpc/reads/getBlockByNumber.js'
+import { readWith } from '../rpc/reads/fetchFns.js'
+import type { GetBlockByNumberParameters } from '../rpc/reads/getBlockByNumber.js'
+import type { BlockReceipt, GetBlockReceiptsParameters } from '../rpc/reads/getBlockReceipts.js'
 import {
-  type BlockReceipt,
-  type GetBlockReceiptsParameters,
+  getBlockByNumber,
   getBlockReceipts,
-} from '../rpc/reads/getBlockReceipts.js'
-import { type LaneReading, type ReadLaneParameters, readLane } from '../rpc/reads/readLane.js'
-import { readPorts } from '../rpc/reads/source.js'
-import {
-  type GetCodeParameters,
-  type GetStorageAtParameters,
-  type GetTransactionCountParameters,
   getCode,
   getStorageAt,
   getTransactionCount,
-} from '../rpc/reads/state.js'
-import {
-  type WaitForCodeParameters,
-  type WaitForStorageParameters,
+  readLane,
   waitForCode,
   waitForStorage,
-} from '../rpc/reads/waitFor.js'
-import { type WatchPendingParameters, watchPending } from '../rpc/reads/watchPending.js'
+  watchPending,
+} from '../rpc/reads/public.js'
+import type { LaneReading, ReadLaneParameters } from '../rpc/reads/readLane.js'
+import type {
+  GetCodeParameters,
+  GetStorageAtParameters,
+  GetTransactionCountParameters,
+} from '../rpc/reads/state.js'
+import type { WaitForCodeParameters, WaitForStorageParameters } from '../rpc/reads/waitFor.js'
+import type { WatchPendingParameters } from '../rpc/reads/watchPending.js'
 
 /** The reads, bound to a client. Each is exported as a plain function too, where it is described. */
 export type ChainReads = {
@@ -49,14 +48,15 @@ export type ChainReadsOptions = {
 
 /**
  * Puts the reads on a viem client, under `reads`. They take the client's transport apart, and make their own
- * requests: viem's retries, batching and fallback are not used.
+ * requests: viem's retries, batching and fallback are not used. What they do is loaded by the first of them, before its
+ * time limits begin.
  * @example
  * const client = createPublicClient({ chain: base, transport: http() }).extend(chainReads())
  * const count = await client.reads.getTransactionCount({ address, block: 'pending' })
  */
 export function chainReads(options: ChainReadsOptions = {}): (client: AnyClient) => ChainReads {
   return (client) => {
-    readPorts(client, options)
+    if (options.fetchFn) readWith(client, options.fetchFn)
     return {
       reads: {
         getBlockByNumber: (parameters) => getBlockByNumber(client, parameters),

@@ -13,16 +13,7 @@ export type GetBlockByNumberParameters<full extends boolean = false> = ReadOptio
   readonly fullTransactions?: full | undefined
 }
 
-/**
- * A block, or `null` where the node finds none.
- *
- * A `pending` block is a moment's view: two reads in a row may differ, and behind a load balancer the second may be
- * the older one.
- * @throws `INVALID` for a selector that is not one, before anything is sent; a typed error that names the method
- *   for a failed call or an answer that cannot be decoded.
- * @example
- * const block = await getBlockByNumber(client, { block: 'pending' })
- */
+/** Described in `public.ts`. */
 export async function getBlockByNumber<full extends boolean = false>(
   source: ReadSource,
   parameters: GetBlockByNumberParameters<full>,

@@ -34,13 +34,7 @@ export type BlockReceipt = {
   readonly [field: string]: unknown
 }
 
-/**
- * The receipts of a block, or `null` where the node finds no such block.
- *
- * Many public endpoints refuse this method: an endpoint that did is not asked again.
- * @throws `INVALID` for a selector that is not one, before anything is sent; `UNSUPPORTED` (with `status` or
- *   `rpcCode`) where the endpoint does not offer the method; a typed error that names the method otherwise.
- */
+/** Described in `public.ts`. */
 export async function getBlockReceipts(
   source: ReadSource,
   { block: selector, ...options }: GetBlockReceiptsParameters,

@@ -53,15 +53,7 @@ export type LaneReading = {
 
 const READINGS_MAX = 3
 
-/**
- * An account at `latest` and at `pending`, read in one JSON-RPC batch from one endpoint.
- *
- * A batch is not atomic. The pending header is read first and last: where the two differ, or lie below `latest`,
- * the reading is repeated, twice at most, and then returned without its pending part. A reading that was not
- * refuted is not proven: a load balancer may answer each call of a batch from another node.
- * @throws `INVALID` for a bad argument, before anything is sent; `CHAIN_MISMATCH` where the endpoint is not on the
- *   chain of `chainId`; a typed error that names the method otherwise.
- */
+/** Described in `public.ts`. */
 export async function readLane(source: ReadSource, parameters: ReadLaneParameters): Promise<LaneReading> {
   const { address, slots = [], chainId, ...options } = parameters
   const account = encodeAddress(address)

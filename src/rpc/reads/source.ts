@@ -3,6 +3,7 @@ import { isTxlaneError } from '../../errors/base.js'
 import { aborted, isRateLimit, type RpcErrorContext, rpcError } from '../errors.js'
 import { call, type Port, type RpcCall } from '../port.js'
 import { type AnyClient, clientPorts } from '../ports/fromClient.js'
+import { fetchFnOf } from './fetchFns.js'
 
 /** Where to read: a viem client, whose transport is taken apart, or a port. */
 export type ReadSource = AnyClient | Port
@@ -19,12 +20,12 @@ const portsByClient = new WeakMap<object, readonly Port[]>()
 /** The ports to read from, in order. Those of a client are made once. */
 export function readPorts(
   source: ReadSource,
-  options: { readonly clock?: Clock | undefined; readonly fetchFn?: typeof fetch | undefined } = {},
+  options: { readonly clock?: Clock | undefined } = {},
 ): readonly Port[] {
   if (isPort(source)) return [source]
   let ports = portsByClient.get(source)
   if (ports === undefined) {
-    const all = clientPorts(source, options)
+    const all = clientPorts(source, { ...options, fetchFn: fetchFnOf(source) })
     const reading = all.filter(({ role }) => role !== 'send')
     ports = (reading.length > 0 ? reading : all).map(({ port }) => port)
     portsByClient.set(source, ports)

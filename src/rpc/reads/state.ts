@@ -13,12 +13,7 @@ export type GetStorageAtParameters = AtBlock & { readonly slot: SlotPosition }
 export type GetTransactionCountParameters = AtBlock
 export type GetCodeParameters = AtBlock
 
-/**
- * The 32 bytes at a storage slot.
- *
- * Not every node overlays storage at `pending`: there it equals `latest` (see the endpoint profile).
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
- */
+/** Described in `public.ts`. */
 export async function getStorageAt(source: ReadSource, parameters: GetStorageAtParameters): Promise<Hex> {
   const { address, slot, block, ...options } = parameters
   const method = 'eth_getStorageAt'
@@ -26,13 +21,7 @@ export async function getStorageAt(source: ReadSource, parameters: GetStorageAtP
   return readOne(source, { method, params }, options, (result) => decodeHash(result, method))
 }
 
-/**
- * The number of transactions sent from an address: the nonce of its next one.
- *
- * What `pending` counts differs by node: the mempool too, pre-confirmed transactions only, or no more than `latest`
- * (see the endpoint profile). So the answer may be a nonce that is already used by a transaction on its way.
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
- */
+/** Described in `public.ts`. */
 export async function getTransactionCount(
   source: ReadSource,
   parameters: GetTransactionCountParameters,
@@ -43,12 +32,7 @@ export async function getTransactionCount(
   return readOne(source, { method, params }, options, (result) => decodeNumber(result, method))
 }
 
-/**
- * The bytecode at an address: `0x` where there is none, `0xef0100` and 20 bytes for a delegated account (EIP-7702).
- *
- * Not every node overlays code at `pending`: there it equals `latest` (see the endpoint profile).
- * @throws `INVALID` for a bad argument, before anything is sent; a typed error that names the method otherwise.
- */
+/** Described in `public.ts`. */
 export async function getCode(source: ReadSource, parameters: GetCodeParameters): Promise<Hex> {
   const { address, block, ...options } = parameters
   const method = 'eth_getCode'

@@ -31,13 +31,7 @@ export type WaitForStorageParameters = WaitForOptions & {
   readonly value: Hex | ((value: Hex) => boolean)
 }
 
-/**
- * Resolves with the code at an address as soon as there is any: at `pending`, before the block is sealed.
- *
- * Pre-confirmed code can still vanish; and where an endpoint does not overlay code at `pending`, it is seen when
- * the block is sealed. Polls that fail are repeated until the time is up.
- * @throws `INVALID`; `WAIT_TIMEOUT` (the last failed poll is its cause); `ABORTED`
- */
+/** Described in `public.ts`. */
 export async function waitForCode(source: ReadSource, parameters: WaitForCodeParameters): Promise<Hex> {
   const address = encodeAddress(parameters.address)
   const block = tagOf(parameters)
@@ -47,14 +41,7 @@ export async function waitForCode(source: ReadSource, parameters: WaitForCodePar
   })
 }
 
-/**
- * Resolves with the value of a storage slot as soon as it is the one asked for: at `pending`, before the block is
- * sealed.
- *
- * Pre-confirmed storage can still change back; and where an endpoint does not overlay storage at `pending`, it is
- * seen when the block is sealed. Polls that fail are repeated until the time is up.
- * @throws `INVALID`; `WAIT_TIMEOUT` (the last failed poll is its cause); `ABORTED`; what `value` throws
- */
+/** Described in `public.ts`. */
 export async function waitForStorage(source: ReadSource, parameters: WaitForStorageParameters): Promise<Hex> {
   const address = encodeAddress(parameters.address)
   const slot = encodeSlot(parameters.slot)

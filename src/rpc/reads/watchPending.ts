@@ -23,16 +23,7 @@ export type WatchPendingParameters = {
 
 const METHOD = 'eth_getBlockByNumber'
 
-/**
- * Polls the pending block and tells of its changes, one poll at a time. Nothing is told after it was stopped.
- *
- * Not guaranteed: that every state of the block is seen, or that they come in order (a load balancer may show an
- * older one). An endpoint without a pending block tells nothing.
- * @returns what stops it
- * @throws `INVALID` for an `intervalMs` that is not a positive number
- * @example
- * const stop = watchPending(client, { onBlock: (block) => console.log(block.transactions.length) })
- */
+/** Described in `public.ts`. */
 export function watchPending(source: ReadSource, parameters: WatchPendingParameters): () => void {
   const { onBlock, onError, intervalMs = 200, signal, clock = systemClock } = parameters
   checkMs(intervalMs, 'intervalMs')
