@@ -311,7 +311,7 @@ export interface Sender<chain extends Chain = Chain> {
    * What cannot be read is asked for three times, a quarter and half a second apart (up to two seconds where the node
    * wants it), unless the answer says that asking again is of no use. May be called again after a rejection.
    *
-   * @throws TxlaneError `REJECTED` where no endpoint answers, `CHAIN_MISMATCH` where one is on another chain, `STORE`
+   * @throws TxlaneError `REJECTED` (no endpoint answers; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
    */
   ready(): Promise<void>
   /**

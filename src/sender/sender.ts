@@ -42,8 +42,9 @@ import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 /**
  * Sends transactions of one account on one chain so that each lands exactly once and no nonce is left empty.
  *
- * Nothing is asked of a node before `ready`, `send` or another of its methods is called. Senders and allocators of
- * the same account, chain and store in one process share one lane; the options of the first one apply to it.
+ * Nothing is asked of a node, and nothing of what lanes run on is loaded, before `ready`, `send` or another of its
+ * methods is called: `ready` early keeps both from the first transaction. Senders and allocators of the same account,
+ * chain and store in one process share one lane; the options of the first one apply to it.
  *
  * Not guaranteed: with `memoryStore` (the default) the promises hold within one process life. Another wallet with
  * the same key is found out and repaired, not prevented.

@@ -1,0 +1,44 @@
+// What an import loads at once. Code behind `import()` comes later, and of a file that is loaded nothing is left out: a
+// page that loads the files as they are has all of them, whoever else shares them.
+const atOnce = (config) => ({
+  ...config,
+  treeShaking: false,
+  plugins: [
+    {
+      name: 'at-once',
+      setup: (build) =>
+        build.onResolve({ filter: /^/ }, ({ kind, path }) =>
+          kind === 'dynamic-import' ? { path, external: true } : undefined,
+        ),
+    },
+  ],
+})
+
+// All that it ever loads, in as many files.
+const inTheEnd = (config) => ({ ...config, format: 'esm', splitting: true })
+
+const subpath = (name, limit, ignore = [], modifyEsbuildConfig = atOnce) => ({
+  name: `${name} (gzip)`,
+  path: `dist/${name.match(/^txlane\/?([a-z]*)/)[1]}/index.js`.replace('//', '/'),
+  gzip: true,
+  ignore,
+  limit,
+  modifyEsbuildConfig,
+})
+
+export default [
+  subpath('txlane, viem excluded: loaded by importing it', '25 kB'),
+  subpath(
+    'txlane, viem excluded: with all that the first lane and the first read load',
+    '104 kB',
+    [],
+    inTheEnd,
+  ),
+  subpath('txlane/devnet, viem excluded', '30 kB', ['node:*']),
+  subpath('txlane/postgres, viem and pg excluded', '15 kB', ['pg']),
+  subpath('txlane/signer, viem and the addons excluded', '5 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
+  subpath('txlane/sqlite, viem and libsql excluded', '15 kB', ['libsql', 'node:*']),
+  subpath('txlane/ethers, viem and its peers excluded', '12 kB', ['ethers']),
+  subpath('txlane/opentelemetry, viem and its peers excluded', '8 kB', ['@opentelemetry/api']),
+  subpath('txlane/recorder, viem excluded', '10 kB', ['node:*']),
+]
