@@ -109,6 +109,12 @@ describe('ownRequest', () => {
     expect(own.bytes).toBe(bytes)
   })
 
+  test('what contains itself is no reason to go on for ever', () => {
+    const request: Record<string, unknown> = { ...transfer(1) }
+    request.extra = { request, more: [request] }
+    expect(ownRequest(request as TxRequest)).toMatchObject(transfer(1))
+  })
+
   test('options keep their signal and the transactions that they name', () => {
     const { signal } = new AbortController()
     const after = ['a']

@@ -3,6 +3,8 @@ import { object } from './validate.js'
 
 // Objects with a life of their own: who sends, and where.
 const BY_REFERENCE: ReadonlySet<string> = new Set(['account', 'chain'])
+// A list of lists of fields has three; what goes on and on is no request, and left as it is.
+const DEPTH_MAX = 4
 
 /**
  * The request as it stands at the moment of the call. The caller's object is the caller's: one that is filled anew for
@@ -11,7 +13,7 @@ const BY_REFERENCE: ReadonlySet<string> = new Set(['account', 'chain'])
  * @throws TxlaneError `INVALID` for what is no object
  */
 export function ownRequest(request: TxRequest): TxRequest {
-  return ownFields(object('request', request)) as TxRequest
+  return ownFields(object('request', request), DEPTH_MAX) as TxRequest
 }
 
 /** The same for the options of a call. A signal, and the transactions that it comes after, are what they are. */
@@ -24,18 +26,20 @@ export function ownOptions<options extends SendOptions>(options: options): optio
 }
 
 /** Spread, so that the copies of one kind have one shape; most fields are no objects. */
-function ownFields(fields: object): object {
+function ownFields(fields: object, depth: number): object {
   const own: Record<string, unknown> = { ...fields }
   for (const key in own) {
     const value = own[key]
-    if (typeof value === 'object' && value !== null && !BY_REFERENCE.has(key)) own[key] = ownValue(value)
+    if (typeof value === 'object' && value !== null && !BY_REFERENCE.has(key))
+      own[key] = ownValue(value, depth - 1)
   }
   return own
 }
 
-function ownValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ownValue)
-  return isPlain(value) ? ownFields(value) : value
+function ownValue(value: unknown, depth: number): unknown {
+  if (depth < 0) return value
+  if (Array.isArray(value)) return value.map((one) => ownValue(one, depth - 1))
+  return isPlain(value) ? ownFields(value, depth) : value
 }
 
 function isPlain(value: unknown): value is object {
