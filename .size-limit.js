@@ -3,6 +3,8 @@
 const atOnce = (config) => ({
   ...config,
   treeShaking: false,
+  // An import of a file loads it, whether or not anything of it is used.
+  ignoreAnnotations: true,
   plugins: [
     {
       name: 'at-once',
