@@ -168,6 +168,11 @@ export type Limits = {
 
 /** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */
 export type EnvelopeSigner = {
+  /**
+   * The address of the key that it signs with. Where that is the account's own, nobody need recover it from what was
+   * signed.
+   */
+  readonly signsAs: Address
   /** `hash` is that of the raw bytes, under which a node knows the transaction. */
   signEnvelope(
     transaction: TransactionSerializable,

@@ -97,7 +97,13 @@ export function nativeAccountWith(
       return { address, chainId, nonce, ...split(await sign(hashAuthorization({ address, chainId, nonce }))) }
     },
   }) as LocalAccount
-  return { ...account, publicKey: plain.publicKey, source: 'privateKey', signEnvelope } as NativeAccount
+  return {
+    ...account,
+    publicKey: plain.publicKey,
+    source: 'privateKey',
+    signsAs: plain.address,
+    signEnvelope,
+  } as NativeAccount
 }
 
 /** Serialised once, and hashed once for the signature. */

@@ -55,6 +55,8 @@ const BATCH_BYTES_MAX = 512 * 1024
 const REST_MS = 250
 /** Whether the endpoint counts its pool, and so many counts did not show, is not worth more of them. */
 const COUNTS_TO_LEARN = 16
+/** What waits is sent in such parts until it is known whether the endpoint counts its pool: few are answered soon. */
+const LEARNING_PARTS = 8
 /** With so many at hand the window may stay full for a while. */
 const BATCHES_AHEAD = 4
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
@@ -98,7 +100,7 @@ export function createCourier(
     const learning = isLearning()
     if (learning && open > 0) return false
     const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
-    const batch = take(learning ? Math.min(sizeMax, Math.ceil(queued.size / 2)) : sizeMax)
+    const batch = take(learning ? Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS)) : sizeMax)
     if (batch.length === 0) return false
     open++
     void post(batch).finally(() => {
@@ -182,8 +184,8 @@ export function createCourier(
   }
 
   /**
-   * More waits than the window takes, and nothing but a block would make room: so what the window does take goes in
-   * halves, one after the other, since it takes two answers to know that the node counts its pool.
+   * More waits than the window takes, and nothing but a block would make room: so a few of what the window does take go
+   * first, and a few more, since it takes two answers to know that the node counts its pool.
    */
   function isLearning(): boolean {
     return mayLearn() && counted && lane.room <= 0

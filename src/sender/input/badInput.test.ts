@@ -1,3 +1,4 @@
+import type { Hex } from 'viem'
 import { privateKeyToAccount, toAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { createChain } from '../../../test/sim/chain/chain.js'
@@ -5,6 +6,7 @@ import { createSimPort } from '../../../test/sim/port/simPort.js'
 import { createRandom } from '../../../test/sim/random.js'
 import { createStubAccount } from '../../../test/sim/stubAccount.js'
 import type { TxlaneErrorCode } from '../../errors/base.js'
+import { nativeAccountWith } from '../../signer/nativeAccount.js'
 import { memoryStore } from '../../store/memory.js'
 import type { Sender, Tx } from '../../types.js'
 import { createShared } from '../environment.js'
@@ -339,21 +341,27 @@ describe('chains and keys that do not fit are found before a nonce is used', () 
       })
   }
 
-  test("a key that is not the account's: SIGNER naming both, nothing sent, no nonce used", async () => {
-    await using lane = await openLane({ closed: true })
-    lane.chain.start()
-    const other = privateKeyToAccount(`0x${'42'.repeat(32)}`)
-    const account = toAccount({ ...other, address: ACCOUNT } as never)
-    const sender = create(lane, { account })
-    for (const marker of [1, 2]) {
-      const error = await lane.rejection(sender.send(transfer(marker)))
-      expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-      expect(error.message).toContain(other.address)
-    }
-    expect(lane.sent).toEqual([])
-    expect(await lane.settle(sender.snapshot())).toMatchObject({ cursor: 0, inFlight: 0 })
-    await lane.settle(sender.close())
-  })
+  const key: Hex = `0x${'42'.repeat(32)}`
+  test.each([
+    ['made of functions', toAccount({ ...privateKeyToAccount(key), address: ACCOUNT } as never)],
+    ['a copy of a native one', { ...nativeAccountWith(key, async () => undefined), address: ACCOUNT }],
+  ])(
+    "a key that is not the account's, %s: SIGNER naming both, nothing sent, no nonce used",
+    async (_, account) => {
+      await using lane = await openLane({ closed: true })
+      lane.chain.start()
+      const other = privateKeyToAccount(key)
+      const sender = create(lane, { account })
+      for (const marker of [1, 2]) {
+        const error = await lane.rejection(sender.send(transfer(marker)))
+        expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
+        expect(error.message).toContain(other.address)
+      }
+      expect(lane.sent).toEqual([])
+      expect(await lane.settle(sender.snapshot())).toMatchObject({ cursor: 0, inFlight: 0 })
+      await lane.settle(sender.close())
+    },
+  )
 
   test('an account that gives back no bytes: SIGNER', async () => {
     await using lane = await openLane({ closed: true })

@@ -7,14 +7,15 @@ import {
   recoverTransactionAddress,
 } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
+import type { EnvelopeSigner } from '../../types.js'
 
 type Signed = { readonly from: Address; readonly chainId: number | undefined }
 
 /**
  * Holds the first bytes that an account signs against its address and the chain: with the key of another account they
  * would be sent from there, at a nonce that is not its own; for another chain no node of this one takes them. Once an
- * account, since recovering costs more than signing: `undefined` once it is known to be good. Bytes in a form of the
- * chain's own, which cannot be read here, are let pass.
+ * account, since recovering costs more than signing: `undefined` once it is known to be good, as one is that was made
+ * of its key. Bytes in a form of the chain's own, which cannot be read here, are let pass.
  */
 export function createSignerCheck(
   chainId: number,
@@ -30,7 +31,12 @@ export function createSignerCheck(
     good.add(signer)
   }
 
-  return (signer, raw) => (good.has(signer) ? undefined : check(signer, raw))
+  return (signer, raw) => (isOwnKey(signer) || good.has(signer) ? undefined : check(signer, raw))
+}
+
+/** An account that is a copy of another, with an address of its own, still signs as that one. */
+function isOwnKey(signer: LocalAccount): boolean {
+  return (signer as Partial<EnvelopeSigner>).signsAs === signer.address
 }
 
 /** How it signs, where that is not for its own address on this chain. */
