@@ -1,8 +1,8 @@
 import { within } from '../../src/cli/demo/within.js'
 import { systemClock } from '../../src/clock.js'
 
-// Ten times what the slowest takes on a small machine: whoever has no end by then has none.
-const TURN_LIMIT_MS = 600_000
+// Three times what the slowest takes on a small machine: whoever has no end by then has none.
+const TURN_LIMIT_MS = 180_000
 
 export type Turn = {
   /** 0 for the round that warms up and does not count. */

@@ -14,9 +14,10 @@ export type Committed = 'committed' | 'found' | 'stale'
 export type Journal = {
   /**
    * Commits an attempt before its first byte leaves (P6). Attempts that arrive while a write is open share the
-   * next one. Resolves once it is known what happened, however long the store takes to say so.
+   * next one. `done` is told once it is known what happened, however long the store takes to say so: no promise, as
+   * there is one for every attempt. Must not throw.
    */
-  commit(nonce: number, token: number, attempt: Attempt): Promise<Committed>
+  commit(nonce: number, token: number, attempt: Attempt, done: (result: Committed) => void): void
   /** What changed in the book or in transactions is to be written; `then` runs once it is. */
   touch(then?: () => void): void
   /** Resolves when nothing is left to write. */
@@ -120,8 +121,11 @@ export function createJournal(options: JournalOptions): Journal {
     const slots = new Map(carriedSlots)
     for (const slot of book.takeChanged()) slots.set(slot.nonce, slot)
     for (const { nonce, token, attempt } of batch) {
-      const before = slots.get(nonce) ?? book.get(nonce)
-      slots.set(nonce, transition(nonce, before, { type: 'journaled', token, attempt }).slot)
+      const event = { type: 'journaled', token, attempt } as const
+      const changed = slots.get(nonce)
+      // Several of one nonce may go with one write.
+      const isAsNow = changed === undefined || changed === book.get(nonce)
+      slots.set(nonce, isAsNow ? book.foresee(nonce, event) : transition(nonce, changed, event).slot)
     }
     const transactions = new Map(carriedTransactions)
     for (const transaction of options.changedTransactions()) transactions.set(transaction.id, transaction)
@@ -180,11 +184,9 @@ export function createJournal(options: JournalOptions): Journal {
   }
 
   return {
-    commit(nonce, token, attempt) {
-      return new Promise((done) => {
-        items.push({ nonce, token, attempt, done })
-        schedule()
-      })
+    commit(nonce, token, attempt, done) {
+      items.push({ nonce, token, attempt, done })
+      schedule()
     },
     touch(then) {
       touched = true

@@ -14,7 +14,7 @@ import { createJournal, type Journal } from './journal.js'
 export type LaneDuties = {
   /** Carries out what the table asks for; called in the order of the transitions. */
   perform(nonce: number, actions: readonly SlotAction[], slot: Slot): void
-  /** A transition was taken, with or without actions. */
+  /** A slot is another one than before, and not only in what the table counts. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
   held(reason: HoldReason, held: boolean): void
   changedTransactions(): readonly StoredTransaction[]
@@ -110,7 +110,7 @@ export function createLane(options: {
     const result = book.apply(nonce, event)
     duties.took?.(result.row)
     if (book.cursor < cursor) duties.took?.(CURSOR_DOWN_ROW)
-    if (result.slot !== before) duties.moved(nonce, before, result.slot)
+    if (result.slot !== before && !COUNTING.has(event.type)) duties.moved(nonce, before, result.slot)
     if (result.row !== 0 && !PASSING.has(event.type)) journal.touch()
     if (result.actions.length > 0) duties.perform(nonce, result.actions, result.slot)
     return result
@@ -175,3 +175,6 @@ const PASSING: ReadonlySet<SlotEvent['type']> = new Set([
   'notPreconfirmed',
   'stuck',
 ])
+
+/** Events that change nothing but what the table itself counts. */
+const COUNTING: ReadonlySet<SlotEvent['type']> = new Set(['committing', 'notCommitted', 'sent'])

@@ -5,6 +5,8 @@ import { createMinHeap, type MinHeap } from './heap.js'
 import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { type Transition, transition } from './transition.js'
 
+type Journaled = Extract<SlotEvent, { type: 'journaled' }>
+
 /**
  * The slots of one lane, and everything that is derived from them. Mutable for speed, otherwise as pure as the
  * table that it applies: it does no I/O and knows no time. Each operation costs the same however many slots there
@@ -17,6 +19,11 @@ export type Book = {
    * @throws Error when a nonce is reserved, handed out or replaced that cannot be: our own bug.
    */
   apply(nonce: number, event: SlotEvent): Transition
+  /**
+   * What journaling this would make of the slot as it is now: what a store is given before it is known that it takes it.
+   * The same slot comes of it, where nothing else has happened meanwhile.
+   */
+  foresee(nonce: number, event: Journaled): Slot
   get(nonce: number): Slot | undefined
   /** The nonce that an attempt was journaled at, by its hash. */
   nonceOf(hash: Hash): number | undefined
@@ -69,6 +76,12 @@ export type Book = {
   readonly unfinished: number
 }
 
+type Foreseen = {
+  readonly before: Slot | undefined
+  readonly event: Journaled
+  readonly result: Transition
+}
+
 // An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
 const NOWHERE: BlockRef = { number: -1, hash: '0x' }
 
@@ -89,6 +102,7 @@ export function createBook(seed: { floor: number }): Book {
   let counted = seed.floor
   let contiguous = seed.floor
   let unfinished = 0
+  const foreseen = new Map<number, Foreseen>()
 
   function usedAt(nonce: number): boolean {
     const slot = slots.get(nonce)
@@ -183,12 +197,18 @@ export function createBook(seed: { floor: number }): Book {
     apply(nonce, event) {
       // What was pruned, or was used before our time, stays so: an observation that comes late brings nothing back.
       const before = slots.get(nonce) ?? (nonce < base ? gone(nonce) : undefined)
-      const result = transition(nonce, before, event)
+      const result = asForeseen(nonce, before, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
       const isStored = event.type === 'journaled' && event.stored === true
       if (!isStored && !isSameRecord(before, result.slot)) changed.add(nonce)
       return result
+    },
+    foresee(nonce, event) {
+      const before = slots.get(nonce)
+      const result = transition(nonce, before, event)
+      foreseen.set(nonce, { before, event, result })
+      return result.slot
     },
     restore(slot) {
       keep(slot.nonce, 'committing' in slot ? { ...slot, committing: 0 } : slot)
@@ -250,6 +270,16 @@ export function createBook(seed: { floor: number }): Book {
     get unfinished() {
       return unfinished
     },
+  }
+
+  /** The table is a function: for the same slot and the same bytes it says the same again. */
+  function asForeseen(nonce: number, before: Slot | undefined, event: SlotEvent): Transition | undefined {
+    const known = foreseen.get(nonce)
+    if (known === undefined) return undefined
+    foreseen.delete(nonce)
+    if (event.type !== 'journaled' || known.before !== before) return undefined
+    const { attempt, token } = known.event
+    return attempt === event.attempt && token === event.token ? known.result : undefined
   }
 
   function gone(nonce: number): Slot {

@@ -87,6 +87,14 @@ const overBoth: Record<string, Script> = {
   HTML: () => ({ headers: { 'content-type': 'text/html' }, body: '<html></html>' }),
 }
 
+test('a send that is redirected goes to no other place, and the failure says why', async () => {
+  const server = await serve(({ number }) => ({ status: 307, headers: { location: `/${number}` }, body: '' }))
+  const [port] = portsOf(http_(server)).ports
+  const message = 'the server redirects: give the URL that it redirects to'
+  expect(await port!.batch([send])).toMatchObject([{ ok: false, failure: { message } }])
+  expect(server.sends()).toEqual([raw])
+})
+
 describe.each(Object.entries(transports))('a send over %s', (name, transport) => {
   const failures = { ...overBoth, ...(name === 'webSocket' ? {} : overHttp) }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
+import type { Committed } from '../../src/allocator/journal.js'
 import { createLane, type Lane } from '../../src/allocator/lane.js'
 import { stoppableClock } from '../../src/clock.js'
 import { createBook } from '../../src/ledger/book.js'
@@ -101,11 +102,12 @@ function follow(
   const attempt = attemptAt(nonce)
   const token = tokenOf(nonce)
   lane.apply(nonce, { type: 'reserve', claim: claimOf(nonce), token })
-  void gates.pass(`commit ${nonce}`).then(async () => {
-    told.result = await lane.journal.commit(nonce, token, attempt)
-    if (told.result !== 'stale')
-      lane.apply(nonce, { type: 'journaled', token, attempt, stored: told.result === 'committed' })
-  })
+  const done = (result: Committed) => {
+    told.result = result
+    if (result !== 'stale')
+      lane.apply(nonce, { type: 'journaled', token, attempt, stored: result === 'committed' })
+  }
+  void gates.pass(`commit ${nonce}`).then(() => lane.journal.commit(nonce, token, attempt, done))
   if (given.withdraws)
     void gates.pass(`withdraw ${nonce}`).then(() => {
       told.withdrawn = lane.apply(nonce, { type: 'withdraw', claim: claimOf(nonce), why: 'failed' }).row === 6

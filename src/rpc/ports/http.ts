@@ -68,11 +68,25 @@ export function createHttpPort(options: HttpPortOptions): Port {
   return { name: target.name, kind: 'http', batch, stats, close: giveUps.close }
 }
 
-function targetOf({ url, fetchOptions }: HttpPortOptions) {
+const MANUAL: RequestInit = { redirect: 'manual' }
+// Node's fetch makes two streams of each body that may have to go out once more, which is a third of what a request
+// costs: not where a redirect is an error, and there is no window to ask for a password (Fetch standard,
+// HTTP-network-or-cache fetch; nodejs/undici lib/web/fetch/index.js). Workers know no such redirects.
+const ONCE: RequestInit = refusesRedirects() ? { redirect: 'error', window: null } : MANUAL
+
+function refusesRedirects(): boolean {
+  try {
+    return new Request('http://localhost', { redirect: 'error' }).redirect === 'error'
+  } catch {
+    return false
+  }
+}
+
+function targetOf({ url, fetchOptions, fetchFn }: HttpPortOptions) {
   const headers = new Headers(fetchOptions?.headers)
   if (!headers.has('content-type')) headers.set('content-type', 'application/json')
   const init: RequestInit = {
-    redirect: 'manual',
+    ...(fetchFn === undefined ? ONCE : MANUAL),
     ...fetchOptions,
     method: fetchOptions?.method ?? 'POST',
     headers,
@@ -131,9 +145,11 @@ function withoutKind({ kind: _, ...rpc }: Extract<RpcFailure, { kind: 'rpc' }>) 
   return rpc
 }
 
+const GIVE_ITS_END = 'give the URL that it redirects to'
+
 function statusText({ status, type }: Response, said: string | undefined): string {
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    return `the server redirects (HTTP ${status}): give the URL that it redirects to`
+    return `the server redirects (HTTP ${status}): ${GIVE_ITS_END}`
   }
   return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`
 }
@@ -161,6 +177,8 @@ function thrownFailure(
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   const { cause } = error
+  if (cause instanceof Error && cause.message === 'unexpected redirect')
+    return `the server redirects: ${GIVE_ITS_END}`
   const reason = cause instanceof Error ? ((cause as { code?: unknown }).code ?? cause.message) : undefined
   return redactText(reason === undefined ? error.message : `${error.message}: ${String(reason)}`)
 }

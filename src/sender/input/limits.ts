@@ -9,7 +9,7 @@ export const defaultLimits: Limits = {
   batchMax: 100,
   requestsMax: 4,
   prepareMax: 200,
-  signMax: 64,
+  signMax: 100,
   sendTimeoutMs: 10_000,
   readTimeoutMs: 5_000,
   gapFillAfterMs: 1_000,

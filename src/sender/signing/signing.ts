@@ -1,4 +1,5 @@
 import { type Hex, numberToHex } from 'viem'
+import type { Committed } from '../../allocator/journal.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
@@ -32,7 +33,14 @@ export type Signing = {
   codeChanged(): void
 }
 
-type Job = { readonly nonce: number; readonly token: number; readonly kind: 'claim' | 'noop' | 'bump' }
+type Kind = 'claim' | 'noop' | 'bump'
+type Job = { readonly kind: Kind; readonly nonce: number; readonly token: number } & (
+  | { readonly kind: 'claim'; readonly claim: string }
+  | { readonly kind: 'noop' }
+  | { readonly kind: 'bump'; readonly underbids: number }
+)
+/** What is to be signed: of a transaction, or a no-op. */
+type Order = { readonly claim: string | undefined; readonly content: Content; readonly offer: Fees }
 
 // A self-transfer costs 21,000 (yellow paper, G_transaction); where the account has code, more: asked, not assumed.
 const NOOP_GAS_FIXED = 100_000n
@@ -47,8 +55,13 @@ export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
 export function createSigning(context: LaneContext, parts: SigningParts): Signing {
   const { lane, hub, fees, limits, events } = context
   const { freed } = parts
-  // One job a nonce and token: the table may ask for the same signature twice.
-  const running = new Map<string, Job>()
+  // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
+  const running: Readonly<Record<Kind, Map<number, number>>> = {
+    claim: new Map(),
+    noop: new Map(),
+    bump: new Map(),
+  }
+  let open = 0
   const unsigned = new Set<Job>()
   const preferred = new Map<number, Fees>()
   const fills: (() => void)[] = []
@@ -58,33 +71,45 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   const checkSigner = createSignerCheck(hub.chain.id)
   const tuples = createTupleSigner(hub.chain.id)
 
-  function start(job: Job, work: () => Promise<void>): void {
-    const name = `${job.kind}:${job.nonce}:${job.token}`
-    if (running.has(name)) return
-    running.set(name, job)
+  function start(job: Job): void {
+    const { kind, nonce, token } = job
+    if (running[kind].get(nonce) === token) return
+    running[kind].set(nonce, token)
+    open++
     unsigned.add(job)
-    void done(name, job, work)
+    void run(job)
   }
 
-  async function done(name: string, job: Job, work: () => Promise<void>): Promise<void> {
+  async function run(job: Job): Promise<void> {
     try {
-      await work()
+      // What is known already is not awaited, here and below: there is one of these for every transaction.
+      const asked = orderOf(job)
+      const order = asked instanceof Promise ? await asked : asked
+      if (order && (await make(job, order))) return
     } catch (error) {
       jobFailed(job, error)
-    } finally {
-      running.delete(name)
-      unsigned.delete(job)
-      if (running.size === 0) for (const idle of idlers.splice(0)) idle()
-      freed()
     }
+    over(job)
   }
 
-  /** Signs, commits, and only then lets the table know: bytes that are not journaled do not exist (P6). */
-  async function make(job: Job, claim: string | undefined, content: Content, offer: Fees): Promise<void> {
+  function over(job: Job): void {
+    const { kind, nonce, token } = job
+    if (running[kind].get(nonce) === token) running[kind].delete(nonce)
+    open--
+    unsigned.delete(job)
+    if (kind === 'noop') fillOver()
+    if (open === 0) for (const idle of idlers.splice(0)) idle()
+    freed()
+  }
+
+  /**
+   * Signs and commits; true where the journal has it, which says what became of it. Only then is the table told: bytes
+   * that are not journaled do not exist (P6).
+   */
+  async function make(job: Job, { claim, content, offer }: Order): Promise<boolean> {
     const { nonce, token } = job
     const { signer } = context
-    if (signer === undefined || context.closed) return
-    // What is known already is not awaited, here and below: there is one of these for every transaction.
+    if (signer === undefined || context.closed) return false
     const signed = tuples(signer, content.request, nonce)
     const authorizationList = signed && (await signed)
     const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer, authorizationList })
@@ -92,7 +117,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (check) await check
     unsigned.delete(job)
     freed()
-    const epoch = lane.lease.epoch
     const transaction = claim === undefined ? undefined : context.transactions.get(claim)
     const turn = transaction && parts.turn(transaction)
     if (turn) await turn
@@ -102,16 +126,25 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       fees: offer,
       gas: content.gas,
       claim,
-      epoch,
+      epoch: lane.lease.epoch,
       sends: 0,
       accepted: false,
       ...(transaction?.private ? { private: true } : undefined),
     }
-    const commit = lane.journal.commit(nonce, token, attempt)
+    lane.journal.commit(nonce, token, attempt, (committed) => journaled(job, attempt, committed))
     if (transaction) parts.handed(transaction)
-    const committed = await commit
-    if (committed === 'stale') return
-    lane.apply(nonce, { type: 'journaled', token, attempt, stored: committed === 'committed' })
+    return true
+  }
+
+  function journaled(job: Job, attempt: Attempt, committed: Committed): void {
+    const { nonce, token } = job
+    try {
+      const stored = committed === 'committed'
+      if (committed !== 'stale') lane.apply(nonce, { type: 'journaled', token, attempt, stored })
+    } catch (error) {
+      jobFailed(job, error)
+    }
+    over(job)
   }
 
   function jobFailed(job: Job, error: unknown): void {
@@ -139,20 +172,38 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
   // --- what is signed ----------------------------------------------------------------------------------------
 
-  async function claimed(job: Job, claim: string): Promise<void> {
-    const transaction = context.transactions.get(claim)
-    if (transaction === undefined) return
-    const given = explicitFees(transaction.request)
-    if (given) return claimedAt(job, transaction, given)
-    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
-    await claimedAt(job, transaction, inTypeOf(transaction.request, firstFees(await fees.market(), ceiling)))
+  /** Undefined where nothing is to be signed any more. */
+  function orderOf(job: Job): Order | undefined | Promise<Order | undefined> {
+    switch (job.kind) {
+      case 'claim':
+        return claimed(job)
+      case 'noop':
+        return filled(job)
+      case 'bump':
+        return bumped(job)
+      default:
+        return job satisfies never
+    }
   }
 
-  function claimedAt(job: Job, transaction: Transaction, market: Fees): Promise<void> {
+  function claimed({ nonce, claim }: Extract<Job, { kind: 'claim' }>): Order | undefined | Promise<Order> {
+    const transaction = context.transactions.get(claim)
+    if (transaction === undefined) return undefined
+    const given = explicitFees(transaction.request)
+    return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
+  }
+
+  async function claimedAtMarket(nonce: number, transaction: Transaction): Promise<Order> {
+    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
+    const market = inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
+    return claimedAt(nonce, transaction, market)
+  }
+
+  function claimedAt(nonce: number, transaction: Transaction, market: Fees): Order {
     const { request } = transaction
     const gas = transaction.gas ?? request.gas
     if (gas === undefined) throw new Error('gas is not known')
-    const slot = lane.book.get(job.nonce)
+    const slot = lane.book.get(nonce)
     const ceiling = fees.transactionCeiling(transaction.feeCeiling)
     const above = slot?.attempts.length
       ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) })
@@ -160,33 +211,35 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
     const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
-    return make(job, transaction.id, { request, gas }, offer)
+    return { claim: transaction.id, content: { request, gas }, offer }
   }
 
-  async function filled(job: Job): Promise<void> {
-    const slot = lane.book.get(job.nonce)
-    if (slot?.state !== 'live') return
+  async function filled({ nonce }: Job): Promise<Order | undefined> {
+    await fillTurn()
+    const slot = lane.book.get(nonce)
+    if (slot?.state !== 'live') return undefined
     const offer = offerAbove(slot, { market: await fees.market(), ceiling: noopCeiling(slot) })
-    if (offer === undefined) return block(context, job.nonce)
+    if (offer === undefined) return void block(context, nonce)
     const gas = await estimateNoop()
-    await make(job, undefined, { request: noopRequest(lane.key.address), gas }, offer)
+    return { claim: undefined, content: { request: noopRequest(lane.key.address), gas }, offer }
   }
 
-  async function bumped(job: Job, underbids: number): Promise<void> {
-    const slot = lane.book.get(job.nonce)
-    if (slot?.state !== 'live') return
+  async function bumped({ nonce, underbids }: Extract<Job, { kind: 'bump' }>): Promise<Order | undefined> {
+    const slot = lane.book.get(nonce)
+    if (slot?.state !== 'live') return undefined
     const newest = newestAttempt(slot)
     const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
-    if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside))) return
+    if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
+      return undefined
     const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noopCeiling(slot)
-    const offer = await bumpOffer(job.nonce, slot, underbids, ceiling)
+    const offer = await bumpOffer(nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
-      else block(context, job.nonce)
-      return
+      else block(context, nonce)
+      return undefined
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
-    await make(job, newest.claim, { request, gas: newest.gas }, offer)
+    return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
   }
 
   /** Callers may have offered more than the lane's ceiling by themselves: what is to end it for them may as well. */
@@ -243,36 +296,23 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     return decodeQuantity(reply.result, 'eth_estimateGas')
   }
 
-  function fill(job: Job): void {
-    start(job, async () => {
-      await fillTurn()
-      try {
-        await filled(job)
-      } finally {
-        const next = fills.shift()
-        // The turn is handed on, or free.
-        if (next) next()
-        else fillsOpen--
-      }
-    })
-  }
-
   /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
   async function fillTurn(): Promise<void> {
     if (fillsOpen < limits.fillsMax) fillsOpen++
     else await new Promise<void>((turn) => fills.push(turn))
   }
 
+  /** The turn is handed on, or free. */
+  function fillOver(): void {
+    const next = fills.shift()
+    if (next) next()
+    else fillsOpen--
+  }
+
   return {
-    claim(nonce, claim, token) {
-      const job: Job = { nonce, token, kind: 'claim' }
-      start(job, () => claimed(job, claim))
-    },
-    noop: (nonce, token) => fill({ nonce, token, kind: 'noop' }),
-    bump(nonce, token, underbids) {
-      const job: Job = { nonce, token, kind: 'bump' }
-      start(job, () => bumped(job, underbids))
-    },
+    claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, claim }),
+    noop: (nonce, token) => start({ kind: 'noop', nonce, token }),
+    bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, underbids }),
     prefer: (nonce, wanted) => void preferred.set(nonce, wanted),
     ceilings(slot) {
       const newest = newestAttempt(slot)
@@ -290,13 +330,13 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       return unsigned.size
     },
     get open() {
-      return running.size
+      return open
     },
     codeChanged() {
       noopGas = undefined
     },
     idle() {
-      if (running.size === 0) return Promise.resolve()
+      if (open === 0) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
     },
   }
