@@ -3,6 +3,7 @@ import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
 import { randomId, requireKnown } from './intake/admission.js'
 import type { OpenLane } from './lane/open.js'
+import { ANYWHERE, added } from './transaction/asker.js'
 import type { Transaction } from './transaction/transaction.js'
 
 /**
@@ -22,10 +23,11 @@ export async function sendSequence(
   for (const [index, request] of requests.entries()) {
     const own: SendOptions = { ...all, id: `${id}/${index}` }
     const first = index === 0
-    const adding = tenure.seat.add(
+    const adding = added(
+      tenure.seat.add,
       request,
       first ? { ...own, after, afterStage, afterStatus } : own,
-      first ? {} : { follows: `${id}/${index - 1}` },
+      first ? ANYWHERE : { follows: `${id}/${index - 1}` },
     )
     // All are awaited below; one that is refused before that has nobody yet.
     adding.catch(() => {})

@@ -36,6 +36,7 @@ import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
 import { createOpening } from './opening.js'
 import { type Start, sendMany } from './sendMany.js'
+import { ANYWHERE, type Asker, added } from './transaction/asker.js'
 import type { Transaction } from './transaction/transaction.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 
@@ -132,23 +133,24 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     })
   }
 
-  /**
-   * In the turn of the call where the lane is open, and without a promise of its own. Throws at once what can be said
-   * at once.
-   */
-  function add(asked: TxRequest, options: SendOptions, to?: Place): Promise<Transaction> {
+  /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
+  function add(asked: TxRequest, options: SendOptions, place: Place, asker: Asker): void {
     const request = ownRequest(asked)
     const sendOptions = options === NO_OPTIONS ? options : ownOptions(options)
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
-    if (sendOptions.signal?.aborted) return abortedBefore(sendOptions.id).then(refuse)
+    if (sendOptions.signal?.aborted)
+      return void abortedBefore(sendOptions.id).then(asker.failed, asker.failed)
     checkAccountOf(request, address)
-    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, to)
-    return openFor(sendOptions.id).then(({ tenure }) => tenure.seat.add(request, sendOptions, to))
+    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, place, asker)
+    openFor(sendOptions.id).then(
+      ({ tenure }) => tenure.seat.add(request, sendOptions, place, asker),
+      asker.failed,
+    )
   }
 
   const start: Member['start'] = async (request, sendOptions, to) => {
-    const transaction = await add(request, sendOptions, to)
+    const transaction = await added(add, request, sendOptions, to)
     const { txOf, waiting } = (opened as OpenLane).handle
     return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction) }
   }
@@ -170,12 +172,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   function send(request: TxRequest, sendOptions: SendOptions = NO_OPTIONS): Promise<Tx> {
     const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
     return new Promise((reached, failed) => {
-      const added = (transaction: Transaction) => {
+      const kept = (transaction: Transaction) => {
         const { txOf, waiting } = (opened as OpenLane).handle
         if (untilQueued) reached(txOf(transaction))
         else waiting.whenAccepted(transaction, { reached, failed })
       }
-      add(request, sendOptions).then(added, failed)
+      add(request, sendOptions, ANYWHERE, { kept, failed })
     })
   }
 
@@ -330,10 +332,6 @@ function hasEnded(stage: Stage): boolean {
 function fateOf(stage: Stage): Fate {
   if (hasEnded(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
-}
-
-function refuse(error: Error): never {
-  throw error
 }
 
 function closedError(): TxlaneError {

@@ -9,6 +9,7 @@ import { txError } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Hub } from '../nodes/hub.js'
 import { privateOf } from '../nodes/privacy.js'
+import type { Asker } from '../transaction/asker.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
 import {
   begin,
@@ -43,10 +44,13 @@ export type Taker = {
   readonly dropped: (transaction: Transaction) => void
 }
 
+/** Who takes it on, and who asked for that. */
+export type Takers = { readonly taker: Taker; readonly asker: Asker }
+
 /** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
 export type Admission = {
-  /** Resolves once it is kept in the store; where its id was known, with what became of that. */
-  admit(request: TxRequest, options: SendOptions, place: Place, taker: Taker): Promise<Transaction>
+  /** Tells once it is kept in the store; where its id was known, of what became of that. */
+  admit(request: TxRequest, options: SendOptions, place: Place, takers: Takers): void
   /** Nothing is taken on any more. */
   close(): void
   /** Resolves when the store has answered for what is being kept, and it is known here; undefined where nothing is. */
@@ -58,7 +62,12 @@ export type Admission = {
 }
 
 /** What is being kept, and for whom. */
-type Entry = { readonly transaction: Transaction; readonly options: SendOptions; readonly taker: Taker }
+type Entry = {
+  readonly transaction: Transaction
+  readonly options: SendOptions
+  readonly taker: Taker
+  readonly asker: Asker
+}
 
 type Unknown = { readonly argument: string; readonly id: string }
 
@@ -79,23 +88,23 @@ export function createAdmission(parts: {
 }): Admission {
   const { handle, random, clock, authorities: signAuthorities } = parts
   const { transactions, key } = handle
-  const keeper = createKeeper(parts.store, clock)
+  const keeper = createKeeper<Entry>(parts.store, clock, { kept, failed: notKept })
   let sequence = 0
   let closed = false
   let probing: Promise<unknown> | undefined
   let unreadableUntilMs = 0
 
   /** Not an async function: there is one call for every `send`, and most have nothing to ask first. */
-  function admit(request: TxRequest, options: SendOptions, place: Place, taker: Taker): Promise<Transaction> {
+  function admit(request: TxRequest, options: SendOptions, place: Place, takers: Takers): void {
     try {
       const transaction = create(withTuples(request, key.address), options, place)
       const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       if ((unknown.length === 0 && !others) || transactions.has(transaction.id))
-        return take(transaction, options, taker)
-      return admitAsking({ transaction, unknown, others, request }, options, taker)
+        return take(transaction, options, takers)
+      admitAsking({ transaction, unknown, others, request }, options, takers).catch(takers.asker.failed)
     } catch (error) {
-      return Promise.reject(error)
+      takers.asker.failed(error)
     }
   }
 
@@ -103,36 +112,36 @@ export function createAdmission(parts: {
   async function admitAsking(
     asked: { transaction: Transaction; unknown: readonly Unknown[]; others: boolean; request: TxRequest },
     options: SendOptions,
-    taker: Taker,
-  ): Promise<Transaction> {
+    takers: Takers,
+  ): Promise<void> {
     const { transaction, unknown, others, request } = asked
     if (unknown.length > 0) await checkKnown(unknown, options.id)
-    if (!others || transactions.has(transaction.id)) return take(transaction, options, taker)
-    const signed = await signAuthorities(transaction.request, request.authorize, (own) => ({
-      taken: take({ ...transaction, request: own }, options, taker),
-    }))
-    return signed.taken
+    if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
+    await signAuthorities(transaction.request, request.authorize, (own) =>
+      take({ ...transaction, request: own }, options, takers),
+    )
   }
 
   /** In one turn: what is not known yet is from here on. */
-  function take(transaction: Transaction, options: SendOptions, taker: Taker): Promise<Transaction> {
+  function take(transaction: Transaction, options: SendOptions, { taker, asker }: Takers): void {
     const known = transactions.get(transaction.id)
-    if (known) return Promise.resolve(same(known, transaction))
+    if (known) return asker.kept(same(known, transaction))
     if (closed) throw closedBefore(transaction, options)
     transactions.set(transaction.id, transaction)
     taker.taking(transaction)
-    const entry: Entry = { transaction, options, taker }
-    const keeping = keeper.keep(
-      toStored(transaction),
-      (enqueued) => kept(entry, enqueued),
-      (cause) => notKept(entry, cause),
-    )
-    transaction.keeping = keeping
-    return keeping
+    transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, asker })
   }
 
-  function kept({ transaction, options, taker }: Entry, enqueued: Enqueued | undefined): Transaction {
-    transaction.keeping = undefined
+  function kept(entry: Entry, enqueued: Enqueued | undefined): void {
+    entry.transaction.keeping = undefined
+    try {
+      entry.asker.kept(taken(entry, enqueued))
+    } catch (error) {
+      entry.asker.failed(error)
+    }
+  }
+
+  function taken({ transaction, options, taker }: Entry, enqueued: Enqueued | undefined): Transaction {
     try {
       if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
       if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
@@ -152,11 +161,11 @@ export function createAdmission(parts: {
     sequence = Math.max(sequence, known)
   }
 
-  async function notKept({ transaction, options, taker }: Entry, cause: unknown): Promise<never> {
+  async function notKept({ transaction, options, taker, asker }: Entry, cause: unknown): Promise<void> {
     const error = refused(transaction, await storeError(transaction, options, cause))
     transaction.keeping = undefined
     taker.dropped(transaction)
-    throw error
+    asker.failed(error)
   }
 
   /** Where nobody can tell whether the store took it, a later life may find it there and send it. */

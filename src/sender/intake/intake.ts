@@ -6,6 +6,7 @@ import type { SendOptions, TxRequest } from '../../types.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { attemptCostBound } from '../signing/cost.js'
 import type { Pump } from '../signing/pump.js'
+import type { Asker } from '../transaction/asker.js'
 import { ownTuples } from '../transaction/authorize.js'
 import { endWith, follow } from '../transaction/telling.js'
 import {
@@ -24,8 +25,8 @@ import type { Relieved } from './relief.js'
 export type Intake = {
   /** Queued transactions: they have no nonce and have not ended. */
   readonly open: number
-  /** Resolves once it is kept in the store; with the one that is there already where the id is known. */
-  add(request: TxRequest, options: SendOptions, place?: Place): Promise<Transaction>
+  /** Tells once it is kept in the store; of the one that is there already where the id is known. */
+  add(request: TxRequest, options: SendOptions, place: Place, asker: Asker): void
   /** It has neither a nonce nor an end, and is not left to others. */
   waits(transaction: Transaction): boolean
   /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
@@ -70,7 +71,6 @@ export type Intake = {
   close(): void
 }
 
-const ANYWHERE: Place = {}
 const LOOK_AGAIN_MS = 1_000
 const CLOSED = 'The sender was closed before it was sent.'
 const NOT_TOP = 'The nonces that its authorizations take have been given to others.'
@@ -116,10 +116,12 @@ export function createIntake(parts: {
     },
   }
 
-  function add(request: TxRequest, options: SendOptions, place: Place = ANYWHERE): Promise<Transaction> {
-    const admitted = () => admission.admit(request, options, place, taker)
-    if (queued.size < limits.queueMax) return admitted()
-    return requireKnown(context, options.id, limits.queueMax).then(admitted)
+  function add(request: TxRequest, options: SendOptions, place: Place, asker: Asker): void {
+    if (queued.size < limits.queueMax) return admission.admit(request, options, place, { taker, asker })
+    requireKnown(context, options.id, limits.queueMax).then(
+      () => admission.admit(request, options, place, { taker, asker }),
+      asker.failed,
+    )
   }
 
   async function known(id: string): Promise<Transaction | undefined> {

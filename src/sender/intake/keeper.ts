@@ -2,35 +2,43 @@ import type { CancelTimer, Clock } from '../../clock.js'
 import type { Enqueued, Store, StoredTransaction } from '../../store/store.js'
 
 /** Keeps what came in while the store was busy with one call. */
-export type Keeper = {
-  /**
-   * Resolves to what `kept` makes of it once it is in the store; of undefined where the keeper was closed before the
-   * store was asked. `failed`: the store did not take it.
-   */
-  keep<T>(
-    transaction: StoredTransaction,
-    kept: (enqueued: Enqueued | undefined) => T,
-    failed: (error: unknown) => Promise<never>,
-  ): Promise<T>
+export type Keeper<entry> = {
+  /** Resolves when whoever gave the entry has been told what became of it. */
+  keep(transaction: StoredTransaction, entry: entry): Promise<void>
   /** Resolves when the store has answered, and those who wait for it know; undefined where it is not asked. */
   readonly asked: Promise<void> | undefined
   /** The store is asked to keep nothing more. */
   close(): void
 }
 
+/** Who is told of each entry. Neither may throw. */
+export type Kept<entry> = {
+  /** It is in the store; undefined where the keeper was closed before the store was asked. */
+  readonly kept: (entry: entry, enqueued: Enqueued | undefined) => void
+  /** The store did not take it. Resolves when that has been told. */
+  readonly failed: (entry: entry, error: unknown) => Promise<void>
+}
+
 /** As many as one call to the store keeps: a burst costs few commits, and none of them is long. */
 const BATCH_MAX = 500
 
 /** What one call to the store takes. One promise for all of it: thousands may be sent in one turn. */
-type Batch = {
+type Batch<entry> = {
   readonly transactions: StoredTransaction[]
-  readonly kept: Promise<readonly Enqueued[]>
+  readonly entries: entry[]
+  readonly answered: Promise<readonly Enqueued[]>
+  /** Resolves when all have been told. */
+  readonly told: Promise<void>
   /** The store is asked now; with nothing, where it is not to be asked any more. */
   readonly ask: (enqueue: Store['enqueue']) => void
 }
 
-export function createKeeper(store: Pick<Store, 'enqueue'>, clock: Pick<Clock, 'setTimer'>): Keeper {
-  const waiting: Batch[] = []
+export function createKeeper<entry>(
+  store: Pick<Store, 'enqueue'>,
+  clock: Pick<Clock, 'setTimer'>,
+  tell: Kept<entry>,
+): Keeper<entry> {
+  const waiting: Batch<entry>[] = []
   let running = false
   let closed = false
   let cancelBreath: CancelTimer | undefined
@@ -50,31 +58,32 @@ export function createKeeper(store: Pick<Store, 'enqueue'>, clock: Pick<Clock, '
   async function keepNext(): Promise<void> {
     const batch = waiting.shift()
     if (batch === undefined) return
-    asked = batch.kept.then(nobody, nobody)
+    asked = batch.answered.then(nobody, nobody)
     batch.ask((transactions) => store.enqueue(transactions))
     await asked
     asked = undefined
   }
 
-  function open(): Batch {
+  function open(): Batch<entry> {
     const last = waiting.at(-1)
     if (last !== undefined && last.transactions.length < BATCH_MAX) return last
-    const batch = createBatch()
+    const batch = createBatch(tell)
     if (closed) batch.ask(nothing)
     else waiting.push(batch)
     return batch
   }
 
   return {
-    keep(transaction, kept, failed) {
+    keep(transaction, entry) {
       const batch = open()
-      const index = batch.transactions.push(transaction) - 1
+      batch.transactions.push(transaction)
+      batch.entries.push(entry)
       if (!running && !closed) {
         running = true
         // A microtask later: what is sent in the same turn is kept together.
         queueMicrotask(run)
       }
-      return batch.kept.then((all) => kept(all[index]), failed)
+      return batch.told
     },
     get asked() {
       return asked
@@ -90,10 +99,11 @@ export function createKeeper(store: Pick<Store, 'enqueue'>, clock: Pick<Clock, '
 const nobody = () => {}
 const nothing: Store['enqueue'] = async () => []
 
-function createBatch(): Batch {
+function createBatch<entry>({ kept, failed }: Kept<entry>): Batch<entry> {
   const transactions: StoredTransaction[] = []
-  let ask: Batch['ask'] = () => {}
-  const kept = new Promise<readonly Enqueued[]>((resolve, reject) => {
+  const entries: entry[] = []
+  let ask: Batch<entry>['ask'] = () => {}
+  const answered = new Promise<readonly Enqueued[]>((resolve, reject) => {
     ask = (enqueue) => {
       try {
         resolve(enqueue(transactions))
@@ -102,5 +112,9 @@ function createBatch(): Batch {
       }
     }
   })
-  return { transactions, kept, ask }
+  const told = answered.then(
+    (all) => entries.forEach((entry, index) => void kept(entry, all[index])),
+    async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
+  )
+  return { transactions, entries, answered, told, ask }
 }

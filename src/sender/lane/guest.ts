@@ -9,6 +9,7 @@ import { createDrains } from '../engine/drains.js'
 import { type Admission, type Place, requireKnown, type Taker } from '../intake/admission.js'
 import { createLooks } from '../looks.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
+import type { Asker } from '../transaction/asker.js'
 import { follow } from '../transaction/telling.js'
 import { fromStored, type Transaction } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
@@ -215,12 +216,21 @@ export function createGuest(options: {
     dropped() {},
   }
 
-  async function add(request: TxRequest, sendOptions: SendOptions, place: Place = {}): Promise<Transaction> {
-    if (transactions.size >= limits.queueMax) await requireKnown(options, sendOptions.id, limits.queueMax)
-    const transaction = await admission.admit(request, sendOptions, place, taker)
-    alarm(transaction)
-    looks.look()
-    return transaction
+  function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Asker): void {
+    const asker: Asker = {
+      kept(transaction) {
+        alarm(transaction)
+        looks.look()
+        kept(transaction)
+      },
+      failed,
+    }
+    if (transactions.size < limits.queueMax)
+      return admission.admit(request, sendOptions, place, { taker, asker })
+    requireKnown(options, sendOptions.id, limits.queueMax).then(
+      () => admission.admit(request, sendOptions, place, { taker, asker }),
+      failed,
+    )
   }
 
   async function leave(id: string, wish: Wish): Promise<boolean> {

@@ -1,18 +1,19 @@
 import type { FeeValues } from 'viem'
 import type { Fees } from '../../ledger/fees.js'
 import type { Wish } from '../../store/store.js'
-import type { CancelResult, SendOptions, TxRequest } from '../../types.js'
+import type { CancelResult } from '../../types.js'
 import { txError } from '../context.js'
-import type { Place } from '../intake/admission.js'
+import { added } from '../transaction/asker.js'
 import { rejectSenders, type Transaction } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/txFace.js'
 import { checkWatched, createVerdicts } from '../transaction/verdicts.js'
 import type { LaneHandle } from './handle.js'
+import type { Seat } from './seat.js'
 
 /** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
 export function createGuestOperations(parts: {
   readonly handle: LaneHandle
-  readonly add: (request: TxRequest, options: SendOptions, place: Place) => Promise<Transaction>
+  readonly add: Seat['add']
   /** False where the transaction has ended, or is not known. */
   readonly leave: (id: string, wish: Wish) => Promise<boolean>
   /** The lane has come into this process meanwhile. */
@@ -35,7 +36,7 @@ export function createGuestOperations(parts: {
       }
       return verdicts.outcome(transaction)
     },
-    replace: (transaction, request, options) => parts.add(request, options, { replaces: transaction }),
+    replace: (transaction, request, options) => added(parts.add, request, options, { replaces: transaction }),
     async speedUp(transaction, wanted) {
       await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
     },

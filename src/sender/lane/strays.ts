@@ -35,7 +35,7 @@ export function createStrays(parts: {
 
   const operations = createGuestOperations({
     handle,
-    add: async () => {
+    add: () => {
       throw unsupported(
         'replace() of what another account of the pool has by now',
         'cancel it, and send another',

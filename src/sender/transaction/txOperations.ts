@@ -6,6 +6,7 @@ import type { CancelResult, Tx } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
 import type { Intake } from '../intake/intake.js'
 import type { Signing } from '../signing/signing.js'
+import { added } from './asker.js'
 import type { Transaction } from './transaction.js'
 import type { TxOperations } from './txFace.js'
 import { checkWatched, createVerdicts } from './verdicts.js'
@@ -71,7 +72,7 @@ export function createHolderOperations(parts: {
       await transaction.keeping?.catch(() => {})
       const isMoved = context.closed && !handle.closing.stopped()
       if (isMoved) return handle.operations!.replace(transaction, request, options)
-      return intake.add(request, options, { replaces: transaction })
+      return added(intake.add, request, options, { replaces: transaction })
     },
     speedUp,
     abort: intake.abort,

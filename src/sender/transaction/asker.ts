@@ -1,0 +1,25 @@
+import type { SendOptions, TxRequest } from '../../types.js'
+import type { Place } from '../intake/admission.js'
+import type { Transaction } from './transaction.js'
+
+/** Who asked for a transaction: one of these is told, once. No promise, as there is one for every `send` already. */
+export type Asker = {
+  /** It is kept in the store; or the one that stands there under its id, with what became of that. */
+  readonly kept: (transaction: Transaction) => void
+  readonly failed: (error: unknown) => void
+}
+
+type Add = (request: TxRequest, options: SendOptions, place: Place, asker: Asker) => void
+
+/** To the end of the line. */
+export const ANYWHERE: Place = {}
+
+/** For who awaits it: resolves once it is kept in the store. */
+export function added(
+  add: Add,
+  request: TxRequest,
+  options: SendOptions,
+  place: Place = ANYWHERE,
+): Promise<Transaction> {
+  return new Promise((kept, failed) => add(request, options, place, { kept, failed }))
+}
