@@ -301,3 +301,33 @@ describe('what is kept', () => {
     expect(again.dueForHorizon(10)).toEqual([10])
   })
 })
+
+describe('what journaling would make of a slot', () => {
+  const event = { type: 'journaled', token: 5, attempt: attempt('t5', 'h5') } as const
+
+  test('is what it makes of it, the very same slot, and nothing has happened before that', () => {
+    const book = createBook({ floor: 5 })
+    reserve(book, 5)
+    const slot = book.foresee(5, event)
+    expect(book.get(5)?.state).toBe('reserved')
+    expect(book.apply(5, { ...event, stored: true })).toMatchObject({
+      row: 4,
+      actions: [{ do: 'broadcast' }],
+    })
+    expect(book.get(5)).toBe(slot)
+  })
+
+  test('is asked for anew where something else has happened meanwhile, or other bytes were journaled', () => {
+    const book = createBook({ floor: 5 })
+    reserve(book, 5)
+    book.apply(5, { type: 'committing', token: 5, claim: 't5' })
+    book.foresee(5, event)
+    book.apply(5, { type: 'cancel', token: 6 })
+    book.apply(5, event)
+    expect(book.get(5)).toMatchObject({ state: 'live', end: 'cancel', token: 6 })
+    reserve(book, 6)
+    book.foresee(6, { ...event, token: 6, attempt: attempt('t6', 'h6') })
+    book.apply(6, { type: 'journaled', token: 6, attempt: attempt('t6', 'other') })
+    expect(book.get(6)?.attempts).toMatchObject([{ hash: hash('other') }])
+  })
+})

@@ -76,11 +76,7 @@ export type Book = {
   readonly unfinished: number
 }
 
-type Foreseen = {
-  readonly before: Slot | undefined
-  readonly event: Journaled
-  readonly result: Transition
-}
+type Foreseen = { readonly event: Journaled; readonly result: Transition }
 
 // An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
 const NOWHERE: BlockRef = { number: -1, hash: '0x' }
@@ -197,7 +193,7 @@ export function createBook(seed: { floor: number }): Book {
     apply(nonce, event) {
       // What was pruned, or was used before our time, stays so: an observation that comes late brings nothing back.
       const before = slots.get(nonce) ?? (nonce < base ? gone(nonce) : undefined)
-      const result = asForeseen(nonce, before, event) ?? transition(nonce, before, event)
+      const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
       const isStored = event.type === 'journaled' && event.stored === true
@@ -205,9 +201,8 @@ export function createBook(seed: { floor: number }): Book {
       return result
     },
     foresee(nonce, event) {
-      const before = slots.get(nonce)
-      const result = transition(nonce, before, event)
-      foreseen.set(nonce, { before, event, result })
+      const result = transition(nonce, slots.get(nonce), event)
+      foreseen.set(nonce, { event, result })
       return result.slot
     },
     restore(slot) {
@@ -272,12 +267,12 @@ export function createBook(seed: { floor: number }): Book {
     },
   }
 
-  /** The table is a function: for the same slot and the same bytes it says the same again. */
-  function asForeseen(nonce: number, before: Slot | undefined, event: SlotEvent): Transition | undefined {
+  /** The table is a function: for the same slot and the same bytes it says the same. Whatever else happens comes between. */
+  function asForeseen(nonce: number, event: SlotEvent): Transition | undefined {
     const known = foreseen.get(nonce)
     if (known === undefined) return undefined
     foreseen.delete(nonce)
-    if (event.type !== 'journaled' || known.before !== before) return undefined
+    if (event.type !== 'journaled') return undefined
     const { attempt, token } = known.event
     return attempt === event.attempt && token === event.token ? known.result : undefined
   }
