@@ -137,7 +137,7 @@ export type Limits = {
   requestsMax: number
   /** Gas estimations under way at once. @default 200 */
   prepareMax: number
-  /** Signatures under way at once; eight times as many transactions may wait for the journal. @default 64 */
+  /** Signatures under way at once; eight times as many transactions may wait for the journal. @default 100 */
   signMax: number
   /** Milliseconds until a send without an answer is unknown. @default 10_000 */
   sendTimeoutMs: number
