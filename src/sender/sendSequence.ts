@@ -3,7 +3,7 @@ import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
 import { randomId, requireKnown } from './intake/admission.js'
 import type { OpenLane } from './lane/open.js'
-import { ANYWHERE, added } from './transaction/asker.js'
+import { ANYWHERE, added } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
 
 /**

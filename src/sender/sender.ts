@@ -36,7 +36,7 @@ import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
 import { createOpening } from './opening.js'
 import { type Start, sendMany } from './sendMany.js'
-import { ANYWHERE, type Asker, added } from './transaction/asker.js'
+import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 
@@ -134,19 +134,18 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
-  function add(asked: TxRequest, options: SendOptions, place: Place, asker: Asker): void {
+  function add(asked: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
     const request = ownRequest(asked)
     const sendOptions = options === NO_OPTIONS ? options : ownOptions(options)
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted)
-      return void abortedBefore(sendOptions.id).then(asker.failed, asker.failed)
+      return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
-    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, place, asker)
-    openFor(sendOptions.id).then(
-      ({ tenure }) => tenure.seat.add(request, sendOptions, place, asker),
-      asker.failed,
-    )
+    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, place, caller)
+    openFor(sendOptions.id)
+      .then(({ tenure }) => tenure.seat.add(request, sendOptions, place, caller))
+      .catch(caller.failed)
   }
 
   const start: Member['start'] = async (request, sendOptions, to) => {

@@ -9,8 +9,8 @@ import { txError } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Hub } from '../nodes/hub.js'
 import { privateOf } from '../nodes/privacy.js'
-import type { Asker } from '../transaction/asker.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
+import type { Caller } from '../transaction/caller.js'
 import {
   begin,
   end,
@@ -45,7 +45,7 @@ export type Taker = {
 }
 
 /** Who takes it on, and who asked for that. */
-export type Takers = { readonly taker: Taker; readonly asker: Asker }
+export type Takers = { readonly taker: Taker; readonly caller: Caller }
 
 /** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
 export type Admission = {
@@ -66,7 +66,7 @@ type Entry = {
   readonly transaction: Transaction
   readonly options: SendOptions
   readonly taker: Taker
-  readonly asker: Asker
+  readonly caller: Caller
 }
 
 type Unknown = { readonly argument: string; readonly id: string }
@@ -102,9 +102,9 @@ export function createAdmission(parts: {
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       if ((unknown.length === 0 && !others) || transactions.has(transaction.id))
         return take(transaction, options, takers)
-      admitAsking({ transaction, unknown, others, request }, options, takers).catch(takers.asker.failed)
+      admitAsking({ transaction, unknown, others, request }, options, takers).catch(takers.caller.failed)
     } catch (error) {
-      takers.asker.failed(error)
+      takers.caller.failed(error)
     }
   }
 
@@ -123,21 +123,21 @@ export function createAdmission(parts: {
   }
 
   /** In one turn: what is not known yet is from here on. */
-  function take(transaction: Transaction, options: SendOptions, { taker, asker }: Takers): void {
+  function take(transaction: Transaction, options: SendOptions, { taker, caller }: Takers): void {
     const known = transactions.get(transaction.id)
-    if (known) return asker.kept(same(known, transaction))
+    if (known) return caller.kept(same(known, transaction))
     if (closed) throw closedBefore(transaction, options)
     transactions.set(transaction.id, transaction)
     taker.taking(transaction)
-    transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, asker })
+    transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, caller })
   }
 
   function kept(entry: Entry, enqueued: Enqueued | undefined): void {
     entry.transaction.keeping = undefined
     try {
-      entry.asker.kept(taken(entry, enqueued))
+      entry.caller.kept(taken(entry, enqueued))
     } catch (error) {
-      entry.asker.failed(error)
+      entry.caller.failed(error)
     }
   }
 
@@ -161,11 +161,11 @@ export function createAdmission(parts: {
     sequence = Math.max(sequence, known)
   }
 
-  async function notKept({ transaction, options, taker, asker }: Entry, cause: unknown): Promise<void> {
+  async function notKept({ transaction, options, taker, caller }: Entry, cause: unknown): Promise<void> {
     const error = refused(transaction, await storeError(transaction, options, cause))
     transaction.keeping = undefined
     taker.dropped(transaction)
-    asker.failed(error)
+    caller.failed(error)
   }
 
   /** Where nobody can tell whether the store took it, a later life may find it there and send it. */

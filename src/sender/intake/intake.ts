@@ -6,8 +6,8 @@ import type { SendOptions, TxRequest } from '../../types.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { attemptCostBound } from '../signing/cost.js'
 import type { Pump } from '../signing/pump.js'
-import type { Asker } from '../transaction/asker.js'
 import { ownTuples } from '../transaction/authorize.js'
+import type { Caller } from '../transaction/caller.js'
 import { endWith, follow } from '../transaction/telling.js'
 import {
   fromStored,
@@ -26,7 +26,7 @@ export type Intake = {
   /** Queued transactions: they have no nonce and have not ended. */
   readonly open: number
   /** Tells once it is kept in the store; of the one that is there already where the id is known. */
-  add(request: TxRequest, options: SendOptions, place: Place, asker: Asker): void
+  add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void
   /** It has neither a nonce nor an end, and is not left to others. */
   waits(transaction: Transaction): boolean
   /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
@@ -116,12 +116,11 @@ export function createIntake(parts: {
     },
   }
 
-  function add(request: TxRequest, options: SendOptions, place: Place, asker: Asker): void {
-    if (queued.size < limits.queueMax) return admission.admit(request, options, place, { taker, asker })
-    requireKnown(context, options.id, limits.queueMax).then(
-      () => admission.admit(request, options, place, { taker, asker }),
-      asker.failed,
-    )
+  function add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
+    if (queued.size < limits.queueMax) return admission.admit(request, options, place, { taker, caller })
+    requireKnown(context, options.id, limits.queueMax)
+      .then(() => admission.admit(request, options, place, { taker, caller }))
+      .catch(caller.failed)
   }
 
   async function known(id: string): Promise<Transaction | undefined> {

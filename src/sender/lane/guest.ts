@@ -9,7 +9,7 @@ import { createDrains } from '../engine/drains.js'
 import { type Admission, type Place, requireKnown, type Taker } from '../intake/admission.js'
 import { createLooks } from '../looks.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
-import type { Asker } from '../transaction/asker.js'
+import type { Caller } from '../transaction/caller.js'
 import { follow } from '../transaction/telling.js'
 import { fromStored, type Transaction } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
@@ -216,8 +216,8 @@ export function createGuest(options: {
     dropped() {},
   }
 
-  function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Asker): void {
-    const asker: Asker = {
+  function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Caller): void {
+    const caller: Caller = {
       kept(transaction) {
         alarm(transaction)
         looks.look()
@@ -226,11 +226,10 @@ export function createGuest(options: {
       failed,
     }
     if (transactions.size < limits.queueMax)
-      return admission.admit(request, sendOptions, place, { taker, asker })
-    requireKnown(options, sendOptions.id, limits.queueMax).then(
-      () => admission.admit(request, sendOptions, place, { taker, asker }),
-      failed,
-    )
+      return admission.admit(request, sendOptions, place, { taker, caller })
+    requireKnown(options, sendOptions.id, limits.queueMax)
+      .then(() => admission.admit(request, sendOptions, place, { taker, caller }))
+      .catch(failed)
   }
 
   async function leave(id: string, wish: Wish): Promise<boolean> {

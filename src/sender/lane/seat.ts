@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../../types.js'
 import type { Place } from '../intake/admission.js'
-import type { Asker } from '../transaction/asker.js'
+import type { Caller } from '../transaction/caller.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /**
@@ -11,7 +11,7 @@ import type { Transaction } from '../transaction/transaction.js'
 export type Seat = {
   readonly kind: 'holder' | 'guest'
   /** Tells once it is kept in the store. */
-  add(request: TxRequest, options: SendOptions, place: Place, asker: Asker): void
+  add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void
   /** What is known of it here is newer than what the store says. */
   live(by: { id: string } | { hash: Hash }): Transaction | undefined
   /**

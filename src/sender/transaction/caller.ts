@@ -3,13 +3,13 @@ import type { Place } from '../intake/admission.js'
 import type { Transaction } from './transaction.js'
 
 /** Who asked for a transaction: one of these is told, once. No promise, as there is one for every `send` already. */
-export type Asker = {
+export type Caller = {
   /** It is kept in the store; or the one that stands there under its id, with what became of that. */
   readonly kept: (transaction: Transaction) => void
   readonly failed: (error: unknown) => void
 }
 
-type Add = (request: TxRequest, options: SendOptions, place: Place, asker: Asker) => void
+type Add = (request: TxRequest, options: SendOptions, place: Place, caller: Caller) => void
 
 /** To the end of the line. */
 export const ANYWHERE: Place = {}
