@@ -81,15 +81,17 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   }
 
   async function run(job: Job): Promise<void> {
+    let isHanded = false
     try {
       // What is known already is not awaited, here and below: there is one of these for every transaction.
       const asked = orderOf(job)
       const order = asked instanceof Promise ? await asked : asked
-      if (order && (await make(job, order))) return
+      isHanded = order !== undefined && (await make(job, order))
     } catch (error) {
       jobFailed(job, error)
+    } finally {
+      if (!isHanded) over(job)
     }
-    over(job)
   }
 
   function over(job: Job): void {
@@ -143,8 +145,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       if (committed !== 'stale') lane.apply(nonce, { type: 'journaled', token, attempt, stored })
     } catch (error) {
       jobFailed(job, error)
+    } finally {
+      over(job)
     }
-    over(job)
   }
 
   function jobFailed(job: Job, error: unknown): void {
