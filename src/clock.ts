@@ -8,7 +8,7 @@ export type CancelTimer = () => void
 export type Clock = {
   /** Milliseconds since the epoch. May jump: use it for deadlines that the caller gave in wall time. */
   now(): number
-  /** Calls `fn` once, `delayMs` from now. Never calls it synchronously. */
+  /** Calls `fn` once, `delayMs` from now; with 0, once what has arrived meanwhile is taken in. Never synchronously. */
   setTimer(fn: () => void, delayMs: number): CancelTimer
 }
 
@@ -17,10 +17,24 @@ export type Random = () => number
 
 const TIMER_MS_MAX = 2 ** 31 - 1
 
+/**
+ * Node's: after a look at what has arrived. A timer is none: where its callback takes longer than a millisecond the next
+ * one of 0 is due at once, before Node looks anywhere else (`processTimers` in lib/internal/timers.js), so that work cut
+ * into such timers keeps the loop to itself all the same.
+ */
+const immediate = globalThis as {
+  setImmediate?: (fn: () => void) => unknown
+  clearImmediate?: (handle: unknown) => void
+}
+
 /** The machine's own clock. Its timers keep a Node process alive, since each stands for unfinished work. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(fn, delayMs) {
+    if (delayMs <= 0 && immediate.setImmediate !== undefined) {
+      const handle = immediate.setImmediate(fn)
+      return () => immediate.clearImmediate?.(handle)
+    }
     const timer = setTimeout(fn, Math.min(Math.max(0, delayMs), TIMER_MS_MAX))
     return () => clearTimeout(timer)
   },
