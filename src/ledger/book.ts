@@ -3,6 +3,7 @@ import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
 import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
 
 type Journaled = Extract<SlotEvent, { type: 'journaled' }>
@@ -206,7 +207,7 @@ export function createBook(seed: { floor: number }): Book {
       return result.slot
     },
     restore(slot) {
-      keep(slot.nonce, 'committing' in slot ? { ...slot, committing: 0 } : slot)
+      keep(slot.nonce, 'committing' in slot ? slotWith(slot, { committing: 0 }) : slot)
     },
     raise(nonce) {
       for (const [known, slot] of slots) {

@@ -4,6 +4,7 @@ import { gaveUp } from './fromReserved.js'
 import { speedUp, stuck } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
 import { type Attempt, type Live, wantedClaim, withLast } from './slot.js'
+import { slotWith } from './slotWith.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
 /** Rows that start from `live`: bytes are journaled, so the nonce stays bound until the chain speaks (P2). */
@@ -12,17 +13,17 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
     case 'committing':
       return committing(slot, event)
     case 'journaled':
-      return attempted({ ...slot, committing: Math.max(0, slot.committing - 1) }, event.attempt)
+      return attempted(slotWith(slot, { committing: Math.max(0, slot.committing - 1) }), event.attempt)
     case 'commitUnknown':
       return { row: 5, slot, actions: [{ do: 'readAgain' }] }
     case 'notCommitted':
-      return noted({ ...slot, committing: Math.max(0, slot.committing - 1) })
+      return noted(slotWith(slot, { committing: Math.max(0, slot.committing - 1) }))
     case 'withdraw':
       return withdraw(slot, event)
     case 'outsideCommitted':
       return outsideCommitted(slot, event.attempt)
     case 'sent':
-      return noted({ ...slot, attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) })
+      return noted(slotWith(slot, { attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) }))
     case 'outcome':
       return fromOutcome(slot, event)
     case 'stuck':
@@ -39,7 +40,7 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
       if (slot.preconfirmed?.blockNumber !== event.blockNumber) return ignored(slot, event)
       return {
         row: 23,
-        slot: { ...slot, preconfirmed: undefined },
+        slot: slotWith(slot, { preconfirmed: undefined }),
         actions: [{ do: 'tell', event: 'reorged' }],
       }
     case 'sealed':
@@ -56,7 +57,7 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
 /** Only what is wanted now is journaled: after a cancel, say, a bump of the claim that is just signed is dropped. */
 function committing(slot: Live, event: Extract<SlotEvent, { type: 'committing' }>): Transition {
   if (event.token !== slot.token || event.claim !== wantedClaim(slot)) return ignored(slot, event)
-  return { row: 4, slot: { ...slot, committing: slot.committing + 1 }, actions: [] }
+  return { row: 4, slot: slotWith(slot, { committing: slot.committing + 1 }), actions: [] }
 }
 
 /**
@@ -67,9 +68,9 @@ function attempted(slot: Live, attempt: Attempt): Transition {
   if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
   // What is wanted stays the newest, which is the one that resending and bumping go by.
   if (attempt.claim !== wantedClaim(slot)) {
-    return { row: 4, slot: { ...slot, attempts: [attempt, ...slot.attempts] }, actions: [] }
+    return { row: 4, slot: slotWith(slot, { attempts: [attempt, ...slot.attempts] }), actions: [] }
   }
-  const next: Live = { ...slot, attempts: withLast(slot.attempts, attempt), nudged: false }
+  const next: Live = slotWith(slot, { attempts: withLast(slot.attempts, attempt), nudged: false })
   return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }
 }
 
@@ -83,24 +84,24 @@ function withdraw(slot: Live, event: Extract<SlotEvent, { type: 'withdraw' }>): 
   const journaled = slot.committing > 0 || slot.attempts.some((attempt) => attempt.claim === claim)
   if (!replacement || journaled || why === 'again' || slot.end !== undefined) return ignored(slot, event)
   const claims = slot.claims.filter((other) => other !== claim)
-  return { row: 6, slot: { ...slot, claims }, actions: [gaveUp(claim, why)] }
+  return { row: 6, slot: slotWith(slot, { claims }), actions: [gaveUp(claim, why)] }
 }
 
 /** Row 9, late: the nonce was voided meanwhile, or the outside code sent another version of its bytes. */
 export function outsideCommitted(slot: Live, attempt: Attempt): Transition {
   if (slot.attempts.some((other) => other.hash === attempt.hash)) return noted(slot)
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
-  const next: Live = { ...slot, claims }
+  const next: Live = slotWith(slot, { claims })
   const newest = slot.end === undefined && attempt.claim === wantedClaim(next)
   const attempts = newest ? withLast(slot.attempts, attempt) : [attempt, ...slot.attempts]
-  return { row: 9, slot: { ...next, attempts }, actions: [] }
+  return { row: 9, slot: slotWith(next, { attempts }), actions: [] }
 }
 
 function cancel(slot: Live, event: Extract<SlotEvent, { type: 'cancel' }>): Transition {
   // A slot has one end: one that is void already ends its claim as well.
   if (slot.end !== undefined) return ignored(slot, event)
   const { token } = event
-  return { row: 21, slot: { ...slot, end: 'cancel', token }, actions: [{ do: 'noop', token }] }
+  return { row: 21, slot: slotWith(slot, { end: 'cancel', token }), actions: [{ do: 'noop', token }] }
 }
 
 function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Transition {
@@ -108,7 +109,7 @@ function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Tr
   const { claim, token } = event
   return {
     row: 22,
-    slot: { ...slot, claims: withLast(slot.claims, claim), token, refusals: 0 },
+    slot: slotWith(slot, { claims: withLast(slot.claims, claim), token, refusals: 0 }),
     actions: [{ do: 'sign', claim, token }],
   }
 }
@@ -119,5 +120,9 @@ function preconfirmed(slot: Live, event: Extract<SlotEvent, { type: 'preconfirme
   const known = attempts.some((attempt) => attempt.hash === hash)
   if (!known || (seen?.hash === hash && seen.blockNumber === blockNumber)) return ignored(slot, event)
   const tell: SlotAction[] = seen?.hash === hash ? [] : [{ do: 'tell', event: 'preconfirmed' }]
-  return { row: 23, slot: { ...slot, preconfirmed: { hash, blockNumber }, displaced: false }, actions: tell }
+  return {
+    row: 23,
+    slot: slotWith(slot, { preconfirmed: { hash, blockNumber }, displaced: false }),
+    actions: tell,
+  }
 }

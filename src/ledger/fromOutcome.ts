@@ -2,6 +2,7 @@ import type { SlotAction, SlotEvent } from './event.js'
 import { bump, missing } from './fromStuck.js'
 import { ignored, type Transition } from './result.js'
 import { type Attempt, type Live, newestAttempt } from './slot.js'
+import { attemptWith, slotWith } from './slotWith.js'
 
 type Outcome = Extract<SlotEvent, { type: 'outcome' }>
 
@@ -22,8 +23,8 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
       return {
         row: 13,
         slot: newest
-          ? { ...slot, attempts, displaced: false, underbids: 0, refusals: 0 }
-          : { ...slot, attempts },
+          ? slotWith(slot, { attempts, displaced: false, underbids: 0, refusals: 0 })
+          : slotWith(slot, { attempts }),
         actions: [],
       }
     }
@@ -69,24 +70,25 @@ function freed(slot: Live, attempt: Attempt): Transition {
 
 /** Row 15. An older attempt's refusal says nothing of the one that is resent. */
 function counted(slot: Live, newest: boolean, hash: Attempt['hash']): Transition {
-  const next = newest ? { ...slot, refusals: slot.refusals + 1 } : slot
+  const next = newest ? slotWith(slot, { refusals: slot.refusals + 1 }) : slot
   return { row: 15, slot: next, actions: backOff(newest, hash) }
 }
 
 /** Row 17. Where the pool may hold an attempt of ours the next bump is larger; else somebody else's sits there. */
 function underpriced(slot: Live, hash: Attempt['hash']): Transition {
   const ours = slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
-  if (ours) return { row: 17, slot: { ...slot, underbids: slot.underbids + 1, nudged: true }, actions: [] }
+  if (ours)
+    return { row: 17, slot: slotWith(slot, { underbids: slot.underbids + 1, nudged: true }), actions: [] }
   const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'tell', event: 'displaced' }]
-  return { row: 17, slot: { ...slot, displaced: true }, actions: [...actions, ...backOff(true, hash)] }
+  return { row: 17, slot: slotWith(slot, { displaced: true }), actions: [...actions, ...backOff(true, hash)] }
 }
 
 const backOff = (newest: boolean, hash: Attempt['hash']): SlotAction[] =>
   newest ? [{ do: 'backOff', hash }] : []
 
-const taken = (attempt: Attempt): Attempt => ({ ...attempt, accepted: true })
+const taken = (attempt: Attempt): Attempt => attemptWith(attempt, { accepted: true })
 
-export const sentOnceMore = (attempt: Attempt): Attempt => ({ ...attempt, sends: attempt.sends + 1 })
+export const sentOnceMore = (attempt: Attempt): Attempt => attemptWith(attempt, { sends: attempt.sends + 1 })
 
 /** The attempts with one of them changed. */
 export function withAttempt(
@@ -94,5 +96,8 @@ export function withAttempt(
   hash: Attempt['hash'],
   change: (attempt: Attempt) => Attempt,
 ): readonly Attempt[] {
+  const [only] = attempts
+  // As nearly all have it.
+  if (only !== undefined && attempts.length === 1) return only.hash === hash ? [change(only)] : attempts
   return attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt))
 }

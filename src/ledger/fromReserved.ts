@@ -2,6 +2,7 @@ import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
 import { type Reserved, withLast } from './slot.js'
+import { slotWith } from './slotWith.js'
 import { toldOf, used, whose } from './used.js'
 
 /** Rows that leave `reserved`: bound to a transaction, with nothing journaled for it. */
@@ -10,7 +11,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
   switch (event.type) {
     case 'committing':
       if (event.token !== slot.token || event.claim !== claim) return ignored(slot, event)
-      return { row: 4, slot: { ...slot, committing: slot.committing + 1 }, actions: [] }
+      return { row: 4, slot: slotWith(slot, { committing: slot.committing + 1 }), actions: [] }
     case 'journaled': {
       // Bytes under a stale token are thrown away before they are journaled (P1); this is the second line.
       if (event.token !== slot.token) return ignored(slot, event)
@@ -27,7 +28,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       if (event.token !== slot.token) return ignored(slot, event)
       return { row: 5, slot, actions: [{ do: 'readAgain' }] }
     case 'notCommitted':
-      return noted({ ...slot, committing: Math.max(0, slot.committing - 1) })
+      return noted(slotWith(slot, { committing: Math.max(0, slot.committing - 1) }))
     case 'withdraw':
       if (event.claim !== claim || slot.committing > 0) return ignored(slot, event)
       return { row: 6, slot: { state: 'hole', nonce, attempts }, actions: [gaveUp(claim, event.why)] }

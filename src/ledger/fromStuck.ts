@@ -1,6 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { ignored, type Transition } from './result.js'
 import { type Live, newestAttempt, wantedClaim } from './slot.js'
+import { slotWith } from './slotWith.js'
 
 type Stuck = Extract<SlotEvent, { type: 'stuck' }>
 
@@ -22,9 +23,9 @@ export function stuck(slot: Live, event: Stuck): Transition {
   const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
   if (mayBump && (slot.nudged || !event.priced)) {
     // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
-    return { row: 19, slot: { ...slot, nudged: false }, actions: [bump(slot)] }
+    return { row: 19, slot: slotWith(slot, { nudged: false }), actions: [bump(slot)] }
   }
-  return { row: 19, slot: { ...slot, nudged: true }, actions: resendNewest(slot) }
+  return { row: 19, slot: slotWith(slot, { nudged: true }), actions: resendNewest(slot) }
 }
 
 /**
@@ -41,13 +42,13 @@ function hopeless(slot: Live, event: Stuck): boolean {
 function giveUp(slot: Live, event: Stuck): Transition {
   const { token } = event
   const tell: SlotAction[] = event.atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
-  return { row: 20, slot: { ...slot, end: 'void', token }, actions: [...tell, { do: 'noop', token }] }
+  return { row: 20, slot: slotWith(slot, { end: 'void', token }), actions: [...tell, { do: 'noop', token }] }
 }
 
 /** The caller wants it in sooner: rows 19 and 17 without the wait. */
 export function speedUp(slot: Live): Transition {
   const row = slot.displaced ? 17 : 19
-  return { row, slot: { ...slot, displaced: false }, actions: [missing(slot) ?? bump(slot)] }
+  return { row, slot: slotWith(slot, { displaced: false }), actions: [missing(slot) ?? bump(slot)] }
 }
 
 export const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })

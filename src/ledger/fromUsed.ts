@@ -5,6 +5,7 @@ import { sentOnceMore, withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
 import { type Attempt, type Live, newestAttempt, type Slot, type Used } from './slot.js'
+import { slotWith } from './slotWith.js'
 import { toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
 
@@ -13,18 +14,18 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
   switch (event.type) {
     case 'sealed':
       if (slot.by.kind !== 'unproven') return ignored(slot, event)
-      return { row: 27, slot: { ...slot, by: whose(slot, event.hash), at: event.block }, actions: [] }
+      return { row: 27, slot: slotWith(slot, { by: whose(slot, event.hash), at: event.block }), actions: [] }
     case 'evidence': {
       if (slot.by.kind !== 'unproven') return ignored(slot, event)
       const by = { kind: 'other' as const, hash: event.hash }
-      return { row: 27, slot: { ...slot, by, at: event.block }, actions: toldOf(event) }
+      return { row: 27, slot: slotWith(slot, { by, at: event.block }), actions: toldOf(event) }
     }
     case 'resolve':
       return resolve(slot, event)
     case 'cancel':
       // Who used the nonce is not settled: what is bound to it is not to be queued again, nor sent after a reorg.
       if (slot.settled || slot.end !== undefined || slot.claims.length === 0) return ignored(slot, event)
-      return { row: 21, slot: { ...slot, end: 'cancel' }, actions: [] }
+      return { row: 21, slot: slotWith(slot, { end: 'cancel' }), actions: [] }
     case 'left':
       if (slot.at === undefined || slot.at.hash !== event.block.hash) return ignored(slot, event)
       return slot.settled ? leftSettled(slot, event.token) : left(slot, event.token)
@@ -38,11 +39,11 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
         actions: [{ do: 'prune' }],
       }
     case 'sent':
-      return noted({ ...slot, attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) })
+      return noted(slotWith(slot, { attempts: withAttempt(slot.attempts, event.hash, sentOnceMore) }))
     case 'journaled':
-      return noted(late({ ...slot, committing: Math.max(0, slot.committing - 1) }, event.attempt))
+      return noted(late(slotWith(slot, { committing: Math.max(0, slot.committing - 1) }), event.attempt))
     case 'notCommitted':
-      return noted({ ...slot, committing: Math.max(0, slot.committing - 1) })
+      return noted(slotWith(slot, { committing: Math.max(0, slot.committing - 1) }))
     case 'outsideCommitted':
       return lateOutside(slot, event.attempt)
     default:
@@ -53,7 +54,7 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
 /** Bytes whose commit was under way when the nonce went: journaled counts as sent, so they are kept. */
 function late(slot: Used, attempt: Attempt): Used {
   if (slot.attempts.some((known) => known.hash === attempt.hash)) return slot
-  return { ...slot, attempts: [attempt, ...slot.attempts] }
+  return slotWith(slot, { attempts: [attempt, ...slot.attempts] })
 }
 
 /** Row 9 after the fact: what looked foreign may have been what the nonce was handed out for. */
@@ -62,9 +63,9 @@ function lateOutside(slot: Used, attempt: Attempt): Transition {
   if (kept === slot || slot.settled) return noted(kept)
   if (slot.by.kind === 'other' && slot.by.hash === undefined) return lookedForAgain(slot, attempt)
   const claims = slot.claims.length === 0 && attempt.claim !== undefined ? [attempt.claim] : slot.claims
-  const next = { ...kept, claims }
+  const next = slotWith(kept, { claims })
   const landed = slot.by.kind === 'other' && slot.by.hash === attempt.hash
-  return noted(landed ? { ...next, by: whose(next, attempt.hash) } : next)
+  return noted(landed ? slotWith(next, { by: whose(next, attempt.hash) }) : next)
 }
 
 /** The pair of blocks proved that none of the attempts known then used the nonce, which says nothing of this one. */

@@ -1,10 +1,11 @@
 import type { EndAs, SlotAction, SlotEvent } from './event.js'
 import { ignored, type Transition } from './result.js'
 import type { End, Used } from './slot.js'
+import { slotWith } from './slotWith.js'
 
 /** Rows 29 to 31: the verdict, once the block that used the nonce is too deep to be lost. */
 export function settle(slot: Used, event: SlotEvent): Transition {
-  const settled: Used = { ...slot, settled: true }
+  const settled: Used = slotWith(slot, { settled: true })
   switch (slot.by.kind) {
     case 'unproven':
       return ignored(slot, event)
@@ -34,22 +35,25 @@ export function resolve(slot: Used, event: Extract<SlotEvent, { type: 'resolve' 
   if (slot.by.kind !== 'unproven' || index < 0) return ignored(slot, event)
   if (fate === 'executed') {
     const { slot: settled, actions } = settle(
-      { ...slot, by: { kind: 'claim', claim, hash: undefined } },
+      slotWith(slot, { by: { kind: 'claim', claim, hash: undefined } }),
       event,
     )
     return { row: 27, slot: settled, actions }
   }
   if (slot.claims.length === 1) {
-    const { slot: settled, actions } = settle({ ...slot, by: { kind: 'other', hash: undefined } }, event)
+    const { slot: settled, actions } = settle(
+      slotWith(slot, { by: { kind: 'other', hash: undefined } }),
+      event,
+    )
     return { row: 27, slot: settled, actions }
   }
   const claims = slot.claims.filter((other) => other !== claim)
   if (index < slot.claims.length - 1) {
-    return { row: 27, slot: { ...slot, claims }, actions: [{ do: 'end', claim, as: 'superseded' }] }
+    return { row: 27, slot: slotWith(slot, { claims }), actions: [{ do: 'end', claim, as: 'superseded' }] }
   }
   // What it replaced is not wanted either, though nobody cancelled it: should it not have executed, it is voided.
   const as = slot.end === undefined ? 'tooLate' : endAs[slot.end]
-  return { row: 27, slot: { ...slot, claims, end: 'void' }, actions: [{ do: 'end', claim, as }] }
+  return { row: 27, slot: slotWith(slot, { claims, end: 'void' }), actions: [{ do: 'end', claim, as }] }
 }
 
 /** Row 29. A claim that had been asked to end and landed all the same has executed: told as it is. */

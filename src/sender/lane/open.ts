@@ -58,8 +58,13 @@ export async function openLane(options: OpenOptions, environment: Environment): 
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
     const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure }
+    // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
     return {
-      ...lane,
+      handle: lane.handle,
+      hub: lane.hub,
+      store,
+      key,
+      tenure,
       find: (by) => findTransaction(lane, by),
       list: (listOptions) => listTransactions(lane, listOptions),
       sendSequence: (...sequence) => sendSequence(lane, ...sequence),

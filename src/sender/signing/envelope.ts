@@ -34,21 +34,38 @@ const OURS = new Set([
   'type',
 ])
 
+type Parameters = {
+  readonly content: Content
+  readonly nonce: number
+  readonly fees: Fees
+  readonly authorizationList: unknown
+}
+
+/** How one account signs: looked up once, since every account has a shape of its own. */
+type SignEnvelope = EnvelopeSigner['signEnvelope']
+
 /** Builds the envelope that the chain's own serializer takes, and has the account sign it. */
-export function sign(
-  account: LocalAccount,
-  chain: Chain,
-  parameters: { content: Content; nonce: number; fees: Fees; authorizationList: unknown },
-): Promise<Signed> {
-  const { content, nonce, fees, authorizationList } = parameters
-  const type = typeOf(content.request, fees, authorizationList !== undefined)
-  const ours = { type, chainId: chain.id, gas: content.gas, nonce, ...fees }
-  const transaction = withFields(ours, content.request) as TransactionSerializable
-  if (authorizationList !== undefined) Object.assign(transaction, { authorizationList })
+export function createEnvelopes(chain: Chain) {
   const serializer = chain.serializers?.transaction as SerializeTransactionFn | undefined
+  let account: LocalAccount | undefined
+  let signEnvelope: SignEnvelope
+
+  return function sign(signer: LocalAccount, { content, nonce, fees, authorizationList }: Parameters) {
+    if (signer !== account) {
+      account = signer
+      signEnvelope = signerOf(signer)
+    }
+    const type = typeOf(content.request, fees, authorizationList !== undefined)
+    const ours = { type, chainId: chain.id, gas: content.gas, nonce, ...fees }
+    const transaction = withFields(ours, content.request) as TransactionSerializable
+    if (authorizationList !== undefined) Object.assign(transaction, { authorizationList })
+    return signEnvelope(transaction, serializer)
+  }
+}
+
+function signerOf(account: LocalAccount): SignEnvelope {
   const { signEnvelope } = account as Partial<EnvelopeSigner>
-  if (signEnvelope) return signEnvelope(transaction, serializer)
-  return signWith(account, transaction, serializer)
+  return signEnvelope ?? ((transaction, serializer) => signWith(account, transaction, serializer))
 }
 
 async function signWith(

@@ -21,17 +21,23 @@ export function createSignerCheck(
   chainId: number,
 ): (signer: LocalAccount, raw: Hex) => Promise<void> | undefined {
   const verdicts = new WeakMap<LocalAccount, Promise<string | undefined>>()
-  const good = new WeakSet<LocalAccount>()
+  // The one that was last found good: nearly always the only one there is.
+  let good: LocalAccount | undefined
 
   async function check(signer: LocalAccount, raw: Hex): Promise<void> {
     const verdict = verdicts.get(signer) ?? faultOf(signer, raw, chainId)
     verdicts.set(signer, verdict)
     const fault = await verdict
     if (fault !== undefined) throw wrong(signer, fault)
-    good.add(signer)
+    good = signer
   }
 
-  return (signer, raw) => (isOwnKey(signer) || good.has(signer) ? undefined : check(signer, raw))
+  return (signer, raw) => {
+    if (signer === good) return undefined
+    if (!isOwnKey(signer)) return check(signer, raw)
+    good = signer
+    return undefined
+  }
 }
 
 /** An account that is a copy of another, with an address of its own, still signs as that one. */

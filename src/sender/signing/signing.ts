@@ -3,13 +3,14 @@ import type { Committed } from '../../allocator/journal.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
+import { attemptWith } from '../../ledger/slotWith.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { TxRequest } from '../../types.js'
 import { block, type LaneContext, reportError, txError } from '../context.js'
 import type { Sequences } from '../intake/sequences.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { type Content, sign } from './envelope.js'
+import { type Content, createEnvelopes } from './envelope.js'
 import { explicitFees, firstFees } from './feeOracle.js'
 import { createSignerCheck } from './signerCheck.js'
 
@@ -68,6 +69,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   const idlers: (() => void)[] = []
   let fillsOpen = 0
   let noopGas: Promise<bigint> | undefined
+  const sign = createEnvelopes(hub.chain)
   const checkSigner = createSignerCheck(hub.chain.id)
   const tuples = createTupleSigner(hub.chain.id)
 
@@ -114,7 +116,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (signer === undefined || context.closed) return false
     const signed = tuples(signer, content.request, nonce)
     const authorizationList = signed && (await signed)
-    const { raw, hash } = await sign(signer, hub.chain, { content, nonce, fees: offer, authorizationList })
+    const { raw, hash } = await sign(signer, { content, nonce, fees: offer, authorizationList })
     const check = checkSigner(signer, raw)
     if (check) await check
     unsigned.delete(job)
@@ -122,17 +124,10 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const transaction = claim === undefined ? undefined : context.transactions.get(claim)
     const turn = transaction && parts.turn(transaction)
     if (turn) await turn
-    const attempt: Attempt = {
-      hash,
-      raw,
-      fees: offer,
-      gas: content.gas,
-      claim,
-      epoch: lane.lease.epoch,
-      sends: 0,
-      accepted: false,
-      ...(transaction?.private ? { private: true } : undefined),
-    }
+    const { epoch } = lane.lease
+    const { gas } = content
+    const open: Attempt = { hash, raw, fees: offer, gas, claim, epoch, sends: 0, accepted: false }
+    const attempt: Attempt = transaction?.private ? attemptWith(open, { private: true }) : open
     lane.journal.commit(nonce, token, attempt, (committed) => journaled(job, attempt, committed))
     if (transaction) parts.handed(transaction)
     return true

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { a1, attempt, block, liveSlot, reserved } from './samples.fixture.js'
+import type { Slot } from './slot.js'
+import { attemptWith, slotWith } from './slotWith.js'
+import { transition } from './transition.js'
+
+/** As the table first makes them. */
+const made: readonly Slot[] = [
+  transition(7, undefined, { type: 'reserve', claim: 'a', token: 1 }).slot,
+  transition(7, reserved({ committing: 1 }), { type: 'journaled', token: 1, attempt: a1 }).slot,
+  transition(7, liveSlot({ attempts: [a1] }), { type: 'sealed', hash: a1.hash, block: block(5) }).slot,
+]
+
+describe('slotWith', () => {
+  test('keeps everything else, in the one order of its state', () => {
+    expect(made.map(({ state }) => state)).toEqual(['reserved', 'live', 'used'])
+    for (const slot of made) {
+      const copy = slotWith(slot as Parameters<typeof slotWith>[0], {})
+      expect(copy).not.toBe(slot)
+      expect(copy).toStrictEqual(slot)
+      expect(Object.keys(copy)).toEqual(Object.keys(slot))
+    }
+  })
+
+  test('changes a copy', () => {
+    const slot = liveSlot({ end: 'cancel' })
+    expect(slotWith(slot, { end: undefined, refusals: 2 })).toStrictEqual(
+      liveSlot({ end: undefined, refusals: 2 }),
+    )
+    expect(slot.end).toBe('cancel')
+  })
+})
+
+test('attemptWith keeps a private one private, and says nothing of it where it is none', () => {
+  for (const one of [a1, attempt('a', 'a3', { private: true })]) {
+    expect(attemptWith(one, {})).toStrictEqual(one)
+    expect(attemptWith(one, { sends: 5 })).toStrictEqual({ ...one, sends: 5 })
+  }
+})
