@@ -7,6 +7,7 @@ import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from
 import {
   type ChainKey,
   chainName,
+  type Enqueued,
   type LaneKey,
   type Lease,
   laneName,
@@ -160,6 +161,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       lane.arrived = lane.arrived.filter((one) => byId.has(one.id))
   }
 
+  function enqueueOne(transaction: StoredTransaction): Enqueued {
+    const lane = kept(transaction.lane)
+    const existing = lane.book.byId.get(transaction.id)
+    if (existing) return { fresh: false, transaction: existing.transaction }
+    const sequence = ++lane.sequence
+    const placed = transaction.sequence === sequence ? transaction : { ...transaction, sequence }
+    keepTransaction(lane, placed)
+    arrive(lane, placed)
+    told(lane)
+    return { fresh: true, transaction: placed }
+  }
+
   function told(lane: Kept): void {
     for (const watcher of lane.watchers) watcher(lane.sequence)
   }
@@ -223,17 +236,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       told(lane)
     },
     async enqueue(added) {
-      return added.map((transaction) => {
-        const lane = kept(transaction.lane)
-        const existing = lane.book.byId.get(transaction.id)
-        if (existing) return { fresh: false, transaction: existing.transaction }
-        const sequence = ++lane.sequence
-        const placed = transaction.sequence === sequence ? transaction : { ...transaction, sequence }
-        keepTransaction(lane, placed)
-        arrive(lane, placed)
-        told(lane)
-        return { fresh: true, transaction: placed }
-      })
+      return added.map(enqueueOne)
     },
     async wish(chain, id, wish) {
       const found = bookOf(chain).byId.get(id)

@@ -56,7 +56,7 @@ const REST_MS = 250
 /** Whether the endpoint counts its pool, and so many counts did not show, is not worth more of them. */
 const COUNTS_TO_LEARN = 16
 /** What waits is sent in such parts until it is known whether the endpoint counts its pool: few are answered soon. */
-const LEARNING_PARTS = 8
+const LEARNING_PARTS = 32
 /** With so many at hand the window may stay full for a while. */
 const BATCHES_AHEAD = 4
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
@@ -141,10 +141,7 @@ export function createCourier(
 
   async function post(batch: readonly Sending[]): Promise<void> {
     const covering = isCountWanted()
-    const calls: RpcCall[] = batch.map(({ attempt }) => ({
-      method: 'eth_sendRawTransaction',
-      params: [attempt.raw],
-    }))
+    const calls: RpcCall[] = batch.map(sendOf)
     // Covering costs no round trip: the count rides along, last.
     if (covering) {
       counts++
@@ -160,13 +157,14 @@ export function createCourier(
       if (attempt.sends === 0) sent(nonce)
     }
     const replies = await replying
-    const outcomes = batch.map(({ attempt }, index) => outcomeOf(replies[index], attempt))
+    const outcomes: SendOutcome[] = []
+    for (const [index, { attempt }] of batch.entries()) outcomes.push(outcomeOf(replies[index], attempt))
     noteWhole(batch, outcomes[0], replies[0])
     if (covering) noteCount(batch, outcomes, replies[batch.length], before)
-    batch.forEach(({ nonce, attempt }, index) => {
+    for (const [index, { nonce, attempt }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome) said({ nonce, attempt, outcome, reply: replies[index], awaited })
-    })
+    }
   }
 
   /** Whether it shows its pool is not known, and counts may still tell. */
@@ -272,6 +270,10 @@ function freshRun(
     next++
   }
   return next > acceptedBefore ? next - 1 : undefined
+}
+
+function sendOf({ attempt }: Sending): RpcCall {
+  return { method: 'eth_sendRawTransaction', params: [attempt.raw] }
 }
 
 function outcomeOf(reply: RpcReply | undefined, { hash }: Attempt): SendOutcome {

@@ -96,6 +96,14 @@ export function createKeeper<entry>(
   }
 }
 
+function tellEach<entry>(
+  entries: readonly entry[],
+  all: readonly Enqueued[],
+  kept: Kept<entry>['kept'],
+): void {
+  for (const [index, entry] of entries.entries()) kept(entry, all[index])
+}
+
 const nobody = () => {}
 const nothing: Store['enqueue'] = async () => []
 
@@ -113,7 +121,7 @@ function createBatch<entry>({ kept, failed }: Kept<entry>): Batch<entry> {
     }
   })
   const told = answered.then(
-    (all) => entries.forEach((entry, index) => void kept(entry, all[index])),
+    (all) => tellEach(entries, all, kept),
     async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
   )
   return { transactions, entries, answered, told, ask }

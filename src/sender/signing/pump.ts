@@ -37,6 +37,8 @@ export function createPump(options: {
   let again = false
   let feesFailed = false
   let breathedAtMs = 0
+  // What the market asks for is known in this turn.
+  let asked = false
 
   async function turn(): Promise<void> {
     if (!mayReserve()) return
@@ -52,10 +54,14 @@ export function createPump(options: {
     } catch (error) {
       return retryFees(error)
     }
-    const turn = lane.exclusiveNow(() => {
-      while (reserveNext(asks)) {}
-    })
+    asked = asks
+    const turn = lane.exclusiveNow(reserveAll)
     if (turn) await turn
+  }
+
+  // Made once, as what is made for each turn is compiled anew each time.
+  function reserveAll(): void {
+    while (reserveNext()) {}
   }
 
   function mayReserve(): boolean {
@@ -74,7 +80,7 @@ export function createPump(options: {
   }
 
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
-  function reserveNext(asked: boolean): boolean {
+  function reserveNext(): boolean {
     const transaction = line.peek()
     if (transaction === undefined || !mayReserve()) return false
     options.due(transaction)
