@@ -127,14 +127,19 @@ export function createJournal(options: JournalOptions): Journal {
       const isAsNow = changed === undefined || changed === book.get(nonce)
       slots.set(nonce, isAsNow ? book.foresee(nonce, event) : transition(nonce, changed, event).slot)
     }
-    const transactions = new Map(carriedTransactions)
-    for (const transaction of options.changedTransactions()) transactions.set(transaction.id, transaction)
     return {
       slots: [...slots.values()],
-      transactions: [...transactions.values()],
+      transactions: withCarried(options.changedTransactions()),
       cursor: book.cursor,
       wished: options.wished(),
     }
+  }
+
+  function withCarried(changed: readonly StoredTransaction[]): readonly StoredTransaction[] {
+    if (carriedTransactions.size === 0) return changed
+    const transactions = new Map(carriedTransactions)
+    for (const transaction of changed) transactions.set(transaction.id, transaction)
+    return [...transactions.values()]
   }
 
   function keepForLater(change: LaneWrite): void {

@@ -66,7 +66,7 @@ function hashOf(result: unknown): unknown {
 }
 
 function isHash(value: unknown, sentHash: Hex): boolean {
-  return typeof value === 'string' && value.toLowerCase() === sentHash.toLowerCase()
+  return value === sentHash || (typeof value === 'string' && value.toLowerCase() === sentHash.toLowerCase())
 }
 
 // Failures of a port in which no word of a node is to be had. `aborted` may have been written all the same.

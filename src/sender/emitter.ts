@@ -65,7 +65,10 @@ export function createEmitter<events extends object = SenderEvents>(
       set.add(own)
       return () => void set.delete(own)
     },
-    emit: (event, payload) => tell(listeners.get(event) ?? [], payload),
+    emit(event, payload) {
+      const these = listeners.get(event)
+      if (these !== undefined) tell(these, payload)
+    },
     tell,
     heard: (event) => (listeners.get(event)?.size ?? 0) > 0,
   }

@@ -3,7 +3,7 @@ import { onAbort } from '../../onAbort.js'
 
 /** Ends a request early: by time, or by any of several signals. `done` must be called when it has ended. */
 export type GiveUp = {
-  /** Gives it up after so many milliseconds; 0 for never. */
+  /** Called once it is on its way: gives it up after so many milliseconds; 0 for never. */
   after(timeoutMs: number): void
   readonly signal: AbortSignal
   /** Rejects when it is given up: a `fetch` of the user's own may not look at the signal. */
@@ -24,9 +24,12 @@ export function createGiveUps(clock: Clock): GiveUps {
   // Called by name: a signal of the port, listened to, would cost each request more than its own bookkeeping.
   const aborts = new Set<() => void>()
   let closed = false
+  // Made once the request before has left: it is the dearest part of one.
+  let spare: AbortController | undefined
 
   function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
-    const controller = new AbortController()
+    const controller = spare ?? new AbortController()
+    spare = undefined
     let reason: 'aborted' | 'timeout' | undefined
     let reject: (error: Error) => void
     const ended = new Promise<never>((_, onEnd) => {
@@ -49,6 +52,7 @@ export function createGiveUps(clock: Clock): GiveUps {
     }
     return {
       after(timeoutMs) {
+        spare ??= new AbortController()
         // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
         if (timeoutMs > 0 && reason === undefined) offs.push(clock.setTimer(() => end('timeout'), timeoutMs))
       },

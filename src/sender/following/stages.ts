@@ -1,4 +1,3 @@
-import type { Hash } from 'viem'
 import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { StoredTransaction } from '../../store/store.js'
 import type { Follower } from '../../tracker/follower.js'
@@ -37,8 +36,6 @@ export function createStages(
 ): Stages {
   const { transactions, changed, hub } = context
   let follower: Follower | undefined
-  const watched = new Set<Hash>()
-
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     watchAttempts(before, after)
     switch (after.state) {
@@ -63,19 +60,15 @@ export function createStages(
   function watchAttempts(before: Slot | undefined, after: Slot): void {
     if (follower === undefined) return
     if (after.state === 'final') {
-      for (const attempt of before?.attempts ?? []) unwatch(attempt.hash)
+      unwatch(before)
       return
     }
     if (after.attempts.length === (before?.attempts.length ?? 0)) return
-    for (const attempt of after.attempts) {
-      watched.add(attempt.hash)
-      hub.tracker.watch(attempt.hash, follower)
-    }
+    for (const { hash } of after.attempts) hub.tracker.watch(hash, follower)
   }
 
-  function unwatch(hash: Hash): void {
-    watched.delete(hash)
-    hub.tracker.unwatch(hash)
+  function unwatch(slot: Slot | undefined): void {
+    for (const { hash } of slot?.attempts ?? []) hub.tracker.unwatch(hash)
   }
 
   function bind(transaction: Transaction, nonce: number): void {
@@ -215,8 +208,7 @@ export function createStages(
       follower = next
     },
     unfollow() {
-      for (const hash of watched) hub.tracker.unwatch(hash)
-      watched.clear()
+      for (const slot of context.lane.book.slots.values()) unwatch(slot)
     },
   }
 }
