@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.js'
 const TURN_LIMIT_MS = 180_000
 
 export type Turn = {
-  /** 0 for the round that warms up and does not count. */
+  /** 0 and less for those that warm up and do not count. */
   readonly round: number
   readonly place: number
 }
@@ -17,6 +17,8 @@ export type Turn = {
 export async function takeTurns<subject extends { readonly name: string }, value>(options: {
   readonly subjects: readonly subject[]
   readonly rounds: number
+  /** Rounds that go before and do not count. @default 1 */
+  readonly warmUps?: number
   readonly run: (subject: subject, turn: Turn) => Promise<value>
   readonly show: (value: value) => string
   readonly say: (line: string) => void
@@ -24,12 +26,12 @@ export async function takeTurns<subject extends { readonly name: string }, value
   readonly values: ReadonlyMap<string, readonly value[]>
   readonly failures: readonly string[]
 }> {
-  const { subjects, rounds, run, show, say } = options
+  const { subjects, rounds, warmUps = 1, run, show, say } = options
   const values = new Map(subjects.map(({ name }) => [name, [] as value[]]))
   const failures: string[] = []
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 1 - warmUps; round <= rounds; round++) {
     for (const [place, subject] of inTurn(subjects, round).entries()) {
-      const about = `${round === 0 ? 'warm-up' : `round ${round}`}, ${subject.name}`
+      const about = `${round > 0 ? `round ${round}` : 'warm-up'}, ${subject.name}`
       try {
         const value = await within(systemClock, TURN_LIMIT_MS, run(subject, { round, place }))
         if (value === 'late') throw new Error(`no end after ${TURN_LIMIT_MS / 1_000} s`)
@@ -47,6 +49,7 @@ export async function takeTurns<subject extends { readonly name: string }, value
 
 /** The list, begun at another place each round. */
 export function inTurn<subject>(subjects: readonly subject[], round: number): readonly subject[] {
-  const first = round % Math.max(1, subjects.length)
+  const count = Math.max(1, subjects.length)
+  const first = ((round % count) + count) % count
   return [...subjects.slice(first), ...subjects.slice(0, first)]
 }

@@ -13,9 +13,9 @@ export type Burst = { readonly url: string; readonly privateKey: Hex; readonly c
  * the others have left, and with its own code thrown out of the engine by the time that its turn comes again.
  */
 export type SubjectProcesses = AsyncDisposable & {
-  /** Milliseconds from the first send to the last acceptance. The sender stays open. */
+  /** Milliseconds from the first send to the last acceptance. The sender stays open until the next one is. */
   burst(subject: Subject, burst: Burst): Promise<number>
-  /** Closes what the last burst has left open. */
+  /** Closes at once what the last burst has left open. */
   close(subject: Subject): Promise<void>
 }
 

@@ -74,7 +74,8 @@ describe('a check', () => {
 
 describe('rounds', () => {
   it('begin with another subject each', () => {
-    expect([0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''))).toEqual([
+    expect([-1, 0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''))).toEqual([
+      'cab',
       'abc',
       'bca',
       'cab',
@@ -101,6 +102,20 @@ describe('rounds', () => {
       ['b', [1]],
     ])
     expect(failures).toEqual(['round 2, b: no answer'])
+  })
+
+  it('may be warmed up by several', async () => {
+    const said: string[] = []
+    const { values } = await takeTurns({
+      subjects: [{ name: 'a' }],
+      rounds: 1,
+      warmUps: 2,
+      run: async (_, { round }) => round,
+      show: String,
+      say: (line) => said.push(line),
+    })
+    expect(said).toEqual(['warm-up, a: -1', 'warm-up, a: 0', 'round 1, a: 1'])
+    expect([...values]).toEqual([['a', [1]]])
   })
 })
 
