@@ -18,9 +18,10 @@ export type Random = () => number
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
- * Node's: after a look at what has arrived. A timer is none: where its callback takes longer than a millisecond the next
- * one of 0 is due at once, before Node looks anywhere else (`processTimers` in lib/internal/timers.js), so that work cut
- * into such timers keeps the loop to itself all the same.
+ * Node's: after a look at what has arrived. A timer is not: one of 0 is due after a millisecond, and where the work that
+ * set it takes longer and any other timer is set meanwhile, which moves libuv's clock on, it fires before Node looks
+ * anywhere else (`uv__run_timers`, seen with libuv 1.46 in Node 20). Work that is cut by such timers keeps the loop to
+ * itself all the same.
  */
 const immediate = globalThis as {
   setImmediate?: (fn: () => void) => unknown
