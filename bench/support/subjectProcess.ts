@@ -13,23 +13,20 @@ const subject = SUBJECTS[Number(process.argv[2])]
 let driver: Driver | undefined
 
 async function obey(order: Order): Promise<number | undefined> {
-  if (order.type === 'close') return close()
+  if (order.type === 'close') return void (await driver?.close())
   const { url, privateKey, count } = order
-  const next = subject?.open({ url, chain: chainOf(url), privateKey, count })
-  await next?.ready?.()
-  // The one before stays open until now, as a process that goes on sending has a sender: V8 forgets what it compiled for
+  // The one before stays open until then, as a process that goes on sending has a sender: V8 forgets what it compiled for
   // one that is closed while the others have their turns.
-  await close()
-  driver = next
+  const before = driver
+  driver = subject?.open({ url, chain: chainOf(url), privateKey, count })
+  try {
+    await driver?.ready?.()
+  } finally {
+    await before?.close()
+  }
   const begun = performance.now()
   await driver?.burst(count)
   return performance.now() - begun
-}
-
-async function close(): Promise<undefined> {
-  const before = driver
-  driver = undefined
-  await before?.close()
 }
 
 process.on('message', (order: Order) => answerWith(obey(order)))

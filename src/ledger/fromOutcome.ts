@@ -96,8 +96,5 @@ export function withAttempt(
   hash: Attempt['hash'],
   change: (attempt: Attempt) => Attempt,
 ): readonly Attempt[] {
-  const [only] = attempts
-  // As nearly all have it.
-  if (only !== undefined && attempts.length === 1) return only.hash === hash ? [change(only)] : attempts
   return attempts.map((attempt) => (attempt.hash === hash ? change(attempt) : attempt))
 }
