@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { a1, attempt, block, liveSlot, reserved } from './samples.fixture.js'
+import { a1, attempt, block, byA, liveSlot, reserved, usedSlot } from './samples.fixture.js'
 import type { Slot } from './slot.js'
 import { attemptWith, slotWith } from './slotWith.js'
 import { transition } from './transition.js'
@@ -20,6 +20,18 @@ describe('slotWith', () => {
       expect(copy).toStrictEqual(slot)
       expect(Object.keys(copy)).toEqual(Object.keys(slot))
     }
+  })
+
+  test('keeps what has changed since', () => {
+    const preconfirmed = { hash: a1.hash, blockNumber: 5 }
+    const since = { end: 'void', wasSealed: true, committing: 1 } as const
+    const counted = { displaced: true, refusals: 2, underbids: 1, nudged: true, token: 3, preconfirmed }
+    for (const slot of [
+      reserved({ committing: 1, token: 3, attempts: [a1] }),
+      liveSlot({ ...since, ...counted }),
+      usedSlot(byA, { ...since, settled: true }),
+    ])
+      expect(slotWith(slot as Parameters<typeof slotWith>[0], {})).toStrictEqual(slot)
   })
 
   test('changes a copy', () => {
