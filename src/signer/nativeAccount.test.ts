@@ -5,6 +5,8 @@ import {
   keccak256,
   type LocalAccount,
   numberToHex,
+  type Signature,
+  serializeTransaction,
   type TransactionSerializable,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -55,13 +57,58 @@ describe('nativeAccount', () => {
   })
 
   test('signs what a chain serializes in its own way as that chain does', async () => {
+    const takesMoreGas = (transaction: TransactionSerializable, signature?: Signature) =>
+      serializeTransaction({ ...transaction, gas: 42_000n } as TransactionSerializable, signature)
     const chains = [
       { serializer: celo.serializers.transaction, extra: { feeCurrency: sample.to, type: 'cip64' } },
+      { serializer: celo.serializers.transaction, extra: { feeCurrency: sample.to } },
+      { serializer: celo.serializers.transaction, extra: {} },
       { serializer: optimism.serializers.transaction, extra: {} },
+      { serializer: takesMoreGas, extra: {} },
     ]
     for (const { serializer, extra } of chains) {
       const transaction = { ...sample, ...extra } as never
       await same(KEY, (account) => account.signTransaction(transaction, { serializer } as never))
+    }
+  })
+
+  test('refuses what viem refuses, in its words', async () => {
+    const wrong: readonly object[] = [
+      { chainId: 0 },
+      { to: '0x12' },
+      { to: `0x${'Ab'.repeat(20)}` },
+      { maxPriorityFeePerGas: sample.maxFeePerGas + 1n },
+      { maxFeePerGas: 2n ** 256n },
+      { value: -1n },
+      { nonce: -1 },
+      { nonce: 1.5 },
+    ]
+    const { ours, theirs } = accountsOf(KEY)
+    for (const fields of wrong) {
+      const transaction = { ...sample, ...fields } as TransactionSerializable
+      const expected = await theirs.signTransaction(transaction).catch((error: Error) => error)
+      expect(expected).toBeInstanceOf(Error)
+      await expect(ours.signTransaction(transaction)).rejects.toThrow((expected as Error).message)
+    }
+  })
+
+  test('signs what viem lets pass as viem does', async () => {
+    const odd: readonly object[] = [
+      { to: null },
+      { data: '0x' },
+      { data: '0x7' },
+      { data: '0x00' },
+      { data: '0x80' },
+      { accessList: [] },
+      { value: 2n ** 256n },
+      { value: 2n ** 256n - 1n },
+      { value: 2n ** 53n },
+      { maxFeePerGas: undefined },
+      { value: 5, gas: 21_000 },
+    ]
+    for (const fields of odd) {
+      const transaction = { ...sample, ...fields } as TransactionSerializable
+      await same(KEY, (account) => account.signTransaction(transaction))
     }
   })
 
@@ -242,6 +289,7 @@ const transactions = fc.oneof(
   }),
   fc.record({ type: fc.constant('eip2930'), ...typed, gasPrice: wei, accessList: accessLists }),
   withFees(fc.record({ type: fc.constant('eip1559'), ...typed, accessList: maybe(accessLists) })),
+  withFees(fc.record({ type: fc.constant('eip1559'), ...typed })),
   withFees(
     fc.record({
       type: fc.constant('eip7702'),

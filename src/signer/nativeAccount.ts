@@ -5,7 +5,6 @@ import {
   hexToBytes,
   keccak256,
   type LocalAccount,
-  type SerializeTransactionFn,
   serializeTransaction,
   type TransactionSerializable,
 } from 'viem'
@@ -16,11 +15,11 @@ import type { EnvelopeSigner } from '../types.js'
 import { appendSignature } from './appendSignature.js'
 import { findEngine, type Signature, type SigningEngine } from './engine.js'
 import { bytesOf, hexOf } from './hex.js'
+import { plainEnvelope } from './plainEnvelope.js'
+import { isPlainSerializer, type Serializer } from './plainSerializers.js'
 
 /** A private key that signs with native code. Goes wherever viem takes a local account. */
 export type NativeAccount = PrivateKeyAccount & EnvelopeSigner
-
-type Serializer = SerializeTransactionFn<TransactionSerializable>
 
 // Found once: which packages are there does not change while a program runs.
 let engine: Promise<SigningEngine | undefined> | undefined
@@ -111,18 +110,19 @@ async function signedBytes(
   signer: SigningEngine,
   key: Uint8Array,
   transaction: TransactionSerializable,
-  serializer: Serializer = serializeTransaction as Serializer,
+  serializer: Serializer | undefined,
 ): Promise<Uint8Array> {
+  const write = serializer ?? (serializeTransaction as Serializer)
   // The network form of a blob transaction carries what is not signed.
   const isBlob = transaction.type === 'eip4844'
-  const unsigned = bytesOf(
-    await serializer((isBlob ? { ...transaction, sidecars: false } : transaction) as never),
-  )
+  const unsigned =
+    (isPlainSerializer(serializer) ? plainEnvelope(transaction) : undefined) ??
+    bytesOf(await write((isBlob ? { ...transaction, sidecars: false } : transaction) as never))
   const signature = signer.sign(signer.keccak(unsigned), key)
   const { r, chainId = 0 } = transaction as { r?: unknown; chainId?: number }
   // A serializer writes a signature that is there already: such bytes are not the ones to append to.
   const signed = r === undefined ? appendSignature(unsigned, signature, chainId) : undefined
-  return signed ?? bytesOf(await serializer(transaction as never, split(compact(signature)) as never))
+  return signed ?? bytesOf(await write(transaction as never, split(compact(signature)) as never))
 }
 
 /** r, s and v in 65 bytes, as messages are signed. */
