@@ -1,0 +1,60 @@
+import { performance } from 'node:perf_hooks'
+import type { Hex, LocalAccount } from 'viem'
+import { pause } from '../../test/support/pause.js'
+import { ONE_BY_ONE, type Opened } from '../subjects/oneByOne.js'
+import { answerWith } from './children.js'
+import { watchSends } from './fetchWatch.js'
+import { CHAIN_ID, givenTransfer } from './node.js'
+
+// One subject, in a process of its own: node latencyProcess.ts PLACE-IN-ONE-BY-ONE URL PRIVATE-KEY. Its sender stays open.
+
+export type Order = {
+  readonly count: number
+  /** How long nothing is done before each. */
+  readonly idleMs: number
+}
+export type Sample = { readonly sendingMs: number; readonly signingMs: number }
+
+const [, , place, url, privateKey] = process.argv as unknown as [string, string, number, string, Hex]
+const watch = watchSends()
+let number = 0
+
+async function start(): Promise<void> {
+  const subject = ONE_BY_ONE[place]
+  if (subject === undefined) throw new Error('there is no such subject')
+  const account = subject.account(privateKey)
+  const opened = await subject.open(url, privateKey, account)
+  process.on('message', (order: Order) => answerWith(sendOneByOne(opened, account, order)))
+  process.once('disconnect', () => void opened.close().finally(() => process.exit()))
+}
+
+async function sendOneByOne(
+  { send }: Opened,
+  account: LocalAccount,
+  { count, idleMs }: Order,
+): Promise<readonly Sample[]> {
+  const samples: Sample[] = []
+  for (let left = count; left > 0; left--) {
+    if (idleMs > 0) await pause(idleMs)
+    number++
+    const signingMs = await timeSigning(account)
+    const begun = performance.now()
+    watch.forget()
+    await send(number)
+    samples.push({ sendingMs: watch.sentAt() - begun, signingMs })
+  }
+  return samples
+}
+
+async function timeSigning(account: LocalAccount): Promise<number> {
+  const begun = performance.now()
+  await account.signTransaction({
+    type: 'eip1559',
+    chainId: CHAIN_ID,
+    nonce: number - 1,
+    ...givenTransfer(number),
+  })
+  return performance.now() - begun
+}
+
+answerWith(start())
