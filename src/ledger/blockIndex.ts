@@ -1,5 +1,9 @@
 import type { Hash } from 'viem'
+import { NonceMap } from './nonceMap.js'
 import type { BlockRef } from './slot.js'
+
+/** A set of them. */
+type Nonces = NonceMap<true>
 
 /** Nonces by a block number. */
 export type NumberIndex = {
@@ -18,13 +22,13 @@ export type BlockIndex = {
 }
 
 export function createNumberIndex(): NumberIndex {
-  const byNumber = new Map<number, Set<number>>()
+  const byNumber = new Map<number, Nonces>()
   return {
     add: (number, nonce) => addTo(byNumber, number, nonce),
     remove: (number, nonce) => removeFrom(byNumber, number, nonce),
     upTo(limit) {
       const found: number[] = []
-      for (const [number, nonces] of byNumber) if (number <= limit) found.push(...nonces)
+      for (const [number, nonces] of byNumber) if (number <= limit) found.push(...nonces.keys())
       return found.sort((a, b) => a - b)
     },
   }
@@ -32,7 +36,7 @@ export function createNumberIndex(): NumberIndex {
 
 export function createBlockIndex(): BlockIndex {
   const byNumber = createNumberIndex()
-  const byHash = new Map<Hash, Set<number>>()
+  const byHash = new Map<Hash, Nonces>()
   return {
     add(block, nonce) {
       byNumber.add(block.number, nonce)
@@ -42,19 +46,22 @@ export function createBlockIndex(): BlockIndex {
       byNumber.remove(block.number, nonce)
       removeFrom(byHash, block.hash, nonce)
     },
-    of: (hash) => [...(byHash.get(hash) ?? [])].sort((a, b) => a - b),
+    of: (hash) => [...(byHash.get(hash)?.keys() ?? [])].sort((a, b) => a - b),
     upTo: byNumber.upTo,
   }
 }
 
-function addTo<K>(sets: Map<K, Set<number>>, key: K, nonce: number): void {
-  const found = sets.get(key)
-  if (found) found.add(nonce)
-  else sets.set(key, new Set([nonce]))
+function addTo<K>(sets: Map<K, Nonces>, key: K, nonce: number): void {
+  let nonces = sets.get(key)
+  if (nonces === undefined) {
+    nonces = new NonceMap()
+    sets.set(key, nonces)
+  }
+  nonces.set(nonce, true)
 }
 
 /** Leaves no empty set behind: an index grows with what it holds, not with the blocks that went by (P9). */
-function removeFrom<K>(sets: Map<K, Set<number>>, key: K, nonce: number): void {
+function removeFrom<K>(sets: Map<K, Nonces>, key: K, nonce: number): void {
   const found = sets.get(key)
   found?.delete(nonce)
   if (found?.size === 0) sets.delete(key)

@@ -2,6 +2,7 @@ import type { Hash } from 'viem'
 import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
+import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
 import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
@@ -72,7 +73,7 @@ export type Book = {
    * as a hole without attempts.
    */
   takeChanged(): readonly Slot[]
-  readonly slots: ReadonlyMap<number, Slot>
+  readonly slots: ReadonlyNonceMap<Slot>
   /** Slots that are not final: what the lane still answers for. */
   readonly unfinished: number
 }
@@ -83,9 +84,9 @@ type Foreseen = { readonly event: Journaled; readonly result: Transition }
 const NOWHERE: BlockRef = { number: -1, hash: '0x' }
 
 export function createBook(seed: { floor: number }): Book {
-  const slots = new Map<number, Slot>()
+  const slots = new NonceMap<Slot>()
   const hashes = new Map<Hash, number>()
-  const changed = new Set<number>()
+  const changed = new NonceMap<true>()
   const holes = createMinHeap()
   const uncommitted = createMinHeap()
   const used = createBlockIndex()
@@ -99,7 +100,7 @@ export function createBook(seed: { floor: number }): Book {
   let counted = seed.floor
   let contiguous = seed.floor
   let unfinished = 0
-  const foreseen = new Map<number, Foreseen>()
+  const foreseen = new NonceMap<Foreseen>()
 
   function usedAt(nonce: number): boolean {
     const slot = slots.get(nonce)
@@ -198,7 +199,7 @@ export function createBook(seed: { floor: number }): Book {
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
       const isStored = event.type === 'journaled' && event.stored === true
-      if (!isStored && !isSameRecord(before, result.slot)) changed.add(nonce)
+      if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
       return result
     },
     foresee(nonce, event) {
@@ -213,7 +214,7 @@ export function createBook(seed: { floor: number }): Book {
       for (const [known, slot] of slots) {
         if (known >= nonce || slot.state !== 'hole') continue
         slots.delete(known)
-        changed.add(known)
+        changed.set(known, true)
         for (const attempt of slot.attempts) hashes.delete(attempt.hash)
       }
       base = Math.max(base, nonce)
@@ -258,7 +259,7 @@ export function createBook(seed: { floor: number }): Book {
     dueForHorizon: (number) => settled.upTo(number),
     preconfirmedUpTo: (number) => preconfirmed.upTo(number),
     takeChanged() {
-      const taken = [...changed].map((nonce): Slot => slots.get(nonce) ?? gone(nonce))
+      const taken = [...changed.keys()].map((nonce): Slot => slots.get(nonce) ?? gone(nonce))
       changed.clear()
       return taken
     },

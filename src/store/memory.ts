@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import { systemClock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
+import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from './page.js'
@@ -36,7 +37,7 @@ type Kept = {
   sequence: number
   revision: number
   wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
-  readonly slots: Map<number, Slot>
+  readonly slots: NonceMap<Slot>
   /** In the order of arrival; those forgotten too. */
   arrived: { readonly sequence: number; readonly id: string }[]
   readonly watchers: Set<(sequence: number) => void>
@@ -90,7 +91,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       sequence: 0,
       revision: 0,
       wishes: [],
-      slots: new Map(),
+      slots: new NonceMap(),
       arrived: [],
       watchers: new Set(),
     }

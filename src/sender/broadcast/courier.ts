@@ -1,4 +1,5 @@
 import { createMinHeap } from '../../ledger/heap.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { classifyReply } from '../../rpc/classify.js'
 import { decodeNumber } from '../../rpc/codec.js'
@@ -70,7 +71,7 @@ export function createCourier(
   const { lane, hub, limits, clock, random } = context
   const heap = createMinHeap()
   // What waits here, and whether it does so nowhere else.
-  const queued = new Map<number, boolean>()
+  const queued = new NonceMap<boolean>()
   let open = 0
   let scheduled = false
   let batchMax = limits.batchMax

@@ -1,4 +1,5 @@
 import type { CancelTimer } from '../../clock.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
 import { block, type LaneContext } from '../context.js'
 import type { Signing } from '../signing/signing.js'
@@ -31,12 +32,17 @@ export function createRepair(options: {
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, hub, fees } = context
-  const sentAt = new Map<number, Sent>()
+  const sentAt = new NonceMap<Sent>()
+  let latest: Sent = { block: 0, atMs: 0 }
   let gapTimer: CancelTimer | undefined
   let gapSinceMs: number | undefined
 
+  /** One for all that are sent in the same moment. */
   function now(): Sent {
-    return { block: hub.tracker.head?.number ?? 0, atMs: clock.now() }
+    const { number: block = 0 } = hub.tracker.head ?? {}
+    const atMs = clock.now()
+    if (latest.block !== block || latest.atMs !== atMs) latest = { block, atMs }
+    return latest
   }
 
   /**

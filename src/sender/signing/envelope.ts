@@ -56,7 +56,7 @@ export function createEnvelopes(chain: Chain) {
       signEnvelope = signerOf(signer)
     }
     const type = typeOf(content.request, fees, authorizationList !== undefined)
-    const ours = { type, chainId: chain.id, gas: content.gas, nonce, ...fees }
+    const ours = ourFields(type, chain.id, { gas: content.gas, nonce, fees })
     const transaction = withFields(ours, content.request) as TransactionSerializable
     if (authorizationList !== undefined) Object.assign(transaction, { authorizationList })
     return signEnvelope(transaction, serializer)
@@ -81,6 +81,16 @@ async function signWith(
     })
   }
   return { raw, hash: keccak256(raw) }
+}
+
+function ourFields(
+  type: string | undefined,
+  chainId: number,
+  { gas, nonce, fees }: { gas: bigint; nonce: number; fees: Fees },
+): Record<string, unknown> {
+  if ('gasPrice' in fees) return { type, chainId, gas, nonce, gasPrice: fees.gasPrice }
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  return { type, chainId, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }
 }
 
 /** Added one by one: Node 20 gives each object that is spread and then added to a shape of its own. */

@@ -1,4 +1,5 @@
 import { TxlaneError } from '../../errors/base.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Slot } from '../../ledger/slot.js'
 import { attemptCost, type LaneContext } from '../context.js'
 import type { Line } from '../intake/line.js'
@@ -40,7 +41,7 @@ export function createFunds(
   line: Line<Transaction>,
   starved: (error: TxlaneError, overWei: bigint | undefined) => void,
 ): Funds {
-  const costs = new Map<number, bigint>()
+  const costs = new NonceMap<bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
   // What did not fit, and how much it would have taken: 0 while all is well.

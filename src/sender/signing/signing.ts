@@ -2,6 +2,7 @@ import { type Hex, numberToHex } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
+import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
 import { decodeQuantity } from '../../rpc/codec.js'
@@ -35,7 +36,13 @@ export type Signing = {
 }
 
 type Kind = 'claim' | 'noop' | 'bump'
-type Job = { readonly kind: Kind; readonly nonce: number; readonly token: number } & (
+type Job = {
+  readonly kind: Kind
+  readonly nonce: number
+  readonly token: number
+  /** It is no signature under way any more. */
+  isSigned: boolean
+} & (
   | { readonly kind: 'claim'; readonly claim: string }
   | { readonly kind: 'noop' }
   | { readonly kind: 'bump'; readonly underbids: number }
@@ -57,13 +64,13 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   const { lane, hub, fees, limits, events } = context
   const { freed } = parts
   // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
-  const running: Readonly<Record<Kind, Map<number, number>>> = {
-    claim: new Map(),
-    noop: new Map(),
-    bump: new Map(),
+  const running: Readonly<Record<Kind, NonceMap<number>>> = {
+    claim: new NonceMap(),
+    noop: new NonceMap(),
+    bump: new NonceMap(),
   }
   let open = 0
-  const unsigned = new Set<Job>()
+  let unsigned = 0
   const preferred = new Map<number, Fees>()
   const fills: (() => void)[] = []
   const idlers: (() => void)[] = []
@@ -78,7 +85,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (running[kind].get(nonce) === token) return
     running[kind].set(nonce, token)
     open++
-    unsigned.add(job)
+    unsigned++
     void run(job)
   }
 
@@ -96,11 +103,16 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     }
   }
 
+  function signed(job: Job): void {
+    if (!job.isSigned) unsigned--
+    job.isSigned = true
+  }
+
   function over(job: Job): void {
     const { kind, nonce, token } = job
     if (running[kind].get(nonce) === token) running[kind].delete(nonce)
     open--
-    unsigned.delete(job)
+    signed(job)
     if (kind === 'noop') fillOver()
     if (open === 0) for (const idle of idlers.splice(0)) idle()
     freed()
@@ -114,12 +126,12 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const { nonce, token } = job
     const { signer } = context
     if (signer === undefined || context.closed) return false
-    const signed = tuples(signer, content.request, nonce)
-    const authorizationList = signed && (await signed)
+    const signing = tuples(signer, content.request, nonce)
+    const authorizationList = signing && (await signing)
     const { raw, hash } = await sign(signer, { content, nonce, fees: offer, authorizationList })
     const check = checkSigner(signer, raw)
     if (check) await check
-    unsigned.delete(job)
+    signed(job)
     freed()
     const transaction = claim === undefined ? undefined : context.transactions.get(claim)
     const turn = transaction && parts.turn(transaction)
@@ -308,9 +320,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   }
 
   return {
-    claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, claim }),
-    noop: (nonce, token) => start({ kind: 'noop', nonce, token }),
-    bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, underbids }),
+    claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, isSigned: false, claim }),
+    noop: (nonce, token) => start({ kind: 'noop', nonce, token, isSigned: false }),
+    bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, isSigned: false, underbids }),
     prefer: (nonce, wanted) => void preferred.set(nonce, wanted),
     ceilings(slot) {
       const newest = newestAttempt(slot)
@@ -325,7 +337,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       return { atCeiling: !within(ceiling), fillable: within(noops) && noops.maxFeePerGas >= baseFee }
     },
     get signatures() {
-      return unsigned.size
+      return unsigned
     },
     get open() {
       return open

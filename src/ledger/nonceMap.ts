@@ -1,0 +1,137 @@
+const CAPACITY_MIN = 16
+/** Beyond so many cells for each that is held, and a few, nonces do not lie close together. */
+const CELLS_FOR_EACH = 8
+const CELLS_SPARE = 1_024
+
+/**
+ * Something for each nonce, where the nonces that are held lie close together and move upwards: a ring of cells, found by
+ * the nonce itself. A `Map` takes four times the memory for each and makes its table anew as it moves on, over and over;
+ * there are several of these for every lane, and all of them are asked for every transaction.
+ *
+ * Nonces that lie far apart are kept in a `Map`, until all are gone. Iterates in the order of the nonces, or of arrival
+ * where they lie far apart; what is deleted meanwhile is not met any more.
+ */
+export class NonceMap<V extends NonNullable<unknown>> {
+  private cells: (V | undefined)[] = emptyCells(CAPACITY_MIN)
+  private mask = CAPACITY_MIN - 1
+  /** All that is held lies in [low, high), and that is never more than there are cells. */
+  private low = 0
+  private high = 0
+  private held = 0
+  private scattered: Map<number, V> | undefined
+
+  get size(): number {
+    return this.scattered ? this.scattered.size : this.held
+  }
+
+  get(nonce: number): V | undefined {
+    if (this.scattered) return this.scattered.get(nonce)
+    return nonce >= this.low && nonce < this.high ? this.cells[nonce & this.mask] : undefined
+  }
+
+  has(nonce: number): boolean {
+    return this.get(nonce) !== undefined
+  }
+
+  set(nonce: number, value: V): void {
+    if (this.scattered === undefined && !this.reach(nonce)) this.scatter()
+    if (this.scattered) {
+      this.scattered.set(nonce, value)
+      return
+    }
+    const at = nonce & this.mask
+    if (this.cells[at] === undefined) this.held++
+    this.cells[at] = value
+  }
+
+  delete(nonce: number): boolean {
+    if (this.scattered) return this.deleteScattered(this.scattered, nonce)
+    if (!this.has(nonce)) return false
+    this.cells[nonce & this.mask] = undefined
+    this.held--
+    if (nonce === this.low) this.raiseLow()
+    if (this.cells.length > CAPACITY_MIN && this.held * CELLS_FOR_EACH < this.cells.length) this.shrink()
+    return true
+  }
+
+  clear(): void {
+    this.scattered = undefined
+    this.cells = emptyCells(CAPACITY_MIN)
+    this.mask = CAPACITY_MIN - 1
+    this.low = 0
+    this.high = 0
+    this.held = 0
+  }
+
+  *keys(): Generator<number> {
+    for (const [nonce] of this) yield nonce
+  }
+
+  *values(): Generator<V> {
+    for (const [, value] of this) yield value
+  }
+
+  *[Symbol.iterator](): Generator<[number, V]> {
+    if (this.scattered) return yield* this.scattered
+    for (let nonce = this.low; nonce < this.high; nonce++) {
+      const value = this.get(nonce)
+      if (value !== undefined) yield [nonce, value]
+    }
+  }
+
+  /** Makes room for this nonce; false where it lies too far away. */
+  private reach(nonce: number): boolean {
+    if (this.held === 0) this.low = this.high = nonce
+    if (nonce >= this.low && nonce < this.high) return true
+    const low = Math.min(this.low, nonce)
+    const high = Math.max(this.high, nonce + 1)
+    if (high - low > this.cells.length) {
+      if (high - low > CELLS_FOR_EACH * this.held + CELLS_SPARE) return false
+      this.resize(high - low)
+    }
+    this.low = low
+    this.high = high
+    return true
+  }
+
+  private raiseLow(): void {
+    while (this.low < this.high && this.cells[this.low & this.mask] === undefined) this.low++
+  }
+
+  /** What is far above the rest keeps the ring as wide as it is. */
+  private shrink(): void {
+    const span = this.high - this.low
+    if (2 * span <= this.cells.length) this.resize(span)
+  }
+
+  private resize(span: number): void {
+    let capacity = CAPACITY_MIN
+    while (capacity < span) capacity *= 2
+    const before = { cells: this.cells, mask: this.mask }
+    this.cells = emptyCells(capacity)
+    this.mask = capacity - 1
+    for (let nonce = this.low; nonce < this.high; nonce++)
+      this.cells[nonce & this.mask] = before.cells[nonce & before.mask]
+  }
+
+  private scatter(): void {
+    const scattered = new Map(this)
+    this.clear()
+    this.scattered = scattered
+  }
+
+  private deleteScattered(scattered: Map<number, V>, nonce: number): boolean {
+    const wasThere = scattered.delete(nonce)
+    if (scattered.size === 0) this.scattered = undefined
+    return wasThere
+  }
+}
+
+export type ReadonlyNonceMap<V extends NonNullable<unknown>> = Pick<
+  NonceMap<V>,
+  'get' | 'has' | 'size' | 'keys' | 'values' | typeof Symbol.iterator
+>
+
+function emptyCells<V>(capacity: number): (V | undefined)[] {
+  return new Array<V | undefined>(capacity).fill(undefined)
+}
