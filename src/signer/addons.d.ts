@@ -4,6 +4,8 @@ declare module 'secp256k1/bindings.js' {
   export function ecdsaSign(
     hash: Uint8Array,
     privateKey: Uint8Array,
+    options: object,
+    output: Uint8Array,
   ): { readonly signature: Uint8Array; readonly recid: number }
 }
 

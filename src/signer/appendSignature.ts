@@ -1,4 +1,5 @@
 import type { Signature } from './engine.js'
+import { newBytes } from './hex.js'
 import { EMPTY, EMPTY_LIST, ROOM, WORD, writeHeadBefore, writeNumber, writeWord } from './rlp.js'
 
 /**
@@ -42,7 +43,7 @@ function chainTail(chainId: number): Uint8Array {
 
 /** The list of these fields and of the signature, behind the byte that says what kind of envelope it is: made at once. */
 function signed(fields: Uint8Array, { v, rs }: { v: number; rs: Uint8Array }, type?: number): Uint8Array {
-  const bytes = new Uint8Array(ROOM + fields.length + 3 * WORD)
+  const bytes = newBytes(ROOM + fields.length + 3 * WORD)
   bytes.set(fields, ROOM)
   let end = writeNumber(bytes, ROOM + fields.length, v)
   end = writeWord(bytes, end, rs, 0)

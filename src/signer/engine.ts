@@ -1,5 +1,6 @@
 import { bytesToHex, hexToBytes, keccak256 } from 'viem'
 import { sign } from 'viem/accounts'
+import { newBytes } from './hex.js'
 
 /** What signs and hashes: bytes in, bytes out. */
 export type SigningEngine = {
@@ -34,12 +35,14 @@ export async function findEngine(loaders: readonly Loader[] = LOADERS): Promise<
   return undefined
 }
 
+const NO_OPTIONS = {}
+
 export async function loadNative(): Promise<SigningEngine> {
   const { ecdsaSign } = interop(await import('secp256k1/bindings.js'))
   return {
     kind: 'native',
     sign(hash, privateKey) {
-      const { signature, recid } = ecdsaSign(hash, privateKey)
+      const { signature, recid } = ecdsaSign(hash, privateKey, NO_OPTIONS, newBytes(64))
       return { rs: signature, yParity: recid }
     },
     keccak: await loadKeccak(),
