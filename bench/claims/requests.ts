@@ -70,7 +70,7 @@ async function countBurst(
   const count = isShort ? Math.min(PEERS_MAX, transactions) : transactions
   const fresh = await freshAccount(node, words)
   const chain = chainOf(proxy.url)
-  const driver = subject.open({ url: proxy.url, chain, privateKey: fresh.privateKey, count })
+  const driver = await subject.open({ url: proxy.url, chain, privateKey: fresh.privateKey, count })
   try {
     await driver.ready?.()
     proxy.take()

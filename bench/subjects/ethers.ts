@@ -1,4 +1,3 @@
-import { JsonRpcProvider, NonceManager, Wallet } from 'ethers'
 import { CHAIN_ID, transfer } from '../support/node.js'
 import { type Driver, type Subject, sendEach } from './types.js'
 
@@ -6,7 +5,8 @@ import { type Driver, type Subject, sendEach } from './types.js'
 export const ethersDefault: Subject = {
   name: 'ethers NonceManager',
   given: 'nothing',
-  open({ privateKey, url }): Driver {
+  async open({ privateKey, url }): Promise<Driver> {
+    const { JsonRpcProvider, NonceManager, Wallet } = await import('ethers')
     const provider = new JsonRpcProvider(url, CHAIN_ID, { staticNetwork: true })
     const signer = new NonceManager(new Wallet(privateKey, provider))
     return {

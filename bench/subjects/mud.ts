@@ -1,4 +1,3 @@
-import { sendTransaction } from '@latticexyz/common'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { transfer } from '../support/node.js'
@@ -11,7 +10,8 @@ import { type Driver, type Subject, sendEach } from './types.js'
 export const mudDefault: Subject = {
   name: '@latticexyz/common',
   given: 'nothing',
-  open({ url, chain, privateKey }): Driver {
+  async open({ url, chain, privateKey }): Promise<Driver> {
+    const { sendTransaction } = await import('@latticexyz/common')
     const account = privateKeyToAccount(privateKey)
     const transport = http(url, { timeout: 180_000, retryCount: 0 })
     const client = createWalletClient({ account, chain, transport })

@@ -22,7 +22,8 @@ export type Subject = {
   readonly name: string
   /** `nothing`: the sender finds gas and fees out by itself. */
   readonly given: 'nothing' | 'gasAndFees'
-  open(world: World): Driver
+  /** Loads its library: what the process of another subject does not need is not in its heap. */
+  open(world: World): Driver | Promise<Driver>
 }
 
 /** Requests open at once of who posts one for each transfer: all 5,000 at once would be a test of sockets. */

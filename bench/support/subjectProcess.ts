@@ -18,7 +18,7 @@ async function obey(order: Order): Promise<number | undefined> {
   // The one before stays open until then, as a process that goes on sending has a sender: V8 forgets what it compiled for
   // one that is closed while the others have their turns.
   const before = driver
-  driver = subject?.open({ url, chain: chainOf(url), privateKey, count })
+  driver = await subject?.open({ url, chain: chainOf(url), privateKey, count })
   try {
     await driver?.ready?.()
   } finally {

@@ -223,7 +223,18 @@ export function explicitFees(request: TxRequest): Fees | undefined {
   if (gasPrice !== undefined) return { gasPrice }
   if (maxFeePerGas === undefined) return undefined
   const tip = maxPriorityFeePerGas ?? maxFeePerGas
-  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas }
+  return sameAsBefore({ maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas })
+}
+
+type CappedFees = Extract<Fees, { maxFeePerGas: bigint }>
+let before: CappedFees | undefined
+
+/** What goes out together is mostly given the same: one object for all of it. */
+function sameAsBefore(fees: CappedFees): CappedFees {
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  if (before?.maxFeePerGas !== maxFeePerGas || before.maxPriorityFeePerGas !== maxPriorityFeePerGas)
+    before = fees
+  return before
 }
 
 function above(baseFee: bigint, tip: bigint): Fees {
