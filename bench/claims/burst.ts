@@ -1,3 +1,5 @@
+import { within } from '../../src/cli/demo/within.js'
+import { systemClock } from '../../src/clock.js'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'
@@ -17,6 +19,8 @@ const RESTED = 'the first half of a burst after the others had their turns, gas 
  * there is a second. A process that goes on sending has both behind it.
  */
 const WARM_UPS = 2
+/** Several times what the slowest takes: whoever has no end by then has none. */
+const BURST_LIMIT_MS = 60_000
 /** Of the bare loop, which is the limit of what a sender can do on this machine. */
 const OF_THE_LIMIT = 0.85
 const measureOf = ({ given }: Subject) => (given === 'nothing' ? FOUND_OUT : GIVEN)
@@ -103,12 +107,14 @@ async function turn(parts: Parts, words: string): Promise<Rates> {
 async function burst({ node, processes, subject }: Parts, words: string, count: number): Promise<number> {
   const fresh = await freshAccount(node, words)
   try {
-    const ms = await processes.burst(subject, { url: node.url, privateKey: fresh.privateKey, count })
+    const order = { url: node.url, privateKey: fresh.privateKey, count }
+    const ms = await within(systemClock, BURST_LIMIT_MS, processes.burst(subject, order))
+    if (ms === 'late') throw new Error(`no end after ${BURST_LIMIT_MS / 1_000} s`)
     await requireOnce(node, fresh, count)
     return (count * 1_000) / ms
   } catch (error) {
     // It would go on trying while others have their turn.
-    await processes.close(subject)
+    await processes.restart(subject)
     throw error
   }
 }

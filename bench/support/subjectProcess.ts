@@ -7,14 +7,10 @@ import type { Burst } from './subjectProcesses.js'
 
 // One subject of a bench, in a process of its own: node subjectProcess.ts PLACE-IN-SUBJECTS.
 
-export type Order = ({ readonly type: 'burst' } & Burst) | { readonly type: 'close' }
-
 const subject = SUBJECTS[Number(process.argv[2])]
 let driver: Driver | undefined
 
-async function obey(order: Order): Promise<number | undefined> {
-  if (order.type === 'close') return void (await driver?.close())
-  const { url, privateKey, count } = order
+async function obey({ url, privateKey, count }: Burst): Promise<number> {
   // The one before stays open until then, as a process that goes on sending has a sender: V8 forgets what it compiled for
   // one that is closed while the others have their turns.
   const before = driver
@@ -29,7 +25,7 @@ async function obey(order: Order): Promise<number | undefined> {
   return performance.now() - begun
 }
 
-process.on('message', (order: Order) => answerWith(obey(order)))
+process.on('message', (order: Burst) => answerWith(obey(order)))
 // The process that measures has no more to ask. Some of the libraries keep timers open for good.
 process.once('disconnect', () => process.exit())
 answerWith(subject ? Promise.resolve() : Promise.reject(new Error('there is no such subject')))

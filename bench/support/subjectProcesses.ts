@@ -4,7 +4,6 @@ import { forkBuilt } from '../../test/support/forkBuilt.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
 import { heard, letGo } from './children.js'
-import type { Order } from './subjectProcess.js'
 
 export type Burst = { readonly url: string; readonly privateKey: Hex; readonly count: number }
 
@@ -15,33 +14,40 @@ export type Burst = { readonly url: string; readonly privateKey: Hex; readonly c
 export type SubjectProcesses = AsyncDisposable & {
   /** Milliseconds from the first send to the last acceptance. The sender stays open until the next one is. */
   burst(subject: Subject, burst: Burst): Promise<number>
-  /** Closes at once what the last burst has left open. */
-  close(subject: Subject): Promise<void>
+  /** Ends its process, whatever it is at, and starts another: what that one still says is not taken for an answer. */
+  restart(subject: Subject): Promise<void>
 }
 
 export async function startSubjects(subjects: readonly Subject[]): Promise<SubjectProcesses> {
   const children = new Map<Subject, ChildProcess>()
   const stop = () => letGo([...children.values()])
   try {
-    for (const subject of subjects) {
-      const place = SUBJECTS.indexOf(subject)
-      const child = forkBuilt(new URL('subjectProcess.ts', import.meta.url), [String(place)])
-      children.set(subject, child)
-      await heard(child)
-    }
+    for (const subject of subjects) await start(subject)
   } catch (error) {
     await stop()
     throw error
   }
-  function told<value>(subject: Subject, order: Order): Promise<value> {
-    const child = children.get(subject) as ChildProcess
-    const answer = heard<value>(child)
-    child.send(order)
-    return answer
+
+  async function start(subject: Subject): Promise<void> {
+    const place = SUBJECTS.indexOf(subject)
+    const child = forkBuilt(new URL('subjectProcess.ts', import.meta.url), [String(place)])
+    children.set(subject, child)
+    await heard(child)
   }
+
   return {
-    burst: (subject, burst) => told<number>(subject, { type: 'burst', ...burst }),
-    close: (subject) => told(subject, { type: 'close' }),
+    burst(subject, order) {
+      const child = children.get(subject) as ChildProcess
+      const answer = heard<number>(child)
+      child.send(order)
+      return answer
+    },
+    async restart(subject) {
+      const child = children.get(subject)
+      child?.kill('SIGKILL')
+      if (child) await letGo([child])
+      await start(subject)
+    },
     [Symbol.asyncDispose]: stop,
   }
 }
