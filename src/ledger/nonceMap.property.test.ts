@@ -50,6 +50,18 @@ describe('NonceMap', () => {
     expect(cellsOf(map)).toBe(64)
   })
 
+  test('nor where those that go do not go in order', () => {
+    const map = new NonceMap<number>()
+    for (let nonce = 0; nonce < 100_000; nonce += 2) {
+      map.set(nonce, nonce)
+      map.set(nonce + 1, nonce + 1)
+      map.delete(nonce - 59)
+      map.delete(nonce - 60)
+    }
+    expect(map.size).toBe(60)
+    expect(cellsOf(map)).toBe(64)
+  })
+
   test('takes no room for what lies between two nonces that are far apart', () => {
     const map = new NonceMap<string>()
     map.set(1, 'low')
