@@ -1,11 +1,10 @@
 // What PostgreSQL keeps a second, over one process and over two: `npm run bench:postgres`. Prints one line of JSON.
-import type { ChildProcess } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { liveIn, transactionIn } from '../src/store/contract/samples.js'
 import { postgresStore } from '../src/store/postgres/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../src/store/store.js'
-import { forkBuilt } from '../test/support/forkBuilt.js'
 import { startPostgres } from '../test/support/postgres.js'
+import { disposeAll, obeyOrders, startChild } from './support/children.js'
 
 const TRANSACTIONS = 5_000
 const BATCH = 500
@@ -21,14 +20,13 @@ const laneOf = (address: number): LaneKey => ({
 })
 
 /** One process: does what it is told, and says when it is done. */
-async function worker(connectionString: string, own: number): Promise<void> {
+function worker(connectionString: string, own: number): void {
   const store = postgresStore({ connectionString })
-  await store.acquire(laneOf(own), `holder-${own}`, 600_000)
-  process.on('message', (task: Task | 'stop') => {
-    if (task === 'stop') void store.close().then(() => process.disconnect())
-    else void (task.what === 'enqueue' ? enqueue : write)(store, own, task).then(() => process.send?.('done'))
+  obeyOrders({
+    start: store.acquire(laneOf(own), `holder-${own}`, 600_000).then(() => undefined),
+    obey: (task: Task) => (task.what === 'enqueue' ? enqueue : write)(store, own, task),
+    end: () => store.close(),
   })
-  process.send?.('ready')
 }
 
 function batchOf(lane: LaneKey, name: string, count: number): StoredTransaction[] {
@@ -60,41 +58,25 @@ async function write(store: Store, own: number, { round, count }: Task): Promise
   }
 }
 
-function answer(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`A process ended with ${code}.`))
-    child.once('exit', ended)
-    child.once('message', () => {
-      child.removeListener('exit', ended)
-      resolve()
-    })
-  })
-}
-
-function work(child: ChildProcess, task: Task): Promise<void> {
-  child.send(task)
-  return answer(child)
-}
-
 async function measure(connectionString: string, processes: number, first: number) {
   const children = Array.from({ length: processes }, (_, index) =>
-    forkBuilt(new URL(import.meta.url), [String(first + index)], {
+    startChild(new URL(import.meta.url), [String(first + index)], {
       env: { ...process.env, CONNECTION_STRING: connectionString },
     }),
   )
-  await Promise.all(children.map(answer))
+  await Promise.all(children.map(({ started }) => started))
   const median: Record<string, number> = {}
   for (const what of ['enqueue', 'write'] as const) {
     const rates: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const begun = performance.now()
       const task: Task = { what, round, count: TRANSACTIONS / processes }
-      await Promise.all(children.map((child) => work(child, task)))
+      await Promise.all(children.map((child) => child.ask(task)))
       rates.push((TRANSACTIONS * 1_000) / (performance.now() - begun))
     }
     median[`${what}PerSecond`] = Math.round(rates.sort((a, b) => a - b)[ROUNDS >> 1] ?? 0)
   }
-  for (const child of children) child.send('stop')
+  await disposeAll(children)
   return median
 }
 

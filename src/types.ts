@@ -76,8 +76,9 @@ export type EndpointProfileInput = {
 
 export type FeePolicy<chain extends Chain = Chain> = {
   /**
-   * The most that is ever offered for a unit of gas, in wei. Transactions stop two bump steps below it; those two
-   * are kept for no-ops. @default 10 × the first estimate
+   * The most that the lane offers for a unit of gas by itself, in wei. Transactions stop two bump steps below it; those
+   * two are kept for no-ops. Where a request names more, the ceilings of its nonce are above what it names: two steps
+   * for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
    */
   ceiling?: Partial<FeeValues> | undefined
   /** Replaces the estimate. Called at most once per block. */
@@ -168,7 +169,10 @@ export type SendOptions = {
   signal?: AbortSignal | undefined
   /** Higher goes first. @default 0 */
   priority?: number | undefined
-  /** The most this transaction may offer for a unit of gas, in wei. @default the lane's */
+  /**
+   * The most that a bump of this transaction may offer for a unit of gas, in wei. At it the transaction makes way for a
+   * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
+   */
   feeCeiling?: bigint | undefined
   /**
    * Its bytes go to endpoints with the role `send` and to no other, however often they are sent, by whichever

@@ -1,9 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
-import { forkBuilt } from '../../test/support/forkBuilt.js'
 import { atMost, ratioOf } from '../check.js'
 import type { Claim } from '../claim.js'
 import { ONE_BY_ONE, type OneByOne, txlaneNative, txlaneViemKey, viemOneByOne } from '../subjects/oneByOne.js'
-import { heard, letGo } from '../support/children.js'
+import { type Child, disposeAll, startChild } from '../support/children.js'
 import type { Order, Sample } from '../support/latencyProcess.js'
 import { type Fresh, freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
@@ -40,13 +38,9 @@ export const claim: Claim = {
     const { values, failures } = await takeTurns({
       subjects: SUBJECTS,
       rounds: context.rounds,
-      run: (subject, { round }) =>
-        lanes.send(
-          subject,
-          round > 0 || subject.fresh
-            ? { count: context.transactions, idleMs: IDLE_MS }
-            : { count: WARM_UP_SENDS, idleMs: 0 },
-        ),
+      // Each process warms itself up.
+      warmUps: 0,
+      run: (subject) => lanes.send(subject, { count: context.transactions, idleMs: IDLE_MS }),
       show: (samples) =>
         `${spreadOf(samples.map(({ sendingMs }) => sendingMs))?.median.toFixed(3)} ms, median`,
       say: context.say,
@@ -77,7 +71,7 @@ export const claim: Claim = {
   },
 }
 
-type Lane = { readonly child: ChildProcess; readonly account: Fresh; sent: number }
+type Lane = { readonly child: Child; readonly account: Fresh; sent: number }
 
 /** The processes that send, each from a key of its own. */
 function createLanes(node: Node) {
@@ -87,34 +81,52 @@ function createLanes(node: Node) {
   async function open({ sends }: Subject): Promise<Lane> {
     const account = await freshAccount(node, `latency ${++opened}`)
     const place = String(ONE_BY_ONE.indexOf(sends))
-    const child = forkBuilt(new URL('../support/latencyProcess.ts', import.meta.url), [
-      place,
-      node.url,
-      account.privateKey,
-    ])
-    await heard(child)
-    return { child, account, sent: 0 }
+    const program = new URL('../support/latencyProcess.ts', import.meta.url)
+    return { child: startChild(program, [place, node.url, account.privateKey]), account, sent: 0 }
+  }
+
+  async function openWarm(subject: Subject): Promise<Lane> {
+    const lane = await open(subject)
+    warm.set(subject, lane)
+    await sendWith(lane, { count: WARM_UP_SENDS, idleMs: 0 })
+    return lane
+  }
+
+  /** How many it has sent is not known any more. */
+  async function giveUp(subject: Subject): Promise<void> {
+    const lane = warm.get(subject)
+    warm.delete(subject)
+    await lane?.child.kill()
+  }
+
+  async function sendFresh(subject: Subject, order: Order): Promise<readonly Sample[]> {
+    const lane = await open(subject)
+    try {
+      return await sendWith(lane, order)
+    } finally {
+      await lane.child[Symbol.asyncDispose]()
+    }
+  }
+
+  async function sendWarm(subject: Subject, order: Order): Promise<readonly Sample[]> {
+    try {
+      return await sendWith(warm.get(subject) ?? (await openWarm(subject)), order)
+    } catch (error) {
+      await giveUp(subject)
+      throw error
+    }
   }
 
   async function sendWith(lane: Lane, order: Order): Promise<readonly Sample[]> {
-    const answer = heard<readonly Sample[]>(lane.child)
-    lane.child.send(order)
-    const samples = await answer
+    const samples = (await lane.child.ask(order)) as readonly Sample[]
     lane.sent += order.count
     await requireOnce(node, lane.account, lane.sent)
     return samples
   }
 
   return {
-    async send(subject: Subject, order: Order): Promise<readonly Sample[]> {
-      const lane = warm.get(subject) ?? (await open(subject))
-      if (!subject.fresh) warm.set(subject, lane)
-      try {
-        return await sendWith(lane, order)
-      } finally {
-        if (subject.fresh) await letGo([lane.child])
-      }
-    },
-    [Symbol.asyncDispose]: () => letGo([...warm.values()].map(({ child }) => child)),
+    send: (subject: Subject, order: Order) =>
+      subject.fresh ? sendFresh(subject, order) : sendWarm(subject, order),
+    [Symbol.asyncDispose]: () => disposeAll([...warm.values()].map(({ child }) => child)),
   }
 }

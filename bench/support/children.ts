@@ -1,40 +1,101 @@
-import type { ChildProcess } from 'node:child_process'
+import type { ForkOptions } from 'node:child_process'
+import { forkBuilt } from '../../test/support/forkBuilt.js'
 
-/** What a process answers to each thing that it is told to do. */
-export type Said<value> =
-  | { readonly type: 'done'; readonly value: value }
-  | { readonly type: 'failed'; readonly why: string }
+/** What a process answers to an order, by the order's number. Number 0 is the start itself. */
+type Answer =
+  | { readonly number: number; readonly type: 'done'; readonly value: unknown }
+  | { readonly number: number; readonly type: 'failed'; readonly why: string }
+type Numbered = { readonly number: number; readonly order: unknown }
 
-/** In the child: answers with what comes of the work. */
-export function answerWith<value>(work: Promise<value>): void {
-  const say = (said: Said<value>) => process.send?.(said)
-  work.then(
-    (value) => say({ type: 'done', value }),
-    (error: unknown) => say({ type: 'failed', why: String(error).split('\n')[0] ?? '' }),
-  )
+/** A process that does what it is told. It ends by itself when this one disposes of it, or ends. */
+export type Child = AsyncDisposable & {
+  /** What came of its start. */
+  readonly started: Promise<unknown>
+  /** Several may be open at once; each gets its own answer, however late. @throws Error when the child failed or ended */
+  ask(order: unknown): Promise<unknown>
+  /** Ends it, whatever it is at. */
+  kill(): Promise<void>
 }
 
-/** The child's next answer. @throws Error when the child failed or ended */
-export function heard<value = undefined>(child: ChildProcess): Promise<value> {
-  return new Promise((resolve, reject) => {
-    const end = (code: number | null) => reject(new Error(`a process ended with ${code}`))
-    child.once('exit', end)
-    child.once('message', (said: Said<value>) => {
-      child.removeListener('exit', end)
-      if (said.type === 'done') resolve(said.value)
-      else reject(new Error(said.why))
+type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
+
+/** @returns as soon as it exists: `started` is for whoever needs more */
+export function startChild(program: URL, args: readonly string[] = [], options: ForkOptions = {}): Child {
+  const child = forkBuilt(program, args, options)
+  const waiting = new Map<number, Waiting>()
+  let number = 0
+  let gone: Error | undefined
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', (code, signal) => {
+      gone = new Error(`a process ended with ${signal ?? code}`)
+      for (const { reject } of waiting.values()) reject(gone)
+      waiting.clear()
+      resolve()
     })
   })
+  child.on('message', (answer: Answer) => {
+    const asker = waiting.get(answer.number)
+    waiting.delete(answer.number)
+    if (answer.type === 'done') asker?.resolve(answer.value)
+    else asker?.reject(new Error(answer.why))
+  })
+
+  function answerTo(asked: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (gone) reject(gone)
+      else waiting.set(asked, { resolve, reject })
+    })
+  }
+
+  const started = answerTo(number)
+  // Whoever only wants it to end does not look.
+  started.catch(() => undefined)
+  return {
+    started,
+    ask(order) {
+      const answer = answerTo(++number)
+      if (child.connected) child.send({ number, order } satisfies Numbered)
+      return answer
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+  }
 }
 
-/** Each ends by itself when nobody has anything to ask of it any more. */
-export async function letGo(children: readonly ChildProcess[]): Promise<void> {
-  const ends = children.map(ended)
-  for (const child of children) if (child.connected) child.disconnect()
-  await Promise.all(ends)
+export async function disposeAll(children: Iterable<Child>): Promise<void> {
+  await Promise.all([...children].map((child) => child[Symbol.asyncDispose]()))
 }
 
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => child.once('exit', () => resolve()))
+/**
+ * In the child: does what it is told, one order after the other, from when `start` is done. It ends when nobody has
+ * anything to ask any more: some of the libraries keep timers open for good, so the process is ended.
+ */
+export function obeyOrders<order>(parts: {
+  readonly start: Promise<unknown>
+  readonly obey: (order: order) => Promise<unknown>
+  readonly end?: () => Promise<unknown>
+}): void {
+  const { start, obey, end = async () => undefined } = parts
+  const say = (said: Answer) => process.send?.(said)
+  const answer = (number: number, work: Promise<unknown>) =>
+    work.then(
+      (value) => say({ number, type: 'done', value }),
+      (error: unknown) => say({ number, type: 'failed', why: String(error).split('\n')[0] ?? '' }),
+    )
+  let turn: Promise<unknown> = answer(0, start)
+  process.on('message', ({ number, order }: Numbered) => {
+    turn = turn.then(() =>
+      answer(
+        number,
+        start.then(() => obey(order as order)),
+      ),
+    )
+  })
+  process.once('disconnect', () => void end().finally(() => process.exit()))
 }

@@ -1,6 +1,6 @@
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { openSender } from '../subjects/txlane.js'
-import { answerWith } from './children.js'
+import { obeyOrders } from './children.js'
 import { burstWith } from './durableBurst.js'
 import { chainOf } from './node.js'
 import type { Shared } from './twoProcesses.js'
@@ -13,12 +13,11 @@ const shared = JSON.parse(process.env.TXLANE_BENCH_SHARED ?? '{}') as Shared
 const store = postgresStore({ connectionString: shared.connectionString })
 const sender = openSender({ ...shared, chain: chainOf(shared.url) }, { store })
 
-process.on('message', ({ first, count }: Task) => answerWith(burstWith(sender, first, count)))
-async function end(): Promise<void> {
-  await sender.close()
-  await store.close()
-}
-
-// The process that measures has no more to ask.
-process.once('disconnect', () => void end().finally(() => process.exit()))
-answerWith(sender.ready())
+obeyOrders({
+  start: sender.ready(),
+  obey: ({ first, count }: Task) => burstWith(sender, first, count),
+  async end() {
+    await sender.close()
+    await store.close()
+  },
+})

@@ -3,8 +3,9 @@ import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/clock.js'
 import { startTicker } from '../../src/devnet/chain/ticker.js'
 import { startDevnet } from '../../src/devnet/index.js'
+import { obeyOrders } from './children.js'
 import { startCountingProxy } from './countingProxy.js'
-import { type Answer, type Order, sharedNowMs } from './flashProtocol.js'
+import { type Order, sharedNowMs, type Urls } from './flashProtocol.js'
 
 // Run as a process of its own: the node must not wait for the library that is measured, nor the library for the node.
 // It makes its flashblocks itself, so that it knows to the moment when each could be seen.
@@ -35,18 +36,16 @@ startTicker({
   },
 })
 
-function answer(order: Order): Answer {
+async function obey(order: Order): Promise<number | undefined> {
   switch (order.type) {
     case 'visible':
-      return { type: 'visible', atMs: visibleAtMs.get(order.hash) }
+      return visibleAtMs.get(order.hash)
     case 'polls':
-      return { type: 'polls', count: proxy.take().requestsWith('eth_getBlockByNumber') }
+      return proxy.take().requestsWith('eth_getBlockByNumber')
     default:
       return order satisfies never
   }
 }
 
-process.on('message', (order: Order) => process.send?.(answer(order)))
-// The process that measures ended, whichever way: anvil goes with this one.
-process.once('disconnect', () => process.exit())
-process.send?.({ type: 'ready', url: proxy.url, directUrl: devnet.url } satisfies Answer)
+// Anvil goes with this process.
+obeyOrders({ start: Promise.resolve({ url: proxy.url, directUrl: devnet.url } satisfies Urls), obey })

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { Hex, LocalAccount } from 'viem'
 import { pause } from '../../test/support/pause.js'
 import { ONE_BY_ONE, type Opened } from '../subjects/oneByOne.js'
-import { answerWith } from './children.js'
+import { obeyOrders } from './children.js'
 import { watchSends } from './fetchWatch.js'
 import { CHAIN_ID, givenTransfer } from './node.js'
 
@@ -19,13 +19,11 @@ const [, , place, url, privateKey] = process.argv as unknown as [string, string,
 const watch = watchSends()
 let number = 0
 
-async function start(): Promise<void> {
+async function start() {
   const subject = ONE_BY_ONE[place]
   if (subject === undefined) throw new Error('there is no such subject')
   const account = subject.account(privateKey)
-  const opened = await subject.open(url, privateKey, account)
-  process.on('message', (order: Order) => answerWith(sendOneByOne(opened, account, order)))
-  process.once('disconnect', () => void opened.close().finally(() => process.exit()))
+  return { account, opened: await subject.open(url, privateKey, account) }
 }
 
 async function sendOneByOne(
@@ -57,4 +55,12 @@ async function timeSigning(account: LocalAccount): Promise<number> {
   return performance.now() - begun
 }
 
-answerWith(start())
+const started = start()
+obeyOrders({
+  start: started.then(() => undefined),
+  async obey(order: Order) {
+    const { opened, account } = await started
+    return sendOneByOne(opened, account, order)
+  },
+  end: async () => (await started).opened.close(),
+})

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Driver } from '../subjects/types.js'
-import { answerWith } from './children.js'
+import { obeyOrders } from './children.js'
 import { chainOf } from './node.js'
 import type { Burst } from './subjectProcesses.js'
 
@@ -25,7 +25,7 @@ async function obey({ url, privateKey, count }: Burst): Promise<number> {
   return performance.now() - begun
 }
 
-process.on('message', (order: Burst) => answerWith(obey(order)))
-// The process that measures has no more to ask. Some of the libraries keep timers open for good.
-process.once('disconnect', () => process.exit())
-answerWith(subject ? Promise.resolve() : Promise.reject(new Error('there is no such subject')))
+obeyOrders({
+  start: subject ? Promise.resolve() : Promise.reject(new Error('there is no such subject')),
+  obey,
+})

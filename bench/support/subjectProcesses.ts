@@ -1,9 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
 import type { Hex } from 'viem'
-import { forkBuilt } from '../../test/support/forkBuilt.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
-import { heard, letGo } from './children.js'
+import { type Child, disposeAll, startChild } from './children.js'
 
 export type Burst = { readonly url: string; readonly privateKey: Hex; readonly count: number }
 
@@ -14,13 +12,13 @@ export type Burst = { readonly url: string; readonly privateKey: Hex; readonly c
 export type SubjectProcesses = AsyncDisposable & {
   /** Milliseconds from the first send to the last acceptance. The sender stays open until the next one is. */
   burst(subject: Subject, burst: Burst): Promise<number>
-  /** Ends its process, whatever it is at, and starts another: what that one still says is not taken for an answer. */
+  /** Ends its process, whatever it is at, and starts another. */
   restart(subject: Subject): Promise<void>
 }
 
 export async function startSubjects(subjects: readonly Subject[]): Promise<SubjectProcesses> {
-  const children = new Map<Subject, ChildProcess>()
-  const stop = () => letGo([...children.values()])
+  const children = new Map<Subject, Child>()
+  const stop = () => disposeAll(children.values())
   try {
     for (const subject of subjects) await start(subject)
   } catch (error) {
@@ -30,22 +28,15 @@ export async function startSubjects(subjects: readonly Subject[]): Promise<Subje
 
   async function start(subject: Subject): Promise<void> {
     const place = SUBJECTS.indexOf(subject)
-    const child = forkBuilt(new URL('subjectProcess.ts', import.meta.url), [String(place)])
+    const child = startChild(new URL('subjectProcess.ts', import.meta.url), [String(place)])
     children.set(subject, child)
-    await heard(child)
+    await child.started
   }
 
   return {
-    burst(subject, order) {
-      const child = children.get(subject) as ChildProcess
-      const answer = heard<number>(child)
-      child.send(order)
-      return answer
-    },
+    burst: async (subject, order) => (await children.get(subject)?.ask(order)) as number,
     async restart(subject) {
-      const child = children.get(subject)
-      child?.kill('SIGKILL')
-      if (child) await letGo([child])
+      await children.get(subject)?.kill()
       await start(subject)
     },
     [Symbol.asyncDispose]: stop,

@@ -1,7 +1,5 @@
-import type { ChildProcess } from 'node:child_process'
 import type { Hex } from 'viem'
-import { forkBuilt } from '../../test/support/forkBuilt.js'
-import { heard, letGo } from './children.js'
+import { type Child, disposeAll, startChild } from './children.js'
 import type { Task } from './durableProcess.js'
 
 export type Shared = { readonly url: string; readonly privateKey: Hex; readonly connectionString: string }
@@ -10,29 +8,26 @@ export type Shared = { readonly url: string; readonly privateKey: Hex; readonly 
 export async function startTwo(
   shared: Shared,
 ): Promise<AsyncDisposable & { burst(first: number, half: number): Promise<void> }> {
-  const children: ChildProcess[] = []
+  const env = { ...process.env, TXLANE_BENCH_SHARED: JSON.stringify(shared) }
+  const children: Child[] = []
   try {
-    for (let started = 0; started < 2; started++) {
-      const child = forkBuilt(new URL('durableProcess.ts', import.meta.url), [], {
-        env: { ...process.env, TXLANE_BENCH_SHARED: JSON.stringify(shared) },
-      })
+    for (let count = 0; count < 2; count++) {
+      const child = startChild(new URL('durableProcess.ts', import.meta.url), [], { env })
       children.push(child)
-      await heard(child)
+      await child.started
     }
   } catch (error) {
-    await letGo(children)
+    await disposeAll(children)
     throw error
   }
   return {
     async burst(first, half) {
       await Promise.all(
-        children.map((child, index) => {
-          const answer = heard(child)
-          child.send({ first: first + index * half, count: half } satisfies Task)
-          return answer
-        }),
+        children.map((child, index) =>
+          child.ask({ first: first + index * half, count: half } satisfies Task),
+        ),
       )
     },
-    [Symbol.asyncDispose]: () => letGo(children),
+    [Symbol.asyncDispose]: () => disposeAll(children),
   }
 }

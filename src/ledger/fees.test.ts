@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   bumpFee,
   capped,
+  ceilingAbove,
   effectiveTip,
   type FeeCeiling,
   type Fees,
@@ -161,6 +162,28 @@ describe('fees, for any amounts', () => {
         expect(twice && feeCap(twice) <= limit && gethTakes(once, twice, BigInt(percent))).toBe(true)
       }),
     )
+  })
+
+  test('two steps fit between what was offered and the ceiling above it, for any rule', () => {
+    const percents = fc.integer({ min: 1, max: 100 })
+    fc.assert(
+      fc.property(wei, fc.array(feesArbitrary, { maxLength: 3 }), percents, (limit, offered, percent) => {
+        const step = { percent }
+        const above = ceilingAbove(offered, ceiling(limit), step)
+        expect(above.maxFeePerGas >= limit).toBe(true)
+        for (const fees of offered) {
+          const once = replacementFees(fees, { rule: step, ceiling: above })
+          expect(once && replacementFees(once, { rule: step, ceiling: above })).toBeDefined()
+        }
+      }),
+    )
+  })
+
+  test('what was offered well below a ceiling does not move it', () => {
+    const lane = ceiling(10_000n)
+    expect(ceilingAbove([dynamic(100n, 1n), legacy(5_000n)], lane, rule)).toEqual(lane)
+    expect(ceilingAbove([], lane, rule)).toEqual(lane)
+    expect(ceilingAbove([legacy(9_000n)], lane, rule).maxFeePerGas).toBe(bumpFee(bumpFee(9_000n, rule), rule))
   })
 
   test('what is cut to a ceiling keeps its tip below its cap', () => {

@@ -103,9 +103,13 @@ export function transactionCeiling(lane: FeeCeiling, rule: BumpRule): FeeCeiling
   return { maxFeePerGas: max(limit, 1n) }
 }
 
-/** A ceiling that leaves two bump steps above these fees. */
-export function ceilingAbove(fees: Fees, rule: BumpRule): FeeCeiling {
-  return { maxFeePerGas: bumpFee(bumpFee(dearest(fees), rule), rule) }
+/**
+ * This ceiling, or two bump steps above the dearest of these fees, if that is more: otherwise nothing could get in, or
+ * end, what a pool holds and does not include.
+ */
+export function ceilingAbove(offered: readonly Fees[], ceiling: FeeCeiling, rule: BumpRule): FeeCeiling {
+  const limits = offered.map((fees) => bumpFee(bumpFee(dearest(fees), rule), rule))
+  return { maxFeePerGas: limits.reduce(max, ceiling.maxFeePerGas) }
 }
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)

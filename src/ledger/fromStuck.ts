@@ -25,7 +25,8 @@ export function stuck(slot: Live, event: Stuck): Transition {
     // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
     return { row: 19, slot: slotWith(slot, { nudged: false }), actions: [bump(slot)] }
   }
-  return { row: 19, slot: slotWith(slot, { nudged: true }), actions: resendNewest(slot) }
+  const tell: SlotAction[] = atCeilingInVain(slot, event) ? [{ do: 'tell', event: 'feeCeiling' }] : []
+  return { row: 19, slot: slotWith(slot, { nudged: true }), actions: [...tell, ...resendNewest(slot)] }
 }
 
 /**
@@ -34,8 +35,11 @@ export function stuck(slot: Live, event: Stuck): Transition {
  */
 function hopeless(slot: Live, event: Stuck): boolean {
   if (slot.end !== undefined || slot.wasSealed || !event.head || !event.signer) return false
-  const spent = event.atCeiling && slot.nudged && event.fillable
-  return spent || slot.refusals >= REFUSALS_MAX
+  return (atCeilingInVain(slot, event) && event.fillable) || slot.refusals >= REFUSALS_MAX
+}
+
+function atCeilingInVain(slot: Live, event: Stuck): boolean {
+  return slot.end === undefined && event.head && event.atCeiling && slot.nudged
 }
 
 /** Row 20. The claim ends only when the no-op has landed: until then it may still be what lands. */

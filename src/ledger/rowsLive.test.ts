@@ -175,6 +175,16 @@ describe('rows of live nonces', () => {
     expect(on(liveSlot({ refusals: 3 }), stuck({ signer: false })).row).toBe(19)
   })
 
+  test('row 19, P8: at the ceiling, resent in vain and not to be voided either, it says so', () => {
+    const nudged = liveSlot({ nudged: true })
+    const tells = { do: 'tell', event: 'feeCeiling' }
+    expect(on(nudged, stuck({ atCeiling: true, fillable: false })).actions).toContainEqual(tells)
+    expect(on(liveSlot(), stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
+    expect(on(nudged, stuck({ atCeiling: true, head: false })).actions).not.toContainEqual(tells)
+    const ending = liveSlot({ nudged: true, end: 'void', attempts: [a1, noop] })
+    expect(on(ending, stuck({ atCeiling: true, fillable: false })).actions).not.toContainEqual(tells)
+  })
+
   test('row 21: cancel asks for a no-op, and from then on the claim is never bumped', () => {
     const taken = on(liveSlot(), { type: 'cancel', token: 5 })
     expect(taken).toEqual({

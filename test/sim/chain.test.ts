@@ -55,6 +55,20 @@ async function ask(
 }
 
 describe('the pool', () => {
+  test('does not let go of what it has stranded, until something replaces it', async () => {
+    const { clock, chain, send, landed } = setUp()
+    for (const nonce of [5, 6, 7]) await send(nonce)
+    chain.pool.strand(({ nonce }) => nonce === 6)
+    chain.start()
+    await clock.advance(10_000)
+    expect(landed()).toEqual([5])
+    expect(chain.pool.nextNonce(ADDRESS, 6)).toBe(6)
+    expect(await send(6)).toBe('already known')
+    expect(await send(6, 2n * GWEI)).toBeUndefined()
+    await clock.advance(10_000)
+    expect(landed()).toEqual([5, 6, 7])
+  })
+
   test('refuses in the words of geth', async () => {
     const { send } = setUp()
     expect(await send(5)).toBeUndefined()

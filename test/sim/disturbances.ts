@@ -2,8 +2,9 @@ import type { Address } from 'viem'
 import type { Clock, Random } from '../../src/clock.js'
 import { CREATING, DELEGATED } from './chain/execute.js'
 import type { SimChain } from './chain/simChain.js'
-import { foreignTransaction } from './foreign.js'
+import { foreignTransaction, isNoop } from './foreign.js'
 import { between, chance, pick } from './random.js'
+import type { SimTransaction } from './transaction.js'
 
 /** Something that happens to the chain at a given time, other than what a port does wrong. */
 export type Disturbance = { readonly atMs: number } & (
@@ -15,6 +16,8 @@ export type Disturbance = { readonly atMs: number } & (
       readonly foreign: boolean
     }
   | { readonly kind: 'evict'; readonly rate: number }
+  /** Outlasts the heal: a pool that has mislaid a transaction does not find it by itself. */
+  | { readonly kind: 'strand'; readonly rate: number }
   | { readonly kind: 'foreign'; readonly way: 'pool' | 'block' }
   | { readonly kind: 'bump'; readonly nonces: number }
   | { readonly kind: 'spike'; readonly factor: number; readonly blocks: number }
@@ -53,6 +56,16 @@ export function drawDisturbances(random: Random, limits: DisturbanceLimits): Dis
   return drawn.sort((a, b) => a.atMs - b.atMs)
 }
 
+/** The pool strands some of what it has, now and then. Drawn apart, so that all else stays what it is for a seed. */
+export function drawStrandings(random: Random, durationMs: number): Disturbance[] {
+  const count = chance(random, 0.15) ? between(random, 1, 2) : 0
+  return Array.from({ length: count }, () => ({
+    kind: 'strand',
+    atMs: between(random, 100, durationMs - 1),
+    rate: pick(random, [0.3, 1]),
+  }))
+}
+
 // Drawn with the weight of how often they are named.
 const KINDS = [
   'reorg',
@@ -74,7 +87,7 @@ const KINDS = [
   'crash',
   'crash',
   'stop',
-] as const satisfies readonly Disturbance['kind'][]
+] as const satisfies readonly Exclude<Disturbance['kind'], 'strand'>[]
 
 function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
   const { durationMs, reorgDepthMax, flashblocks, ports, processes } = limits
@@ -129,6 +142,8 @@ export type DisturbanceTarget = {
   readonly clock: Clock
   readonly random: Random
   readonly lane: Address
+  /** Signed by the lane itself, so that it can be replaced by it. */
+  owns(tx: SimTransaction): boolean
   freeze(port: number, forMs: number): void
   crash(process: number, downMs: number): void
   stop(process: number, forMs: number): void
@@ -150,6 +165,9 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       return
     case 'evict':
       chain.pool.evict((tx) => tx.from === lane && chance(random, disturbance.rate))
+      return
+    case 'strand':
+      chain.pool.strand((tx) => target.owns(tx) && chance(random, disturbance.rate))
       return
     case 'foreign':
       if (disturbance.way === 'block') chain.force(foreigner(target))
@@ -248,6 +266,8 @@ function foreigner({ chain, random, lane }: DisturbanceTarget) {
 
 /** No fault of the chain's own lasts beyond this. */
 export function healChain({ chain, lane }: DisturbanceTarget): void {
+  // What stands in for a transaction is the lane's last word: there may be no room for another below its ceiling.
+  chain.pool.unstrand(isNoop)
   chain.setHalted(false)
   chain.setPressure(false)
   chain.spikeBaseFee(0n, 0)

@@ -45,6 +45,7 @@ const OUTCOMES = Object.entries({
 const DISTURBANCES: Record<Disturbance['kind'], true> = {
   reorg: true,
   evict: true,
+  strand: true,
   foreign: true,
   bump: true,
   spike: true,
@@ -75,6 +76,8 @@ const FAULTS = [
   'neighbour',
   'authorize',
   'sequence',
+  'dear',
+  'dearest',
   'forkShown',
   'pruned',
   'signerSlow',

@@ -32,6 +32,8 @@ export type Item = {
   readonly tellsEffect: boolean
   /** Data beyond what the node takes. */
   readonly oversized: boolean
+  /** Fees of its own above the lane's ceiling; `dearest`: with a ceiling of its own, which leaves no room for a bump. */
+  readonly offers?: 'dear' | 'dearest' | undefined
   /** For endpoints that only send. */
   readonly private?: boolean
   /** What is sent in order behind it, all at once. */
@@ -129,6 +131,15 @@ export function drawAuthorizations(random: Random, items: readonly Item[]): Item
       pick(random, ['set', 'clear'] as const),
     )
     return { ...item, authorize }
+  })
+}
+
+/** Some of them say what they offer. Drawn apart as well. */
+export function drawOffers(random: Random, items: readonly Item[]): Item[] {
+  if (!chance(random, 0.2)) return [...items]
+  return items.map((item) => {
+    if (item.outside !== undefined || !chance(random, 0.5)) return item
+    return { ...item, offers: pick(random, ['dear', 'dear', 'dearest']) }
   })
 }
 

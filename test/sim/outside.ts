@@ -32,6 +32,9 @@ export function signOutside(options: {
   })
 }
 
+/** Bytes that `signOutside` made: of a real transaction type, which the stub account has none of. */
+export const isSignedOutside = (raw: Hex): boolean => raw.startsWith('0x02')
+
 /** The transaction in bytes that `signOutside` made. */
 export function decodeSigned(raw: Hex): SimTransaction {
   const tx = parseTransaction(raw as `0x02${string}`)

@@ -1,8 +1,15 @@
 import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
-import { type Disturbance, drawDisturbances } from './disturbances.js'
-import { drawAuthorizations, drawSequences, drawWorkload, type Item, withDependents } from './items.js'
+import { type Disturbance, drawDisturbances, drawStrandings } from './disturbances.js'
+import {
+  drawAuthorizations,
+  drawOffers,
+  drawSequences,
+  drawWorkload,
+  type Item,
+  withDependents,
+} from './items.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
@@ -146,13 +153,16 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     neighbour,
     disturbances: calm
       ? []
-      : drawDisturbances(deriveRandom(seed, 'disturbances'), {
-          durationMs,
-          reorgDepthMax: reorgDepthMax(lossDepth, safeDepth) + (deep ? DEEPER_MAX : 0),
-          flashblocks: rules === 'base',
-          ports: ports.length,
-          processes: neighbour === undefined ? 1 : 2,
-        }),
+      : [
+          ...drawDisturbances(deriveRandom(seed, 'disturbances'), {
+            durationMs,
+            reorgDepthMax: reorgDepthMax(lossDepth, safeDepth) + (deep ? DEEPER_MAX : 0),
+            flashblocks: rules === 'base',
+            ports: ports.length,
+            processes: neighbour === undefined ? 1 : 2,
+          }),
+          ...drawStrandings(deriveRandom(seed, 'strandings'), durationMs),
+        ],
     durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
@@ -161,7 +171,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
 
 function drawMore(seed: number, items: readonly Item[]): Item[] {
   const authorizing = drawAuthorizations(deriveRandom(seed, 'authorizations'), items)
-  return drawSequences(deriveRandom(seed, 'sequences'), authorizing)
+  const sequences = drawSequences(deriveRandom(seed, 'sequences'), authorizing)
+  return drawOffers(deriveRandom(seed, 'offers'), sequences)
 }
 
 /** More endpoints, of more kinds. One that lies is never all there is: a process that begins could know no better. */

@@ -9,6 +9,8 @@ export type SubjectRequest = {
   readonly data?: Hex
   readonly value?: bigint
   readonly gas?: bigint
+  readonly maxFeePerGas?: bigint
+  readonly maxPriorityFeePerGas?: bigint
   readonly authorize?: readonly { readonly contractAddress: Address }[]
 }
 
@@ -23,6 +25,7 @@ export type SubjectOptions = {
   readonly afterStage?: 'preconfirmed' | 'sealed'
   readonly effect?: { readonly address: Address; readonly slot: Hex; readonly value: Hex }
   readonly private?: boolean
+  readonly feeCeiling?: bigint
 }
 
 export type SubjectStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'

@@ -40,6 +40,8 @@ export type WorkloadOptions = {
 }
 
 const ASK_AGAIN_MS = 1_000
+// Above the ceiling of a lane whose first estimate was of a usual base fee (1,000,000 wei).
+const DEAR = { maxFeePerGas: 100_000_000n, maxPriorityFeePerGas: 1_000_000n }
 const NOT_KNOWN = Symbol('not known')
 const NEVER = new Promise<never>(() => {})
 
@@ -343,6 +345,7 @@ export function asSent(item: Item) {
     ...(after && { after: after.markers.map(idOf), afterStatus: after.status, afterStage: after.stage }),
     ...(tellsEffect && { effect: effectOf(marker) }),
     ...(item.private && { private: true }),
+    ...(item.offers === 'dearest' && { feeCeiling: DEAR.maxFeePerGas }),
   }
   return { request: requestOf(item), id: idOf(marker), ...options }
 }
@@ -352,11 +355,13 @@ function requestOf({
   gas,
   oversized: tooBig,
   authorize,
-}: Member & Partial<Pick<Item, 'oversized' | 'authorize'>>): SubjectRequest {
+  offers,
+}: Member & Partial<Pick<Item, 'oversized' | 'authorize' | 'offers'>>): SubjectRequest {
   const data = programRequest(program)
   return {
     ...(tooBig ? oversized(data) : data),
     ...(gas === undefined ? {} : { gas }),
+    ...(offers === undefined ? {} : DEAR),
     ...(authorize === undefined
       ? {}
       : {

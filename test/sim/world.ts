@@ -8,7 +8,7 @@ import { foreignTransaction } from './foreign.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
-import { LANE } from './outside.js'
+import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
 import { programOf } from './program.js'
@@ -70,6 +70,7 @@ export async function runWorld(
   for (const item of plan.items) {
     if (item.authorize) world.counter.strike('authorize')
     if (item.sequence) world.counter.strike('sequence')
+    if (item.offers) world.counter.strike(item.offers)
     workload.start(item)
   }
   startTwins(world)
@@ -287,6 +288,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       clock,
       random: random('disturb'),
       lane: LANE,
+      owns: ({ hash, raw }) => store.journaled.has(hash) && !isSignedOutside(raw),
       freeze,
       crash: (process, downMs) => hosts[process]?.crash(downMs),
       stop: (process, forMs) => hosts[process]?.stop(forMs),

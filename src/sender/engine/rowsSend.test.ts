@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SimTransaction } from '../../../test/sim/transaction.js'
 import type { RpcReply } from '../../rpc/port.js'
+import type { Tx, TxRequest } from '../../types.js'
 import {
   nameOf,
   onSend,
@@ -329,6 +330,55 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     await lane.settle(tx.wait('sealed'))
     expect(tx.attempts.length).toBeLessThanOrEqual(3)
     expect(lane.executed()).toEqual([1])
+  })
+
+  // Above the lane's ceiling: its first estimate is of a base fee of 1,000,000 wei.
+  const DEAR_WEI = 10n ** 9n
+  const FEES = { maxFeePerGas: DEAR_WEI, maxPriorityFeePerGas: 1_000_000n }
+  const dear = (marker: number) => ({ ...transfer(marker), ...FEES }) as TxRequest
+
+  test("row 19, P3: what a pool strands is bumped out of it, also above the lane's ceiling", async () => {
+    await using lane = await openLane()
+    lane.script = onSend((tx) => {
+      if (lane.sent.length > 1) return undefined
+      lane.chain.submit(tx.raw)
+      lane.chain.pool.strand(({ hash }) => hash === tx.hash)
+      return undefined
+    })
+    const txs: Tx[] = []
+    for (const marker of [1, 2, 3]) txs.push(await lane.settle(lane.sender.send(dear(marker))))
+    for (const tx of txs) await lane.settle(tx.wait('sealed'))
+    expect(lane.executed()).toEqual([1, 2, 3])
+    expect(txs.map(({ attempts }) => attempts.length)).toEqual([2, 1, 1])
+    for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 112n) / 100n)
+  })
+
+  test("rows 19 and 20, P3, P9: above the lane's ceiling two bumps, and a no-op within two more", async () => {
+    await using lane = await openLane()
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
+    const tx = await lane.settle(lane.sender.send(dear(1)))
+    const error = await lane.rejection(tx.wait('sealed'), 600_000)
+    expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+    expect(lane.executed()).toEqual(['noop'])
+    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(3)
+    for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 153n) / 100n)
+  })
+
+  test('row 20: with a ceiling of its own that leaves no room it is voided, not bumped', async () => {
+    await using lane = await openLane()
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
+    const tx = await lane.settle(lane.sender.send(dear(1), { feeCeiling: DEAR_WEI }))
+    await lane.rejection(tx.wait('sealed'), 600_000)
+    expect(lane.executed()).toEqual(['noop'])
+    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(1)
+  })
+
+  test("row 22: what replaces it need not name fees: it outbids above the lane's ceiling as well", async () => {
+    await using lane = await openLane()
+    const tx = await lane.settle(lane.sender.send(dear(1)))
+    const next = await lane.settle(tx.replace(transfer(2)))
+    await lane.settle(next.wait('sealed'))
+    expect(lane.executed()).toEqual([2])
   })
 
   test('row 20, P5: at its ceiling the lane tells so, voids the nonce, and the transaction fails', async () => {

@@ -8,7 +8,7 @@ import {
 } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
 import type { Clock } from '../../clock.js'
-import { type BumpRule, capped, type FeeCeiling, type Fees, transactionCeiling } from '../../ledger/fees.js'
+import type { BumpRule, FeeCeiling, Fees } from '../../ledger/fees.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
@@ -29,8 +29,6 @@ export type FeeOracle = {
   readonly last: Fees | undefined
   /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
   laneCeiling(): FeeCeiling
-  /** Two bump steps below it, or what the transaction itself allows. */
-  transactionCeiling(own: bigint | undefined): FeeCeiling
   readonly rule: BumpRule
   /** Base fee of the newest sealed block, where the chain has one. */
   baseFee(): bigint | undefined
@@ -207,10 +205,6 @@ export function createFeeOracle(options: {
       return last
     },
     laneCeiling: () => ceiling ?? { maxFeePerGas: 2n ** 255n },
-    transactionCeiling(own) {
-      const usual = transactionCeiling(ceiling ?? { maxFeePerGas: 2n ** 255n }, rule)
-      return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
-    },
     rule,
     baseFee: () => hub.tracker.head?.baseFeePerGas,
     dataFee: (bytes) => (dataFeeSample * BigInt(bytes) + DATA_FEE_SAMPLE_BYTES - 1n) / DATA_FEE_SAMPLE_BYTES,
@@ -239,11 +233,6 @@ function sameAsBefore(fees: CappedFees): CappedFees {
 
 function above(baseFee: bigint, tip: bigint): Fees {
   return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
-}
-
-/** Fees within the ceiling: what a first attempt offers. */
-export function firstFees(market: Fees, ceiling: FeeCeiling): Fees {
-  return capped(market, ceiling)
 }
 
 function givenCeiling(policy: FeePolicy<Chain> | undefined): FeeCeiling | undefined {

@@ -1,7 +1,7 @@
 import { type Hex, numberToHex } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
-import { ceilingAbove, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
+import { capped, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
@@ -11,8 +11,9 @@ import { block, type LaneContext, reportError, txError } from '../context.js'
 import type { Sequences } from '../intake/sequences.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
+import { createCeilings } from './ceilings.js'
 import { type Content, createEnvelopes } from './envelope.js'
-import { explicitFees, firstFees } from './feeOracle.js'
+import { explicitFees } from './feeOracle.js'
 import { createSignerCheck } from './signerCheck.js'
 
 /** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
@@ -63,6 +64,7 @@ export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
 export function createSigning(context: LaneContext, parts: SigningParts): Signing {
   const { lane, hub, fees, limits, events } = context
   const { freed } = parts
+  const ceilings = createCeilings(context)
   // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
   const running: Readonly<Record<Kind, NonceMap<number>>> = {
     claim: new NonceMap(),
@@ -204,31 +206,34 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   }
 
   async function claimedAtMarket(nonce: number, transaction: Transaction): Promise<Order> {
-    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
-    const market = inTypeOf(transaction.request, firstFees(await fees.market(), ceiling))
-    return claimedAt(nonce, transaction, market)
+    const market = await fees.market()
+    const ceiling = ceilings.transaction(transaction, lane.book.get(nonce))
+    const first = inTypeOf(transaction.request, capped(market, ceiling))
+    return claimedAt(nonce, transaction, first)
   }
 
-  function claimedAt(nonce: number, transaction: Transaction, market: Fees): Order {
+  function claimedAt(nonce: number, transaction: Transaction, first: Fees): Order {
     const { request } = transaction
     const gas = transaction.gas ?? request.gas
     if (gas === undefined) throw new Error('gas is not known')
     const slot = lane.book.get(nonce)
-    const ceiling = fees.transactionCeiling(transaction.feeCeiling)
-    const above = slot?.attempts.length
-      ? offerAbove(slot, { market, ceiling: atLeast(ceiling, market) })
-      : market
+    const content = { request, gas }
+    if (slot === undefined || slot.attempts.length === 0)
+      return { claim: transaction.id, content, offer: first }
+    const ceiling = ceilings.transaction(transaction, slot)
     // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
-    const offer = above ?? (slot?.state === 'reserved' ? market : undefined)
+    const offer =
+      offerAbove(slot, { market: first, ceiling: atLeast(ceiling, first) }) ??
+      (slot.state === 'reserved' ? first : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
-    return { claim: transaction.id, content: { request, gas }, offer }
+    return { claim: transaction.id, content, offer }
   }
 
   async function filled({ nonce }: Job): Promise<Order | undefined> {
     await fillTurn()
     const slot = lane.book.get(nonce)
     if (slot?.state !== 'live') return undefined
-    const offer = offerAbove(slot, { market: await fees.market(), ceiling: noopCeiling(slot) })
+    const offer = offerAbove(slot, { market: await fees.market(), ceiling: ceilings.noop(slot) })
     if (offer === undefined) return void block(context, nonce)
     const gas = await estimateNoop()
     return { claim: undefined, content: { request: noopRequest(lane.key.address), gas }, offer }
@@ -241,7 +246,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
     if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
       return undefined
-    const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noopCeiling(slot)
+    const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
     const offer = await bumpOffer(nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
@@ -250,18 +255,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
     return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
-  }
-
-  /** Callers may have offered more than the lane's ceiling by themselves: what is to end it for them may as well. */
-  function noopCeiling(slot: Live): FeeCeiling {
-    const usual = fees.laneCeiling()
-    if (slot.end !== 'cancel') return usual
-    return slot.attempts.reduce((ceiling, { claim }) => {
-      const transaction = claim === undefined ? undefined : context.transactions.get(claim)
-      const own = transaction && explicitFees(transaction.request)
-      const above = own && ceilingAbove(own, fees.rule)
-      return above && above.maxFeePerGas > ceiling.maxFeePerGas ? above : ceiling
-    }, usual)
   }
 
   async function bumpOffer(
@@ -328,8 +321,8 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       const newest = newestAttempt(slot)
       if (newest === undefined) return { atCeiling: false, fillable: true }
       const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
-      const noops = noopCeiling(slot)
-      const ceiling = transaction ? fees.transactionCeiling(transaction.feeCeiling) : noops
+      const noops = ceilings.noop(slot)
+      const ceiling = transaction ? ceilings.transaction(transaction, slot) : noops
       // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
       const within = (most: FeeCeiling) =>
         offerAbove(slot, { market: newest.fees, ceiling: most }) !== undefined

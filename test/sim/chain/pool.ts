@@ -38,6 +38,14 @@ export type Pool = {
   nextNonce(from: Address, nonce: number): number
   senders(): readonly Address[]
   of(from: Address): readonly SimTransaction[]
+  /**
+   * Keeps transactions with those that wait for another, although they could go in: anvil 1.7.1 does so under load, with
+   * one that comes while the one before it is being put into a block. The same bytes are known, and free nothing;
+   * what replaces them is a transaction like any other.
+   */
+  strand(picked: (tx: SimTransaction) => boolean): void
+  /** Lets them go again. */
+  unstrand(picked: (tx: SimTransaction) => boolean): void
   /** Takes transactions out silently. Answers with what went. */
   evict(picked: (tx: SimTransaction) => boolean): readonly SimTransaction[]
   /** Forgets what a new head used up or made unaffordable. */
@@ -54,6 +62,7 @@ export function createPool(options: PoolOptions): Pool {
   const { rules, gappedMax = 64, guaranteedSlots = 16, delegatedMax = rules === 'geth' ? 1 : 4 } = options
   const senders = new Map<Address, Map<number, SimTransaction>>()
   const hashes = new Map<Hash, SimTransaction>()
+  const stranded = new Set<Hash>()
   let version = 0
   let full = false
 
@@ -64,14 +73,19 @@ export function createPool(options: PoolOptions): Pool {
       senders.set(tx.from, own)
     }
     const old = own.get(tx.nonce)
-    if (old !== undefined) hashes.delete(old.hash)
+    if (old !== undefined) forget(old.hash)
     own.set(tx.nonce, tx)
     hashes.set(tx.hash, tx)
     version++
   }
 
+  function forget(hash: Hash): boolean {
+    stranded.delete(hash)
+    return hashes.delete(hash)
+  }
+
   function drop(tx: SimTransaction): void {
-    if (!hashes.delete(tx.hash)) return
+    if (!forget(tx.hash)) return
     senders.get(tx.from)?.delete(tx.nonce)
     version++
   }
@@ -79,7 +93,7 @@ export function createPool(options: PoolOptions): Pool {
   function nextNonce(from: Address, nonce: number): number {
     const own = senders.get(from)
     let next = nonce
-    while (own?.has(next)) next++
+    for (let tx = own?.get(next); tx !== undefined && !stranded.has(tx.hash); tx = own?.get(next)) next++
     return next
   }
 
@@ -142,13 +156,23 @@ export function createPool(options: PoolOptions): Pool {
     executable(from, nonce) {
       const own = senders.get(from)
       const found: SimTransaction[] = []
-      for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations))
+      for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations)) {
+        if (stranded.has(tx.hash)) break
         found.push(tx)
+      }
       return found
     },
     nextNonce,
     senders: () => [...senders.keys()],
     of: (from) => [...(senders.get(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
+    strand(picked) {
+      for (const tx of hashes.values()) if (picked(tx)) stranded.add(tx.hash)
+      version++
+    },
+    unstrand(picked) {
+      for (const tx of hashes.values()) if (picked(tx)) stranded.delete(tx.hash)
+      version++
+    },
     evict(picked) {
       const gone = [...hashes.values()].filter(picked)
       gone.forEach(drop)

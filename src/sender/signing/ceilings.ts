@@ -1,0 +1,45 @@
+import { ceilingAbove, type FeeCeiling, type Fees, transactionCeiling } from '../../ledger/fees.js'
+import type { Slot } from '../../ledger/slot.js'
+import type { LaneContext } from '../context.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { explicitFees } from './feeOracle.js'
+
+/** The most that may be offered for a unit of gas at one nonce. */
+export type Ceilings = {
+  /**
+   * The transaction's own where it has one. Otherwise two steps below the lane's, or two above what callers themselves
+   * named for what sits there.
+   */
+  transaction(transaction: Transaction, slot: Slot | undefined): FeeCeiling
+  /** The lane's, or two steps above what transactions offer there. */
+  noop(slot: Slot): FeeCeiling
+}
+
+export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' | 'transactions'>): Ceilings {
+  const { rule } = fees
+
+  function namedAt(slot: Slot | undefined): Fees[] {
+    const named: Fees[] = []
+    for (const { claim } of slot?.attempts ?? []) {
+      const transaction = claim === undefined ? undefined : transactions.get(claim)
+      const own = transaction && explicitFees(transaction.request)
+      if (own) named.push(own)
+    }
+    return named
+  }
+
+  return {
+    transaction({ feeCeiling: own }, slot) {
+      const usual = ceilingAbove(namedAt(slot), transactionCeiling(fees.laneCeiling(), rule), rule)
+      return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
+    },
+    noop({ attempts }) {
+      const claimed = attempts.filter(({ claim }) => claim !== undefined)
+      return ceilingAbove(
+        claimed.map((attempt) => attempt.fees),
+        fees.laneCeiling(),
+        rule,
+      )
+    },
+  }
+}
