@@ -1,4 +1,14 @@
-import type { Address, Chain, Hash, Hex, SerializeTransactionFn, TransactionSerializable } from 'viem'
+import type {
+  Address,
+  Chain,
+  Client,
+  FeeValues,
+  Hash,
+  Hex,
+  SerializeTransactionFn,
+  TransactionSerializable,
+  Transport,
+} from 'viem'
 import type { TxlaneError } from './errors/base.js'
 import type { SendOptions, Tx } from './types.js'
 
@@ -117,6 +127,23 @@ export type SequenceOptions = Pick<
   | 'afterStatus'
   | 'affinity'
 >
+
+/** What a lane may offer, and how it finds that out. */
+export type FeePolicy<chain extends Chain = Chain> = {
+  /**
+   * The most that the lane offers for a unit of gas by itself, in wei. Transactions stop two bump steps below it; those
+   * two are kept for no-ops. Where a request names more, the ceilings of its nonce are above what it names: two steps
+   * for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
+   */
+  ceiling?: Partial<FeeValues> | undefined
+  /** Replaces the estimate. Called at most once per block. */
+  estimate?: ((parameters: { client: Client<Transport, chain> }) => Promise<FeeValues>) | undefined
+  /**
+   * `percent`: the least raise of both fees (@default 10). `attemptsMax`: bumps of one transaction; after so many in
+   * vain it makes way for a no-op, as at its ceiling (@default 12).
+   */
+  bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
+}
 
 /** Bounds and times of a lane (P9). Every field has a default and may be set. */
 export type Limits = {

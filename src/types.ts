@@ -17,11 +17,12 @@ import type {
   WriteContractParameters,
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
-import type { LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
+import type { FeePolicy, LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
 
 export type {
   EndpointEvent,
   EnvelopeSigner,
+  FeePolicy,
   HoldReason,
   LaneSnapshot,
   Limits,
@@ -72,19 +73,6 @@ export type EndpointProfileInput = {
   blockReceipts: boolean
   /** `eth_simulateV1` is to be used. */
   simulateV1: boolean
-}
-
-export type FeePolicy<chain extends Chain = Chain> = {
-  /**
-   * The most that the lane offers for a unit of gas by itself, in wei. Transactions stop two bump steps below it; those
-   * two are kept for no-ops. Where a request names more, the ceilings of its nonce are above what it names: two steps
-   * for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
-   */
-  ceiling?: Partial<FeeValues> | undefined
-  /** Replaces the estimate. Called at most once per block. */
-  estimate?: ((parameters: { client: Client<Transport, chain> }) => Promise<FeeValues>) | undefined
-  /** `percent`: the least raise of both fees (@default 10). `attemptsMax`: bumps of one transaction (@default 12). */
-  bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
 }
 
 export type LaneOptions<chain extends Chain> = {

@@ -134,7 +134,7 @@ const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message:
   voided: {
     code: 'REJECTED',
     message:
-      'The lane gave the nonce up: it was refused for good, or stood at its fee ceiling. A no-op took its place.',
+      'The lane gave the nonce up: it was refused for good, stood at its fee ceiling, or was bumped as often as it may be. A no-op took its place.',
   },
   withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
   cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SimTransaction } from '../../../test/sim/transaction.js'
 import type { RpcReply } from '../../rpc/port.js'
-import type { Tx, TxRequest } from '../../types.js'
 import {
   nameOf,
   onSend,
@@ -15,7 +14,6 @@ import {
 
 const UNDERPRICED = refuses('replacement transaction underpriced')
 const INTRINSIC = refuses('intrinsic gas too low: gas 21000, minimum needed 21064')
-const TOO_MUCH_GAS = refuses('exceeds block gas limit')
 
 const hashes = (lane: SimLane) => lane.sent.map(({ hash }) => hash)
 const distinct = (lane: SimLane) => new Set(hashes(lane)).size
@@ -257,159 +255,5 @@ describe('row 17: somebody else holds the nonce in the pool', () => {
     await lane.settle(tx.speedUp({ maxFeePerGas: 9_000_000n, maxPriorityFeePerGas: 900_000n }))
     await lane.settle(tx.wait('sealed'))
     expect(lane.sent.at(-1)).toMatchObject({ maxFeeWei: 9_000_000n, tipWei: 900_000n })
-  })
-})
-
-describe('rows 19 and 20: accepted, and never seen', () => {
-  test('row 19: the newest is resent, the next time bumped by at least a tenth on both fees', async () => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    await lane.settle(tx.wait('sealed'))
-    const names = hashes(lane)
-    expect(names[1]).toBe(names[0])
-    expect(names.at(-1)).not.toBe(names[0])
-    expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
-    expect(lane.executed()).toEqual([1])
-  })
-
-  test('row 19: words that nobody understands, in every block, do not keep the bump away', async () => {
-    await using lane = await openLane()
-    // What a custom transport rejects with counts as unknown, whatever it says.
-    const odd: RpcReply = { ok: false, failure: { kind: 'custom', message: 'tip too low', cause: undefined } }
-    lane.script = onSend((tx) => (tx.hash === lane.sent[0]?.hash ? odd : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
-    await lane.settle(tx.wait('sealed'))
-  })
-
-  test('row 19: while the endpoint takes nothing, the same bytes are offered and no fee is raised', async () => {
-    await using lane = await openLane()
-    lane.script = onSend(() => TIMES_OUT)
-    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
-    await lane.clock.advance(60_000)
-    expect(distinct(lane)).toBe(1)
-    // At most once a sealed block, and three times by time at first.
-    expect(lane.sent.length).toBeLessThanOrEqual(lane.chain.head.number + 4)
-    lane.script = undefined
-    await lane.settle(tx.wait('sealed'))
-  })
-
-  test('row 19, P8: while the signer is away the bytes that there are go on being sent', async () => {
-    let away = false
-    await using lane = await openLane({ fails: () => away })
-    lane.script = onSend((tx) => (lane.sent.length <= 3 ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    away = true
-    await lane.settle(tx.wait('sealed'))
-    expect(distinct(lane)).toBe(1)
-    expect(lane.events('error').length).toBeGreaterThan(0)
-  })
-
-  test('rows 17 and 19, P8: an underbid whose larger step passes the ceiling offers the ceiling', async () => {
-    await using lane = await openLane()
-    const [first] = (await lane.settle(lane.sender.send(transfer(1)))).attempts
-    // One step and a half above the bump: an underbid asks for two.
-    const feeCeiling = ((first?.fees.maxFeePerGas ?? 0n) * 111n * 115n) / 10_000n
-    const { length } = lane.sent
-    const known = new Set<string>()
-    lane.script = onSend((tx) => {
-      known.add(tx.hash)
-      if (known.size === 1) return swallows(tx)
-      return known.size === 2 ? UNDERPRICED : undefined
-    })
-    const tx = await lane.settle(lane.sender.send(transfer(2), { feeCeiling }))
-    await lane.settle(tx.wait('sealed'))
-    expect(lane.sent.slice(length).at(-1)?.maxFeeWei).toBe(feeCeiling)
-  })
-
-  test('row 19: the base fee passed what is offered: bumped without the wait for a mystery', async () => {
-    await using lane = await openLane()
-    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
-    lane.chain.spikeBaseFee(40_000_000n, 20)
-    await lane.settle(tx.wait('sealed'))
-    expect(tx.attempts.length).toBeLessThanOrEqual(3)
-    expect(lane.executed()).toEqual([1])
-  })
-
-  // Above the lane's ceiling: its first estimate is of a base fee of 1,000,000 wei.
-  const DEAR_WEI = 10n ** 9n
-  const FEES = { maxFeePerGas: DEAR_WEI, maxPriorityFeePerGas: 1_000_000n }
-  const dear = (marker: number) => ({ ...transfer(marker), ...FEES }) as TxRequest
-
-  test("row 19, P3: what a pool strands is bumped out of it, also above the lane's ceiling", async () => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => {
-      if (lane.sent.length > 1) return undefined
-      lane.chain.submit(tx.raw)
-      lane.chain.pool.strand(({ hash }) => hash === tx.hash)
-      return undefined
-    })
-    const txs: Tx[] = []
-    for (const marker of [1, 2, 3]) txs.push(await lane.settle(lane.sender.send(dear(marker))))
-    for (const tx of txs) await lane.settle(tx.wait('sealed'))
-    expect(lane.executed()).toEqual([1, 2, 3])
-    expect(txs.map(({ attempts }) => attempts.length)).toEqual([2, 1, 1])
-    for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 112n) / 100n)
-  })
-
-  test("rows 19 and 20, P3, P9: above the lane's ceiling two bumps, and a no-op within two more", async () => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(dear(1)))
-    const error = await lane.rejection(tx.wait('sealed'), 600_000)
-    expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    expect(lane.executed()).toEqual(['noop'])
-    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(3)
-    for (const { maxFeeWei } of lane.sent) expect(maxFeeWei).toBeLessThan((DEAR_WEI * 153n) / 100n)
-  })
-
-  test('row 20: with a ceiling of its own that leaves no room it is voided, not bumped', async () => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(dear(1), { feeCeiling: DEAR_WEI }))
-    await lane.rejection(tx.wait('sealed'), 600_000)
-    expect(lane.executed()).toEqual(['noop'])
-    expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(1)
-  })
-
-  test("row 22: what replaces it need not name fees: it outbids above the lane's ceiling as well", async () => {
-    await using lane = await openLane()
-    const tx = await lane.settle(lane.sender.send(dear(1)))
-    const next = await lane.settle(tx.replace(transfer(2)))
-    await lane.settle(next.wait('sealed'))
-    expect(lane.executed()).toEqual([2])
-  })
-
-  test('row 20, P5: at its ceiling the lane tells so, voids the nonce, and the transaction fails', async () => {
-    await using lane = await openLane({ fees: { ceiling: { maxFeePerGas: 3_000_000n } } })
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    const error = await lane.rejection(tx.wait('sealed'), 600_000)
-    expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-    expect(lane.events('feeCeiling')).toHaveLength(1)
-    expect(lane.executed()).toEqual(['noop'])
-    // Two steps below the lane's own ceiling, which are kept for no-ops.
-    for (const sent of lane.sent) expect(sent.maxFeeWei).toBeLessThanOrEqual(3_000_000n)
-    for (const sent of lane.sent.filter((one) => nameOf(one) === 1))
-      expect(sent.maxFeeWei).toBeLessThan(2_450_000n)
-  })
-
-  test("a transaction's own feeCeiling stops its bumps earlier", async () => {
-    await using lane = await openLane()
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1), { feeCeiling: 2_600_000n }))
-    await lane.rejection(tx.wait('sealed'), 600_000)
-    for (const sent of lane.sent.filter((one) => nameOf(one) === 1))
-      expect(sent.maxFeeWei).toBeLessThanOrEqual(2_600_000n)
-  })
-
-  test('row 15: two counted refusals are not enough', async () => {
-    await using lane = await openLane()
-    let answers = 0
-    lane.script = onSend(() => (answers++ < 2 ? TOO_MUCH_GAS : undefined))
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    await lane.settle(tx.wait('sealed'))
-    expect(lane.executed()).toEqual([1])
   })
 })

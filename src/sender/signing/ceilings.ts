@@ -1,5 +1,5 @@
 import { ceilingAbove, type FeeCeiling, type Fees, transactionCeiling } from '../../ledger/fees.js'
-import type { Slot } from '../../ledger/slot.js'
+import { newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { LaneContext } from '../context.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './feeOracle.js'
@@ -13,6 +13,8 @@ export type Ceilings = {
   transaction(transaction: Transaction, slot: Slot | undefined): FeeCeiling
   /** The lane's, or two steps above what transactions offer there. */
   noop(slot: Slot): FeeCeiling
+  /** Its newest transaction was bumped as often as one may be. */
+  bumpedOut(slot: Slot): boolean
 }
 
 export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' | 'transactions'>): Ceilings {
@@ -40,6 +42,10 @@ export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' 
         fees.laneCeiling(),
         rule,
       )
+    },
+    bumpedOut(slot) {
+      const claim = newestAttempt(slot)?.claim
+      return claim !== undefined && slot.attempts.filter((own) => own.claim === claim).length > fees.bumpsMax
     },
   }
 }

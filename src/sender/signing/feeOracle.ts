@@ -30,6 +30,8 @@ export type FeeOracle = {
   /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
   laneCeiling(): FeeCeiling
   readonly rule: BumpRule
+  /** Of one transaction. */
+  readonly bumpsMax: number
   /** Base fee of the newest sealed block, where the chain has one. */
   baseFee(): bigint | undefined
   /** What the OP stack charges on top for `bytes` of a transaction, in wei; 0 elsewhere. */
@@ -37,6 +39,7 @@ export type FeeOracle = {
 }
 
 const CEILING_FACTOR = 10n
+const BUMPS_MAX = 12
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
 // Where blocks are faster than once a second an answer serves several: fewer than the doubled base fee holds for.
@@ -206,6 +209,7 @@ export function createFeeOracle(options: {
     },
     laneCeiling: () => ceiling ?? { maxFeePerGas: 2n ** 255n },
     rule,
+    bumpsMax: policy?.bump?.attemptsMax ?? BUMPS_MAX,
     baseFee: () => hub.tracker.head?.baseFeePerGas,
     dataFee: (bytes) => (dataFeeSample * BigInt(bytes) + DATA_FEE_SAMPLE_BYTES - 1n) / DATA_FEE_SAMPLE_BYTES,
   }

@@ -247,7 +247,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const offer = await bumpOffer(nonce, slot, underbids, ceiling)
+    const offer = ceilings.bumpedOut(slot) ? undefined : await bumpOffer(nonce, slot, underbids, ceiling)
     if (offer === undefined) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
       else block(context, nonce)
@@ -327,7 +327,8 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       const within = (most: FeeCeiling) =>
         offerAbove(slot, { market: newest.fees, ceiling: most }) !== undefined
       const baseFee = fees.baseFee() ?? 0n
-      return { atCeiling: !within(ceiling), fillable: within(noops) && noops.maxFeePerGas >= baseFee }
+      const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling)
+      return { atCeiling, fillable: within(noops) && noops.maxFeePerGas >= baseFee }
     },
     get signatures() {
       return unsigned
