@@ -59,10 +59,10 @@ async function openAll(accounts: readonly ReturnType<typeof createStubAccount>[]
   const client = createClient({ chain, transport: http(proxy.url) })
   const lanes = createLanes({ chains: [{ client }], store: memoryStore() })
   const chainId = chain.id
-  const before = heapBytes()
+  const before = await heapBytes()
   using timers = watchTimers()
   for (const account of accounts) lanes.sender({ chainId, account })
-  const bytes = (heapBytes() - before) / accounts.length
+  const bytes = ((await heapBytes()) - before) / accounts.length
   await timers.pause(WATCHED_MS)
   const idle = { bytes, timers: timers.set(), requests: proxy.take().requests }
   await lanes.close()

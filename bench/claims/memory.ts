@@ -21,7 +21,7 @@ const MIB = KIB * KIB
 const SAMPLES = 120
 const TIMED_MAX = 20_000
 const SHOWN_EACH = 12
-/** Of 100,000 the second sixth is over before the blocks that the lane looks back at are all there: its heap is still growing. */
+/** Of 100,000 the second sixth is over before all the blocks are there that the lane looks back at: its heap still grows. */
 const STEADY = 400_000
 
 export const claim: Claim = {
@@ -100,13 +100,13 @@ async function sendThrough(
 async function bytesEach(inFlight: number): Promise<number> {
   const { sender, take } = openHoldingLane(nativeAccount(KEY), inFlight * 2)
   await sender.ready()
-  const before = heapBytes()
+  const before = await heapBytes()
   // Nobody keeps what `send` gives: the lane has to.
   await Promise.all(
     Array.from({ length: inFlight }, async (_, index) => void (await sender.send(givenTransfer(index + 1)))),
   )
   take()
-  const bytes = (heapBytes() - before) / inFlight
+  const bytes = ((await heapBytes()) - before) / inFlight
   const { inFlight: still } = await sender.snapshot()
   await sender.close()
   if (still !== inFlight) throw new Error(`${still} were in flight, not ${inFlight}`)

@@ -3,6 +3,7 @@ import { isTxlaneError } from '../errors/base.js'
 import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
+import { soon } from '../soon.js'
 import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
 
 /**
@@ -74,7 +75,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (running || stopped) return
     running = true
     // A microtask later: whatever is signed in the same turn shares the write.
-    queueMicrotask(() => void drain())
+    soon(() => void drain())
   }
 
   async function drain(): Promise<void> {

@@ -20,15 +20,23 @@ export type GiveUps = {
   close(): void
 }
 
+type Abortable = { readonly controller: AbortController; readonly signal: AbortSignal }
+
+/** Node makes the signal, which is what takes its time, when it is first asked for. */
+function newAbortable(): Abortable {
+  const controller = new AbortController()
+  return { controller, signal: controller.signal }
+}
+
 export function createGiveUps(clock: Clock): GiveUps {
   // Called by name: a signal of the port, listened to, would cost each request more than its own bookkeeping.
   const aborts = new Set<() => void>()
   let closed = false
   // Made once the request before has left: it is the dearest part of one.
-  let spare: AbortController | undefined
+  let spare: Abortable | undefined
 
   function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
-    const controller = spare ?? new AbortController()
+    const { controller, signal: own } = spare ?? newAbortable()
     spare = undefined
     let reason: 'aborted' | 'timeout' | undefined
     let reject: (error: Error) => void
@@ -52,11 +60,11 @@ export function createGiveUps(clock: Clock): GiveUps {
     }
     return {
       after(timeoutMs) {
-        spare ??= new AbortController()
+        spare ??= newAbortable()
         // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
         if (timeoutMs > 0 && reason === undefined) offs.push(clock.setTimer(() => end('timeout'), timeoutMs))
       },
-      signal: controller.signal,
+      signal: own,
       ended,
       reason: () => reason,
       done() {

@@ -6,6 +6,7 @@ import { decodeNumber } from '../../rpc/codec.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import { batchRefusal } from '../../rpc/ports/envelope.js'
+import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
@@ -83,7 +84,7 @@ export function createCourier(
   function schedule(): void {
     if (scheduled) return
     scheduled = true
-    queueMicrotask(() => {
+    soon(() => {
       scheduled = false
       while (open < limits.requestsMax && postNext()) {}
       if (open === 0) idle()

@@ -1,5 +1,6 @@
 import type { BlockRef } from '../../ledger/slot.js'
 import { headerCall } from '../../rpc/codec.js'
+import { soon } from '../../soon.js'
 import { readBlock } from '../../tracker/evidenceReplies.js'
 import { type LaneContext, reportError } from '../context.js'
 
@@ -45,7 +46,7 @@ export function createSpotCheck(
       if (reading) return
       reading = true
       // A microtask later: what is asked for in the same turn is read in one request.
-      queueMicrotask(() => {
+      soon(() => {
         read().catch((error: unknown) => {
           reportError(context, error)
         })

@@ -11,6 +11,7 @@ import {
 import { formatTransactionRequest } from 'viem/utils'
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
+import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
 import type { Hub } from '../nodes/hub.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
@@ -47,7 +48,7 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
       asked.push({ call, done })
       if (scheduled) return
       scheduled = true
-      queueMicrotask(post)
+      soon(post)
     })
   }
 

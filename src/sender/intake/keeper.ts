@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '../../clock.js'
+import { soon } from '../../soon.js'
 import type { Enqueued, Store, StoredTransaction } from '../../store/store.js'
 
 /** Keeps what came in while the store was busy with one call. */
@@ -81,7 +82,7 @@ export function createKeeper<entry>(
       if (!running && !closed) {
         running = true
         // A microtask later: what is sent in the same turn is kept together.
-        queueMicrotask(run)
+        soon(run)
       }
       return batch.told
     },

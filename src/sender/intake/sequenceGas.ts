@@ -2,6 +2,7 @@ import { type Hex, numberToHex } from 'viem'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
+import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type Estimate, formatted } from './gas.js'
@@ -101,7 +102,7 @@ export function createSequenceGas({
     if (chain.length > CALLS_MAX || hub.reader.profile.current().simulateV1 === false) return undefined
     const run = await new Promise<Run | undefined>((done) => {
       asked.push({ chain, done })
-      if (asked.length === 1) queueMicrotask(post)
+      if (asked.length === 1) soon(post)
     })
     const gas = (await run?.answers)?.get(transaction)
     return gas === undefined ? undefined : { kind: 'gas', gas }

@@ -1,4 +1,5 @@
 import type { Slot } from '../../ledger/slot.js'
+import { soon } from '../../soon.js'
 import { hasEnded } from '../../store/ended.js'
 import { type LaneContext, reportError } from '../context.js'
 import type { Pump } from '../signing/pump.js'
@@ -177,7 +178,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
     ended({ id }) {
       const transaction = next.get(id)
       // A turn of its own for each, however long the sequence.
-      if (transaction !== undefined) queueMicrotask(() => fail(transaction, endedText(id)))
+      if (transaction !== undefined) soon(() => fail(transaction, endedText(id)))
     },
     before(transaction) {
       const found: Transaction[] = []

@@ -5,6 +5,7 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import { readReceipts } from '../../rpc/reads/readReceipts.js'
+import { soon } from '../../soon.js'
 import type { Hub } from './hub.js'
 
 /** Receipts for who asks. Requests of one turn share a batch; many of one block share one block-receipts call. */
@@ -68,7 +69,7 @@ export function createReceipts(hub: Hub, timeoutMs: number): Receipts {
         asked.push({ hash, block, done })
         if (scheduled) return
         scheduled = true
-        queueMicrotask(post)
+        soon(post)
       })
     },
   }

@@ -1,3 +1,4 @@
+import { soon } from '../../soon.js'
 import { type LaneContext, reportError } from '../context.js'
 import type { Line } from '../intake/line.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
@@ -128,7 +129,7 @@ export function createPump(options: {
     }
     if (scheduled) return
     scheduled = true
-    queueMicrotask(() => void loop())
+    soon(() => void loop())
   }
 
   async function loop(): Promise<void> {

@@ -1,4 +1,5 @@
 import { backgroundClock, type CancelTimer, type Clock } from '../../clock.js'
+import { soon } from '../../soon.js'
 import { type LaneKey, laneName } from '../store.js'
 import type { Connection, Prepared } from './connection.js'
 import type { Keys } from './keys.js'
@@ -94,7 +95,7 @@ export function createWatchers(
 /** In a turn of their own: what a watcher does, or throws, is not the matter of who wrote. */
 function tellAll({ watchers }: Watched, sequence?: number): void {
   for (const watcher of watchers) {
-    queueMicrotask(() => {
+    soon(() => {
       if (watchers.has(watcher)) watcher(sequence)
     })
   }
