@@ -7,7 +7,7 @@ export type Rule = (sources: readonly Source[]) => readonly string[]
 
 // A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
 const LAYERS: readonly (readonly string[])[] = [
-  ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'types'],
+  ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'soon', 'types'],
   ['ledger'],
   ['rpc', 'store'],
   ['allocator', 'tracker'],
