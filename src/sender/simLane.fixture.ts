@@ -1,4 +1,4 @@
-import type { Client, Hex } from 'viem'
+import type { Client, Hash, Hex } from 'viem'
 import { expect } from 'vitest'
 import { createChain } from '../../test/sim/chain/chain.js'
 import type { ChainOptions } from '../../test/sim/chain/options.js'
@@ -228,6 +228,8 @@ export function refuses(message: string, code = -32000): RpcReply {
   return { ok: false, failure: { kind: 'rpc', code, message } }
 }
 
+export const UNDERPRICED = refuses('replacement transaction underpriced')
+
 export const TIMES_OUT: RpcReply = { ok: false, failure: { kind: 'timeout', message: 'no answer in time' } }
 
 /** The node says that it has the bytes, and does not. */
@@ -240,4 +242,16 @@ export const swallow = (...names: readonly (number | 'noop')[]): Script =>
 /** Answers sends only, by the script; `undefined` lets them through. */
 export function onSend(script: (tx: SimTransaction) => RpcReply | undefined): Script {
   return (_, tx) => tx && script(tx)
+}
+
+/** What was handed to the endpoint, in order. */
+export const hashes = (lane: SimLane): readonly Hash[] => lane.sent.map(({ hash }) => hash)
+
+/** How many different transactions that were. */
+export const distinct = (lane: SimLane): number => new Set(hashes(lane)).size
+
+/** Whether a pool would take `next` in place of `old`. */
+export function outbids(next: SimTransaction | undefined, old: SimTransaction | undefined): boolean {
+  if (next === undefined || old === undefined) return false
+  return next.maxFeeWei * 100n >= old.maxFeeWei * 110n && next.tipWei * 100n >= old.tipWei * 110n
 }

@@ -1,28 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import type { SimTransaction } from '../../../test/sim/transaction.js'
 import type { RpcReply } from '../../rpc/port.js'
 import {
+  distinct,
+  hashes,
   nameOf,
   onSend,
   openLane,
+  outbids,
   refuses,
-  type SimLane,
   swallows,
   TIMES_OUT,
   transfer,
+  UNDERPRICED,
 } from '../simLane.fixture.js'
 
-const UNDERPRICED = refuses('replacement transaction underpriced')
 const INTRINSIC = refuses('intrinsic gas too low: gas 21000, minimum needed 21064')
-
-const hashes = (lane: SimLane) => lane.sent.map(({ hash }) => hash)
-const distinct = (lane: SimLane) => new Set(hashes(lane)).size
-
-/** Whether a pool would take `next` in place of `old`. */
-function outbids(next: SimTransaction | undefined, old: SimTransaction | undefined): boolean {
-  if (next === undefined || old === undefined) return false
-  return next.maxFeeWei * 100n >= old.maxFeeWei * 110n && next.tipWei * 100n >= old.tipWei * 110n
-}
 
 describe('section 5: what an endpoint says of a send, by name', () => {
   const ACCEPTED = [

@@ -1,29 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import type { SimTransaction } from '../../../test/sim/transaction.js'
 import type { RpcReply } from '../../rpc/port.js'
 import type { Tx, TxRequest } from '../../types.js'
 import {
+  distinct,
+  hashes,
   nameOf,
   onSend,
   openLane,
+  outbids,
   refuses,
-  type SimLane,
   swallows,
   TIMES_OUT,
   transfer,
+  UNDERPRICED,
 } from '../simLane.fixture.js'
 
-const UNDERPRICED = refuses('replacement transaction underpriced')
 const TOO_MUCH_GAS = refuses('exceeds block gas limit')
-
-const hashes = (lane: SimLane) => lane.sent.map(({ hash }) => hash)
-const distinct = (lane: SimLane) => new Set(hashes(lane)).size
-
-/** Whether a pool would take `next` in place of `old`. */
-function outbids(next: SimTransaction | undefined, old: SimTransaction | undefined): boolean {
-  if (next === undefined || old === undefined) return false
-  return next.maxFeeWei * 100n >= old.maxFeeWei * 110n && next.tipWei * 100n >= old.tipWei * 110n
-}
 
 describe('rows 19 and 20: accepted, and never seen', () => {
   test('row 19: the newest is resent, the next time bumped by at least a tenth on both fees', async () => {
