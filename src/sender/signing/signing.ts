@@ -247,8 +247,8 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const offer = ceilings.bumpedOut(slot) ? undefined : await bumpOffer(nonce, slot, underbids, ceiling)
-    if (offer === undefined) {
+    const offer = await bumpOffer(nonce, slot, underbids, ceiling)
+    if (offer === undefined || ceilings.bumpedOut(slot)) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
       else block(context, nonce)
       return undefined

@@ -1,5 +1,4 @@
 import { backgroundClock, type CancelTimer, type Clock } from '../../clock.js'
-import { soon } from '../../soon.js'
 import { type LaneKey, laneName } from '../store.js'
 import type { Connection, Prepared } from './connection.js'
 import type { Keys } from './keys.js'
@@ -95,7 +94,7 @@ export function createWatchers(
 /** In a turn of their own: what a watcher does, or throws, is not the matter of who wrote. */
 function tellAll({ watchers }: Watched, sequence?: number): void {
   for (const watcher of watchers) {
-    soon(() => {
+    queueMicrotask(() => {
       if (watchers.has(watcher)) watcher(sequence)
     })
   }
