@@ -25,6 +25,9 @@ export async function writeCharts(folder: string, results: Results): Promise<voi
 /** The medians as bars, one panel a measure, with a line from the least to the most, and below whether it was reached. */
 export function chartOf(name: string, result: Measured): TopLevelSpec {
   const measures = [...new Set(result.figures.map(({ measure }) => measure))]
+  // A claim without peers measures txlane under several conditions, and names those.
+  const named = result.figures.some(({ subject }) => namesUs(subject))
+  const isOurs = ({ subject }: Figure) => !named || namesUs(subject)
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
     title: {
@@ -55,16 +58,21 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
       },
     },
     vconcat: measures.map((measure) =>
-      panelOf(result.figures.filter((figure) => figure.measure === measure)),
+      panelOf(
+        result.figures.filter((figure) => figure.measure === measure),
+        isOurs,
+      ),
     ),
   } as TopLevelSpec
 }
 
-function panelOf(figures: readonly Figure[]) {
+const namesUs = (subject: string) => subject.startsWith('txlane')
+
+function panelOf(figures: readonly Figure[], isOurs: (figure: Figure) => boolean) {
   const [{ measure, unit } = { measure: '', unit: '' }] = figures
   const values = figures.map((figure) => ({
     ...figure,
-    ours: figure.subject.startsWith('txlane'),
+    ours: isOurs(figure),
     shown: numberText(figure.median),
   }))
   // Room for the number beside the longest bar.

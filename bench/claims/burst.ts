@@ -28,7 +28,7 @@ const OF_THE_LIMIT = 0.85
 const measureOf = ({ given }: Subject) => (given === 'nothing' ? FOUND_OUT : GIVEN)
 
 export const claim: Claim = {
-  says: 'A burst from one key goes out as fast as a loop that keeps no books.',
+  says: 'A burst from one key goes out nearly as fast as from a loop that keeps no books.',
   transactions: 5_000,
   async run(context) {
     await using node = await startNode()

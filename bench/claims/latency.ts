@@ -30,7 +30,7 @@ const SUBJECTS: readonly Subject[] = [
 ]
 
 export const claim: Claim = {
-  says: 'An idle lane adds next to nothing to the time that signing takes.',
+  says: 'An idle lane adds little to the time that signing takes.',
   transactions: 20,
   async run(context) {
     await using node = await startNode()

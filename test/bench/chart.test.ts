@@ -42,6 +42,19 @@ describe('the chart of a claim', () => {
       expect(svg).toContain(text)
   })
 
+  it('sets txlane off from its peers, and where there are none has every bar in its colour', async () => {
+    const bars = async (...subjects: readonly string[]) => {
+      const figures = figuresOf({ measure: 'sent', unit: 'a second' }, [
+        ...subjects.map((subject) => [subject, [1]] as const),
+      ])
+      const svg = await renderChart(chartOf('durable', { ...result, figures }))
+      return [...svg.matchAll(/aria-roledescription="bar"[^>]*fill="([^"]*)"/g)].map(([, fill]) => fill)
+    }
+    const [ours, peer] = await bars('txlane', 'viem')
+    expect(ours).not.toBe(peer)
+    expect(await bars('memory', 'SQLite')).toEqual([ours, ours])
+  })
+
   it('stands on white, so that it can be read on a dark page, and loads nothing', async () => {
     const svg = await renderChart(chartOf('burst', result))
     expect(svg).toMatch(/<rect [^>]*fill="white"/)
