@@ -73,7 +73,7 @@ function voided(slot: Hole | Outside, token: number): Live {
 export function live(
   nonce: number,
   token: number,
-  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'wasSealed' | 'committing'>> = {},
+  known: Partial<Pick<Live, 'attempts' | 'claims' | 'end' | 'wasSettled' | 'committing'>> = {},
 ): Live {
   return {
     state: 'live',
@@ -84,7 +84,7 @@ export function live(
     token,
     preconfirmed: undefined,
     displaced: false,
-    wasSealed: known.wasSealed ?? false,
+    wasSettled: known.wasSettled ?? false,
     refusals: 0,
     underbids: 0,
     nudged: false,

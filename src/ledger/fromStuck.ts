@@ -31,10 +31,11 @@ export function stuck(slot: Live, event: Stuck): Transition {
 
 /**
  * At its ceiling and resent in vain, or refused three times for what no retry mends. Voided only where the no-op
- * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing.
+ * can get in: while the base fee is above the lane's own ceiling, waiting loses nothing. What was only seen in a sealed
+ * block that left the chain (row 28) may end like any other: callers were told that as well.
  */
 function hopeless(slot: Live, event: Stuck): boolean {
-  if (slot.end !== undefined || slot.wasSealed || !event.head || !event.signer) return false
+  if (slot.end !== undefined || slot.wasSettled || !event.head || !event.signer) return false
   return (atCeilingInVain(slot, event) && event.fillable) || slot.refusals >= REFUSALS_MAX
 }
 

@@ -70,21 +70,20 @@ function lateOutside(slot: Used, attempt: Attempt): Transition {
 
 /** The pair of blocks proved that none of the attempts known then used the nonce, which says nothing of this one. */
 function lookedForAgain(slot: Used, attempt: Attempt): Transition {
-  const { nonce, attempts, claims, end, committing, wasSealed } = slot
-  const open: Live = live(nonce, 0, { attempts, claims, end, committing, wasSealed })
+  const { nonce, attempts, claims, end, committing, wasSettled } = slot
+  const open: Live = live(nonce, 0, { attempts, claims, end, committing, wasSettled })
   return { ...outsideCommitted(open, attempt), row: 9, actions: [{ do: 'look' }] }
 }
 
 /** Row 28: nothing was concluded yet, so nothing has to be taken back. */
 function left(slot: Used, token: number): Transition {
-  const { nonce, attempts, claims, end, committing } = slot
+  const { nonce, attempts, claims, end, committing, wasSettled } = slot
   if (attempts.length === 0 && claims.length === 0 && committing === 0) {
     const next: Slot = { state: 'outside', nonce, attempts, origin: 'seeded' }
     return { row: 28, slot: next, actions: [{ do: 'tell', event: 'reorged' }] }
   }
   const ended = end ?? (claims.length === 0 ? 'void' : undefined)
-  const wasSealed = slot.wasSealed || slot.by.kind === 'claim'
-  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, wasSealed }), [
+  return again(28, live(nonce, token, { attempts, claims, end: ended, committing, wasSettled }), [
     { do: 'tell', event: 'reorged' },
   ])
 }
@@ -105,7 +104,7 @@ function leftSettled(slot: Used, token: number): Transition {
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(32, live(nonce, token, { attempts, claims: [by.claim], committing, wasSealed: true }), told)
+  return again(32, live(nonce, token, { attempts, claims: [by.claim], committing, wasSettled: true }), told)
 }
 
 /** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */

@@ -273,7 +273,7 @@ describe('rows of live nonces', () => {
         end: undefined,
         by: { kind: 'other', hash: undefined },
         at: block(12),
-        wasSealed: false,
+        wasSettled: false,
         settled: false,
         committing: 0,
       },

@@ -11,10 +11,12 @@ import {
   noop,
   on,
   outcome,
+  stuck,
   unproven,
   usedSlot,
 } from './samples.fixture.js'
-import type { Used } from './slot.js'
+import type { Live, Slot, Used } from './slot.js'
+import { slotWith } from './slotWith.js'
 
 const left = { type: 'left', block: block(10), token: 6 } as const
 const unresolved = (over: Partial<Used> = {}) => usedSlot(unproven, { at: undefined, ...over })
@@ -200,6 +202,17 @@ describe('rows of used nonces', () => {
     const taken = on(usedSlot(byA, { settled: true, attempts: [a1, noop], claims: ['a', 'b'] }), left)
     expect(taken).toMatchObject({ row: 32, slot: { claims: ['a'], end: undefined, attempts: [noop, a1] } })
     expect(taken.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
+  })
+
+  test('rows 20, 28 and 32: what left its block may end where nothing takes it, unless it was told for good', () => {
+    const inVain = (slot: Slot) => on(slotWith(slot as Live, { nudged: true }), stuck({ atCeiling: true }))
+    expect(inVain(on(usedSlot(byA), left).slot)).toMatchObject({ row: 20, slot: { end: 'void' } })
+    const deep = on(usedSlot(byA, { settled: true }), left).slot
+    expect(inVain(deep)).toMatchObject({ row: 19, slot: { end: undefined } })
+    // And not when a lesser reorg takes it back once more.
+    const again = on(on(deep, { type: 'sealed', hash: a1.hash, block: block(10) }).slot, left)
+    expect(again.row).toBe(28)
+    expect(inVain(again.slot).row).toBe(19)
   })
 
   test('row 33: beyond the horizon a settled nonce is pruned, an unsettled one never', () => {

@@ -52,7 +52,7 @@ export const usedSlot = (by: UsedBy, over: Partial<Used> = {}): Used => ({
   end: undefined,
   by,
   at: block(10),
-  wasSealed: false,
+  wasSettled: false,
   settled: false,
   committing: 0,
   ...over,

@@ -85,10 +85,10 @@ export type Live = Common &
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
     readonly underbids: number
     /**
-     * A claim of it stood in a sealed block that left the chain: its caller was told so, and the lane itself does not
-     * give it up any more.
+     * A claim of it was settled, and the block left the chain all the same: its caller was told for good that it landed,
+     * and the lane itself does not give it up any more.
      */
-    readonly wasSealed: boolean
+    readonly wasSettled: boolean
     /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
     readonly nudged: boolean
   }
@@ -102,7 +102,7 @@ export type Used = Common &
     /** The sealed block that used it; undefined while unproven, or on the operator's word. */
     readonly at: BlockRef | undefined
     /** As for a live slot, before this use of the nonce. */
-    readonly wasSealed: boolean
+    readonly wasSettled: boolean
     readonly settled: boolean
   }
 
@@ -141,7 +141,7 @@ export function isSameRecord(before: Slot | undefined, after: Slot): boolean {
     return before === undefined || before.state === 'hole' || before.state === 'reserved'
   if (after.state !== 'live' || before?.state !== 'live') return false
   const sameClaims = before.claims.length === after.claims.length && lastClaim(before) === lastClaim(after)
-  return sameClaims && before.end === after.end && before.wasSealed === after.wasSealed
+  return sameClaims && before.end === after.end && before.wasSettled === after.wasSettled
 }
 
 /** Loops, here and below: each slot that moves is asked this, and a callback would be made anew each time. */

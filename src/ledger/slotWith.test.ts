@@ -24,7 +24,7 @@ describe('slotWith', () => {
 
   test('keeps what has changed since', () => {
     const preconfirmed = { hash: a1.hash, blockNumber: 5 }
-    const since = { end: 'void', wasSealed: true, committing: 1 } as const
+    const since = { end: 'void', wasSettled: true, committing: 1 } as const
     const counted = { displaced: true, refusals: 2, underbids: 1, nudged: true, token: 3, preconfirmed }
     for (const slot of [
       reserved({ committing: 1, token: 3, attempts: [a1] }),

@@ -36,7 +36,7 @@ function copyReserved({ state, nonce, attempts, claim, token, committing }: Rese
 
 function copyLive(slot: Live): Live {
   const { state, nonce, attempts, claims, end, token, preconfirmed } = slot
-  const { displaced, wasSealed, refusals, underbids, nudged, committing } = slot
+  const { displaced, wasSettled, refusals, underbids, nudged, committing } = slot
   return {
     state,
     nonce,
@@ -46,7 +46,7 @@ function copyLive(slot: Live): Live {
     token,
     preconfirmed,
     displaced,
-    wasSealed,
+    wasSettled,
     refusals,
     underbids,
     nudged,
@@ -55,6 +55,6 @@ function copyLive(slot: Live): Live {
 }
 
 function copyUsed(slot: Used): Used {
-  const { state, nonce, attempts, claims, end, by, at, wasSealed, settled, committing } = slot
-  return { state, nonce, attempts, claims, end, by, at, wasSealed, settled, committing }
+  const { state, nonce, attempts, claims, end, by, at, wasSettled, settled, committing } = slot
+  return { state, nonce, attempts, claims, end, by, at, wasSettled, settled, committing }
 }

@@ -59,7 +59,7 @@ export function used(slot: Unused, by: UsedBy, at: Used['at']): Used {
     end: live?.end,
     by,
     at,
-    wasSealed: live?.wasSealed ?? false,
+    wasSettled: live?.wasSettled ?? false,
     settled: false,
     committing: live?.committing ?? 0,
   }

@@ -24,7 +24,7 @@ export function rebound(slot: Slot, taken: Transition): Transition {
   const claim = lastClaim(slot)
   if (slot.state !== 'live' || claim === undefined) return taken
   const by: Used['by'] = { kind: 'other', hash: undefined }
-  const { nonce, attempts, claims, end, committing, wasSealed } = slot
+  const { nonce, attempts, claims, end, committing, wasSettled } = slot
   const at = undefined
   const used: Used = {
     state: 'used',
@@ -34,7 +34,7 @@ export function rebound(slot: Slot, taken: Transition): Transition {
     end,
     by,
     at,
-    wasSealed,
+    wasSettled,
     committing,
     settled: true,
   }

@@ -245,14 +245,14 @@ function slotKey(scope: Scope, slot: Slot | undefined): string {
       const facts = scope.facts
         ? `${slot.displaced ? 'd' : ''}${Math.min(3, slot.refusals)}${Math.min(3, slot.underbids)}${slot.nudged ? 'n' : ''}`
         : ''
-      const seen = `${slot.wasSealed ? 'w' : ''}${slot.preconfirmed?.hash ?? ''}`
+      const seen = `${slot.wasSettled ? 'w' : ''}${slot.preconfirmed?.hash ?? ''}`
       return `l${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${seen}${facts}${attempts}`
     }
     case 'used': {
       if (slot.settled && !keepsHistory(scope)) return 'S'
       const by = slot.by.kind === 'claim' ? slot.by.claim : slot.by.kind[0]
       const known = slot.by.kind === 'other' && slot.by.hash === undefined ? '?' : ''
-      const flags = `${slot.wasSealed ? 'w' : ''}${slot.settled ? 'S' : ''}`
+      const flags = `${slot.wasSettled ? 'w' : ''}${slot.settled ? 'S' : ''}`
       return `u${slot.claims.join('')}${slot.end?.[0] ?? ''}${slot.committing}${flags}${by}${known}${slot.at?.hash ?? ''}${attempts}`
     }
     case 'final':
@@ -285,7 +285,7 @@ const CLOSED: Slot = {
   end: undefined,
   by: { kind: 'other', hash: undefined },
   at: undefined,
-  wasSealed: false,
+  wasSettled: false,
   settled: true,
   committing: 0,
 }
