@@ -50,7 +50,12 @@ export type CourierParts = {
   readonly idle: () => void
 }
 
-type Sending = { readonly nonce: number; readonly attempt: Attempt; readonly fresh: boolean }
+type Sending = {
+  readonly nonce: number
+  readonly attempt: Attempt
+  /** Nobody has sent it, and nothing else was sent at its nonce. What an earlier process left may be in the pool. */
+  readonly fresh: boolean
+}
 
 // Well below the body limits that hosted providers set; a batch is cut where it would pass it.
 const BATCH_BYTES_MAX = 512 * 1024
@@ -138,7 +143,8 @@ export function createCourier(
     const slot = lane.book.get(nonce)
     const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
     if (attempt === undefined || !mayHave(endpoint, attempt)) return undefined
-    return { nonce, attempt, fresh: slot?.attempts.length === 1 && attempt.sends === 0 }
+    const isOwn = attempt.epoch === lane.lease.epoch
+    return { nonce, attempt, fresh: isOwn && slot?.attempts.length === 1 && attempt.sends === 0 }
   }
 
   async function post(batch: readonly Sending[]): Promise<void> {
@@ -260,7 +266,10 @@ export function createCourier(
   }
 }
 
-/** Fresh nonces without a gap below, all accepted in this batch: only those tell what the count counts. */
+/**
+ * Fresh nonces without a gap below, all taken in this batch: only those tell what the count counts. What was known
+ * already may have come by way of another endpoint, and anvil 1.7.1 keeps some that it knows out of its count.
+ */
 function freshRun(
   batch: readonly Sending[],
   outcomes: readonly SendOutcome[],
@@ -268,7 +277,8 @@ function freshRun(
 ): number | undefined {
   let next = acceptedBefore
   for (const [index, { nonce, fresh }] of batch.entries()) {
-    if (nonce !== next || !fresh || outcomes[index]?.outcome !== 'accepted') break
+    const said = outcomes[index]
+    if (nonce !== next || !fresh || said?.outcome !== 'accepted' || said.reason === 'alreadyKnown') break
     next++
   }
   return next > acceptedBefore ? next - 1 : undefined

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { createShared } from '../environment.js'
+import { createSenderIn } from '../sender.js'
+import { onSend, openLane, refuses, transfer } from '../simLane.fixture.js'
+
+const KNOWN = refuses('already known')
+
+test('what the pool had before is no sign of what the pending count counts: a mempool is not taken for pre-confirmations', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth' } })
+  await lane.settle(lane.sender.send(transfer(1)))
+  lane.chain.pool.strand(() => true)
+  await lane.settle(lane.sender.close())
+
+  // It has seen nothing of the endpoint, and sends what it finds in the store: known there, and not counted.
+  const next = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+  const told: unknown[] = []
+  next.on('preconfirmed', (event) => told.push(event))
+  await lane.settle(next.ready())
+  await lane.until(() => lane.executed().length === 1)
+  expect(lane.sent.length).toBeGreaterThan(2)
+  expect(told).toEqual([])
+  await lane.settle(next.close())
+})
+
+test('nor is what came there by way of another endpoint', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth' } })
+  lane.script = onSend((sent) => {
+    if (lane.sent.length > 1) return undefined
+    lane.chain.submit(sent.raw)
+    lane.chain.pool.strand(() => true)
+    return KNOWN
+  })
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  await lane.settle(tx.wait('sealed'))
+  expect(lane.events('preconfirmed')).toEqual([])
+})
