@@ -132,15 +132,15 @@ export type SequenceOptions = Pick<
 export type FeePolicy<chain extends Chain = Chain> = {
   /**
    * The most that the lane offers for a unit of gas by itself, in wei. Transactions stop two bump steps below it; those
-   * two are kept for no-ops. Where a request names more, the ceilings of its nonce are above what it names: two steps
-   * for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
+   * two are kept for no-ops. Where a request or `speedUp` names more, the ceilings of its nonce are above what it names:
+   * two steps for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
    */
   ceiling?: Partial<FeeValues> | undefined
   /** Replaces the estimate. Called at most once per block. */
   estimate?: ((parameters: { client: Client<Transport, chain> }) => Promise<FeeValues>) | undefined
   /**
    * `percent`: the least raise of both fees (@default 10). `attemptsMax`: bumps of one transaction; after so many in
-   * vain it makes way for a no-op, as at its ceiling (@default 12).
+   * vain it makes way for a no-op, as at its ceiling, unless `speedUp` asks for another (@default 12).
    */
   bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
 }

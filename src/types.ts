@@ -158,7 +158,7 @@ export type SendOptions = {
   /** Higher goes first. @default 0 */
   priority?: number | undefined
   /**
-   * The most that a bump of this transaction may offer for a unit of gas, in wei. At it the transaction makes way for a
+   * The most that a bump of this transaction may offer for a unit of gas, in wei, by `speedUp` too. At it the transaction makes way for a
    * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
    */
   feeCeiling?: bigint | undefined
@@ -263,7 +263,14 @@ export interface Tx<chain extends Chain = Chain> {
   cancel(): Promise<CancelResult<chain>>
   /** Sends another transaction under the same nonce; at most one of the two executes. */
   replace(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
-  /** Bumps the fees now: to those given, else by the lane's rule. */
+  /**
+   * Bumps the fees now: to those given (one left out: to as little as a pool takes), else to the market's, and by the
+   * lane's rule at least. Those given may stand above the lane's ceiling, as those of a request may. Resolves when it is
+   * asked for, and does nothing before anything was sent. Not guaranteed without fees: at the ceiling `feeCeiling` tells
+   * that nothing is sent; and with fees where another process holds the lane, which uses its rule if it cannot take them.
+   * @throws TxlaneError `INVALID` for fees below what a pool takes as a replacement, above the transaction's own
+   * `feeCeiling`, or of another kind than its (`gasPrice` or not)
+   */
   speedUp(fees?: Partial<FeeValues>): Promise<void>
   toJSON(): TxRecord
 }

@@ -78,6 +78,7 @@ const FAULTS = [
   'sequence',
   'dear',
   'dearest',
+  'hurried',
   'forkShown',
   'pruned',
   'signerSlow',

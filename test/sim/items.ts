@@ -10,6 +10,8 @@ export type Change = {
   readonly action: 'cancel' | 'speedUp' | 'replace'
   /** Of the transaction that takes its place. */
   readonly marker: number
+  /** A `speedUp` with fees above the lane's ceiling. */
+  readonly dear?: true
 }
 
 /** One thing that the caller wants to happen once. */
@@ -134,13 +136,19 @@ export function drawAuthorizations(random: Random, items: readonly Item[]): Item
   })
 }
 
-/** Some of them say what they offer. Drawn apart as well. */
+/** Some of them say what they offer, at once or when they are hurried. Drawn apart as well. */
 export function drawOffers(random: Random, items: readonly Item[]): Item[] {
   if (!chance(random, 0.2)) return [...items]
   return items.map((item) => {
-    if (item.outside !== undefined || !chance(random, 0.5)) return item
-    return { ...item, offers: pick(random, ['dear', 'dear', 'dearest']) }
+    if (item.outside !== undefined || !chance(random, 0.5)) return { ...item, changes: hurried(random, item) }
+    return { ...item, offers: pick(random, ['dear', 'dear', 'dearest']), changes: hurried(random, item) }
   })
+}
+
+function hurried(random: Random, { changes }: Item): readonly Change[] {
+  return changes.map((change) =>
+    change.action === 'speedUp' && chance(random, 0.5) ? { ...change, dear: true } : change,
+  )
 }
 
 /** Some of them begin a sequence. Drawn apart as well. */

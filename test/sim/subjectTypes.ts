@@ -36,7 +36,7 @@ export type SubjectTx = {
   wait(stage?: SubjectStage): Promise<{ readonly nonce: number; readonly hash: Hash }>
   cancel(): Promise<{ readonly result: 'removed' | 'cancelled' | 'tooLate' }>
   replace(request: SubjectRequest, options: SubjectOptions): Promise<SubjectTx>
-  speedUp(): Promise<void>
+  speedUp(fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }): Promise<void>
 }
 
 /** As much of a reservation as the workload uses. */

@@ -42,6 +42,8 @@ export type WorkloadOptions = {
 const ASK_AGAIN_MS = 1_000
 // Above the ceiling of a lane whose first estimate was of a usual base fee (1,000,000 wei).
 const DEAR = { maxFeePerGas: 100_000_000n, maxPriorityFeePerGas: 1_000_000n }
+// And above that.
+const DEARER = { maxFeePerGas: 200_000_000n, maxPriorityFeePerGas: 3_000_000n }
 const NOT_KNOWN = Symbol('not known')
 const NEVER = new Promise<never>(() => {})
 
@@ -176,9 +178,13 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     })
   }
 
-  async function change(marker: number, tx: SubjectTx, { action, marker: next }: Change): Promise<void> {
+  async function change(
+    marker: number,
+    tx: SubjectTx,
+    { action, marker: next, dear }: Change,
+  ): Promise<void> {
     if (action === 'speedUp') {
-      await asked(marker, 'speedUp', () => tx.speedUp())
+      await asked(marker, 'speedUp', () => tx.speedUp(dear && DEARER))
     } else if (action === 'cancel') {
       const cancelled = await asked(marker, 'cancel', () => tx.cancel())
       if (failed(cancelled)) return

@@ -71,6 +71,7 @@ export async function runWorld(
     if (item.authorize) world.counter.strike('authorize')
     if (item.sequence) world.counter.strike('sequence')
     if (item.offers) world.counter.strike(item.offers)
+    if (item.changes.some(({ dear }) => dear)) world.counter.strike('hurried')
     workload.start(item)
   }
   startTwins(world)

@@ -176,7 +176,7 @@ export function createEngine(options: EngineOptions): Engine {
     nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const operations = createHolderOperations({ context, intake, signing })
+  const operations = createHolderOperations({ context, intake })
   const wishes = createWishes(context, operations)
   const perform = createPerformer({
     context,

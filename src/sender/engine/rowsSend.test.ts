@@ -8,7 +8,6 @@ import {
   openLane,
   outbids,
   refuses,
-  swallows,
   TIMES_OUT,
   transfer,
   UNDERPRICED,
@@ -233,19 +232,5 @@ describe('row 17: somebody else holds the nonce in the pool', () => {
     await lane.settle(tx.wait('sealed'))
     expect(outbids(lane.sent.at(-1), lane.sent[0])).toBe(true)
     expect(lane.executed()).toEqual([1])
-  })
-
-  test('speedUp takes the fees it is given, and refuses those that no pool takes', async () => {
-    await using lane = await openLane()
-    lane.script = onSend(swallows)
-    const tx = await lane.settle(lane.sender.send(transfer(1)))
-    const [first] = tx.attempts
-    const low = await lane.rejection(tx.speedUp({ maxFeePerGas: (first?.fees.maxFeePerGas ?? 0n) + 1n }))
-    expect(low).toMatchObject({ code: 'INVALID' })
-    expect(low.message).toContain('fees.maxFeePerGas')
-    lane.script = undefined
-    await lane.settle(tx.speedUp({ maxFeePerGas: 9_000_000n, maxPriorityFeePerGas: 900_000n }))
-    await lane.settle(tx.wait('sealed'))
-    expect(lane.sent.at(-1)).toMatchObject({ maxFeeWei: 9_000_000n, tipWei: 900_000n })
   })
 })

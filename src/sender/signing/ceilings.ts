@@ -24,8 +24,8 @@ export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' 
     const named: Fees[] = []
     for (const { claim } of slot?.attempts ?? []) {
       const transaction = claim === undefined ? undefined : transactions.get(claim)
-      const own = transaction && explicitFees(transaction.request)
-      if (own) named.push(own)
+      if (transaction === undefined) continue
+      for (const own of [explicitFees(transaction.request), transaction.named]) if (own) named.push(own)
     }
     return named
   }

@@ -22,8 +22,6 @@ export type Signing = {
   claim(nonce: number, claim: string, token: number): void
   noop(nonce: number, token: number): void
   bump(nonce: number, token: number, underbids: number): void
-  /** Fees that the caller named for the next bump of this nonce. */
-  prefer(nonce: number, fees: Fees): void
   /** Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. */
   ceilings(slot: Live): { atCeiling: boolean; fillable: boolean }
   /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
@@ -73,7 +71,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   }
   let open = 0
   let unsigned = 0
-  const preferred = new Map<number, Fees>()
   const fills: (() => void)[] = []
   const idlers: (() => void)[] = []
   let fillsOpen = 0
@@ -247,25 +244,17 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const offer = await bumpOffer(nonce, slot, underbids, ceiling)
-    if (offer === undefined || ceilings.bumpedOut(slot)) {
+    const hurry = transaction?.hurry
+    if (transaction && hurry) transaction.hurry = undefined
+    const offer = offerAbove(slot, { market: hurry?.fees ?? (await fees.market()), ceiling, underbids })
+    // How often it may be bumped by itself does not bind its caller.
+    if (offer === undefined || (hurry === undefined && ceilings.bumpedOut(slot))) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
       else block(context, nonce)
       return undefined
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
     return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
-  }
-
-  async function bumpOffer(
-    nonce: number,
-    slot: Slot,
-    underbids: number,
-    ceiling: FeeCeiling,
-  ): Promise<Fees | undefined> {
-    const wanted = preferred.get(nonce)
-    preferred.delete(nonce)
-    return offerAbove(slot, { market: wanted ?? (await fees.market()), ceiling, underbids })
   }
 
   /** What replaces each of the slot's attempts in a pool; undefined where that passes the ceiling. */
@@ -316,7 +305,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, isSigned: false, claim }),
     noop: (nonce, token) => start({ kind: 'noop', nonce, token, isSigned: false }),
     bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, isSigned: false, underbids }),
-    prefer: (nonce, wanted) => void preferred.set(nonce, wanted),
     ceilings(slot) {
       const newest = newestAttempt(slot)
       if (newest === undefined) return { atCeiling: false, fillable: true }

@@ -75,6 +75,10 @@ export type Transaction = {
   replaces: Transaction | undefined
   /** Prepared: it may take a nonce as soon as it is the first in line. */
   ready: boolean
+  /** Fees that its caller named for a bump since: its ceilings are above them, as above those in the request. */
+  named?: Fees
+  /** A bump that its caller asked for and that was not made yet, with the fees named for it. */
+  hurry?: { readonly fees: Fees | undefined } | undefined
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
   withdrawn: TxlaneError | undefined
   /** Bytes of it were journaled at a nonce that something else took. */

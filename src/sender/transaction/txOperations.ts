@@ -1,23 +1,16 @@
 import type { FeeValues } from 'viem'
-import { invalid } from '../../errors/invalid.js'
-import { type Fees, replacementFees } from '../../ledger/fees.js'
-import { newestAttempt } from '../../ledger/slot.js'
 import type { CancelResult, Tx } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
 import type { Intake } from '../intake/intake.js'
-import type { Signing } from '../signing/signing.js'
+import { bumpFees } from './bumpFees.js'
 import { added } from './caller.js'
 import type { Transaction } from './transaction.js'
 import type { TxOperations } from './txFace.js'
 import { checkWatched, createVerdicts } from './verdicts.js'
 
 /** What the holder of a lane does for callers who have a transaction of it. */
-export function createHolderOperations(parts: {
-  context: LaneContext
-  intake: Intake
-  signing: Signing
-}): TxOperations {
-  const { context, intake, signing } = parts
+export function createHolderOperations(parts: { context: LaneContext; intake: Intake }): TxOperations {
+  const { context, intake } = parts
   const { lane, handle } = context
   const verdicts = createVerdicts(handle)
 
@@ -45,25 +38,10 @@ export function createHolderOperations(parts: {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return
-    if (wanted !== undefined) signing.prefer(slot.nonce, enough(slot, wanted))
+    const fees = wanted && bumpFees(transaction, { slot, wanted, rule: context.fees.rule })
+    transaction.hurry = { fees }
+    if (fees) transaction.named = fees
     lane.apply(slot.nonce, { type: 'speedUp' })
-  }
-
-  /** Fees that a pool would take as a replacement, or an error that says what it takes. */
-  function enough(slot: Parameters<typeof newestAttempt>[0], wanted: Partial<FeeValues>): Fees {
-    const newest = newestAttempt(slot)
-    const ceiling = { maxFeePerGas: 2n ** 255n }
-    const least = newest && replacementFees(newest.fees, { rule: context.fees.rule, ceiling })
-    if (least === undefined) return { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
-    if ('gasPrice' in least) return { gasPrice: atLeast(wanted.gasPrice, least.gasPrice, 'fees.gasPrice') }
-    return {
-      maxFeePerGas: atLeast(wanted.maxFeePerGas, least.maxFeePerGas, 'fees.maxFeePerGas'),
-      maxPriorityFeePerGas: atLeast(
-        wanted.maxPriorityFeePerGas,
-        least.maxPriorityFeePerGas,
-        'fees.maxPriorityFeePerGas',
-      ),
-    }
   }
 
   return {
@@ -89,9 +67,4 @@ function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempt
   return (slot?.attempts ?? [])
     .filter((attempt) => attempt.claim === transaction.id)
     .map(({ hash, fees }) => ({ nonce: slot?.nonce ?? -1, hash, fees: fees as FeeValues }))
-}
-
-function atLeast(wanted: bigint | undefined, least: bigint, argument: string): bigint {
-  if (wanted === undefined || wanted >= least) return wanted ?? least
-  throw invalid(argument, wanted, `at least ${least} wei, which is what a pool takes as a replacement`)
 }
