@@ -1,26 +1,36 @@
-/** A binary min-heap of numbers. Entries are never removed from the middle: the reader skips the stale ones. */
-export type MinHeap = {
-  push(value: number): void
-  peek(): number | undefined
-  pop(): number | undefined
+/** A binary heap. Entries are never removed from the middle: the reader skips the stale ones. */
+export type Heap<T> = {
+  push(entry: T): void
+  /** What comes before all others. */
+  peek(): T | undefined
+  pop(): T | undefined
   readonly size: number
 }
 
-export function createMinHeap(): MinHeap {
-  const items: number[] = []
-  const at = (index: number): number => items[index] ?? Number.POSITIVE_INFINITY
+/** The lowest number first. */
+export type MinHeap = Heap<number>
 
-  function swap(a: number, b: number): void {
-    const held = at(a)
-    items[a] = at(b)
-    items[b] = held
+export function createMinHeap(): MinHeap {
+  return createHeap((a, b) => a < b)
+}
+
+export function createHeap<T extends number | object>(before: (a: T, b: T) => boolean): Heap<T> {
+  const items: T[] = []
+
+  /** Whether they were in the wrong order, which is mended. */
+  function swapIfBefore(child: number, parent: number): boolean {
+    const a = items[child]
+    const b = items[parent]
+    if (a === undefined || b === undefined || !before(a, b)) return false
+    items[child] = b
+    items[parent] = a
+    return true
   }
 
-  function rise(index: number): void {
-    for (let child = index; child > 0; ) {
+  function rise(): void {
+    for (let child = items.length - 1; child > 0; ) {
       const parent = (child - 1) >> 1
-      if (at(parent) <= at(child)) return
-      swap(parent, child)
+      if (!swapIfBefore(child, parent)) return
       child = parent
     }
   }
@@ -28,17 +38,18 @@ export function createMinHeap(): MinHeap {
   function sink(): void {
     for (let parent = 0; ; ) {
       const left = 2 * parent + 1
-      const least = at(left + 1) < at(left) ? left + 1 : left
-      if (at(parent) <= at(least)) return
-      swap(parent, least)
+      const a = items[left]
+      const b = items[left + 1]
+      const least = a !== undefined && b !== undefined && before(b, a) ? left + 1 : left
+      if (!swapIfBefore(least, parent)) return
       parent = least
     }
   }
 
   return {
-    push(value) {
-      items.push(value)
-      rise(items.length - 1)
+    push(entry) {
+      items.push(entry)
+      rise()
     },
     peek: () => items[0],
     pop() {

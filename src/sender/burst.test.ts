@@ -28,6 +28,21 @@ test('P9: where the node counts its pool, a burst need not wait for blocks: what
   expect(lane.clock.now() - begunMs).toBeLessThan(30 * 5)
 })
 
+test('once it is known to count its pool, the window goes to it in parts: there is always one at hand', async () => {
+  await using lane = await openLane({ chain: SLOW, limits: { window: 90, windowMax: 90 } })
+  // Learnt with these.
+  await lane.settle(Promise.all(numbers(200).map((marker) => lane.sender.send(transfer(marker)))))
+  await lane.clock.advance(2 * SLOW.blockTimeMs)
+
+  const before = lane.requests.length
+  const rest = numbers(200).map((marker) => lane.sender.send(transfer(1_000 + marker)))
+  await lane.settle(Promise.all(rest))
+  const sizes = lane.requests
+    .slice(before)
+    .map((calls) => calls.filter(({ method }) => method === 'eth_sendRawTransaction').length)
+  expect(Math.max(...sizes)).toBe(30)
+})
+
 test('what a feed has shown makes room at once', async () => {
   await using lane = await openLane({
     chain: { blockTimeMs: 12_000, flashblockMs: 12_000 },

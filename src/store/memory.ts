@@ -131,7 +131,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   function keepHash(book: Book, hash: Hash, one: KeptTransaction): void {
-    if (book.byHash.get(hash) === one) return
+    if (one.hashes.includes(hash)) return
     book.byHash.set(hash, one)
     one.hashes = withLast(one.hashes, hash)
   }

@@ -64,6 +64,8 @@ const REST_MS = 250
 const COUNTS_TO_LEARN = 16
 /** What waits is sent in such parts until it is known whether the endpoint counts its pool: few are answered soon. */
 const LEARNING_PARTS = 32
+/** Where a count makes room: while the answer to one part of the window is handled, the node has another at hand. */
+const COVERING_PARTS = 3
 /** With so many at hand the window may stay full for a while. */
 const BATCHES_AHEAD = 4
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
@@ -106,8 +108,7 @@ export function createCourier(
     }
     const learning = isLearning()
     if (learning && open > 0) return false
-    const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
-    const batch = take(learning ? Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS)) : sizeMax)
+    const batch = take(sizeNow(learning))
     if (batch.length === 0) return false
     open++
     void post(batch).finally(() => {
@@ -115,6 +116,12 @@ export function createCourier(
       schedule()
     })
     return true
+  }
+
+  function sizeNow(learning: boolean): number {
+    const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
+    if (learning) return Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS))
+    return isCountWanted() ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS)) : sizeMax
   }
 
   /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */

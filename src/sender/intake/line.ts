@@ -1,6 +1,8 @@
+import { createHeap } from '../../ledger/heap.js'
+
 /**
- * Who takes a nonce next: the highest priority first, and the first to come among equals. A binary heap over
- * (priority, sequence); entries that left the line are skipped when they surface.
+ * Who takes a nonce next: the highest priority first, and the first to come among equals. Entries that left the line
+ * are skipped when they surface.
  */
 export type Line<T extends LineEntry> = {
   add(entry: T): void
@@ -14,81 +16,71 @@ export type Line<T extends LineEntry> = {
 
 export type LineEntry = { readonly priority: number; readonly sequence: number }
 
+/** With fewer entries it is not worth making it anew. */
+const SMALL = 64
+
 export function createLine<T extends LineEntry>(): Line<T> {
-  let heap: T[] = []
+  // Nearly all come in the order in which they go, from `first` on: only what does not pays for a heap's comparisons.
+  let inOrder: T[] = []
+  let first = 0
+  let others = createHeap<T>(before)
   const members = new Set<T>()
 
-  const before = (a: T, b: T): boolean =>
-    a.priority === b.priority ? a.sequence < b.sequence : a.priority > b.priority
-
-  function rise(start: number): void {
-    for (let child = start; child > 0; ) {
-      const parent = (child - 1) >> 1
-      if (!swapIfBefore(child, parent)) return
-      child = parent
+  function skip(): void {
+    first++
+    if (first === inOrder.length || (first > SMALL && first * 2 > inOrder.length)) {
+      inOrder = inOrder.slice(first)
+      first = 0
     }
   }
 
-  function sink(): void {
-    for (let parent = 0; ; ) {
-      const left = 2 * parent + 1
-      const right = left + 1
-      const a = heap[left]
-      const b = heap[right]
-      if (a === undefined) return
-      const least = b !== undefined && before(b, a) ? right : left
-      if (!swapIfBefore(least, parent)) return
-      parent = least
+  function firstInOrder(): T | undefined {
+    for (let top = inOrder[first]; top !== undefined; top = inOrder[first]) {
+      if (members.has(top)) return top
+      skip()
     }
+    return undefined
   }
 
-  function swapIfBefore(child: number, parent: number): boolean {
-    const a = heap[child]
-    const b = heap[parent]
-    if (a === undefined || b === undefined || !before(a, b)) return false
-    heap[child] = b
-    heap[parent] = a
-    return true
-  }
-
-  function takeTop(): T | undefined {
-    const top = heap[0]
-    const last = heap.pop()
-    if (heap.length > 0 && last !== undefined) {
-      heap[0] = last
-      sink()
+  function firstOfOthers(): T | undefined {
+    for (let top = others.peek(); top !== undefined; top = others.peek()) {
+      if (members.has(top)) return top
+      others.pop()
     }
-    return top
+    return undefined
   }
 
   function peek(): T | undefined {
-    for (let top = heap[0]; top !== undefined; top = heap[0]) {
-      if (members.has(top)) return top
-      takeTop()
-    }
-    return undefined
+    const a = firstInOrder()
+    const b = firstOfOthers()
+    return a === undefined || (b !== undefined && before(b, a)) ? b : a
+  }
+
+  function makeAnew(): void {
+    inOrder = [...members].sort((a, b) => (before(a, b) ? -1 : 1))
+    first = 0
+    others = createHeap<T>(before)
   }
 
   return {
     add(entry) {
       if (members.has(entry)) return
       members.add(entry)
-      heap.push(entry)
-      rise(heap.length - 1)
+      const last = inOrder[inOrder.length - 1]
+      if (last === undefined || before(last, entry)) inOrder.push(entry)
+      else others.push(entry)
     },
     remove(entry) {
       members.delete(entry)
-      // What surfaces is skipped by `peek`; a heap that is mostly such entries is made anew.
-      if (heap.length > 64 && members.size * 2 < heap.length) {
-        const rest = [...members].sort((a, b) => (before(a, b) ? -1 : 1))
-        heap = rest
-      }
+      const held = inOrder.length - first + others.size
+      if (held > SMALL && members.size * 2 < held) makeAnew()
     },
     peek,
     shift() {
       const top = peek()
       if (top === undefined) return undefined
-      takeTop()
+      if (top === inOrder[first]) skip()
+      else others.pop()
       members.delete(top)
       return top
     },
@@ -97,4 +89,8 @@ export function createLine<T extends LineEntry>(): Line<T> {
     },
     [Symbol.iterator]: () => members.values(),
   }
+}
+
+function before(a: LineEntry, b: LineEntry): boolean {
+  return a.priority === b.priority ? a.sequence < b.sequence : a.priority > b.priority
 }

@@ -13,7 +13,8 @@ export type Pump = {
 }
 
 const FEES_RETRY_MS = 300
-const BREATH_MS = 10
+/** A few signatures: what the answers that are let in make room for is worth more than what is signed meanwhile. */
+const BREATH_MS = 5
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
 const UNJOURNALED = 8
 
