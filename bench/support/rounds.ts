@@ -11,8 +11,8 @@ export type Turn = {
 }
 
 /**
- * Lets the subjects take turns, round by round, each round beginning with another one: what the machine does meanwhile,
- * and what a turn leaves behind, falls on all alike. What a subject fails is noted, and it has no value of that round.
+ * Lets the subjects take turns, round by round, each round in another order: what the machine does meanwhile, and what a
+ * turn leaves behind, falls on all alike. What a subject fails is noted, and it has no value of that round.
  */
 export async function takeTurns<subject extends { readonly name: string }, value>(options: {
   readonly subjects: readonly subject[]
@@ -47,9 +47,21 @@ export async function takeTurns<subject extends { readonly name: string }, value
   return { values, failures }
 }
 
-/** The list, begun at another place each round. */
+/** The list, begun at another place each round, and in another order: nobody always comes after the same. */
 export function inTurn<subject>(subjects: readonly subject[], round: number): readonly subject[] {
   const count = Math.max(1, subjects.length)
-  const first = ((round % count) + count) % count
-  return [...subjects.slice(first), ...subjects.slice(0, first)]
+  const steps = Array.from({ length: count }, (_, index) => index + 1).filter((step) =>
+    isCoprime(step, count),
+  )
+  const step = steps[modulo(round, steps.length)] ?? 1
+  return subjects.map((_, place) => subjects[modulo(round + place * step, count)] as subject)
+}
+
+/** Only with such a step does everybody have a turn. */
+function isCoprime(a: number, b: number): boolean {
+  return b === 0 ? a === 1 : isCoprime(b, a % b)
+}
+
+function modulo(number: number, by: number): number {
+  return ((number % by) + by) % by
 }

@@ -73,14 +73,25 @@ describe('a check', () => {
 })
 
 describe('rounds', () => {
-  it('begin with another subject each', () => {
+  it('begin with another subject each, and everybody has one turn', () => {
     expect([-1, 0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''))).toEqual([
-      'cab',
+      'cba',
       'abc',
-      'bca',
+      'bac',
       'cab',
-      'abc',
+      'acb',
     ])
+    expect([inTurn([], 3), inTurn(['a'], 3)]).toEqual([[], ['a']])
+  })
+
+  it.each([4, 5, 7, 12])('nobody always comes after the same one: %s subjects', (count) => {
+    const subjects = Array.from({ length: count }, (_, index) => index)
+    const rounds = [1, 2, 3, 4, 5].map((round) => inTurn(subjects, round))
+    for (const order of rounds) expect([...order].sort((a, b) => a - b)).toEqual(subjects)
+    for (const subject of subjects) {
+      const before = rounds.map((order) => order[order.indexOf(subject) - 1])
+      expect(new Set(before.filter((one) => one !== undefined)).size).toBeGreaterThan(1)
+    }
   })
 
   it('count after the one that warms up, and note what failed instead of a value', async () => {
