@@ -19,7 +19,7 @@ import { type NativeAccount, nativeAccount, nativeAccountWith, signingEngine } f
 
 const KEY: Hex = `0x${'3b'.repeat(32)}`
 
-// Each signs twice, which is what takes the time. A million of them: TXLANE_SIGNING_CASES=1000000, half an hour.
+// Each signs twice, which is what takes the time. TXLANE_SIGNING_CASES sets how many; a million take about ten minutes.
 const CASES = Number(process.env.TXLANE_SIGNING_CASES ?? 10_000)
 const MS_A_CASE = 10
 
