@@ -20,24 +20,14 @@ export type GiveUps = {
   close(): void
 }
 
-type Abortable = { readonly controller: AbortController; readonly signal: AbortSignal }
-
-/** Node makes the signal, which is what takes its time, when it is first asked for. */
-function newAbortable(): Abortable {
-  const controller = new AbortController()
-  return { controller, signal: controller.signal }
-}
-
 export function createGiveUps(clock: Clock): GiveUps {
   // Called by name: a signal of the port, listened to, would cost each request more than its own bookkeeping.
   const aborts = new Set<() => void>()
   let closed = false
-  // Made once the request before has left: it is the dearest part of one.
-  let spare: Abortable | undefined
 
   function begin(signals: readonly (AbortSignal | null | undefined)[]): GiveUp {
-    const { controller, signal: own } = spare ?? newAbortable()
-    spare = undefined
+    // Made for who asks: it is dear.
+    let controller: AbortController | undefined
     let reason: 'aborted' | 'timeout' | undefined
     let reject: (error: Error) => void
     const ended = new Promise<never>((_, onEnd) => {
@@ -47,7 +37,7 @@ export function createGiveUps(clock: Clock): GiveUps {
     const end = (why: 'aborted' | 'timeout') => {
       if (reason !== undefined) return
       reason = why
-      controller.abort()
+      controller?.abort()
       reject(new Error(why))
     }
     const abort = () => end('aborted')
@@ -60,11 +50,14 @@ export function createGiveUps(clock: Clock): GiveUps {
     }
     return {
       after(timeoutMs) {
-        spare ??= newAbortable()
         // A timer that never fires would still hold the process awake for its whole time: it is cancelled in `done`.
         if (timeoutMs > 0 && reason === undefined) offs.push(clock.setTimer(() => end('timeout'), timeoutMs))
       },
-      signal: own,
+      get signal() {
+        controller ??= new AbortController()
+        if (reason !== undefined) controller.abort()
+        return controller.signal
+      },
       ended,
       reason: () => reason,
       done() {

@@ -2,8 +2,10 @@ import type { Clock } from '../../clock.js'
 import { redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { takeCallIds } from './callIds.js'
+import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
 import { decodeAnswers, encodeCalls, errorObject } from './envelope.js'
-import { createGiveUps } from './giveUp.js'
+import { createGiveUps, type GiveUp } from './giveUp.js'
+import type { Posted } from './posted.js'
 import { retryAfterMs } from './retryAfter.js'
 
 export type HttpPortOptions = {
@@ -11,7 +13,10 @@ export type HttpPortOptions = {
   readonly url: string
   /** Handed to `fetch` with each request: headers, credentials, and so on. */
   readonly fetchOptions?: Omit<RequestInit, 'body'> | undefined
-  /** @default the global `fetch`, looked up at each request */
+  /**
+   * @default the global `fetch`, looked up at each request. Where that is still Node's own, what it sends by is asked
+   * directly from its second request on: the same connections, without the cost of the streams above them.
+   */
   readonly fetchFn?: typeof fetch | undefined
   /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
   readonly timeoutMs?: number | undefined
@@ -21,11 +26,11 @@ export type HttpPortOptions = {
 const TIMEOUT_MS = 10_000
 
 /**
- * A port that posts each batch as one request over `fetch`: an array for several calls, an object for one. It never
- * repeats a request and never follows a redirect, which would post the same bytes to another place.
+ * A port that posts each batch as one request, by `fetch` or what that sends by: an array for several calls, an object
+ * for one. It never repeats a request and never follows a redirect, which would post the same bytes to another place.
  *
- * One repetition is out of its hands: on HTTP 421 (misdirected: this server did not look at it) `fetch` itself posts
- * once more to the same URL (Fetch standard, HTTP-network-or-cache fetch).
+ * Where it is `fetch` that posts, one repetition is out of its hands: on HTTP 421 (misdirected: this server did not look
+ * at it) it posts once more to the same URL (Fetch standard, HTTP-network-or-cache fetch).
  */
 export function createHttpPort(options: HttpPortOptions): Port {
   const { clock } = options
@@ -33,9 +38,10 @@ export function createHttpPort(options: HttpPortOptions): Port {
   const stats = { requests: 0, calls: 0 }
   const giveUps = createGiveUps(clock)
 
-  async function post(request: { body: string; signal: AbortSignal }) {
-    const response = await (options.fetchFn ?? fetch)(target.url, { ...target.init, ...request })
-    return { response, text: await response.text() }
+  function post(body: string, giveUp: GiveUp): Promise<Posted> {
+    const dispatcher = target.route && fetchDispatcher()
+    if (target.route && dispatcher) return dispatch(dispatcher, target.route, body, giveUp.ended)
+    return postByFetch(options.fetchFn ?? fetch, target, { body, signal: giveUp.signal })
   }
 
   async function batch(
@@ -53,11 +59,11 @@ export function createHttpPort(options: HttpPortOptions): Port {
       const body = encodeCalls(calls, firstId)
       stats.requests++
       stats.calls += calls.length
-      const posted = post({ body, signal: giveUp.signal })
+      const posting = post(body, giveUp)
       // Once it is on its way.
       giveUp.after(timeoutMs)
-      const { response, text } = await Promise.race([posted, giveUp.ended])
-      return decodeResponse(response, text, firstId, calls.length, clock.now())
+      const posted = await Promise.race([posting, giveUp.ended])
+      return decodePosted(posted, firstId, calls.length, clock.now())
     } catch (error) {
       return all(thrownFailure(error, giveUp.reason(), timeoutMs))
     } finally {
@@ -82,7 +88,18 @@ function refusesRedirects(): boolean {
   }
 }
 
-function targetOf({ url, fetchOptions, fetchFn }: HttpPortOptions) {
+/** What of `fetchOptions` means the same to a dispatcher. */
+const DISPATCHED: readonly string[] = ['headers', 'method', 'signal']
+
+type Target = {
+  readonly name: string
+  readonly url: string
+  readonly init: RequestInit
+  /** Where it need not be `fetch` that posts. */
+  readonly route: Route | undefined
+}
+
+function targetOf({ url, fetchOptions, fetchFn }: HttpPortOptions): Target {
   const headers = new Headers(fetchOptions?.headers)
   if (!headers.has('content-type')) headers.set('content-type', 'application/json')
   const init: RequestInit = {
@@ -91,7 +108,21 @@ function targetOf({ url, fetchOptions, fetchFn }: HttpPortOptions) {
     method: fetchOptions?.method ?? 'POST',
     headers,
   }
-  return { url: withoutCredentials(url, headers), init, name: redactUrl(url) }
+  const plainUrl = withoutCredentials(url, headers)
+  const needsFetch =
+    fetchFn !== undefined || Object.keys(fetchOptions ?? {}).some((name) => !DISPATCHED.includes(name))
+  const route = needsFetch ? undefined : routeOf(plainUrl, String(init.method), headers)
+  return { name: redactUrl(url), url: plainUrl, init, route }
+}
+
+async function postByFetch(
+  fetchFn: typeof fetch,
+  { url, init }: Target,
+  request: { body: string; signal: AbortSignal },
+): Promise<Posted> {
+  const response = await fetchFn(url, { ...init, ...request })
+  const text = await response.text()
+  return { status: response.status, text, retryAfter: response.headers.get('retry-after') ?? undefined }
 }
 
 /** `fetch` refuses a URL with user and password. */
@@ -106,26 +137,25 @@ function withoutCredentials(url: string, headers: Headers): string {
   return parsed.toString()
 }
 
-function decodeResponse(
-  response: Response,
-  text: string,
+function decodePosted(
+  { status, text, retryAfter }: Posted,
   firstId: number,
   count: number,
   nowMs: number,
 ): readonly RpcReply[] {
   const body = parse(text)
-  if (response.ok) {
+  if (status >= 200 && status < 300) {
     if (body !== undefined) return decodeAnswers(body, firstId, count)
     const what = text.trim() === '' ? 'an empty body' : 'a body that is not JSON'
     return new Array<RpcReply>(count).fill({ ok: false, failure: { kind: 'malformed', message: what } })
   }
-  const retry = retryAfterMs(response.headers.get('retry-after'), nowMs)
+  const retry = retryAfterMs(retryAfter, nowMs)
   const http = (rpc: HttpFailure['rpc']): RpcReply => ({
     ok: false,
     failure: {
       kind: 'http',
-      status: response.status,
-      message: statusText(response, rpc?.message ?? (body === undefined ? '' : undefined)),
+      status,
+      message: statusText(status, rpc?.message ?? (body === undefined ? '' : undefined)),
       ...(retry === undefined ? {} : { retryAfterMs: retry }),
       ...(rpc === undefined ? {} : { rpc }),
     },
@@ -147,8 +177,9 @@ function withoutKind({ kind: _, ...rpc }: Extract<RpcFailure, { kind: 'rpc' }>) 
 
 const GIVE_ITS_END = 'give the URL that it redirects to'
 
-function statusText({ status, type }: Response, said: string | undefined): string {
-  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+function statusText(status: number, said: string | undefined): string {
+  // Where it is not followed, browsers and workers show a redirect as status 0 (Fetch standard, opaque-redirect).
+  if (status === 0 || (status >= 300 && status < 400)) {
     return `the server redirects (HTTP ${status}): ${GIVE_ITS_END}`
   }
   return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`

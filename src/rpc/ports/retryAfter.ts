@@ -1,5 +1,5 @@
 /** The `Retry-After` header in milliseconds: seconds, or a date (RFC 9110, section 10.2.3). Rubbish is ignored. */
-export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim()
   if (!text) return undefined
   // Servers in the wild send fractions too.

@@ -1,0 +1,126 @@
+import type { Posted } from './posted.js'
+
+/** Where a request goes, in the words of a dispatcher. */
+export type Route = {
+  readonly origin: string
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type Abort = (reason?: Error) => void
+
+/** Told of one request. Returning true asks for more. */
+type Handler = {
+  onConnect(abort: Abort): void
+  onHeaders(status: number, rawHeaders: readonly Uint8Array[]): boolean
+  onData(chunk: Uint8Array): boolean
+  onComplete(): void
+  onError(error: Error): void
+}
+
+/** The part of undici's `Dispatcher` that is used here. */
+export type Dispatcher = { dispatch(request: Route & { readonly body: string }, handler: Handler): boolean }
+
+// The number is the version of its interface (undici lib/global.js); what has a newer one is there under this, too.
+const GLOBAL = Symbol.for('undici.globalDispatcher.1')
+const fetchAtFirst = globalThis.fetch
+
+/**
+ * What Node's `fetch` itself sends by, once it has sent anything: connections, proxies and mocks are the same. The Fetch
+ * standard's streams and objects above it are three quarters of what a request costs this process.
+ *
+ * Undefined on other platforms, and where somebody has put another `fetch` in its place, who wants to be asked.
+ */
+export function fetchDispatcher(): Dispatcher | undefined {
+  if (globalThis.fetch !== fetchAtFirst) return undefined
+  return (globalThis as { [GLOBAL]?: Dispatcher })[GLOBAL]
+}
+
+/** What `fetch` sends along (Fetch standard; undici lib/web/fetch/index.js): some servers refuse what has no agent. */
+const FETCH_HEADERS = {
+  accept: '*/*',
+  'accept-language': '*',
+  'sec-fetch-mode': 'cors',
+  'user-agent': 'node',
+  'accept-encoding': 'gzip',
+}
+
+/** Undefined where only `fetch` knows what to do: with other URLs than HTTP's, or encodings that were asked for. */
+export function routeOf(url: string, method: string, headers: Headers): Route | undefined {
+  if (!/^https?:/i.test(url) || !URL.canParse(url) || headers.has('accept-encoding')) return undefined
+  const { origin, pathname, search } = new URL(url)
+  return {
+    origin,
+    path: pathname + search,
+    method,
+    headers: { ...FETCH_HEADERS, ...Object.fromEntries(headers) },
+  }
+}
+
+/** Posts a body and reads the answer. `givenUp` rejects when nobody waits for it any more. */
+export function dispatch(
+  dispatcher: Dispatcher,
+  route: Route,
+  body: string,
+  givenUp: Promise<never>,
+): Promise<Posted> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let status = 0
+    let headers: readonly Uint8Array[] = []
+    let abort: Abort | undefined
+    let isGivenUp = false
+    givenUp.catch(() => {
+      isGivenUp = true
+      abort?.()
+    })
+    dispatcher.dispatch(
+      { ...route, body },
+      {
+        onConnect(own) {
+          abort = own
+          // It waited for a connection, and is not to be written any more.
+          if (isGivenUp) own()
+        },
+        onHeaders(answered, rawHeaders) {
+          // Of 1xx more follows (RFC 9110, 15.2).
+          status = answered
+          headers = rawHeaders
+          return true
+        },
+        onData: (chunk) => chunks.push(chunk) > 0,
+        onComplete() {
+          textOf(chunks, header(headers, 'content-encoding')).then(
+            (text) => resolve({ status, text, retryAfter: header(headers, 'retry-after') }),
+            reject,
+          )
+        },
+        // In the words of `fetch`.
+        onError: (cause) => reject(new TypeError(status === 0 ? 'fetch failed' : 'terminated', { cause })),
+      },
+    )
+  })
+}
+
+const decoder = new TextDecoder()
+
+/** Names and values take turns. */
+function header(raw: readonly Uint8Array[], name: string): string | undefined {
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (raw[index]?.length === name.length && decoder.decode(raw[index]).toLowerCase() === name)
+      return decoder.decode(raw[index + 1])
+  }
+  return undefined
+}
+
+async function textOf(chunks: readonly Uint8Array[], encoding: string | undefined): Promise<string> {
+  const [only] = chunks
+  const isPlain = encoding === undefined || encoding === 'identity'
+  if (isPlain && chunks.length < 2) return only ? decoder.decode(only) : ''
+  const blob = new Blob([...chunks] as BlobPart[])
+  if (isPlain) return blob.text()
+  if (encoding !== 'gzip')
+    throw new Error(`the answer comes in an encoding that was not asked for: ${encoding}`)
+  return new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).text()
+}
