@@ -58,11 +58,7 @@ export type Endpoint = {
    * read, one is at a time: the healthiest, until it has been bad for a while. @default 'both'
    */
   role?: 'both' | 'read' | 'send' | undefined
-  /**
-   * Replaces the global `fetch` for this endpoint. Without it, Node's own is asked once, and from then on undici's
-   * dispatcher that it sends by, directly, for a third of the time: proxies and mocks set with undici's
-   * `setGlobalDispatcher` hold for both. A global `fetch` that was replaced after txlane was loaded is asked each time.
-   */
+  /** Replaces the global `fetch`. Without it, Node's own is gone around: by the undici dispatcher that it sends by. */
   fetchFn?: typeof fetch | undefined
   /** What is known of the endpoint already; the rest is found by probing and watching. */
   profile?: Partial<EndpointProfileInput> | undefined

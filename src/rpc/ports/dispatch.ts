@@ -24,7 +24,10 @@ export type Dispatcher = { dispatch(request: Route & { readonly body: string }, 
 
 // The number is the version of its interface (undici lib/global.js); what has a newer one is there under this, too.
 const GLOBAL = Symbol.for('undici.globalDispatcher.1')
-const fetchAtFirst = globalThis.fetch
+// What only Node's own code can ask for (Node 20 to 25, lib/internal/bootstrap/web/exposed-window-or-worker.js).
+const NODES_OWN = "require('internal/deps/undici/undici')"
+let known: typeof fetch | undefined
+let isNodesOwn = false
 
 /**
  * What Node's `fetch` itself sends by, once it has sent anything: connections, proxies and mocks are the same. The Fetch
@@ -33,8 +36,12 @@ const fetchAtFirst = globalThis.fetch
  * Undefined on other platforms, and where somebody has put another `fetch` in its place, who wants to be asked.
  */
 export function fetchDispatcher(): Dispatcher | undefined {
-  if (globalThis.fetch !== fetchAtFirst) return undefined
-  return (globalThis as { [GLOBAL]?: Dispatcher })[GLOBAL]
+  const { fetch, [GLOBAL]: dispatcher } = globalThis as typeof globalThis & { [GLOBAL]?: Dispatcher }
+  if (fetch !== known) {
+    known = fetch
+    isNodesOwn = Function.prototype.toString.call(fetch).includes(NODES_OWN)
+  }
+  return isNodesOwn ? dispatcher : undefined
 }
 
 /** What `fetch` sends along (Fetch standard; undici lib/web/fetch/index.js): some servers refuse what has no agent. */

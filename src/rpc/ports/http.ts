@@ -180,7 +180,7 @@ const GIVE_ITS_END = 'give the URL that it redirects to'
 function statusText(status: number, said: string | undefined): string {
   // Where it is not followed, browsers and workers show a redirect as status 0 (Fetch standard, opaque-redirect).
   if (status === 0 || (status >= 300 && status < 400)) {
-    return `the server redirects (HTTP ${status}): ${GIVE_ITS_END}`
+    return `the server redirects: ${GIVE_ITS_END}`
   }
   return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`
 }
