@@ -14,7 +14,7 @@ export type Pump = {
 
 const FEES_RETRY_MS = 300
 /** A few signatures: what the answers that are let in make room for is worth more than what is signed meanwhile. */
-const BREATH_MS = 5
+const BREATH_MS = 3
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
 const UNJOURNALED = 8
 
