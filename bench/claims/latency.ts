@@ -11,7 +11,7 @@ import { figuresOf, spreadOf } from '../support/spread.js'
 const IDLE_MS = 450
 /** By then V8 has compiled what a send runs: measured, 1,000 are nearly enough and 300 are not. */
 const WARM_UP_SENDS = 2_000
-const SENDING = 'from the call to the bytes handed to fetch'
+const SENDING = 'from the call to the bytes written'
 const SIGNING = 'signing alone'
 
 type Subject = {
