@@ -3,8 +3,8 @@ import type { Hex, LocalAccount } from 'viem'
 import { pause } from '../../test/support/pause.js'
 import { ONE_BY_ONE, type Opened } from '../subjects/oneByOne.js'
 import { obeyOrders } from './children.js'
-import { watchSends } from './socketWatch.js'
 import { CHAIN_ID, givenTransfer } from './node.js'
+import { watchSends } from './socketWatch.js'
 
 // One subject, in a process of its own: node latencyProcess.ts PLACE-IN-ONE-BY-ONE URL PRIVATE-KEY. Its sender stays open.
 
