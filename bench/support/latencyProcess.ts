@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks'
 import type { Hex, LocalAccount } from 'viem'
 import { pause } from '../../test/support/pause.js'
-import { ONE_BY_ONE, type Opened } from '../subjects/oneByOne.js'
+import { ONE_BY_ONE, type Opened, viemOneByOne } from '../subjects/oneByOne.js'
 import { obeyOrders } from './children.js'
 import { CHAIN_ID, givenTransfer } from './node.js'
-import { watchSends } from './socketWatch.js'
+import { type SendWatch, watchSends } from './sendWatch.js'
 
 // One subject, in a process of its own: node latencyProcess.ts PLACE-IN-ONE-BY-ONE URL PRIVATE-KEY. Its sender stays open.
 
@@ -13,22 +13,29 @@ export type Order = {
   /** How long nothing is done before each. */
   readonly idleMs: number
 }
-export type Sample = { readonly sendingMs: number; readonly signingMs: number }
+export type Sample = {
+  /** From the call until the bytes are handed to what posts them; and until they are written to a socket. */
+  readonly sendingMs: number
+  readonly writingMs: number
+  readonly signingMs: number
+}
 
 const [, , place, url, privateKey] = process.argv as unknown as [string, string, number, string, Hex]
-const watch = watchSends()
 let number = 0
 
-async function start() {
+async function start(): Promise<Started> {
   const subject = ONE_BY_ONE[place]
   if (subject === undefined) throw new Error('there is no such subject')
   const account = subject.account(privateKey)
-  return { account, opened: await subject.open(url, privateKey, account) }
+  const opened = await subject.open(url, privateKey, account)
+  // Once it is there, that is: the first request made it.
+  return { account, opened, watch: watchSends({ byFetch: subject === viemOneByOne }) }
 }
 
+type Started = { readonly account: LocalAccount; readonly opened: Opened; readonly watch: SendWatch }
+
 async function sendOneByOne(
-  { send }: Opened,
-  account: LocalAccount,
+  { opened: { send }, account, watch }: Started,
   { count, idleMs }: Order,
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = []
@@ -39,7 +46,8 @@ async function sendOneByOne(
     const begun = performance.now()
     watch.forget()
     await send(number)
-    samples.push({ sendingMs: watch.sentAt() - begun, signingMs })
+    const [sendingMs, writingMs] = [watch.handedAt() - begun, watch.writtenAt() - begun]
+    samples.push({ sendingMs, writingMs, signingMs })
   }
   return samples
 }
@@ -59,8 +67,7 @@ const started = start()
 obeyOrders({
   start: started.then(() => undefined),
   async obey(order: Order) {
-    const { opened, account } = await started
-    return sendOneByOne(opened, account, order)
+    return sendOneByOne(await started, order)
   },
   end: async () => (await started).opened.close(),
 })

@@ -108,21 +108,20 @@ export function createCourier(
     }
     const learning = isLearning()
     if (learning && open > 0) return false
-    const covering = isCountWanted()
-    const batch = take(sizeNow(learning, covering))
+    const batch = take(sizeNow(learning))
     if (batch.length === 0) return false
     open++
-    void post(batch, covering).finally(() => {
+    void post(batch).finally(() => {
       open--
       schedule()
     })
     return true
   }
 
-  function sizeNow(learning: boolean, covering: boolean): number {
+  function sizeNow(learning: boolean): number {
     const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
     if (learning) return Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS))
-    return covering ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS)) : sizeMax
+    return isCountWanted() ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS)) : sizeMax
   }
 
   /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */
@@ -155,7 +154,8 @@ export function createCourier(
     return { nonce, attempt, fresh: isOwn && slot?.attempts.length === 1 && attempt.sends === 0 }
   }
 
-  async function post(batch: readonly Sending[], covering: boolean): Promise<void> {
+  async function post(batch: readonly Sending[]): Promise<void> {
+    const covering = isCountWanted()
     const calls: RpcCall[] = batch.map(sendOf)
     // Covering costs no round trip: the count rides along, last.
     if (covering) {

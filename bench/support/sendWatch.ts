@@ -1,0 +1,64 @@
+import { Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+
+const SEND = 'eth_sendRawTransaction'
+/** What Node's `fetch` sends by, once it has sent something (undici lib/global.js). */
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
+
+export type SendWatch = {
+  forget(): void
+  /** When a raw transaction was first handed to what posts it. @throws Error where none was */
+  handedAt(): number
+  /** When one was first written to a socket. @throws Error where none was */
+  writtenAt(): number
+}
+
+type Call = (this: unknown, ...parameters: unknown[]) => unknown
+
+/**
+ * Watches from now on, whichever library sends: `fetch` is watched where it is used for sends. Not otherwise, since
+ * txlane would notice that it is not Node's own.
+ */
+export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatch {
+  let handed: number | undefined
+  let written: number | undefined
+  const hand = (body: unknown) => {
+    if (textOf(body).includes(SEND)) handed ??= performance.now()
+  }
+  if (byFetch) watch(globalThis, 'fetch', ([, init]) => hand((init as RequestInit | undefined)?.body))
+  else
+    watch(Reflect.get(globalThis, DISPATCHER), 'dispatch', ([request]) =>
+      hand((request as { body?: unknown }).body),
+    )
+  watch(Socket.prototype, 'write', ([bytes]) => {
+    if (textOf(bytes).includes(SEND)) written ??= performance.now()
+  })
+  return {
+    forget() {
+      handed = undefined
+      written = undefined
+    },
+    handedAt: () => known(handed, 'handed over'),
+    writtenAt: () => known(written, 'written'),
+  }
+}
+
+function watch(owner: object, name: string, see: (parameters: unknown[]) => void): void {
+  const real = Reflect.get(owner, name) as Call
+  const watched: Call = function (...parameters) {
+    see(parameters)
+    return real.apply(this, parameters)
+  }
+  Reflect.set(owner, name, watched)
+}
+
+function textOf(bytes: unknown): string {
+  if (bytes instanceof Uint8Array)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  return typeof bytes === 'string' ? bytes : ''
+}
+
+function known(at: number | undefined, what: string): number {
+  if (at === undefined) throw new Error(`nothing was ${what}`)
+  return at
+}
