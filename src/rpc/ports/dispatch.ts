@@ -121,13 +121,12 @@ function header(raw: readonly Uint8Array[], name: string): string | undefined {
   return undefined
 }
 
-async function textOf(chunks: readonly Uint8Array[], encoding: string | undefined): Promise<string> {
+async function textOf(chunks: readonly Uint8Array[], encoding = 'identity'): Promise<string> {
+  const isPlain = encoding === 'identity'
   const [only] = chunks
-  const isPlain = encoding === undefined || encoding === 'identity'
-  if (isPlain && chunks.length < 2) return only ? decoder.decode(only) : ''
+  if (isPlain && only && chunks.length === 1) return decoder.decode(only)
   const blob = new Blob([...chunks] as BlobPart[])
   if (isPlain) return blob.text()
-  if (encoding !== 'gzip')
-    throw new Error(`the answer comes in an encoding that was not asked for: ${encoding}`)
-  return new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).text()
+  if (encoding !== 'gzip') throw new Error(`${encoding} was not asked for`)
+  return new Response(blob.stream().pipeThrough(new DecompressionStream(encoding))).text()
 }

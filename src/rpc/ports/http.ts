@@ -74,20 +74,6 @@ export function createHttpPort(options: HttpPortOptions): Port {
   return { name: target.name, kind: 'http', batch, stats, close: giveUps.close }
 }
 
-const MANUAL: RequestInit = { redirect: 'manual' }
-// Node's fetch makes two streams of each body that may have to go out once more, which is a third of what a request
-// costs: not where a redirect is an error, and there is no window to ask for a password (Fetch standard,
-// HTTP-network-or-cache fetch; nodejs/undici lib/web/fetch/index.js). Workers know no such redirects.
-const ONCE: RequestInit = refusesRedirects() ? { redirect: 'error', window: null } : MANUAL
-
-function refusesRedirects(): boolean {
-  try {
-    return new Request('http://localhost', { redirect: 'error' }).redirect === 'error'
-  } catch {
-    return false
-  }
-}
-
 /** What of `fetchOptions` means the same to a dispatcher. */
 const DISPATCHED: readonly string[] = ['headers', 'method', 'signal']
 
@@ -103,7 +89,7 @@ function targetOf({ url, fetchOptions, fetchFn }: HttpPortOptions): Target {
   const headers = new Headers(fetchOptions?.headers)
   if (!headers.has('content-type')) headers.set('content-type', 'application/json')
   const init: RequestInit = {
-    ...(fetchFn === undefined ? ONCE : MANUAL),
+    redirect: 'manual',
     ...fetchOptions,
     method: fetchOptions?.method ?? 'POST',
     headers,
@@ -175,12 +161,10 @@ function withoutKind({ kind: _, ...rpc }: Extract<RpcFailure, { kind: 'rpc' }>) 
   return rpc
 }
 
-const GIVE_ITS_END = 'give the URL that it redirects to'
-
 function statusText(status: number, said: string | undefined): string {
   // Where it is not followed, browsers and workers show a redirect as status 0 (Fetch standard, opaque-redirect).
   if (status === 0 || (status >= 300 && status < 400)) {
-    return `the server redirects: ${GIVE_ITS_END}`
+    return 'the server redirects: give the URL that it redirects to'
   }
   return said ? `HTTP ${status}: ${said}` : `HTTP ${status}`
 }
@@ -208,8 +192,6 @@ function thrownFailure(
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   const { cause } = error
-  if (cause instanceof Error && cause.message === 'unexpected redirect')
-    return `the server redirects: ${GIVE_ITS_END}`
   const reason = cause instanceof Error ? ((cause as { code?: unknown }).code ?? cause.message) : undefined
   return redactText(reason === undefined ? error.message : `${error.message}: ${String(reason)}`)
 }
