@@ -28,7 +28,7 @@ async function start(): Promise<Started> {
   if (subject === undefined) throw new Error('there is no such subject')
   const account = subject.account(privateKey)
   const opened = await subject.open(url, privateKey, account)
-  // Once it is there, that is: the first request made it.
+  // Not before: the dispatcher is there once something was fetched.
   return { account, opened, watch: watchSends({ byFetch: subject === viemOneByOne }) }
 }
 

@@ -1,9 +1,8 @@
 import { Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { fetchDispatcher } from '../../src/rpc/ports/dispatch.js'
 
 const SEND = 'eth_sendRawTransaction'
-/** What Node's `fetch` sends by, once it has sent something (undici lib/global.js). */
-const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
 
 export type SendWatch = {
   forget(): void
@@ -26,10 +25,7 @@ export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatc
     if (textOf(body).includes(SEND)) handed ??= performance.now()
   }
   if (byFetch) watch(globalThis, 'fetch', ([, init]) => hand((init as RequestInit | undefined)?.body))
-  else
-    watch(Reflect.get(globalThis, DISPATCHER), 'dispatch', ([request]) =>
-      hand((request as { body?: unknown }).body),
-    )
+  else watch(dispatcherOf(), 'dispatch', ([request]) => hand((request as { body?: unknown }).body))
   watch(Socket.prototype, 'write', ([bytes]) => {
     if (textOf(bytes).includes(SEND)) written ??= performance.now()
   })
@@ -41,6 +37,12 @@ export function watchSends({ byFetch }: { readonly byFetch: boolean }): SendWatc
     handedAt: () => known(handed, 'handed over'),
     writtenAt: () => known(written, 'written'),
   }
+}
+
+function dispatcherOf(): object {
+  const dispatcher = fetchDispatcher()
+  if (dispatcher === undefined) throw new Error('nothing was fetched yet')
+  return dispatcher
 }
 
 function watch(owner: object, name: string, see: (parameters: unknown[]) => void): void {

@@ -70,6 +70,16 @@ const ANSWERS: readonly (readonly [what: string, answer: Answer])[] = [
       response.end(gzipSync(long(results)))
     },
   ],
+  ...['GZIP', 'x-gzip'].map(
+    (coding) =>
+      [
+        `a compressed one that says ${coding}`,
+        (response: ServerResponse, results: string) => {
+          response.setHeader('content-encoding', coding)
+          response.end(gzipSync(results))
+        },
+      ] as const,
+  ),
   [
     'one after 103',
     (response, results) => {

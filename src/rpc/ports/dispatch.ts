@@ -24,7 +24,7 @@ export type Dispatcher = { dispatch(request: Route & { readonly body: string }, 
 
 // The number is the version of its interface (undici lib/global.js); what has a newer one is there under this, too.
 const GLOBAL = Symbol.for('undici.globalDispatcher.1')
-// What only Node's own code can ask for (Node 20 to 25, lib/internal/bootstrap/web/exposed-window-or-worker.js).
+// What only Node's own code can ask for (Node 20 to 26, lib/internal/bootstrap/web/exposed-window-or-worker.js).
 const NODES_OWN = "require('internal/deps/undici/undici')"
 let known: typeof fetch | undefined
 let isNodesOwn = false
@@ -121,12 +121,14 @@ function header(raw: readonly Uint8Array[], name: string): string | undefined {
   return undefined
 }
 
-async function textOf(chunks: readonly Uint8Array[], encoding = 'identity'): Promise<string> {
+/** As `fetch` does, names of encodings in any case and `x-gzip` for gzip (RFC 9110, 8.4.1). */
+async function textOf(chunks: readonly Uint8Array[], coding = 'identity'): Promise<string> {
+  const encoding = coding.toLowerCase().replace(/^x-/, '')
   const isPlain = encoding === 'identity'
   const [only] = chunks
   if (isPlain && only && chunks.length === 1) return decoder.decode(only)
   const blob = new Blob([...chunks] as BlobPart[])
   if (isPlain) return blob.text()
-  if (encoding !== 'gzip') throw new Error(`${encoding} was not asked for`)
+  if (encoding !== 'gzip') throw new Error(`the answer comes as ${encoding}, which was not asked for`)
   return new Response(blob.stream().pipeThrough(new DecompressionStream(encoding))).text()
 }
