@@ -90,7 +90,8 @@ function panelOf(figures: readonly Figure[], isOurs: (figure: Figure) => boolean
     type: 'nominal',
     sort: null,
     title: null,
-    axis: { labelLimit: 330, ticks: false },
+    // Names whole, however long.
+    axis: { labelLimit: 0, ticks: false },
   }
   const colour = {
     condition: { test: 'datum.ours', value: COLOURS.ours },

@@ -68,7 +68,7 @@ export const claim: Claim = {
       figures,
       checks: [atMost("times the time of signing with viem's privateKeyToAccount, medians", ratio, 1.2)],
       notes: [
-        "Handed over: txlane to undici's dispatcher, viem to fetch. Until the bytes are on the socket it takes as long as those take after half a second of rest.",
+        "Handed over: by txlane to undici's dispatcher, by viem to fetch. From there to the socket it is their time, half a second after the request before.",
         'Gas and fees given, nothing in flight. The same account signs a like transfer by itself before every send.',
         `Each subject has a process of its own, with a sender that stays open; ${WARM_UP_SENDS} transfers one after another warm it up. The first of a process are those of a process that has sent nothing before, a new one each round: there V8 has compiled neither the signing nor the rest.`,
         ...failures,

@@ -42,6 +42,12 @@ describe('the chart of a claim', () => {
       expect(svg).toContain(text)
   })
 
+  it('writes names whole, however long', async () => {
+    const name = "txlane, with a key of viem's, the first transactions of a process"
+    const figures = figuresOf({ measure: 'sent', unit: 'a second' }, [[name, [1]]])
+    expect(await renderChart(chartOf('latency', { ...result, figures }))).toContain(`>${name}</text>`)
+  })
+
   it('sets txlane off from its peers, and where there are none has every bar in its colour', async () => {
     const bars = async (...subjects: readonly string[]) => {
       const figures = figuresOf({ measure: 'sent', unit: 'a second' }, [
