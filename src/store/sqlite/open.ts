@@ -38,7 +38,8 @@ export function openDatabase(Driver: Driver, { path, synchronous }: OpenOptions)
   makeFile(path)
   const database = connect(Driver, path)
   try {
-    const version = versionOf(database, path)
+    // All that it says at one time: in pieces, one that another process is just making looks like another program's.
+    const version = within(database, 'BEGIN', () => versionOf(database, path))
     database.exec(`PRAGMA journal_mode = WAL`)
     database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`)
     // On macOS an fsync alone does not reach the disk; elsewhere these two change nothing.
@@ -102,12 +103,19 @@ function versionOf(database: Database, path: string): number {
 
 /** Under one lock, and from what the file says then: another process may have been quicker. */
 function migrate(database: Database, path: string): void {
-  database.exec('BEGIN IMMEDIATE')
-  try {
+  within(database, 'BEGIN IMMEDIATE', () => {
     const version = versionOf(database, path)
     for (const step of MIGRATIONS.slice(version)) database.exec(step)
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
+  })
+}
+
+function within<T>(database: Database, begin: string, work: () => T): T {
+  database.exec(begin)
+  try {
+    const result = work()
     database.exec('COMMIT')
+    return result
   } catch (error) {
     if (database.inTransaction) database.exec('ROLLBACK')
     throw error

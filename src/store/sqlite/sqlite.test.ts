@@ -8,6 +8,7 @@ import { hashIn, liveIn, transactionIn } from '../contract/samples.js'
 import { storeContract } from '../contract/storeContract.js'
 import type { LaneKey, Lease, Store } from '../store.js'
 import { createConnection } from './connection.js'
+import { isBusy } from './errors.js'
 import { loadDriver, openDatabase } from './open.js'
 import { settingsOf } from './options.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
@@ -91,6 +92,57 @@ describe('the file', () => {
       stores.map((store, index) => store.acquire(lane, `holder${index}`, 60_000)),
     )
     expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1)
+  })
+})
+
+describe('a new file that two processes open at once', () => {
+  /** Undefined where the file is busy: then it is tried again. */
+  function tryToOpen(Driver: new (path: string) => Libsql.Database, path: string): number | undefined {
+    try {
+      const database = openDatabase(Driver, settingsOf({ path }))
+      const [version] = database.prepare('PRAGMA user_version').raw().get() as [number]
+      database.close()
+      return version
+    } catch (error) {
+      if (isBusy(error)) return undefined
+      throw error
+    }
+  }
+
+  /** The other one comes, does all that it may, and goes, before statement number `at` of the first. */
+  function openedBeside(path: string, at: number) {
+    let statements = 0
+    const interrupt = () => {
+      if (statements++ === at) other = tryToOpen(Libsql, path)
+    }
+    let other: number | undefined
+    class Interrupted extends Libsql {
+      constructor(file: string) {
+        super(file)
+        for (const name of ['prepare', 'exec'] as const) {
+          const run = this[name].bind(this) as (sql: string) => never
+          this[name] = (sql: string) => {
+            interrupt()
+            return run(sql)
+          }
+        }
+      }
+    }
+    const first = tryToOpen(Interrupted, path)
+    return { first, other, interrupted: statements > at }
+  }
+
+  it('is theirs, whatever of the one the other sees first', () => {
+    let at = 0
+    for (; ; at++) {
+      const path = newPath()
+      const { first, other, interrupted } = openedBeside(path, at)
+      if (!interrupted) break
+      // One of them can always go on.
+      expect([first, other]).toContain(MIGRATIONS.length)
+      expect(tryToOpen(Libsql, path)).toBe(MIGRATIONS.length)
+    }
+    expect(at).toBeGreaterThan(10)
   })
 })
 
