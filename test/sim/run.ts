@@ -1,49 +1,16 @@
-import { parseArgs } from 'node:util'
+import { optionsOrEnd } from '../support/optionsOrEnd.js'
 import { type Coverage, createCounter } from './coverage.js'
 import { unexercised } from './expected.js'
 import { createNaiveSubject } from './naiveSubject.js'
+import { parseOptions } from './options.js'
 import type { Violation } from './oracle.js'
-import type { Keep } from './plan.js'
 import { runPoolWorld } from './poolWorld.js'
 import { type Shrunk, shrink } from './shrink.js'
 import { createSubject } from './subject.js'
 import { createTrace } from './trace.js'
 import { runWorld, type WorldOptions } from './world.js'
 
-const USAGE = `npm run sim -- [--runs N] [--seed S] [--all] [--json] [--progress]
-                [--calm] [--deep] [--naive] [--pools] [--transactions N] [--keep JSON] [--trace [--reads]]`
-
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    runs: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    /** Without faults. */
-    calm: { type: 'boolean', default: false },
-    /** Reorgs deeper than the promises hold for. */
-    deep: { type: 'boolean', default: false },
-    /** Worlds of pools, whose keys run out of money, instead of those of one key. */
-    pools: { type: 'boolean', default: false },
-    /** The naive sender instead of the one under test. */
-    naive: { type: 'boolean', default: false },
-    /** Goes on after the first failing seed. */
-    all: { type: 'boolean', default: false },
-    transactions: { type: 'string' },
-    /** Only a part of the world, as a shrunk failure prints it. */
-    keep: { type: 'string' },
-    /** Prints what happened: everything that was sent, sealed and told; with --reads the reads too. */
-    trace: { type: 'boolean', default: false },
-    reads: { type: 'boolean', default: false },
-    /** Says how far it is now and then, on stderr. */
-    progress: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
-})
-
-if (values.help) {
-  console.log(USAGE)
-  process.exit(0)
-}
+const values = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run sim --')
 
 // Errors are the daily bread here, and taking their stacks costs more than anything else about them.
 if (!values.trace) Error.stackTraceLimit = 0
@@ -65,10 +32,10 @@ const options: WorldOptions = {
   counter,
   calm: values.calm,
   deep: values.deep,
-  ...(values.keep === undefined ? {} : { keep: JSON.parse(values.keep) as Keep }),
+  ...(values.keep === undefined ? {} : { keep: values.keep }),
   ...(values.transactions === undefined
     ? {}
-    : { transactions: { min: Number(values.transactions), max: Number(values.transactions) } }),
+    : { transactions: { min: values.transactions, max: values.transactions } }),
 }
 
 type Failure = { readonly seed: number; readonly violations: readonly Violation[]; readonly shrunk?: Shrunk }
@@ -88,7 +55,7 @@ type Report = {
 }
 
 async function main(): Promise<void> {
-  const report = await runAll(Number(values.seed), Number(values.runs))
+  const report = await runAll(values.seed, values.runs)
   if (values.json) console.log(JSON.stringify(report))
   else print(report)
   process.exitCode = report.failures.length === 0 ? 0 : 1
