@@ -46,6 +46,7 @@ export type TxlaneErrorParameters = {
   readonly fate: Fate
   readonly tx?: ErrorTx | undefined
   readonly cause?: unknown
+  /** Default: those of the cause. */
   readonly details?: string | undefined
   readonly metaMessages?: readonly string[] | undefined
 }
@@ -63,15 +64,23 @@ export class TxlaneError extends BaseError {
 
   constructor(shortMessage: string, parameters: TxlaneErrorParameters) {
     const cause = redactError(parameters.cause)
+    const details = parameters.details === undefined ? undefined : redactText(parameters.details)
     super(redactText(shortMessage), {
-      ...(cause instanceof Error ? { cause } : {}),
-      ...(parameters.details === undefined ? {} : { details: redactText(parameters.details) }),
+      ...(cause instanceof Error && details === undefined ? { cause } : {}),
+      ...(details === undefined ? {} : { details }),
       ...(parameters.metaMessages ? { metaMessages: parameters.metaMessages.map(redactText) } : {}),
     })
+    // viem's takes the details of a cause, and leaves those that it was given.
+    if (cause instanceof Error && details !== undefined) setCause(this, cause)
     this.code = parameters.code
     this.fate = parameters.fate
     if (parameters.tx) this.tx = parameters.tx
   }
+}
+
+/** As `Error` itself would: not among what is enumerated. */
+function setCause(error: Error, cause: Error): void {
+  Object.defineProperty(error, 'cause', { value: cause, writable: true, configurable: true })
 }
 
 /** True for a txlane error of this or of another copy of the package (ESM beside CJS): compared by name. */

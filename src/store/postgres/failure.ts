@@ -60,8 +60,8 @@ function unknownResult(message: string, said: string): TxlaneError {
   return new TxlaneError(message, {
     code: 'STORE',
     fate: 'inFlight',
-    // Without a cause: viem's errors take `details` from it, and the details say that the result is unknown.
     details: 'unknown',
+    // The details say already what the result is.
     metaMessages: [`Cause: ${said}`],
   })
 }
