@@ -4,6 +4,7 @@ import { isTxlaneError } from '../../errors/base.js'
 import { fromSqlite, isBusy, storeError } from './errors.js'
 import { type Database, loadDriver, type OpenOptions, openDatabase } from './open.js'
 import { SQL } from './statements.js'
+import { type Begin, type Part, transact } from './transact.js'
 
 type Statement = Libsql.Statement<unknown[]>
 
@@ -69,38 +70,16 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const typed = (error: unknown) => (isTxlaneError(error) ? error : fromSqlite(path, error))
 
-  async function run<T>(begin: string, work: (prepared: Prepared) => T): Promise<T> {
+  async function run<T>(begin: Begin, work: (prepared: Prepared) => T): Promise<T> {
     if (closed) throw storeError({ path, reason: 'it is closed' })
     const { database, prepared } = await opened()
-    return patiently(() => within(database, begin, () => work(prepared)))
+    return patiently(() => transact(database, begin, () => work(prepared), failed))
   }
 
-  function within<T>(database: Database, begin: string, work: () => T): T {
-    database.exec(begin)
-    let result: T
-    try {
-      result = work()
-    } catch (error) {
-      rollBack(database)
-      throw error
-    }
-    try {
-      database.exec('COMMIT')
-    } catch (error) {
-      rollBack(database)
-      // The log may hold it, and a crash from here on would bring it back.
-      throw fromSqlite(path, error, { unknown: true })
-    }
-    return result
-  }
-
-  function rollBack(database: Database): void {
+  function failed(error: unknown, part: Part): unknown {
     undone()
-    try {
-      if (database.inTransaction) database.exec('ROLLBACK')
-    } catch {
-      // SQLite rolled it back by itself: after a full disk, say.
-    }
+    // The log may hold it, and a crash from here on would bring it back.
+    return part === 'commit' ? fromSqlite(path, error, { unknown: true }) : error
   }
 
   return {

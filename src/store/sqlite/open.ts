@@ -4,6 +4,7 @@ import type Libsql from 'libsql'
 import { TxlaneError } from '../../errors/base.js'
 import { storeError } from './errors.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
+import { transact } from './transact.js'
 
 export type Database = Libsql.Database
 type Driver = new (path: string) => Database
@@ -39,7 +40,7 @@ export function openDatabase(Driver: Driver, { path, synchronous }: OpenOptions)
   const database = connect(Driver, path)
   try {
     // All that it says at one time: in pieces, one that another process is just making looks like another program's.
-    const version = within(database, 'BEGIN', () => versionOf(database, path))
+    const version = transact(database, 'BEGIN', () => versionOf(database, path))
     database.exec(`PRAGMA journal_mode = WAL`)
     database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`)
     // On macOS an fsync alone does not reach the disk; elsewhere these two change nothing.
@@ -103,23 +104,11 @@ function versionOf(database: Database, path: string): number {
 
 /** Under one lock, and from what the file says then: another process may have been quicker. */
 function migrate(database: Database, path: string): void {
-  within(database, 'BEGIN IMMEDIATE', () => {
+  transact(database, 'BEGIN IMMEDIATE', () => {
     const version = versionOf(database, path)
     for (const step of MIGRATIONS.slice(version)) database.exec(step)
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
   })
-}
-
-function within<T>(database: Database, begin: string, work: () => T): T {
-  database.exec(begin)
-  try {
-    const result = work()
-    database.exec('COMMIT')
-    return result
-  } catch (error) {
-    if (database.inTransaction) database.exec('ROLLBACK')
-    throw error
-  }
 }
 
 function read(database: Database, sql: string): number {
