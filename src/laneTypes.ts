@@ -55,6 +55,8 @@ export type LaneSnapshot = {
   /** Unfinished nonces: reserved, live or outside. */
   inFlight: number
   holds: HoldReason[]
+  /** For a hold that has more to say than its name: what was read, and what lifts it. */
+  holdDetails?: Partial<Record<HoldReason, string>>
   head: { number: number; hash: Hash } | undefined
   balanceWei: bigint | undefined
   /** The code at the address: none, a contract, or a delegation (EIP-7702). */
@@ -105,7 +107,9 @@ export type EndpointEvent = {
 export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
   EndEvents<chain> &
   NonceEvents &
-  Record<'held' | 'released', { reason: HoldReason }> & {
+  Record<'released', { reason: HoldReason }> & {
+    /** `detail` is a sentence: what was read, and what lifts the hold. Missing where the reason says it all. */
+    held: { reason: HoldReason; detail?: string }
     endpoint: EndpointEvent
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }

@@ -5,26 +5,32 @@ export type Holds = {
   has(reason: HoldReason): boolean
   readonly any: boolean
   list(): HoldReason[]
-  /** Idempotent; listeners hear of changes only. */
-  add(reason: HoldReason): void
+  /** The sentence that was given with each reason: what was read, and what lifts the hold. */
+  details(): Partial<Record<HoldReason, string>>
+  /** Idempotent: listeners are notified of a change only. A later detail replaces the former one without an event. */
+  add(reason: HoldReason, detail?: string): void
   lift(reason: HoldReason): void
 }
 
 /** Holds that only an operator's `resume()` lifts: something was seen that no rule covers. */
 export const liftedByResume: readonly HoldReason[] = ['paused', 'jump', 'deepReorg', 'storeBehindChain']
 
-export function createHolds(onChange: (reason: HoldReason, held: boolean) => void): Holds {
-  const reasons = new Set<HoldReason>()
+export function createHolds(onChange: (reason: HoldReason, held: boolean, detail?: string) => void): Holds {
+  const reasons = new Map<HoldReason, string | undefined>()
   return {
     has: (reason) => reasons.has(reason),
     get any() {
       return reasons.size > 0
     },
-    list: () => [...reasons],
-    add(reason) {
-      if (reasons.has(reason)) return
-      reasons.add(reason)
-      onChange(reason, true)
+    list: () => [...reasons.keys()],
+    details() {
+      const given = [...reasons].filter(([, detail]) => detail !== undefined)
+      return Object.fromEntries(given)
+    },
+    add(reason, detail) {
+      const isNew = !reasons.has(reason)
+      if (isNew || detail !== undefined) reasons.set(reason, detail)
+      if (isNew) onChange(reason, true, detail)
     },
     lift(reason) {
       if (reasons.delete(reason)) onChange(reason, false)

@@ -16,7 +16,7 @@ export type LaneDuties = {
   perform(nonce: number, actions: readonly SlotAction[], slot: Slot): void
   /** A slot is another one than before, and not only in what the table counts. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
-  held(reason: HoldReason, held: boolean): void
+  held(reason: HoldReason, held: boolean, detail?: string): void
   changedTransactions(): readonly StoredTransaction[]
   /** Wishes of other processes up to this one are done. */
   wished?(): number

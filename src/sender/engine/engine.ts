@@ -274,9 +274,10 @@ export function createEngine(options: EngineOptions): Engine {
     reportError(context, error)
   }
 
-  function held(reason: HoldReason, isHeld: boolean): void {
-    logger?.warn?.({ reason, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
-    events.emit(isHeld ? 'held' : 'released', { reason })
+  function held(reason: HoldReason, isHeld: boolean, detail?: string): void {
+    logger?.warn?.({ reason, detail, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
+    if (isHeld) events.emit('held', detail === undefined ? { reason } : { reason, detail })
+    else events.emit('released', { reason })
     if (!isHeld) pump.run()
   }
 

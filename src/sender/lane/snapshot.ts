@@ -25,6 +25,7 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     queued: engine.waiting,
     inFlight,
     holds: holds.list(),
+    holdDetails: holds.details(),
     head: head && { number: head.number, hash: head.hash },
     balanceWei: engine.balanceWei,
     account: engine.account,
