@@ -6,16 +6,31 @@ export type CancelTimer = () => void
  * against a simulated chain.
  */
 export type Clock = {
-  /** Milliseconds since the epoch. May jump: use it for deadlines that the caller gave in wall time. */
+  /**
+   * Milliseconds on a clock that only moves forward, also where the machine's wall clock is set back: for elapsed time.
+   * Its values mean nothing outside the process. They are large from the start, so that 0 is long ago.
+   */
   now(): number
-  /** Calls `fn` once, `delayMs` from now; with 0, once what has arrived meanwhile is taken in. Never synchronously. */
+  /**
+   * Milliseconds since the epoch, by the machine's wall clock, which may step in both directions (NTP, a virtual machine
+   * that is resumed). For deadlines that a caller gave in wall time, and for timestamps that are kept or shown.
+   */
+  wallNow(): number
+  /**
+   * Calls `fn` once, `delayMs` of elapsed time from now, however long that is; with 0, once what has arrived meanwhile is
+   * taken in. Never synchronously.
+   */
   setTimer(fn: () => void, delayMs: number): CancelTimer
 }
 
 /** A number in [0, 1). Injected beside the clock, so that a run replays from its seed. */
 export type Random = () => number
 
+/** The longest delay that `setTimeout` takes; it calls back after 1 ms where it is given a longer one. */
 const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** `performance.now()` begins at 0: what happened "at 0" would seem to have happened just now. */
+const ORIGIN_MS = 10 ** 9
 
 /**
  * Node's: after a look at what has arrived. A timer is not: one of 0 is due after a millisecond, and where the work that
@@ -28,28 +43,49 @@ const immediate = globalThis as {
   clearImmediate?: (handle: unknown) => void
 }
 
+/** `set` with a delay of any length: a delay that it does not take is cut into several timers. */
+function setLong(
+  set: (fn: () => void, delayMs: number) => CancelTimer,
+  fn: () => void,
+  delayMs: number,
+): CancelTimer {
+  if (!(delayMs > TIMER_MS_MAX)) return set(fn, Math.max(0, delayMs))
+  let cancel = set(next, TIMER_MS_MAX)
+  function next(): void {
+    cancel = setLong(set, fn, delayMs - TIMER_MS_MAX)
+  }
+  return () => cancel()
+}
+
+function setTimeoutOf(fn: () => void, delayMs: number): CancelTimer {
+  const timer = setTimeout(fn, delayMs)
+  return () => clearTimeout(timer)
+}
+
+function setUnreferenced(fn: () => void, delayMs: number): CancelTimer {
+  const timer: unknown = setTimeout(fn, delayMs)
+  // A number in browsers, where nothing is kept alive by it.
+  if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
+  return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
+}
+
 /** The machine's own clock. Its timers keep a Node process alive, since each stands for unfinished work. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => ORIGIN_MS + performance.now(),
+  wallNow: () => Date.now(),
   setTimer(fn, delayMs) {
     if (delayMs <= 0 && immediate.setImmediate !== undefined) {
       const handle = immediate.setImmediate(fn)
       return () => immediate.clearImmediate?.(handle)
     }
-    const timer = setTimeout(fn, Math.min(Math.max(0, delayMs), TIMER_MS_MAX))
-    return () => clearTimeout(timer)
+    return setLong(setTimeoutOf, fn, delayMs)
   },
 }
 
 /** The machine's own clock for what stands for no unfinished work: its timers let a Node process end. */
 export const backgroundClock: Clock = {
-  now: systemClock.now,
-  setTimer(fn, delayMs) {
-    const timer: unknown = setTimeout(fn, Math.min(Math.max(0, delayMs), TIMER_MS_MAX))
-    // A number in browsers, where nothing is kept alive by it.
-    if (typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
-    return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
-  },
+  ...systemClock,
+  setTimer: (fn, delayMs) => setLong(setUnreferenced, fn, delayMs),
 }
 
 /** A clock whose timers are all taken back at once, when what set them has stopped. */
@@ -58,6 +94,7 @@ export function stoppableClock(clock: Clock): Clock & { stop(): void } {
   let stopped = false
   return {
     now: clock.now,
+    wallNow: clock.wallNow,
     setTimer(fn, delayMs) {
       if (stopped) return () => {}
       const cancel = clock.setTimer(() => {

@@ -36,7 +36,7 @@ export function openHoldingLane(account: LocalAccount, window: number): HoldingL
 
 /** Keeps a count of what it took, and nothing else: the memory of the lane is measured, not that of a node. */
 function holdingPort() {
-  const block = blockOf(1, ZERO, [], systemClock.now()).wire
+  const block = blockOf(1, ZERO, [], systemClock.wallNow()).wire
   const stats = { requests: 0, calls: 0 }
   let taken = 0
   let requests: (readonly string[])[] = []

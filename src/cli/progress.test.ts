@@ -21,6 +21,7 @@ function handClock() {
   const timers = new Set<() => void>()
   const clock: Clock = {
     now: () => 0,
+    wallNow: () => 0,
     setTimer(fn) {
       timers.add(fn)
       return () => timers.delete(fn)

@@ -56,5 +56,5 @@ function anvilArgs(settings: DevnetSettings): string[] {
 }
 
 function randomHash(): Hex {
-  return keccak256(toHex(`${systemRandom()} ${systemRandom()} ${systemClock.now()}`))
+  return keccak256(toHex(`${systemRandom()} ${systemRandom()} ${systemClock.wallNow()}`))
 }

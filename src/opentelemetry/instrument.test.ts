@@ -15,7 +15,7 @@ const CHAIN = { 'txlane.chain.id': 31337, 'txlane.address': ADDRESS }
 
 let telemetry: Telemetry
 let nowMs: number
-const clock: Clock = { now: () => nowMs, setTimer: () => () => {} }
+const clock: Clock = { now: () => nowMs, wallNow: () => 0, setTimer: () => () => {} }
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())

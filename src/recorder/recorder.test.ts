@@ -21,7 +21,7 @@ describe('a recording', () => {
   test('begins with what it is, and says whom it follows', async () => {
     const { recorder, lines, clock } = record()
     recorder.follow(createStubSender().sender)
-    const at = clock.now()
+    const at = clock.wallNow()
     expect(await lines()).toEqual([
       {
         at,
@@ -62,7 +62,7 @@ describe('a recording', () => {
     emit('foreign', { nonce: 9, hash: OTHER, tx })
     emit('held', { reason: 'starved' })
     emit('leaseLost', { epoch: 4 })
-    const base = { at: clock.now(), lane: LANE }
+    const base = { at: clock.wallNow(), lane: LANE }
     expect((await lines()).slice(2)).toEqual([
       {
         ...base,
@@ -103,7 +103,7 @@ describe('a recording', () => {
     const { recorder, lines, clock } = record()
     const { sender, emit } = createStubSender()
     recorder.follow(sender)
-    const at = clock.now()
+    const at = clock.wallNow()
     const error = new TxlaneError('No node can include these bytes.', {
       code: 'REJECTED',
       fate: 'notExecuted',

@@ -22,7 +22,7 @@ type Followed = { readonly lane: string; readonly opening: () => string; users: 
 export function createRecorderIn(environment: RecorderEnvironment, settings: Settings): Recorder {
   const { clock, openFile = openAppendFile } = environment
   const file = opened(openFile, settings.path)
-  const startedAt = clock.now()
+  const startedAt = clock.wallNow()
   const fieldsOf = createFields()
   const followed = new Map<Sender, Followed>()
   let closed: Promise<void> | undefined
@@ -32,7 +32,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     clock,
     ...settings,
     opening: () => [header(), ...[...followed.values()].map(({ opening }) => opening())],
-    missing: (count) => text({ at: clock.now(), event: 'dropped', count }),
+    missing: (count) => text({ at: clock.wallNow(), event: 'dropped', count }),
     failed: tellFailure,
   })
   // What was cut off stays a line by itself.
@@ -40,7 +40,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
 
   function header(): string {
     const own = { format: RECORDING_FORMAT, version: RECORDING_VERSION, package: PACKAGE_VERSION } as const
-    return text({ at: clock.now(), event: 'recording', ...own, startedAt })
+    return text({ at: clock.wallNow(), event: 'recording', ...own, startedAt })
   }
 
   function follow(source: Sender): () => void {
@@ -61,7 +61,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     }
     const [chainId, address] = [sender.chain.id, sender.address]
     const lane = `${chainId}:${address}`
-    const opening = () => text({ at: clock.now(), event: 'following', lane, chainId, address })
+    const opening = () => text({ at: clock.wallNow(), event: 'following', lane, chainId, address })
     writer.write(opening())
     const offs = eventNames.map((event) => sender.on(event, (payload) => hear(lane, event, payload)))
     followed.set(sender, { lane, opening, users: 1, off: () => offs.forEach((off) => void off()) })
@@ -80,7 +80,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
     payload: SenderEvents[event],
   ): void {
     try {
-      writer.write(text({ at: clock.now(), event, lane, ...fieldsOf[event](payload) }))
+      writer.write(text({ at: clock.wallNow(), event, lane, ...fieldsOf[event](payload) }))
     } catch {
       // Nothing that is wrong with a recording may reach the lane.
       writer.drop()
@@ -90,7 +90,7 @@ export function createRecorderIn(environment: RecorderEnvironment, settings: Set
   async function close(): Promise<void> {
     for (const { off } of followed.values()) off()
     followed.clear()
-    writer.write(text({ at: clock.now(), event: 'closed' }))
+    writer.write(text({ at: clock.wallNow(), event: 'closed' }))
     await writer.close()
   }
 

@@ -112,6 +112,7 @@ function createGate() {
     /** Timers that come due meanwhile fire when it is thawed. */
     clockOf: (clock: Clock): Clock => ({
       now: clock.now,
+      wallNow: clock.wallNow,
       setTimer(fn, delayMs) {
         let cancelled = false
         const cancel = clock.setTimer(() => {

@@ -39,19 +39,19 @@ export async function strike(
   const what = `process ${victim.number}${holder ? `, which has lane ${lane}` : ''}`
   switch (fault.kind) {
     case 'kill':
-      lanes.lost(victim.number, 'killed', systemClock.now())
+      lanes.lost(victim.number, 'killed', systemClock.wallNow())
       await victim.kill()
       return { what, back: pause(fault.backAfterMs).then(() => victim.start()) }
     case 'stop':
-      lanes.lost(victim.number, 'stopped', systemClock.now())
+      lanes.lost(victim.number, 'stopped', systemClock.wallNow())
       victim.stop()
       return { what, back: pause(fault.backAfterMs).then(victim.goOn) }
     case 'stop in a request':
       if (!(await victim.stopInRequest(REQUEST_MS))) return undefined
-      lanes.lost(victim.number, 'stopped', systemClock.now())
+      lanes.lost(victim.number, 'stopped', systemClock.wallNow())
       return { what, back: pause(fault.backAfterMs).then(victim.goOn) }
     case 'close':
-      lanes.lost(victim.number, 'closed', systemClock.now())
+      lanes.lost(victim.number, 'closed', systemClock.wallNow())
       await victim.close()
       return { what, back: pause(fault.backAfterMs).then(() => victim.start()) }
     default:

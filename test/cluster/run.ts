@@ -32,7 +32,7 @@ export async function runCluster(
   say: Say,
 ): Promise<ClusterResult> {
   const { processes, keys, transactions, seed } = options
-  const startedAtMs = systemClock.now()
+  const startedAtMs = systemClock.wallNow()
   await using bundle = await bundleChild(CHILD)
   await using node = await startNode(options.node, keys, seed)
   const startBlock = Number(await node.rpc.call('eth_blockNumber'))
@@ -89,7 +89,7 @@ export async function runCluster(
   }
 
   const timed = async (work: readonly Wanted[], run: () => Promise<void>): Promise<Rate> => {
-    const sinceMs = systemClock.now()
+    const sinceMs = systemClock.wallNow()
     await run()
     return rateOf(
       work.map(({ ask }) => acceptedAtMs.get(ask.id)),
@@ -126,7 +126,7 @@ export async function runCluster(
   await Promise.all(members.map((member) => member.state === 'gone' || member.kill()))
   return resultOf({
     options,
-    seconds: (systemClock.now() - startedAtMs) / 1_000,
+    seconds: (systemClock.wallNow() - startedAtMs) / 1_000,
     rate,
     calmRate: calmRate as Rate,
     struck: struckCounts,

@@ -145,7 +145,7 @@ export function startLife(options: LifeOptions): Life {
 }
 
 function later(byMs: number): Clock {
-  return { now: () => systemClock.now() + byMs, setTimer: systemClock.setTimer }
+  return { ...systemClock, now: () => systemClock.now() + byMs }
 }
 
 /** Looks until it is so, or until the test's own time is over. */

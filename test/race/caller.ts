@@ -120,7 +120,7 @@ export function createCaller(sender: Sender, clock: VirtualClock): Caller {
       const controller = controllers.get(marker) ?? new AbortController()
       controllers.set(marker, controller)
       const expires =
-        expiresInMs === undefined ? {} : { expires: { atMs: clock.now() + expiresInMs }, onExpiry }
+        expiresInMs === undefined ? {} : { expires: { atMs: clock.wallNow() + expiresInMs }, onExpiry }
       const options = { id: idOf(marker), until, signal: controller.signal, ...expires }
       const tx = await answer('send', marker, sender.send(requestOf(marker), options))
       if (tx) await follow(marker, tx)

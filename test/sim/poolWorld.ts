@@ -203,7 +203,7 @@ function send(world: World): void {
   if (chance(random, 0.1)) later(() => controller.abort())
   const cancels = chance(random, 0.1)
   const sending = machine.pool.send(requestOf(random, one.marker), {
-    ...optionsOf(random, clock.now()),
+    ...optionsOf(random, clock.wallNow()),
     id: one.id,
     signal: controller.signal,
   })

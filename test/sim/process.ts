@@ -52,6 +52,7 @@ export function startProcess(machine: Machine): Process {
 
   const clock: Clock = {
     now: machine.clock.now,
+    wallNow: machine.clock.wallNow,
     setTimer(fn, delayMs) {
       if (!alive) return () => {}
       const off = machine.clock.setTimer(() => {

@@ -1,7 +1,12 @@
 import type { CancelTimer, Clock } from '../../src/clock.js'
 
-/** A clock whose time passes only when it is told to, and then as fast as the work allows. */
+/**
+ * A clock whose time passes only when it is told to, and then as fast as the work allows. `now` and `wallNow` are far
+ * from each other, so that one that stands for the other is noticed.
+ */
 export type VirtualClock = Clock & {
+  /** Sets the wall clock so many milliseconds forward, or back where they are negative. Timers do not notice. */
+  stepWall(ms: number): void
   /**
    * A timer that settles no promise, now or by what it calls: nothing has to be run after it before time goes on. The
    * chain's own beat is most of all timers.
@@ -31,8 +36,10 @@ type Timer = {
   fn: (() => void) | undefined
 }
 
+// Far above 0, as `Clock` promises.
+const START_MS = 10 ** 9
 // A recent instant, so that timestamps look like timestamps.
-const START_MS = 1_750_000_000_000
+const WALL_START_MS = 1_750_000_000_000
 // Timers that set each other with no delay would hold time still for ever.
 const SAME_INSTANT_MAX = 100_000
 
@@ -40,6 +47,7 @@ const SAME_INSTANT_MAX = 100_000
 export function createVirtualClock(startMs = START_MS): VirtualClock {
   const heap: Timer[] = []
   let now = startMs
+  let wallAheadMs = WALL_START_MS - startMs
   let order = 0
   let pending = 0
   let fired = 0
@@ -101,6 +109,10 @@ export function createVirtualClock(startMs = START_MS): VirtualClock {
 
   return {
     now: () => now,
+    wallNow: () => now + wallAheadMs,
+    stepWall(ms) {
+      wallAheadMs += ms
+    },
     setTimer: (fn, delayMs) => set(fn, delayMs, false),
     setQuietTimer: (fn, delayMs) => set(fn, delayMs, true),
     settle,

@@ -222,7 +222,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
   async function run(item: Item, first: boolean): Promise<void> {
     const { marker, until, expiresInMs, onExpiry, abortAfterMs, stage, changes } = item
     unfinished.set(marker, () => run(item, false))
-    if (expiresInMs !== undefined && first) expiry.set(marker, clock.now() + expiresInMs)
+    if (expiresInMs !== undefined && first) expiry.set(marker, clock.wallNow() + expiresInMs)
     const atMs = expiry.get(marker)
     const { request, ...own } = asSent(item)
     const tx = await send(marker, request, {

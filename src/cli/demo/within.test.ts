@@ -7,6 +7,7 @@ function handClock() {
   let timer: (() => void) | undefined
   const clock: Clock = {
     now: () => 0,
+    wallNow: () => 0,
     setTimer(fn) {
       timer = fn
       return () => {

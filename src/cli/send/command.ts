@@ -60,7 +60,7 @@ async function run(options: SendOptions, environment: Environment): Promise<numb
   const rows = rowsOf(options, text, money)
   const files = filesOf(options.file)
   const about = { chainId: connection.chain.id, account: account.address, token: options.token }
-  const journal = journalOf(options.file, rows, about, new Date(systemClock.now()))
+  const journal = journalOf(options.file, rows, about, new Date(systemClock.wallNow()))
   const before = await readJournal(files)
   if (before) checkSame(before, journal)
   else if (!options.again) await checkNotRenamed(options.file, journal)

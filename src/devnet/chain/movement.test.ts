@@ -20,6 +20,7 @@ function handClock(): Clock & { to(nowMs: number): Promise<void> } {
   let timers: { atMs: number; fn: () => void }[] = []
   return {
     now: () => nowMs,
+    wallNow: () => nowMs,
     setTimer(fn, delayMs) {
       const timer = { atMs: nowMs + delayMs, fn }
       timers.push(timer)

@@ -3,7 +3,7 @@ import { createCallInfo } from '../serve/callInfo.js'
 import { createFaults, type FaultEngine } from './faults.js'
 import { seededRandom } from './seeded.js'
 
-const clock = { now: () => 5, setTimer: () => () => undefined }
+const clock = { now: () => 0, wallNow: () => 5, setTimer: () => () => undefined }
 const engine = (seed = 1) => createFaults({ seed, clock })
 const calls = (...methods: string[]) => methods.map((method) => createCallInfo({ method, params: [] }))
 

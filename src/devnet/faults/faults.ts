@@ -58,7 +58,7 @@ export function createFaults(options: { readonly seed: number; readonly clock: C
   let strikes = 0
 
   function note(entry: Omit<FaultEntry, 'atMs'>): void {
-    log.push({ ...entry, atMs: options.clock.now() })
+    log.push({ ...entry, atMs: options.clock.wallNow() })
     if (log.length > LOG_MAX) log = log.slice(-LOG_MAX / 2)
   }
 

@@ -63,7 +63,7 @@ export function createHttpPort(options: HttpPortOptions): Port {
       // Once it is on its way.
       giveUp.after(timeoutMs)
       const posted = await Promise.race([posting, giveUp.ended])
-      return decodePosted(posted, firstId, calls.length, clock.now())
+      return decodePosted(posted, firstId, calls.length, clock.wallNow())
     } catch (error) {
       return all(thrownFailure(error, giveUp.reason(), timeoutMs))
     } finally {

@@ -91,7 +91,7 @@ export function createReservations(options: {
     const fresh = outsideTransaction(envelope, {
       lane: lane.key,
       sequence: options.nextSequence(),
-      createdAtMs: clock.now(),
+      createdAtMs: clock.wallNow(),
     })
     transactions.set(fresh.id, fresh)
     return fresh

@@ -74,7 +74,7 @@ describe('rows 1, 4 and 5: reserve and commit', () => {
       slots.some(({ nonce, attempts }) => nonce === 0 && attempts.length > 0) && failed++ === 0
         ? 'before'
         : undefined
-    const expires = { atMs: lane.clock.now() + 120 }
+    const expires = { atMs: lane.clock.wallNow() + 120 }
     const first = lane.rejection(lane.sender.send(transfer(1), { expires, onExpiry: 'cancel' }))
     const second = lane.sender.send(transfer(2))
     await lane.clock.advance(119)

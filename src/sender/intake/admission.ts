@@ -272,7 +272,7 @@ export function createAdmission(parts: {
       sequence: ++sequence,
       priority: options.priority ?? 0,
       feeCeiling: options.feeCeiling,
-      createdAtMs: clock.now(),
+      createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,

@@ -94,7 +94,7 @@ describe('after: at pre-confirmed speed', () => {
     const first = await lane.settle(lane.sender.send(call(1)))
     const cancelled = await lane.settle(lane.sender.send(transfer(2), { after: [first], until: 'queued' }))
     const controller = new AbortController()
-    const expires = { atMs: lane.clock.now() + 500 }
+    const expires = { atMs: lane.clock.wallNow() + 500 }
     const aborted = lane.rejection(
       lane.sender.send(transfer(3), { after: [first], signal: controller.signal }),
     )

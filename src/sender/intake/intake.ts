@@ -20,6 +20,7 @@ import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import type { Relieved } from './relief.js'
+import { createWallDeadlines } from './wallDeadlines.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
 export type Intake = {
@@ -96,6 +97,7 @@ export function createIntake(parts: {
   const me = {}
   // Forgotten since the store was asked last, with their places: its answer may be from before.
   const forgotten = new Map<string, number>()
+  const deadlines = createWallDeadlines({ clock, due: expire })
   let closed = false
 
   const taker: Taker = {
@@ -134,8 +136,8 @@ export function createIntake(parts: {
   function arm(transaction: Transaction): void {
     const { expiresAtMs } = transaction
     if (expiresAtMs === undefined) return
-    const delayMs = Math.max(0, expiresAtMs - clock.now())
-    transaction.cancelTimers = clock.setTimer(() => expire(transaction), delayMs)
+    deadlines.set(transaction, expiresAtMs)
+    transaction.cancelTimers = () => deadlines.forget(transaction)
   }
 
   function expire(transaction: Transaction): void {
@@ -273,7 +275,7 @@ export function createIntake(parts: {
     place,
     failed,
     due(transaction) {
-      if (clock.now() >= (transaction.expiresAtMs ?? Number.POSITIVE_INFINITY)) expire(transaction)
+      if (clock.wallNow() >= (transaction.expiresAtMs ?? Number.POSITIVE_INFINITY)) expire(transaction)
     },
     remove,
     askEnd,

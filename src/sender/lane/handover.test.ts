@@ -153,7 +153,7 @@ describe('P7: the lane changes hands', () => {
     const [first, second] = await world.pair()
     const lands = await lane.settle(second.sender.send(transfer(1), { until: 'queued' }))
     first.sender.pause()
-    const expires = { atMs: lane.clock.now() + 5_000 }
+    const expires = { atMs: lane.clock.wallNow() + 5_000 }
     const fails = await lane.settle(second.sender.send(transfer(2), { until: 'queued', expires }))
     const waiting = lane.rejection(fails.wait())
     // It has looked, and asks for the lane: the answer takes its time, and until then it hears nothing.

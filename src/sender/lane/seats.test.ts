@@ -213,7 +213,7 @@ describe('what a guest wants of a transaction', () => {
     await using here = await withGuest()
     const { lane, holder, guest } = here
     holder.sender.pause()
-    const expires = { atMs: lane.clock.now() + 3_000 }
+    const expires = { atMs: lane.clock.wallNow() + 3_000 }
     const sending = lane.rejection(guest.sender.send(transfer(1), { expires }))
     expect(await sending).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
   })

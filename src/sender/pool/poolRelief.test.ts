@@ -154,7 +154,7 @@ describe('what callers ask for while it goes, and after', () => {
     const signal = new AbortController()
     const affinity = wordOf(0, 2)
     const until = { until: 'queued', affinity } as const
-    const expires = { expires: { atMs: lane.clock.now() + 20_000 } }
+    const expires = { expires: { atMs: lane.clock.wallNow() + 20_000 } }
     const dear = (marker: number) => ({ ...transfer(marker), value: 10n * TRANSFER_WEI }) as TxRequest
     const [cancelled, aborted, expired] = await lane.settle(
       Promise.all([

@@ -6,7 +6,7 @@ import { onSend, openLane, type SimLane, swallow, TIMES_OUT, transfer } from '..
 
 const queue = (lane: SimLane, marker: number, options: object = {}) =>
   lane.settle(lane.sender.send(transfer(marker), { until: 'queued', ...options }))
-const inMs = (lane: SimLane, ms: number) => ({ atMs: lane.clock.now() + ms })
+const inMs = (lane: SimLane, ms: number) => ({ atMs: lane.clock.wallNow() + ms })
 
 describe('expires', () => {
   test('not journaled: removed at its time, EXPIRED, notExecuted', async () => {

@@ -24,7 +24,7 @@ tell({ tell: 'done', cpuMs: Math.round((user + system) / 1_000) })
 process.exit(0)
 
 async function work(order: ProcessOrder): Promise<void> {
-  const atMs = systemClock.now
+  const atMs = systemClock.wallNow
   const requests = watchRequests({
     stopping: () => tell({ tell: 'stops' }),
     notStopping: () => tell({ tell: 'has nothing to send' }),

@@ -24,13 +24,13 @@ export function createTellingStore(options: {
       epochs.set(lane.address, lease.epoch)
       const held = { account: accounts.indexOf(lane.address), epoch: lease.epoch }
       options.holds(held)
-      tell({ tell: 'holds', ...held, atMs: systemClock.now() })
+      tell({ tell: 'holds', ...held, atMs: systemClock.wallNow() })
       return lease
     },
     async release(lease) {
       await inner.release(lease)
       const account = accounts.indexOf(lease.lane.address)
-      tell({ tell: 'gives', account, epoch: lease.epoch, atMs: systemClock.now() })
+      tell({ tell: 'gives', account, epoch: lease.epoch, atMs: systemClock.wallNow() })
     },
     async write(lease, change) {
       await inner.write(lease, change)

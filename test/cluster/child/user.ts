@@ -37,7 +37,9 @@ export function createUser(senders: readonly Sender[]): User {
     while (!closing) {
       try {
         const tx = await sender.send(requestOf(id), { id, until })
-        tell(until === 'queued' ? { tell: 'kept', id } : { tell: 'accepted', id, atMs: systemClock.now() })
+        tell(
+          until === 'queued' ? { tell: 'kept', id } : { tell: 'accepted', id, atMs: systemClock.wallNow() },
+        )
         return tx
       } catch (error) {
         if (failed(id, error)) {

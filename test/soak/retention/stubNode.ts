@@ -39,7 +39,7 @@ const BALANCE: Hex = `0x${(10n ** 30n).toString(16)}`
 export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
   const times = new Uint8Array(transactionsMax + 1)
   const pool = new Map<number, Pooled>()
-  const genesis = blockOf(0, ZERO, [], clock.now())
+  const genesis = blockOf(0, ZERO, [], clock.wallNow())
   const blocks: Block[] = [genesis]
   /** The blocks of the transactions that are still known. */
   const blockOfHash = new Map<Hash, Block>()
@@ -56,7 +56,7 @@ export function startStubNode(clock: Clock, transactionsMax: number): StubNode {
       times[next.number] = (times[next.number] ?? 0) + 1
     }
     const head = blocks[blocks.length - 1] as Block
-    const block = blockOf(head.number + 1, head.hash, hashes, clock.now())
+    const block = blockOf(head.number + 1, head.hash, hashes, clock.wallNow())
     blocks.push(block)
     for (const hash of hashes) blockOfHash.set(hash, block)
     if (blocks.length > BLOCKS_KEPT) for (const hash of blocks.shift()!.transactions) blockOfHash.delete(hash)
