@@ -47,17 +47,31 @@ describe('the outcome of each row of the table', () => {
     }
   })
 
-  it('invalid signature, intrinsic gas, floor gas, oversized, invalid sender: intrinsic', () => {
+  it('what the bytes alone break on every fork is intrinsic: signature, nonce, tip above the cap, empty lists', () => {
     const messages = [
-      ['invalid transaction v, r, s values', 'invalid'],
+      'invalid transaction v, r, s values',
+      'nonce has max value',
+      'max priority fee per gas higher than max fee per gas: address 0x33, maxPriorityFeePerGas: 2, maxFeePerGas: 1',
+      'maxPriorityFeePerGas (6000000000) is bigger than maxFeePerGas (5000000000)',
+      'set code tx must have at least one authorization tuple',
+      'blobless blob transaction',
+    ]
+    for (const message of messages)
+      expect(tell(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
+  })
+
+  it("what depends on the fork, the chain or a pool's policy is counted: gas, sizes, a bare invalid sender", () => {
+    const messages = [
       ['intrinsic gas too low: gas 20000, minimum needed 21000', 'gasLimit'],
       ['insufficient gas for floor data gas cost: gas 19435, minimum needed 24000', 'gasLimit'],
-      ['oversized data: transaction size 200000, limit 131072', 'invalid'],
+      ['Transaction requires at least 21000 gas but got 100', 'gasLimit'],
+      ['oversized data: transaction size 131189, limit 131072', 'invalid'],
+      ['max initcode size exceeded: code size 49153 limit 49152', 'invalid'],
       ['invalid sender', 'invalid'],
+      ['max fee per gas higher than 2^64-1', 'invalid'],
     ] as const
-    for (const [message, reason] of messages) {
-      expect(tell(message)).toEqual({ outcome: 'intrinsic', reason, counted: false })
-    }
+    for (const [message, reason] of messages)
+      expect(tell(message)).toEqual({ outcome: 'refused', reason, counted: true })
   })
 
   it('wrong chain id: refused, since it is the node that is on another chain than the lane signs for', () => {
@@ -297,8 +311,8 @@ describe('errors of libraries', () => {
   })
 
   it('counts an intrinsic refusal of a resend, which no longer frees the nonce', () => {
-    const told = classifySendError(rpc(-32000, 'intrinsic gas too low'), { resend: true })
-    expect(told).toEqual({ outcome: 'intrinsic', reason: 'gasLimit', counted: true })
+    const told = classifySendError(rpc(-32000, 'nonce has max value'), { resend: true })
+    expect(told).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: true })
   })
 })
 

@@ -1,5 +1,12 @@
 import type { Hex } from 'viem'
-import { matchMessage, nonceHint, normalise, tellsOfRateLimit, tellsOfRevert } from './matchMessage.js'
+import {
+  isAboveAccount,
+  matchMessage,
+  nonceHint,
+  normalise,
+  tellsOfRateLimit,
+  tellsOfRevert,
+} from './matchMessage.js'
 import type { SendOutcome, SendReason } from './outcome.js'
 import type { RpcReply } from './port.js'
 import { property, readStatements, type Statement } from './statements.js'
@@ -36,6 +43,7 @@ export type ClassifySendErrorOptions = {
 export function classifySendError(error: unknown, options?: ClassifySendErrorOptions): SendOutcome {
   const statements = readStatements(error)
   if (statements.some(({ kind }) => kind !== undefined && WORDLESS.has(kind))) return unknown()
+  if (isBareHttp(error)) return byCode(statements) ?? unknown()
   if (statements.some(tellsRevert)) return unknown()
   const outcome = byMessage(statements) ?? byCode(statements) ?? unknown()
   if (statements.some(notTheNodesWord)) return unknown(outcome.reason)
@@ -72,6 +80,11 @@ function isHash(value: unknown, sentHash: Hex): boolean {
 // Failures of a port in which no word of a node is to be had. `aborted` may have been written all the same.
 const WORDLESS: ReadonlySet<string> = new Set(['timeout', 'network', 'malformed', 'aborted'])
 
+// A page or a line of a proxy: no JSON-RPC error object, so that nothing but the status counts.
+function isBareHttp(error: unknown): boolean {
+  return property(error, 'kind') === 'http' && property(error, 'rpc') === undefined
+}
+
 function notTheNodesWord({ kind, status }: Statement): boolean {
   return kind === 'custom' || (status !== undefined && status >= 500)
 }
@@ -91,7 +104,9 @@ function byMessage(statements: readonly Statement[]): SendOutcome | undefined {
       const normalised = normalise(text)
       const group = matchMessage(normalised)
       if (group === undefined) continue
-      const { outcome, reason, counted = false } = group
+      const { outcome, counted = false } = group
+      const reason =
+        group.reason === 'nonceTooLow' && isAboveAccount(normalised) ? 'nonceTooHigh' : group.reason
       const aboutNonce = reason === 'nonceTooLow' || reason === 'nonceTooHigh'
       const expectedNonce = aboutNonce ? nonceHint(normalised) : undefined
       return { outcome, reason, counted, ...(expectedNonce === undefined ? {} : { expectedNonce }) }

@@ -1,5 +1,12 @@
 import { MESSAGES, type MessageGroup } from './messages.js'
-import { NONCE_HINTS, RATE_LIMIT_WORDS, REVERT_WORDS, WRAPPER_WORDS } from './messageWords.js'
+import {
+  NONCE_HINTS,
+  NONCE_SIDES,
+  NOT_RUN,
+  RATE_LIMIT_WORDS,
+  REVERT_WORDS,
+  WRAPPER_WORDS,
+} from './messageWords.js'
 
 // Longer than every message of a node; what is behind it (calldata, traces) says nothing.
 const TEXT_CHARS_MAX = 4_096
@@ -11,7 +18,8 @@ export function normalise(text: string): string {
 
 /** True where a text tells of a contract's revert: whatever else it quotes is the contract's word, not the pool's. */
 export function tellsOfRevert(normalised: string): boolean {
-  return REVERT_WORDS.some((words) => normalised.includes(words))
+  const text = normalised.replace(NOT_RUN, '')
+  return REVERT_WORDS.some((words) => text.includes(words))
 }
 
 /** True where a text speaks of a rate limit. Says nothing alone: see the codes that must stand beside it. */
@@ -34,6 +42,15 @@ export function matchMessage(normalised: string): MessageGroup | undefined {
       group.outcome === 'intrinsic' ? clauses.filter(({ wrapped }) => wrapped === 'known') : clauses
     return group.rows.some((says) => readable.some(({ text }) => stands(text, says)))
   })
+}
+
+/** Whether a message that states both nonces is about one above the account's; undefined where it states none. */
+export function isAboveAccount(normalised: string): boolean | undefined {
+  for (const { words, tx, account } of NONCE_SIDES) {
+    const found = words.exec(normalised)
+    if (found !== null) return Number(found[tx]) > Number(found[account])
+  }
+  return undefined
 }
 
 /** The next nonce that a message about a nonce tells, where it tells one. */

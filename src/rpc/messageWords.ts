@@ -6,6 +6,10 @@ export const REVERT_WORDS: readonly string[] = [
   'error function_selector',
 ]
 
+/** Ganache 7.9 calls an exception what it refused before it ran anything. */
+export const NOT_RUN =
+  /vm exception while processing transaction: (?=transaction's (?:maxfeepergas|gasprice) \()/
+
 /** Words of a rate limit. They count only beside one of the codes or the HTTP status that stand for one. */
 export const RATE_LIMIT_WORDS: readonly string[] = [
   'rate limit',
@@ -37,7 +41,21 @@ export const NONCE_HINTS: readonly RegExp[] = [
   /expected nonce(?: to be(?: at least)?)?:? (\d+)/, // Nethermind, EDR
   /allowed nonce range: (\d+) - \d+/, // zkSync Era
   /nonce too low: expected (\d+)/,
+  /account has nonce (?:of: )?(\d+)/, // Ganache, EthereumJS
+  /invalid nonce; got \d+, expected (\d+)/, // Cosmos chains
 ]
+
+/**
+ * Messages that are the same for a nonce below and above the account's, and state both numbers: which groups hold the
+ * transaction's nonce and the account's.
+ */
+export const NONCE_SIDES: readonly { readonly words: RegExp; readonly tx: 1 | 2; readonly account: 1 | 2 }[] =
+  [
+    // Ganache 7.9, asked
+    { words: /account has nonce of: (\d+) tx has nonce of: (\d+)/, tx: 2, account: 1 },
+    // cosmos/evm ante/evm/09_increment_sequence.go
+    { words: /invalid nonce; got (\d+), expected (\d+)/, tx: 1, account: 2 },
+  ]
 
 /** Clauses that a wrapper may put before an *intrinsic* message, and single words that are one. */
 export const WRAPPER_WORDS: ReadonlySet<string> = new Set([

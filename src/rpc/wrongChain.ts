@@ -13,6 +13,8 @@ export const WRONG_CHAIN: MessageGroup = {
     'invalidtxchainid',
     'wrong chainid',
     'invalid chainid … provided, expected…',
+    'invalid chain id (…) for chain with id …',
+    'trying to send a raw transaction with an invalid chainid…',
     'incompatible eip-155 transaction, signed for another chain',
     'trying to send an incompatible eip-155 transaction, signed for another chain',
   ],

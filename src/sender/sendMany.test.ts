@@ -43,7 +43,7 @@ test.each(['accepted', 'preconfirmed', 'sealed', 'safe'] as const)(
 
 test('an item that fails has its error, with the fate, and the others go on', async () => {
   await using lane = await openLane()
-  lane.script = onSend((tx) => (tx.nonce === 1 ? refuses('intrinsic gas too low') : undefined))
+  lane.script = onSend((tx) => (tx.nonce === 1 ? refuses('invalid transaction v, r, s values') : undefined))
   const three = items(3)
   const bad = { request: { ...transfer(9), value: -1n } } as Item
   const results = await all(lane, [...three.slice(0, 2), bad, null as never, three[2] as Item])

@@ -233,7 +233,7 @@ describe('a node that takes transactions badly is never quoted with its key', ()
       name: 'the bytes are refused for good',
       method: 'eth_sendRawTransaction',
       code: -32000,
-      text: 'intrinsic gas too low',
+      text: 'invalid transaction v, r, s values',
       ends: 'REJECTED',
     },
     {

@@ -113,7 +113,7 @@ test('an answer that is lost: an unknown outcome, sent again, and then taken', a
 test('bytes that no node can include: the failure with its code, the gap found and filled', async () => {
   const sender = open()
   await sender.ready()
-  const message = 'intrinsic gas too low'
+  const message = 'invalid transaction v, r, s values'
   devnet.faults.inject({
     fault: 'rpcError',
     code: -32_000,

@@ -59,7 +59,7 @@ export function createGatedPort(options: {
     const take = () => answer(chain, chain.view(), call)
     if (call.method !== 'eth_sendRawTransaction') return take()
     const raw = call.params[0] as Hex
-    if (barred.has(raw)) return error(-32000, 'intrinsic gas too low')
+    if (barred.has(raw)) return error(-32000, 'invalid transaction v, r, s values')
     switch (says.next()) {
       case 'takes it':
         return take()
@@ -68,7 +68,7 @@ export function createGatedPort(options: {
       case 'intrinsic':
         if (!mayBar(raw)) return take()
         barred.add(raw)
-        return error(-32000, 'intrinsic gas too low')
+        return error(-32000, 'invalid transaction v, r, s values')
       case 'pool is full':
         return error(-32000, 'txpool is full')
       case 'screened':

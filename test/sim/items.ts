@@ -32,7 +32,7 @@ export type Item = {
   readonly after: After | undefined
   /** It says what it brings about, so that what comes after it may look for that. */
   readonly tellsEffect: boolean
-  /** Data beyond what the node takes. */
+  /** Data beyond what the node takes, or which spoils the signature: no node takes it. */
   readonly oversized: boolean
   /** Fees of its own above the lane's ceiling; `dearest`: with a ceiling of its own, which leaves no room for a bump. */
   readonly offers?: 'dear' | 'dearest' | undefined

@@ -47,6 +47,19 @@ export function effectOf(marker: number): { address: Address; slot: Hex; value: 
 // More than the simulated node takes (`bytesMax`), and quickly made.
 const PADDING = '00'.repeat(4_096)
 
+// What a signature spoils, as far as a simulated node checks it.
+const SPOILED = 'f1'.repeat(64)
+
+/** Whether the data says that the signature over it is none. */
+export function isSpoiled(data: Hex): boolean {
+  return data.endsWith(SPOILED)
+}
+
+/** The same, in bytes that no client may ever include. */
+export function spoiled<request extends { data?: Hex }>(request: request): request {
+  return { ...request, data: `${request.data ?? '0x'}${SPOILED}` }
+}
+
 /** The same, with more data than a node takes. */
 export function oversized<request extends { data?: Hex }>(request: request): request {
   return { ...request, data: `${request.data ?? '0x'}${PADDING}` }

@@ -4,7 +4,7 @@ import { idOf, markerOf, memberId } from './ids.js'
 import { type Change, GAS, type Item, type Member } from './items.js'
 import type { Telling } from './oracle.js'
 import { signOutside } from './outside.js'
-import { effectOf, oversized, programRequest } from './program.js'
+import { effectOf, oversized, programRequest, spoiled } from './program.js'
 import type { Subject, SubjectOptions, SubjectRequest, SubjectStage, SubjectTx } from './subjectTypes.js'
 
 const DELEGATE = `0x${'de'.repeat(20)}` as const
@@ -365,7 +365,7 @@ function requestOf({
 }: Member & Partial<Pick<Item, 'oversized' | 'authorize' | 'offers'>>): SubjectRequest {
   const data = programRequest(program)
   return {
-    ...(tooBig ? oversized(data) : data),
+    ...(tooBig ? (program.marker % 2 === 0 ? spoiled : oversized)(data) : data),
     ...(gas === undefined ? {} : { gas }),
     ...(offers === undefined ? {} : DEAR),
     ...(authorize === undefined

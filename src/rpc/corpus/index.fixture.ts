@@ -2,6 +2,7 @@ import type { ClientCorpus } from './corpus.fixture.js'
 import { erigon } from './erigon.fixture.js'
 import { avalanche, celo, openethereum } from './forks.fixture.js'
 import { geth, opGeth } from './geth.fixture.js'
+import { ethereumjs, ganache } from './javascript.fixture.js'
 import { besu, linea } from './jvm.fixture.js'
 import { anvil, hardhat } from './local.fixture.js'
 import { nethermind, nethermindOld } from './nethermind.fixture.js'
@@ -25,6 +26,8 @@ export const CLIENTS: readonly ClientCorpus[] = [
   zksync,
   anvil,
   hardhat,
+  ganache,
+  ethereumjs,
   openethereum,
   avalanche,
   zkevm,

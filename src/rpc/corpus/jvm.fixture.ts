@@ -12,7 +12,7 @@ export const besu: ClientCorpus = {
         intrinsic('invalid', 'Invalid signature', { code: -32002 }),
         counted('invalid', 'Invalid transaction type', { code: -32602 }),
         counted('invalid', 'Invalid transaction params (missing or incorrect)', { code: -32602 }),
-        intrinsic('gasLimit', 'Intrinsic gas exceeds gas limit', { code: -32003 }),
+        counted('gasLimit', 'Intrinsic gas exceeds gas limit', { code: -32003 }),
         refused('insufficientFunds', 'Upfront cost exceeds account balance', { code: -32004 }),
         counted('gasLimit', 'Transaction gas limit exceeds block gas limit', { code: -32005 }),
         counted('gasLimit', 'Total blob gas too high'),
@@ -71,7 +71,7 @@ export const linea: ClientCorpus = {
       counted('gasLimit', 'Gas limit of transaction is greater than the allowed max of 24000000'),
     ],
     [`${VALIDATORS}/CalldataValidator.java`]: [
-      intrinsic('invalid', 'Calldata of transaction is greater than the allowed max of 30000'),
+      counted('invalid', 'Calldata of transaction is greater than the allowed max of 30000'),
     ],
   },
   silent: {},

@@ -15,9 +15,9 @@ export const anvil: ClientCorpus = {
       intrinsic('invalid', 'nonce has max value'),
       refused('insufficientFunds', 'insufficient funds for transfer'),
       refused('insufficientFunds', 'Insufficient funds for gas * price + value'),
-      intrinsic('invalid', 'max initcode size exceeded'),
-      intrinsic('gasLimit', 'gas uint64 overflow'),
-      intrinsic('gasLimit', 'intrinsic gas too low'),
+      counted('invalid', 'max initcode size exceeded'),
+      counted('gasLimit', 'gas uint64 overflow'),
+      counted('gasLimit', 'intrinsic gas too low'),
       counted('gasLimit', 'intrinsic gas too high -- tx.gas_limit > env.block.gas_limit'),
       counted(
         'gasLimit',
@@ -97,6 +97,37 @@ export const hardhat: ClientCorpus = {
         'replacementUnderpriced',
         'Replacement transaction underpriced. A gasPrice/maxFeePerGas of at least 1100 is necessary to replace the existing transaction with nonce 0.',
       ),
+    ],
+    'Hardhat 2.29.0, asked': [
+      counted('gasLimit', 'Transaction requires at least 21000 gas but got 20000'),
+      // 1,000 bytes that are not zero, the floor of EIP-7623.
+      counted('gasLimit', 'Transaction requires at least 37000 gas but got 25000'),
+      counted('gasLimit', 'Transaction requires gas floor of 61000 but got limit of 40000'),
+      counted('gasLimit', 'Transaction gas limit is 16777217 and exceeds transaction gas cap of 16777216'),
+      refused(
+        'wrongChain',
+        'Trying to send a raw transaction with an invalid chainId. The expected chainId is 31337',
+        { code: -32602 },
+      ),
+      counted(
+        'invalid',
+        "\nTrying to send a deployment transaction whose init code length is 49153. The max length allowed by EIP-3860 is 49152.\n\nEnable the 'allowUnlimitedContractSize' option to allow init codes of any length.",
+        { code: -32602 },
+      ),
+      // Others include it: it makes an account without code.
+      counted('invalid', 'Contract creation without any data provided'),
+      intrinsic('invalid', 'maxPriorityFeePerGas (6000000000) is bigger than maxFeePerGas (5000000000)'),
+      refused(
+        'nonceTooLow',
+        "Nonce too low. Expected nonce to be 2 but got 1. Note that transactions can't be queued when automining.",
+        { expectedNonce: 2 },
+      ),
+      refused(
+        'nonceTooHigh',
+        "Nonce too high. Expected nonce to be 4 but got 14. Note that transactions can't be queued when automining.",
+        { expectedNonce: 4 },
+      ),
+      counted('invalid', 'Invalid transaction type 18.', { code: -32602 }),
     ],
   },
   silent: {

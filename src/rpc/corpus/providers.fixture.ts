@@ -1,4 +1,4 @@
-import { accepted, counted, intrinsic, refused, type Said, unclear } from './corpus.fixture.js'
+import { accepted, counted, refused, type Said, unclear } from './corpus.fixture.js'
 
 /** What hosted providers say by themselves, and how they hand a node's word on. */
 export type ProviderCorpus = {
@@ -113,11 +113,11 @@ export const PROVIDERS: readonly ProviderCorpus[] = [
         'err: insufficient funds for gas * price + value: address 0x29bD48E4cB7562D660506Ff940365a76A8d407E3 have 12783493798488801 want 825000000000000000 (supplied gas 550000000)',
         { code: -32000 },
       ),
-      intrinsic('gasLimit', 'err: intrinsic gas too low: have 0, want 21000 (supplied gas 0)', {
+      counted('gasLimit', 'err: intrinsic gas too low: have 0, want 21000 (supplied gas 0)', {
         code: -32000,
       }),
       accepted('alreadyKnown', 'rpc error: code = Unknown desc = already known', { code: -32603 }),
-      intrinsic('invalid', 'rpc error: code = InvalidArgument desc = invalid sender', { code: -32603 }),
+      counted('invalid', 'rpc error: code = InvalidArgument desc = invalid sender', { code: -32603 }),
       refused(
         'feeTooLow',
         'failed to send transaction: max fee per gas less than block base fee: address 0x29bD48E4cB7562D660506Ff940365a76A8d407E3, maxFeePerGas: 1, baseFee: 7',

@@ -15,7 +15,7 @@ export const nitro: ClientCorpus = {
         'insufficientFunds',
         `insufficient funds for gas * price + value: address ${SENDER} have 1 want 2`,
       ),
-      intrinsic('gasLimit', 'intrinsic gas too low'),
+      counted('gasLimit', 'intrinsic gas too low'),
       counted('invalid', 'transaction type not supported'),
       refused('wrongChain', 'invalid chain id for signer: have 1 want 42161'),
     ],
@@ -26,7 +26,7 @@ export const nitro: ClientCorpus = {
         'currently not accepting transactions due to expected surplus being below threshold',
       ),
       counted('screened', 'transaction sender is not on the whitelist'),
-      intrinsic('invalid', 'oversized data'),
+      counted('invalid', 'oversized data'),
     ],
   },
   silent: {
@@ -87,6 +87,11 @@ export const zksync: ClientCorpus = {
         data: '0x',
         expectedNonce: 427,
       }),
+      // A fixed distance above the account's nonce.
+      refused('nonceTooHigh', 'nonce too high. allowed nonce range: 0 - 20, actual: 21', {
+        data: '0x',
+        expectedNonce: 0,
+      }),
       refused('notReady', 'insertion of another transaction with the same nonce is in progress', {
         data: '0x',
       }),
@@ -102,7 +107,7 @@ export const zksync: ClientCorpus = {
       refused('feeTooLow', 'max fee per gas less than block base fee', { data: '0x' }),
       counted('gasLimit', 'exceeds block gas limit', { data: '0x' }),
       counted('gasLimit', 'not enough gas to publish compressed bytecodes', { data: '0x' }),
-      intrinsic('gasLimit', 'intrinsic gas too low', { data: '0x' }),
+      counted('gasLimit', 'intrinsic gas too low', { data: '0x' }),
       intrinsic('invalid', 'max priority fee per gas higher than max fee per gas', { data: '0x' }),
       counted('invalid', "invalid sender. can't start a transaction from a non-account", { data: '0x' }),
       counted(
@@ -113,10 +118,10 @@ export const zksync: ClientCorpus = {
       counted('screened', `contract deployer address ${SENDER} is not in the allow list`, { data: '0x' }),
     ],
     'smartcontractkit/chainlink-evm pkg/client/errors.go': [
-      intrinsic('invalid', 'max fee per gas higher than 2^64-1', { data: '0x' }),
-      intrinsic('invalid', 'max priority fee per gas higher than 2^64-1', { data: '0x' }),
-      intrinsic('invalid', 'max fee per pubdata byte higher than 2^64-1', { data: '0x' }),
-      intrinsic('invalid', 'oversized data. max: 128000; actual: 130000', { data: '0x' }),
+      counted('invalid', 'max fee per gas higher than 2^64-1', { data: '0x' }),
+      counted('invalid', 'max priority fee per gas higher than 2^64-1', { data: '0x' }),
+      counted('invalid', 'max fee per pubdata byte higher than 2^64-1', { data: '0x' }),
+      counted('invalid', 'oversized data. max: 128000; actual: 130000', { data: '0x' }),
       counted(
         'gasLimit',
         'failed to validate the transaction. reason: Not enough gas for transaction validation',
@@ -155,11 +160,11 @@ export const zkevm: ClientCorpus = {
       refused('poolFull', 'txpool is full'),
       refused('poolFull', 'account has reached the tx limit in the txpool'),
       counted('gasLimit', 'exceeds block gas limit'),
-      intrinsic('gasLimit', 'intrinsic gas too low'),
-      intrinsic('gasLimit', 'gas uint64 overflow'),
+      counted('gasLimit', 'intrinsic gas too low'),
+      counted('gasLimit', 'gas uint64 overflow'),
       refused('wrongChain', 'invalid chain id'),
-      intrinsic('invalid', 'invalid sender'),
-      intrinsic('invalid', 'oversized data'),
+      counted('invalid', 'invalid sender'),
+      counted('invalid', 'oversized data'),
       intrinsic('invalid', 'negative value'),
       counted('screened', 'blocked sender'),
     ],
@@ -212,8 +217,8 @@ export const metis: ClientCorpus = {
     ],
     'ethereum/go-ethereum core/error.go': [
       refused('nonceTooHigh', 'invalid transaction: nonce too high'),
-      intrinsic('gasLimit', 'invalid transaction: intrinsic gas too low'),
-      intrinsic('invalid', 'invalid transaction: invalid sender'),
+      counted('gasLimit', 'invalid transaction: intrinsic gas too low'),
+      counted('invalid', 'invalid transaction: invalid sender'),
     ],
   },
   silent: {

@@ -1,4 +1,4 @@
-import { accepted, type ClientCorpus, counted, HASH, intrinsic, refused } from './corpus.fixture.js'
+import { accepted, type ClientCorpus, counted, HASH, refused } from './corpus.fixture.js'
 
 /** Chains beyond the list, as others met them in production. Nothing is claimed of what they do not say. */
 export const seen: readonly ClientCorpus[] = [
@@ -25,16 +25,16 @@ export const seen: readonly ClientCorpus[] = [
         refused('replacementUnderpriced', 'there is another tx which has the same nonce in the tx pool'),
         // Sei
         accepted('alreadyKnown', 'tx already exists in cache'),
-        intrinsic('invalid', 'Tx too large. Max size is 1048576, but got 1048600'),
+        counted('invalid', 'Tx too large. Max size is 1048576, but got 1048600'),
         // Monad
-        intrinsic('gasLimit', 'Gas limit too low'),
+        counted('gasLimit', 'Gas limit too low'),
         refused('insufficientFunds', 'Signer had insufficient balance'),
         // Astar
         refused('feeTooLow', 'gas price less than block base fee'),
         // Hedera
         refused('feeTooLow', "Gas price '1' is below configured minimum gas price '710000000000'"),
         counted('gasLimit', "Transaction gas limit '20000000' exceeds block gas limit '15000000'"),
-        intrinsic(
+        counted(
           'gasLimit',
           "Transaction gas limit provided '20000' is insufficient of intrinsic gas required '21000'",
         ),
@@ -45,7 +45,7 @@ export const seen: readonly ClientCorpus[] = [
           "failed to forward tx to sequencer, please try again. Error message: 'nonce too low: next nonce 7, tx nonce 5'",
           { expectedNonce: 7 },
         ),
-        intrinsic(
+        counted(
           'invalid',
           "failed to forward tx to sequencer, please try again. Error message: 'invalid sender'",
         ),
@@ -54,6 +54,17 @@ export const seen: readonly ClientCorpus[] = [
         refused('nonceTooLow', 'tx nonce is lower than account nonce'),
         refused('nonceTooHigh', 'tx nonce is higher than account nonce'),
         refused('poolFull', 'queue full'),
+      ],
+      'cosmos/evm ante/evm/09_increment_sequence.go': [
+        refused('nonceTooHigh', 'invalid nonce; got 9, expected 8: invalid sequence', { expectedNonce: 8 }),
+        refused('nonceTooLow', 'invalid nonce; got 7, expected 8: invalid sequence', { expectedNonce: 8 }),
+        refused(
+          'nonceTooHigh',
+          'rpc error: code = Unknown desc = invalid nonce; got 9, expected 8: invalid sequence',
+          {
+            expectedNonce: 8,
+          },
+        ),
       ],
       'ethereum/EIPs EIPS/eip-7966.md': [
         accepted(

@@ -68,7 +68,9 @@ describe('paused', () => {
 
   test('P3: a gap is filled under a hold as well', async () => {
     await using lane = await openLane()
-    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('intrinsic gas too low') : undefined))
+    lane.script = onSend((tx) =>
+      nameOf(tx) === 1 ? refuses('invalid transaction v, r, s values') : undefined,
+    )
     const first = lane.rejection(lane.sender.send(transfer(1)))
     const second = lane.sender.send(transfer(2))
     await first

@@ -13,7 +13,7 @@ import {
   UNDERPRICED,
 } from '../simLane.fixture.js'
 
-const INTRINSIC = refuses('intrinsic gas too low: gas 21000, minimum needed 21064')
+const INTRINSIC = refuses('invalid transaction v, r, s values')
 
 describe('section 5: what an endpoint says of a send, by name', () => {
   const ACCEPTED = [
@@ -86,10 +86,9 @@ describe('section 5: what an endpoint says of a send, by name', () => {
   })
 
   const NEVER: readonly (readonly [string, string])[] = [
-    ['invalid signature', 'invalid sender'],
-    ['intrinsic gas', 'intrinsic gas too low'],
-    ['floor gas', 'insufficient gas for floor data gas cost: gas 21000, minimum needed 30000'],
-    ['oversized', 'oversized data: transaction size 131073, limit 131072'],
+    ['signature', 'invalid transaction v, r, s values'],
+    ['nonce', 'nonce has max value'],
+    ['tip above the fee cap', 'maxPriorityFeePerGas (2) is bigger than maxFeePerGas (1)'],
   ]
   test.each(NEVER)('row 14, intrinsic: %s', async (_, message) => {
     await using lane = await openLane()
@@ -100,6 +99,10 @@ describe('section 5: what an endpoint says of a send, by name', () => {
   })
 
   const COUNTED: readonly (readonly [string, string])[] = [
+    ['too little gas for the bytes', 'intrinsic gas too low'],
+    ['gas below the floor', 'insufficient gas for floor data gas cost: gas 21000, minimum needed 30000'],
+    ["more bytes than the node's pool takes", 'oversized data: transaction size 131189, limit 131072'],
+    ['a sender that the node cannot read', 'invalid sender'],
     ["gas above the block's limit", 'exceeds block gas limit'],
     ['gas above the per-transaction limit', 'transaction gas limit too high (cap: 16777216, tx: 20000000)'],
     ["the node's fee cap", 'tx fee (2.00 ether) exceeds the configured cap (1.00 ether)'],

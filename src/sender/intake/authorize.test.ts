@@ -163,7 +163,9 @@ describe('a transaction that authorizes for its own account', () => {
 
   test('refused for good, it frees its nonce and those of its tuples', async () => {
     await using lane = await open()
-    lane.script = onSend(({ authorizations }) => (authorizations > 0 ? refuses('oversized data') : undefined))
+    lane.script = onSend(({ authorizations }) =>
+      authorizations > 0 ? refuses('invalid transaction v, r, s values') : undefined,
+    )
     const error = await lane.rejection(lane.sender.send(authorizing(1)))
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
     expect(await lane.snapshot()).toMatchObject({ floor: 0, cursor: 0, holes: [], holds: [] })
@@ -171,7 +173,9 @@ describe('a transaction that authorizes for its own account', () => {
 
   test('a gap below it is filled by a no-op: it does not wait for ever', async () => {
     await using lane = await open()
-    lane.script = onSend(({ gas }) => (gas === 21_001 ? refuses('oversized data') : undefined))
+    lane.script = onSend(({ gas }) =>
+      gas === 21_001 ? refuses('invalid transaction v, r, s values') : undefined,
+    )
     const doomed = lane.sender.send({ ...transfer(1), gas: 21_001n } as TxRequest)
     const rest = [transfer(2), authorizing(3)].map((request) =>
       lane.sender.send(request, { until: 'queued' }),

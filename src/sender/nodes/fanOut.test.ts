@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openSeveral } from '../severalEndpoints.fixture.js'
 import { nameOf, onSend, refuses, swallow, transfer } from '../simLane.fixture.js'
 
-const INTRINSIC = onSend(() => refuses('intrinsic gas too low'))
+const INTRINSIC = onSend(() => refuses('invalid transaction v, r, s values'))
 const FEE_TOO_LOW = onSend(() => refuses('transaction underpriced: gas tip cap 0, minimum needed 1'))
 
 describe('bytes go to one endpoint, and to the others once they have to be sent again', () => {
@@ -122,7 +122,9 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     for (const endpoint of endpoints)
-      endpoint.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('intrinsic gas too low') : undefined))
+      endpoint.script = onSend((tx) =>
+        nameOf(tx) === 1 ? refuses('invalid transaction v, r, s values') : undefined,
+      )
     const first = lane.rejection(sender.send(transfer(1)))
     const error = await first
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })

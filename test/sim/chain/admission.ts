@@ -1,3 +1,4 @@
+import { isSpoiled } from '../program.js'
 import type { SimTransaction } from '../transaction.js'
 import { costWei, intrinsicGas } from './execute.js'
 import type { SimAccount } from './state.js'
@@ -30,6 +31,8 @@ export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusa
   if (tx.chainId !== limits.chainId) {
     return refusal(`invalid chain id for signer: have ${tx.chainId} want ${limits.chainId}`)
   }
+  // geth crypto.ErrInvalidSig, as core/txpool/validation.go wraps it.
+  if (isSpoiled(tx.data)) return refusal('invalid sender: invalid transaction v, r, s values')
   if (tx.raw.length / 2 > limits.bytesMax) {
     return refusal(`oversized data: transaction size ${tx.raw.length / 2}, limit ${limits.bytesMax}`)
   }
