@@ -14,6 +14,9 @@ const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>
     elapse: (ms) => {
       nowMs += ms
     },
+    setBack: (ms) => {
+      nowMs -= ms
+    },
   })
 
 /** Some wait for what is to come, or is not to. */

@@ -4,6 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
+import { hasRunOut } from './leaseTime.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from './page.js'
 import {
   type ChainKey,
@@ -33,6 +34,7 @@ type Kept = {
   epoch: number
   holder: string | undefined
   untilMs: number
+  leaseMs: number
   cursor: number | undefined
   sequence: number
   revision: number
@@ -49,7 +51,7 @@ const NO_HASHES: readonly Hash[] = []
 export type MemoryStoreOptions = {
   /** Ended transactions beyond so many are forgotten, oldest first. @default 100,000 */
   historyMax?: number
-  /** The clock of leases, in milliseconds. @default the machine’s */
+  /** The clock of leases, in milliseconds. It may step. @default one of this process, which does not */
   now?: () => number
 }
 
@@ -87,6 +89,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       epoch: 0,
       holder: undefined,
       untilMs: 0,
+      leaseMs: 0,
       cursor: undefined,
       sequence: 0,
       revision: 0,
@@ -189,11 +192,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async acquire(lane, holder, ttlMs) {
       const state = kept(lane)
       if (state.holder !== holder) {
-        if (state.holder !== undefined && state.untilMs > now()) return undefined
+        if (state.holder !== undefined && !hasRunOut(state, now())) return undefined
         state.epoch++
         state.holder = holder
       }
       state.untilMs = now() + ttlMs
+      state.leaseMs = ttlMs
       return { lane, epoch: state.epoch, holder }
     },
     async renew(holder, ttlMs) {
@@ -201,6 +205,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const state of lanes.values()) {
         if (state.holder !== holder) continue
         state.untilMs = now() + ttlMs
+        state.leaseMs = ttlMs
         leases.push({ lane: state.key, epoch: state.epoch, holder })
       }
       return leases

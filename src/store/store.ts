@@ -132,9 +132,12 @@ export type LaneChanges = {
 /**
  * Where lanes live. Domain verbs only: no connection, row or SQL leaks. An implementation throws a `TxlaneError`
  * with code `STORE`; a write whose result cannot be known rejects with `details: 'unknown'`, and the lane is held
- * until it has been read again (row 5). `storeContract` proves an implementation.
+ * until it has been read again (row 5). A store whose
+ * records were deleted or replaced under it rejects every verb with `details: 'replaced'`, and the lane is held. `storeContract` proves an implementation.
  *
- * Time is the store's own: how long a lease lasts is told as a length, and no two clocks are ever compared.
+ * Time is the store's own: how long a lease lasts is given as a length, and no two clocks are ever compared. Leases say
+ * when another process may try. That only one leads is the fence's work: `write` and `load` compare holder and epoch, and
+ * need no clock, so that a clock that steps can cost the lane a change of hands and never lets two processes write.
  */
 export type Store = {
   readonly kind: string
@@ -142,7 +145,8 @@ export type Store = {
   readonly durable: boolean
   /**
    * Takes the lane for `ttlMs`: with a new epoch, or again with the same one where `holder` has it. `undefined` while
-   * the time of another holder has not run out. Atomic: of several that try at once, one has it.
+   * the time of another holder has not run out. A lease that ends further ahead than any lease lasts counts as run out:
+   * its clock was set back since. Atomic: of several that try at once, one has it.
    */
   acquire(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | undefined>
   /**

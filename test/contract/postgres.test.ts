@@ -1,16 +1,26 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { storeContract } from '../../src/store/contract/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 
 let server: TestPostgres
+let raw: pg.Pool
 
 beforeAll(async () => {
   server = await startPostgres()
+  raw = new pg.Pool({ connectionString: server.connectionString, max: 1 })
 })
-afterAll(() => server?.stop())
+afterAll(async () => {
+  await raw?.end()
+  await server?.stop()
+})
 
 describe('postgresStore keeps the contract of a store, over two pools', () => {
   const open = () => postgresStore({ connectionString: server.connectionString })
-  for (const { name, run } of storeContract({ open, reopen: open })) it(name, run)
+  const setBack = async (ms: number) => {
+    const interval = `${ms} milliseconds`
+    await raw.query('UPDATE txlane.lanes SET expires_at = expires_at + $1::interval', [interval])
+  }
+  for (const { name, run } of storeContract({ open, reopen: open, setBack })) it(name, run)
 })

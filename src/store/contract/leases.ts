@@ -1,4 +1,4 @@
-import { equal, ok } from './check.js'
+import { equal, ok, rejects } from './check.js'
 import { type Case, LONG_MS } from './world.js'
 
 export const leases: readonly Case[] = [
@@ -115,6 +115,33 @@ export const leases: readonly Case[] = [
       const lease = await take()
       await store.release(lease)
       equal(await store.renew(lease.holder, LONG_MS), [], 'a released lease was renewed')
+    },
+  },
+  {
+    name: 'P7: a lease that ends further ahead than any lease lasts has run out: its clock was set back since',
+    stepped: true,
+    async run({ other, lane, newHolder, take, write, setBack }) {
+      const first = await take()
+      await setBack(10 * LONG_MS)
+      const second = await other.acquire(lane, newHolder(), LONG_MS)
+      ok(second !== undefined, 'a lane was kept for as long as the clock was set back')
+      ok(second.epoch > first.epoch, 'the epoch did not rise with a change of holder')
+      await rejects(write(first, { cursor: 1 }), 'LEASE_LOST', 'a write of the former holder')
+    },
+  },
+  {
+    name: 'a lease outlives a clock that is set back by less than it lasts',
+    stepped: true,
+    async run({ store, other, lane, newHolder, take, setBack }) {
+      const first = await take()
+      await setBack(LONG_MS / 2)
+      equal(
+        await other.acquire(lane, newHolder(), 1),
+        undefined,
+        'a small step took the lane from its holder',
+      )
+      await store.renew(first.holder, LONG_MS)
+      equal(await other.acquire(lane, newHolder(), 1), undefined, 'a heartbeat after the step did not count')
     },
   },
 ]

@@ -22,6 +22,11 @@ export type StoreContractOptions = {
   reopen?: ((store: Store) => Promise<Store> | Store) | undefined
   /** Lets so many milliseconds pass on the clock that leases are measured by. @default waits for them */
   elapse?: ((ms: number) => Promise<void> | void) | undefined
+  /**
+   * Sets that clock back by so many milliseconds, or makes the leases that there are look so: their ends are moved ahead.
+   * Without it the cases about a clock that steps are left out.
+   */
+  setBack?: ((ms: number) => Promise<void> | void) | undefined
 }
 
 /** One promise of the interface: `run` rejects, and says what is wrong, where a store does not keep it. */
@@ -37,7 +42,7 @@ export type StoreContractCase = { readonly name: string; run(): Promise<void> }
  * for (const { run } of storeContract({ open })) await run()
  */
 export function storeContract(options: StoreContractOptions): readonly StoreContractCase[] {
-  const { open, reopen: again, elapse = sleep } = options
+  const { open, reopen: again, elapse = sleep, setBack } = options
   const all = [
     ...leases,
     ...fencing,
@@ -53,13 +58,19 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
   ]
   return all
     .filter(({ shared }) => shared === undefined || again !== undefined)
+    .filter(({ stepped }) => stepped === undefined || setBack !== undefined)
     .map(({ name, run }) => ({
       name,
       async run() {
         const store = await open()
         const other = again === undefined ? store : await again(store)
         try {
-          await run(createWorld(store, other, async (ms) => elapse(ms)))
+          await run(
+            createWorld(store, other, {
+              elapse: async (ms) => elapse(ms),
+              setBack: async (ms) => setBack?.(ms),
+            }),
+          )
         } finally {
           await store.close()
           if (other !== store) await other.close()

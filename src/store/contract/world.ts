@@ -20,6 +20,8 @@ export type World = {
   write(lease: Lease, change: Partial<LaneWrite>): Promise<void>
   /** Lets time pass on the clock of the store. */
   elapse(ms: number): Promise<void>
+  /** Sets the clock of the store back. Only for cases that are `stepped`. */
+  setBack(ms: number): Promise<void>
 }
 
 /** One promise of the interface. */
@@ -27,13 +29,19 @@ export type Case = {
   readonly name: string
   /** Needs a second connection to the same records. */
   readonly shared?: true
+  /** Needs a clock that can be set back. */
+  readonly stepped?: true
   readonly run: (world: World) => Promise<void>
 }
 
 /** Longer than any case takes. */
 export const LONG_MS = 600_000
 
-export function createWorld(store: Store, other: Store, elapse: (ms: number) => Promise<void>): World {
+export function createWorld(
+  store: Store,
+  other: Store,
+  time: { readonly elapse: (ms: number) => Promise<void>; readonly setBack: (ms: number) => Promise<void> },
+): World {
   const lane = newLane()
   return {
     store,
@@ -51,7 +59,7 @@ export function createWorld(store: Store, other: Store, elapse: (ms: number) => 
       return kept.map(({ transaction }) => transaction)
     },
     write: (lease, change) => store.write(lease, { slots: [], transactions: [], cursor: 0, ...change }),
-    elapse,
+    ...time,
   }
 }
 

@@ -1,7 +1,7 @@
 /** Marks a file as ours, beside what `file` and other tools say of it: "txln". */
 export const APPLICATION_ID = 0x74786c6e
 
-// The clock of the database, in milliseconds: the same one for every process that has the file open.
+// The machine's wall clock, in milliseconds: the same one for every process that has the file open. It may step.
 export const NOW_MS = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
 // `id` is the caller's own text, escaped as in JSON: SQLite ends a text at its first NUL.
@@ -68,5 +68,8 @@ CREATE TABLE wish (
 ) STRICT, WITHOUT ROWID;
 `
 
+// To tell a lease that ends too far ahead. A process of the former version takes leases for 10 s.
+const LEASE_LENGTH = 'ALTER TABLE lane ADD COLUMN lease_ms INTEGER NOT NULL DEFAULT 10000;'
+
 /** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
-export const MIGRATIONS: readonly string[] = [FIRST]
+export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH]

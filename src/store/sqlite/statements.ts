@@ -1,3 +1,4 @@
+import { LEASES_AHEAD_MAX } from '../leaseTime.js'
 import { NOW_MS } from './schema.js'
 
 /** Every statement that is kept prepared. */
@@ -10,9 +11,12 @@ export const SQL = {
   lane: 'SELECT key FROM lane WHERE chain = ? AND address = ?',
   laneState: 'SELECT epoch, holder, cursor, sequence, revision FROM lane WHERE key = ?',
 
-  acquire: `UPDATE lane SET epoch = epoch + (holder IS NOT ?1), holder = ?1, until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
-    WHERE key = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS})`,
-  renew: `UPDATE lane SET until_ms = CAST(${NOW_MS} + ? AS INTEGER) WHERE holder = ?`,
+  // A lease that ends too far ahead has run out (`leaseTime.ts`).
+  acquire: `UPDATE lane SET epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
+      until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
+    WHERE key = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
+      OR until_ms > ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`,
+  renew: `UPDATE lane SET lease_ms = CAST(?1 AS INTEGER), until_ms = CAST(${NOW_MS} + ?1 AS INTEGER) WHERE holder = ?2`,
   held: `SELECT chain_id AS chainId, genesis, address, epoch FROM lane JOIN chain ON chain.key = lane.chain
     WHERE holder = ? ORDER BY lane.key`,
   release: 'UPDATE lane SET holder = NULL WHERE key = ? AND epoch = ? AND holder = ?',

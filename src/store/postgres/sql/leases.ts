@@ -1,3 +1,5 @@
+import { LEASES_AHEAD_MAX } from '../../leaseTime.js'
+
 /** `$1` chain id, `$2` genesis hash, `$3` address: the lane of that name, as `l`. */
 export const laneNamed = (schema: string) => `
   ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
@@ -21,7 +23,8 @@ export const leaseStatements = (schema: string) => ({
 
   /**
    * No row: there is no such lane yet. A row without an epoch: another holder has it. The conditions are looked at
-   * again once the row is locked, so that of several that try at once one has it.
+   * again once the row is locked, so that of several that try at once one has it. The server's clock may have been set
+   * back, and after a failover it is another one: a lease that ends too far ahead has run out (`leaseTime.ts`).
    */
   acquire: `
     WITH lane AS (SELECT l.lane FROM ${laneNamed(schema)}),
@@ -30,10 +33,12 @@ export const leaseStatements = (schema: string) => ({
         epoch = CASE WHEN l.holder = $4 THEN l.epoch ELSE l.epoch + 1 END,
         fence = CASE WHEN l.holder = $4 THEN l.fence ELSE 0 END,
         holder = $4,
+        lease_ms = $5::double precision,
         expires_at = clock_timestamp() + $5::double precision * interval '1 millisecond'
       FROM lane
       WHERE l.lane = lane.lane
-        AND (l.holder IS NULL OR l.holder = $4 OR l.expires_at <= clock_timestamp())
+        AND (l.holder IS NULL OR l.holder = $4 OR l.expires_at <= clock_timestamp()
+          OR l.expires_at > clock_timestamp() + ${LEASES_AHEAD_MAX} * l.lease_ms * interval '1 millisecond')
       RETURNING l.epoch
     )
     SELECT (SELECT epoch FROM taken) AS epoch FROM lane`,
@@ -42,7 +47,8 @@ export const leaseStatements = (schema: string) => ({
     WITH held AS (
       SELECT l.lane FROM ${schema}.lanes l WHERE l.holder = $1 ORDER BY l.lane FOR NO KEY UPDATE
     )
-    UPDATE ${schema}.lanes l SET expires_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    UPDATE ${schema}.lanes l SET lease_ms = $2::double precision,
+      expires_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
     FROM held, ${schema}.chains c
     WHERE l.lane = held.lane AND l.holder = $1 AND c.chain = l.chain
     RETURNING c.chain_id, c.genesis_hash, l.address, l.epoch`,
