@@ -88,6 +88,23 @@ export const backgroundClock: Clock = {
   setTimer: (fn, delayMs) => setLong(setUnreferenced, fn, delayMs),
 }
 
+/** A moment on both clocks. */
+export type Moment = { readonly atMs: number; readonly wallMs: number }
+
+export function momentOf(clock: Pick<Clock, 'now' | 'wallNow'>): Moment {
+  return { atMs: clock.now(), wallMs: clock.wallNow() }
+}
+
+/**
+ * True where it is certain that no more than `ms` have passed since: both clocks agree. The steady one stands still while
+ * a machine sleeps (CLOCK_MONOTONIC of Linux does not count the time suspended, clock_gettime(2)); the wall clock shows
+ * that when it is set forward afterwards.
+ */
+export function isWithin(clock: Pick<Clock, 'now' | 'wallNow'>, since: Moment, ms: number): boolean {
+  const wallPassedMs = clock.wallNow() - since.wallMs
+  return clock.now() - since.atMs <= ms && wallPassedMs >= 0 && wallPassedMs <= ms
+}
+
 /** A clock whose timers are all taken back at once, when what set them has stopped. */
 export function stoppableClock(clock: Clock): Clock & { stop(): void } {
   const pending = new Set<CancelTimer>()

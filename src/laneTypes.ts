@@ -26,6 +26,11 @@ export type HoldReason =
   | 'jump'
   /** A block beyond `lossDepth` left the chain; lifted by `resume()`. */
   | 'deepReorg'
+  /**
+   * The records that the store has open are not those that other processes find: its file was deleted, moved or replaced.
+   * Lifted when a heartbeat finds it at its path again; otherwise the process has to be started again.
+   */
+  | 'storeReplaced'
   /** The store knows less than the chain at start; lifted by `resume()`. */
   | 'storeBehindChain'
   /**

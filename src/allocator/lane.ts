@@ -5,6 +5,7 @@ import type { SlotAction, SlotEvent } from '../ledger/event.js'
 import type { Slot } from '../ledger/slot.js'
 import type { Transition } from '../ledger/transition.js'
 import type { Window } from '../ledger/window.js'
+import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store, StoredTransaction } from '../store/store.js'
 import type { HoldReason } from '../types.js'
 import { createHolds, type Holds } from './holds.js'
@@ -98,7 +99,10 @@ export function createLane(options: {
       }
     },
     onKnown: () => holds.lift('unknownCommit'),
-    onError: duties.failed,
+    onError(error) {
+      if (isReplaced(error)) holds.add('storeReplaced', error.shortMessage)
+      duties.failed(error)
+    },
     onLost: () => duties.lost?.(),
   })
 

@@ -7,6 +7,7 @@ import { createHeartbeat } from './heartbeat.js'
 
 const TTL_MS = 9_000
 const ANSWER_MS = 100
+const QUIET = { lost() {} }
 const lane = (last: string): LaneKey => ({
   chainId: 1,
   genesisHash: `0x${'1'.repeat(64)}` as Hash,
@@ -41,7 +42,7 @@ function setUp() {
 test('P7: what is held stays held, with one call for all lanes, and ends with its holder', async () => {
   const { clock, store, calls, take, heartbeat } = setUp()
   const off = await Promise.all(
-    ['a', 'b'].map(async (last) => heartbeat.hold(await take(lane(last), 'me'), () => {})),
+    ['a', 'b'].map(async (last) => heartbeat.hold(await take(lane(last), 'me'), QUIET)),
   )
   await clock.advance(10 * (TTL_MS / 3 + ANSWER_MS))
   expect(calls.renew).toBe(10)
@@ -55,8 +56,8 @@ test('P7: what is held stays held, with one call for all lanes, and ends with it
 test('P7: whoever was away for longer than its lease is told that another took the lane, once', async () => {
   const { clock, away, take, heartbeat } = setUp()
   const lost: string[] = []
-  heartbeat.hold(await take(lane('a'), 'me'), () => lost.push('a'))
-  heartbeat.hold(await take(lane('b'), 'me'), () => lost.push('b'))
+  heartbeat.hold(await take(lane('a'), 'me'), { lost: () => lost.push('a') })
+  heartbeat.hold(await take(lane('b'), 'me'), { lost: () => lost.push('b') })
   away.now = true
   await clock.advance(TTL_MS + 1)
   away.now = false
@@ -68,10 +69,10 @@ test('P7: whoever was away for longer than its lease is told that another took t
 test('P7: a lane that is let go of and taken again while a beat is under way costs no second one', async () => {
   const { clock, calls, take, heartbeat } = setUp()
   const lease = await take(lane('a'), 'me')
-  const letGo = heartbeat.hold(lease, () => {})
+  const letGo = heartbeat.hold(lease, QUIET)
   await clock.advance(TTL_MS / 3 + ANSWER_MS / 2)
   letGo()
-  const again = heartbeat.hold(lease, () => {})
+  const again = heartbeat.hold(lease, QUIET)
   await clock.advance(ANSWER_MS)
   const { renew } = calls
   await clock.advance(TTL_MS)
@@ -79,3 +80,51 @@ test('P7: a lane that is let go of and taken again while a beat is under way cos
   again()
   expect(clock.pendingTimers).toBe(0)
 })
+
+test('P7: a lease is lost although its holder has the lane again, with a later epoch', async () => {
+  const { clock, store, away, take, heartbeat } = setUp()
+  const lost: string[] = []
+  heartbeat.hold(await take(lane('a'), 'me'), { lost: () => lost.push('a') })
+  away.now = true
+  await clock.advance(TTL_MS + 1)
+  await store.release(await take(lane('a'), 'other'))
+  expect(await take(lane('a'), 'me')).toMatchObject({ epoch: 3 })
+  away.now = false
+  await clock.advance(TTL_MS)
+  expect(lost).toEqual(['a'])
+})
+
+test('a heartbeat that fails is reported with its error, and one that is answered after it', async () => {
+  const { clock, away, take, heartbeat } = setUp()
+  const heard: unknown[] = []
+  const letGo = heartbeat.hold(await take(lane('a'), 'me'), {
+    lost: () => heard.push('lost'),
+    kept: () => heard.push('kept'),
+    failed: (error) => heard.push((error as Error).message),
+  })
+  away.now = true
+  await clock.advance(TTL_MS / 3 + ANSWER_MS)
+  away.now = false
+  await clock.advance(TTL_MS / 3 + ANSWER_MS)
+  letGo()
+  await clock.advance(TTL_MS)
+  expect(heard).toEqual(['the store is away', 'kept'])
+})
+
+test.each([
+  ['back', -500],
+  ['forward, as after a sleep of the machine', TTL_MS + 1],
+])(
+  'P7: the wall clock steps %s: a lease is not certain before the next heartbeat is answered',
+  async (_, ms) => {
+    const { clock, take, heartbeat } = setUp()
+    const lease = await take(lane('a'), 'me')
+    const letGo = heartbeat.hold(lease, QUIET)
+    expect(heartbeat.isFresh(lease)).toBe(true)
+    clock.stepWall(ms)
+    expect(heartbeat.isFresh(lease)).toBe(false)
+    await clock.advance(TTL_MS / 3 + ANSWER_MS)
+    expect(heartbeat.isFresh(lease)).toBe(true)
+    letGo()
+  },
+)

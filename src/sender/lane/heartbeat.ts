@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, Random } from '../../clock.js'
+import { type CancelTimer, type Clock, isWithin, type Moment, momentOf, type Random } from '../../clock.js'
 import { type Lease, laneName, type Store } from '../../store/store.js'
 import type { Environment } from '../environment.js'
 
@@ -6,13 +6,26 @@ import type { Environment } from '../environment.js'
 export type Heartbeat = {
   readonly holder: string
   readonly ttlMs: number
-  /** From now on the lease is renewed, until it is let go of. `lost` is called, once, when another has taken it. */
-  hold(lease: Lease, lost: () => void): () => void
-  /** Within its time: nobody else can have taken it. A process that was stopped finds it run out when it goes on. */
+  /** From now on the lease is renewed, until it is let go of. */
+  hold(lease: Lease, listener: LeaseListener): () => void
+  /**
+   * Within its time, by the steady clock and by the wall clock: no other process can have taken it. A process that was
+   * stopped, and a machine that slept, find it run out when they go on; so does one whose wall clock stepped, which may be
+   * the one that times the lease, until the next heartbeat is answered.
+   */
   isFresh(lease: Lease): boolean
 }
 
-type Held = { readonly lease: Lease; readonly lost: () => void; keptAtMs: number }
+export type LeaseListener = {
+  /** Called once, when another process has taken the lease. */
+  lost(): void
+  /** A heartbeat was answered: the store has the lease. */
+  kept?(): void
+  /** A heartbeat failed. That says nothing about who has the lease, and every write is fenced. */
+  failed?(error: unknown): void
+}
+
+type Held = { readonly lease: Lease; readonly listener: LeaseListener; keptAt: Moment }
 
 // Two beats may be missed before the time has run out.
 const BEATS_A_LEASE = 3
@@ -37,25 +50,39 @@ export function createHeartbeat(options: {
     next = undefined
     beating = true
     const asked = [...held.values()]
-    const askedAtMs = clock.now()
-    // A store that does not answer says nothing of who has the lane: every write is fenced, so it can wait.
-    const kept = await store.renew(holder, ttlMs).catch(() => undefined)
+    const askedAt = momentOf(clock)
+    const heard = await store.renew(holder, ttlMs).then(
+      (leases) => () => answered(asked, askedAt, leases),
+      (error: unknown) => () => failed(asked, error),
+    )
     beating = false
-    if (kept !== undefined) {
-      const epochs = new Map(kept.map(({ lane, epoch }) => [laneName(lane), epoch]))
-      for (const one of asked) {
-        if (epochs.get(laneName(one.lease.lane)) === one.lease.epoch) one.keptAtMs = askedAtMs
-        else lose(one)
-      }
-    }
+    heard()
     plan()
   }
 
+  function failed(asked: readonly Held[], error: unknown): void {
+    for (const one of asked) if (isHeld(one)) one.listener.failed?.(error)
+  }
+
+  function answered(asked: readonly Held[], askedAt: Moment, leases: readonly Lease[]): void {
+    const epochs = new Map(leases.map(({ lane, epoch }) => [laneName(lane), epoch]))
+    for (const one of asked) {
+      if (epochs.get(laneName(one.lease.lane)) !== one.lease.epoch) lose(one)
+      else if (isHeld(one)) keep(one, askedAt)
+    }
+  }
+
+  function keep(one: Held, askedAt: Moment): void {
+    one.keptAt = askedAt
+    one.listener.kept?.()
+  }
+
+  const isHeld = (one: Held) => held.get(laneName(one.lease.lane)) === one
+
   function lose(one: Held): void {
-    const name = laneName(one.lease.lane)
-    if (held.get(name) !== one) return
-    held.delete(name)
-    one.lost()
+    if (!isHeld(one)) return
+    held.delete(laneName(one.lease.lane))
+    one.listener.lost()
   }
 
   return {
@@ -63,11 +90,11 @@ export function createHeartbeat(options: {
     ttlMs,
     isFresh(lease) {
       const one = held.get(laneName(lease.lane))
-      return one?.lease === lease && clock.now() - one.keptAtMs <= ttlMs
+      return one?.lease === lease && isWithin(clock, one.keptAt, ttlMs)
     },
-    hold(lease, lost) {
+    hold(lease, listener) {
       const name = laneName(lease.lane)
-      const mine: Held = { lease, lost, keptAtMs: clock.now() }
+      const mine: Held = { lease, listener, keptAt: momentOf(clock) }
       held.set(name, mine)
       plan()
       return () => {

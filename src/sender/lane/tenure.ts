@@ -1,6 +1,7 @@
 import type { Address, LocalAccount } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
+import { isReplaced } from '../../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../../store/store.js'
 import { reportError } from '../context.js'
 import { createEmitter } from '../emitter.js'
@@ -118,7 +119,7 @@ export async function openTenure(parts: {
       if (tenant?.lease === lease) leaseLost()
       else lostEarly = true
     }
-    const letGo = heartbeat.hold(lease, lost)
+    const letGo = heartbeat.hold(lease, { lost, kept: storeIsBack, failed: storeFailed })
     try {
       await takeUp({
         options,
@@ -164,6 +165,18 @@ export async function openTenure(parts: {
     if (lost === undefined) return
     stepDown(lost)
     events.emit('leaseLost', { epoch: lost.lease.epoch })
+  }
+
+  /** At the latest with a heartbeat: a lane that has nothing to write would notice nothing. */
+  function storeFailed(error: unknown): void {
+    if (tenant === undefined || !isReplaced(error)) return
+    const { holds } = tenant.holder.engine.context.lane
+    if (!holds.has('storeReplaced')) reportError(handle, error)
+    holds.add('storeReplaced', error.shortMessage)
+  }
+
+  function storeIsBack(): void {
+    tenant?.holder.engine.context.lane.holds.lift('storeReplaced')
   }
 
   function stepDown({ holder, letGo }: Tenant): void {

@@ -355,6 +355,7 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'jump',
   'deepReorg',
   'storeBehindChain',
+  'storeReplaced',
 ])
 
 function accountOf(request: unknown): string | undefined {

@@ -2,7 +2,7 @@ import type Libsql from 'libsql'
 import { type Clock, systemClock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { fromSqlite, isBusy, storeError } from './errors.js'
-import { type Database, loadDriver, type OpenOptions, openDatabase } from './open.js'
+import { loadDriver, type OpenDatabase, type OpenOptions, openDatabase, replacedError } from './open.js'
 import { SQL } from './statements.js'
 import { type Begin, type Part, transact } from './transact.js'
 
@@ -26,7 +26,7 @@ export type ConnectionOptions = OpenOptions & {
   readonly clock?: Clock
 }
 
-type Open = { readonly database: Database; readonly prepared: Prepared }
+type Open = OpenDatabase & { readonly prepared: Prepared }
 
 const PAUSES_MS = [1, 2, 3, 5, 8, 13, 20] as const
 
@@ -48,10 +48,10 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function openOnce(): Promise<Open> {
     const Driver = await loadDriver()
-    const database = await patiently(() => openDatabase(Driver, options))
+    const open = await patiently(() => openDatabase(Driver, options))
     const names = Object.keys(SQL) as (keyof typeof SQL)[]
-    const entries = names.map((name) => [name, database.prepare(SQL[name])])
-    return { database, prepared: Object.fromEntries(entries) as Prepared }
+    const entries = names.map((name) => [name, open.database.prepare(SQL[name])])
+    return { ...open, prepared: Object.fromEntries(entries) as Prepared }
   }
 
   /** Waits without blocking the thread, which SQLite's own timeout would do. */
@@ -72,8 +72,15 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function run<T>(begin: Begin, work: (prepared: Prepared) => T): Promise<T> {
     if (closed) throw storeError({ path, reason: 'it is closed' })
-    const { database, prepared } = await opened()
-    return patiently(() => transact(database, begin, () => work(prepared), failed))
+    const open = await opened()
+    return patiently(() => transact(open.database, begin, () => workInPlace(open, work), failed))
+  }
+
+  /** The last thing before the commit: what is written to a file without a name is in no store. */
+  function workInPlace<T>({ prepared, isInPlace }: Open, work: (prepared: Prepared) => T): T {
+    const result = work(prepared)
+    if (!isInPlace()) throw replacedError(path)
+    return result
   }
 
   function failed(error: unknown, part: Part): unknown {

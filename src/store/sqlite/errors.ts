@@ -1,4 +1,5 @@
 import { TxlaneError } from '../../errors/base.js'
+import { REPLACED } from '../replaced.js'
 
 // SQLite's primary result codes. The extended ones hold them in their lowest byte, and not all have a name in the driver.
 const BUSY = 5
@@ -25,17 +26,20 @@ export function isBusy(error: unknown): boolean {
 export type StoreFailure = {
   readonly path: string
   readonly reason: string
+  /** Nobody knows whether a commit took. */
   readonly unknown?: boolean
+  /** The file that is open is not the one at the path. */
+  readonly replaced?: boolean
   readonly cause?: unknown
 }
 
 /** What an earlier life sent may be in a file that cannot be read: nothing is known not to have executed. */
-export function storeError({ path, reason, unknown, cause }: StoreFailure): TxlaneError {
+export function storeError({ path, reason, unknown, replaced, cause }: StoreFailure): TxlaneError {
   return new TxlaneError(`The store ${path} does not work: ${reason}.`, {
     code: 'STORE',
     fate: 'inFlight',
     cause,
-    details: unknown ? 'unknown' : undefined,
+    details: unknown ? 'unknown' : replaced ? REPLACED : undefined,
   })
 }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type Libsql from 'libsql'
 import { TxlaneError } from '../../errors/base.js'
 import { storeError } from './errors.js'
+import { type FileInPlace, fileInPlace, identityOf, isSame } from './fileInPlace.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
 import { transact } from './transact.js'
 
@@ -34,9 +35,28 @@ export async function loadDriver(load: () => Promise<unknown> = () => import('li
   }
 }
 
+/** A connection, and whether its file is still the one at the path. */
+export type OpenDatabase = { readonly database: Database; readonly isInPlace: FileInPlace }
+
+/** An overlay file system gives a file of a lower layer another number when it is first opened for writing. */
+const OPENINGS_MAX = 3
+
 /** A connection to a file that is ours, or that is made now. Throws what SQLite says where the file is busy. */
-export function openDatabase(Driver: Driver, { path, synchronous }: OpenOptions): Database {
-  makeFile(path)
+export function openDatabase(Driver: Driver, options: OpenOptions): OpenDatabase {
+  const { path } = options
+  for (let openings = 1; ; openings++) {
+    makeFile(path)
+    const before = identityOf(path)
+    const database = prepareDatabase(Driver, options)
+    const isInPlace = fileInPlace(path)
+    // Otherwise it cannot be told which of two files is open.
+    if (isSame(before, identityOf(path)) && isInPlace()) return { database, isInPlace }
+    database.close()
+    if (openings === OPENINGS_MAX) throw replacedError(path)
+  }
+}
+
+function prepareDatabase(Driver: Driver, { path, synchronous }: OpenOptions): Database {
   const database = connect(Driver, path)
   try {
     // All that it says at one time: in pieces, one that another process is just making looks like another program's.
@@ -59,6 +79,10 @@ export function openDatabase(Driver: Driver, { path, synchronous }: OpenOptions)
  * again would give up the locks that this process has on it through other connections.
  */
 function makeFile(path: string): void {
+  if (isOrphaned(path)) {
+    const reason = `the file is gone, and its log ${path}-wal is not: it was deleted without it. Where no process has it open any more, delete the log as well to begin anew`
+    throw storeError({ path, reason })
+  }
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (cause) {
@@ -66,6 +90,18 @@ function makeFile(path: string): void {
     if (code !== 'EEXIST') throw unmade(path, code, cause)
     if (!statSync(path).isFile()) throw storeError({ path, reason: 'it is no file' })
   }
+}
+
+/** SQLite would delete the log, with its commits, and begin anew, while the process that wrote it may be at work. */
+function isOrphaned(path: string): boolean {
+  if (identityOf(path) !== undefined) return false
+  return (identityOf(`${path}-wal`)?.size ?? 0n) > 0n
+}
+
+export function replacedError(path: string): TxlaneError {
+  const reason =
+    'its file was deleted, moved or replaced while it was open. Nothing is written until it is back at its path, or this process is started again'
+  return storeError({ path, reason, replaced: true })
 }
 
 function unmade(path: string, code: string | undefined, cause: unknown): TxlaneError {
