@@ -179,6 +179,13 @@ export type Limits = {
   sendTimeoutMs: number
   /** Milliseconds until a read without an answer has failed. @default 5_000 */
   readTimeoutMs: number
+  /**
+   * Milliseconds that `wait` asks for the receipt of a transaction in a sealed block before it rejects with
+   * `NO_RECEIPT` (fate `executed`: the block proves it). Where that block is final and the receipts shown contradict
+   * it, three of them and 30 s are enough. It is asked for at most once a block, of the other endpoints too. @default
+   * 600_000
+   */
+  receiptPatienceMs: number
   /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
   gapFillAfterMs: number
   /** No-ops under way at once. @default 16 */

@@ -22,6 +22,7 @@ export type TxlaneErrorCode =
   | 'LEASE_LOST'
   | 'CLOSED'
   | 'WAIT_TIMEOUT'
+  | 'NO_RECEIPT'
   | 'UNSUPPORTED'
   | 'SIGNER'
   | 'STORE'

@@ -34,7 +34,7 @@ export function createPacing(options: {
 }): Pacing {
   const { clock, cadenceMs } = options
   const phase = createPhase(cadenceMs)
-  let startedMs = 0
+  let startedMs = Number.NEGATIVE_INFINITY
   let keenUntilMs = 0
 
   return {

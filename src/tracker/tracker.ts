@@ -1,8 +1,9 @@
 import type { Hash } from 'viem'
-import type { CancelTimer, Clock } from '../clock.js'
+import type { Clock } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
+import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { createTags } from './tags.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
@@ -12,15 +13,11 @@ import { createWalk, type FetchBlocks } from './walk.js'
  * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
  * cost follows the transactions that are new in the chain, not those in flight.
  */
-export type Tracker = {
+export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> & {
   follow(follower: Follower): () => void
   /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
   watch(hash: Hash, follower: Follower): void
   unwatch(hash: Hash): void
-  /** Polls now, or as soon as the tick under way is done, and goes on at the pace that followers ask for. */
-  wake(): void
-  /** Resolves after the next tick that brought a head. */
-  nextTick(): Promise<void>
   /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
   lookAgain(): void
   /** Another endpoint is read from the next tick on: what was said of the former one does not go for it. */
@@ -88,13 +85,16 @@ export function createTracker(options: TrackerOptions): Tracker {
     refreshes: () => options.pending().paced,
   })
   const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
-  const ticks: (() => void)[] = []
-  let cancel: CancelTimer | undefined
-  let running = false
-  // A look is about to begin: nothing plans it for later.
-  let waking = false
-  let again = false
-  let stopped = false
+  const loop = createLoop({
+    clock,
+    tick,
+    paces: () => [...followers].map((follower) => follower.pace()),
+    next: (paces) => pacing.next(paces, failures, blockMs),
+    // A follower that throws has a bug; the others still want to know of the next block.
+    broken(error) {
+      for (const follower of followers) follower.broken(error)
+    },
+  })
   let failures = 0
   // Its first head has nothing to be linked to.
   let doubted = true
@@ -139,7 +139,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const asked = parts.map((part) => part.call)
     const sure = failures === 0 && !doubted
     const replies = await askOf(port, asked, sure)
-    if (stopped || port !== options.port()) return
+    if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])
     else {
       doubted = false
@@ -218,7 +218,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     failures = 0
     tickedAtMs = clock.now()
     const moved = await walk.advance(latest, (...asked) => fetchBlocks(port, ...asked))
-    if (stopped) return
+    if (loop.stopped) return
     if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
@@ -235,7 +235,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
     for (const follower of followers) follower.ticked(newHead)
-    for (const done of ticks.splice(0)) done()
+    loop.brought(newHead)
   }
 
   function failed(replies: readonly RpcReply[]): void {
@@ -300,39 +300,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       : undefined
   }
 
-  // --- the loop ----------------------------------------------------------------------------------------------
-
-  async function run(): Promise<void> {
-    running = true
-    again = false
-    // A follower that throws has a bug; the others still want to know of the next block.
-    await tick().catch((error: unknown) => {
-      for (const follower of followers) follower.broken(error)
-    })
-    running = false
-    schedule()
-  }
-
-  function schedule(): void {
-    if (stopped || running || waking) return
-    cancel?.()
-    cancel = undefined
-    if (again) return start()
-    const paces = new Set([...followers].map((follower) => follower.pace()))
-    if (ticks.length > 0) paces.add('cadence')
-    const atMs = pacing.next(paces, failures, blockMs)
-    if (atMs === undefined) return
-    cancel = clock.setTimer(start, Math.max(0, atMs - clock.now()))
-  }
-
-  function start(): void {
-    cancel = undefined
-    waking = false
-    void run()
-  }
-
   function lookAgain(): void {
-    again = running
     seen = { number: -1, count: 0, last: undefined }
   }
 
@@ -345,30 +313,20 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     watch(hash, follower) {
       watched.set(hash, follower)
-      if (pacing.keen(watched.size) && cancel !== undefined) schedule()
+      if (pacing.keen(watched.size) && loop.planned) loop.schedule()
     },
     unwatch: (hash) => void watched.delete(hash),
-    wake() {
-      if (running) again = true
-      if (running || stopped || waking) return
-      cancel?.()
-      waking = true
-      // What is about to leave leaves first.
-      cancel = clock.setTimer(start, 0)
-    },
-    nextTick() {
-      if (stopped) return Promise.resolve()
-      const done = new Promise<void>((resolve) => ticks.push(resolve))
-      this.wake()
-      return done
-    },
+    lookNow: loop.lookNow,
+    wake: loop.wake,
+    nextTick: loop.nextTick,
+    onHead: loop.onHead,
     lookAgain,
     readElsewhere() {
       lookAgain()
       pacing.elsewhere()
       failures = 0
       tags.elsewhere()
-      this.wake()
+      loop.wake()
     },
     doubt() {
       doubted = true
@@ -391,10 +349,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     get blockMs() {
       return blockMs
     },
-    stop() {
-      stopped = true
-      cancel?.()
-      for (const done of ticks.splice(0)) done()
-    },
+    stop: loop.stop,
   }
 }

@@ -8,7 +8,7 @@ import {
   encodeBlock,
 } from '../codec.js'
 import { isMethodRefused, malformed, rpcError } from '../errors.js'
-import { call, type Port } from '../port.js'
+import { call, type Port, type RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
 import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
 
@@ -61,18 +61,22 @@ export async function readRawReceipts(
   const profile = profileOf(port)
   if (profile.current().blockReceipts === false) throw refusals.get(port) ?? rpcError(METHOD, GIVEN_UNUSABLE)
   const reply = await call(port, METHOD, [block], options)
-  if (!reply.ok) {
-    const error = rpcError(METHOD, reply.failure)
-    if (isMethodRefused(METHOD, reply.failure)) {
-      refusals.set(port, error)
-      profile.observe({ kind: 'methodRefused', method: METHOD, status: error.status, rpcCode: error.rpcCode })
-    }
-    throw error
-  }
-  profile.observe({ kind: 'methodAnswered', method: METHOD })
+  noteBlockReceipts(port, reply)
+  if (!reply.ok) throw rpcError(METHOD, reply.failure)
   if (reply.result === null) return null
   if (!Array.isArray(reply.result)) throw malformed(METHOD, 'result is not an array')
   return reply.result.map((item) => decodeObject(item, METHOD, 'a receipt'))
+}
+
+/** What the endpoint's answer says of the method goes into its profile. */
+export function noteBlockReceipts(port: Port, reply: RpcReply | undefined): void {
+  if (reply === undefined) return
+  const profile = profileOf(port)
+  if (reply.ok) return profile.observe({ kind: 'methodAnswered', method: METHOD })
+  if (!isMethodRefused(METHOD, reply.failure)) return
+  const error = rpcError(METHOD, reply.failure)
+  refusals.set(port, error)
+  profile.observe({ kind: 'methodRefused', method: METHOD, status: error.status, rpcCode: error.rpcCode })
 }
 
 const GIVEN_UNUSABLE = { kind: 'rpc', code: -32601, message: 'the endpoint profile says so' } as const

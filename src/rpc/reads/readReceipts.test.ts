@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { createCallPort, hashOf, type StubAnswer } from '../../../test/contract/stubPort.js'
+import { createCallPort, createStubPort, hashOf, type StubAnswer } from '../../../test/contract/stubPort.js'
 import { profileOf } from '../profileOf.js'
 import { getBlockReceipts } from './getBlockReceipts.js'
-import { readReceipts } from './readReceipts.js'
+import { isReceiptError, readReceipts } from './readReceipts.js'
 
 const hashes = ['1', '2', '3', '4'].map(hashOf)
+const wanted = hashes.map((hash) => ({ hash, block: 7 }))
 const receipt = (transactionHash: unknown) => ({ transactionHash, gasUsed: '0x5208', status: '0x1' })
 
 function endpoint(blockReceipts: StubAnswer) {
@@ -20,28 +21,70 @@ const byHash = Array(4).fill('eth_getTransactionReceipt')
 describe('receipts by hash', () => {
   test('come in one call where the block is known and its receipts are offered', async () => {
     const port = endpoint({ result: hashes.map(receipt) })
-    const found = await readReceipts(port, { hashes, block: 7 })
+    const found = await readReceipts(port, { wanted })
     expect([...found.keys()].sort()).toEqual([...hashes].sort())
     expect(methodsOf(port)).toEqual([['eth_getBlockReceipts']])
   })
 
   test('come one by one, in one request, where they are not; and the refusal is remembered', async () => {
     const port = endpoint({ failure: { kind: 'http', status: 403, message: 'HTTP 403' } })
-    const found = await readReceipts(port, { hashes, block: 7 })
+    const found = await readReceipts(port, { wanted })
     expect(found.get(hashOf('1'))).toMatchObject({ status: '0x1' })
     expect(found.get(hashOf('4'))).toBeNull()
     expect(profileOf(port).current().blockReceipts).toBe(false)
-    await readReceipts(port, { hashes, block: 8 })
+    await readReceipts(port, { wanted: hashes.map((hash) => ({ hash, block: 8 })) })
     expect(methodsOf(port)).toEqual([['eth_getBlockReceipts'], byHash, byHash])
   })
 
   test('that the block lacks are asked for one by one', async () => {
     const port = endpoint({ result: hashes.slice(0, 2).map(receipt) })
-    await readReceipts(port, { hashes, block: 7 })
+    await readReceipts(port, { wanted })
     expect(methodsOf(port)).toEqual([
       ['eth_getBlockReceipts'],
       ['eth_getTransactionReceipt', 'eth_getTransactionReceipt'],
     ])
+  })
+
+  test('one that the endpoint fails at does not take the others with it, and keeps what was said', async () => {
+    const port = createCallPort(({ params }) =>
+      params[0] === hashOf('1')
+        ? { failure: { kind: 'rpc', code: -32000, message: 'transaction indexing is in progress' } }
+        : { result: receipt(params[0]) },
+    )
+    const found = await readReceipts(port, { wanted: hashes.slice(0, 2).map((hash) => ({ hash })) })
+    expect(found.get(hashOf('1'))).toMatchObject({
+      failure: 'rpc',
+      details: expect.stringContaining('indexing'),
+    })
+    expect(found.get(hashOf('2'))).toMatchObject({ status: '0x1' })
+  })
+
+  test('of many blocks come in one batch, whole blocks beside single ones', async () => {
+    const port = endpoint({ result: hashes.map(receipt) })
+    const single = { hash: hashOf('5'), block: 9 }
+    const found = await readReceipts(port, { wanted: [...wanted, single] })
+    expect(found.size).toBe(5)
+    expect(methodsOf(port)).toEqual([['eth_getBlockReceipts', 'eth_getTransactionReceipt']])
+  })
+
+  test('an endpoint that forbids block receipts, and the batch with them, is asked by hash at once', async () => {
+    const forbidden = { kind: 'http', status: 403, message: 'HTTP 403' } as const
+    const port = createStubPort((calls) =>
+      calls.some(({ method }) => method === 'eth_getBlockReceipts')
+        ? calls.map(() => ({ failure: forbidden }))
+        : calls.map(({ params }) => ({ result: receipt(params[0]) })),
+    )
+    const single = { hash: hashOf('5'), block: 9 }
+    const found = await readReceipts(port, { wanted: [...wanted, single] })
+    expect([...found.values()].every((one) => one !== null && !isReceiptError(one))).toBe(true)
+    expect(port.batches).toHaveLength(2)
+  })
+
+  test('a rate limit is not answered with more requests', async () => {
+    const port = endpoint({ failure: { kind: 'http', status: 429, message: 'HTTP 429' } })
+    const found = await readReceipts(port, { wanted })
+    expect([...found.values()]).toEqual(Array(4).fill(expect.objectContaining({ status: 429 })))
+    expect(port.batches).toHaveLength(1)
   })
 })
 

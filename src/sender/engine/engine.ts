@@ -235,7 +235,7 @@ export function createEngine(options: EngineOptions): Engine {
     sequences.moved(before, after)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
-    if (opened && nonce === lane.book.coveredTo) hub.tracker.wake()
+    if (opened && after.state !== before?.state && nonce === lane.book.coveredTo) hub.tracker.lookNow()
     if (awaitsCommit(before)) broadcaster.kick()
     barrier.moved(nonce, after)
   }
@@ -253,6 +253,7 @@ export function createEngine(options: EngineOptions): Engine {
     const { tickedAtMs, blockMs } = hub.tracker
     const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
     if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return undefined
+    hub.tracker.lookNow()
     return hub.tracker.nextTick().then(() => seeker.idle())
   }
 

@@ -12,6 +12,7 @@ export const defaultLimits: Limits = {
   signMax: 100,
   sendTimeoutMs: 10_000,
   readTimeoutMs: 5_000,
+  receiptPatienceMs: 600_000,
   gapFillAfterMs: 1_000,
   fillsMax: 16,
   stuckAfterBlocks: 2,

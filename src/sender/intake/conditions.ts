@@ -1,7 +1,6 @@
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import type { Tx } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
-import { createReceipts } from '../nodes/receipts.js'
 import { hold } from '../registry.js'
 import type { Needs, Transaction } from '../transaction/transaction.js'
 import { transactionOf } from '../transaction/words.js'
@@ -16,7 +15,6 @@ export function createConditions(
   context: LaneContext,
   shown: Shown,
 ): (transaction: Transaction) => Promise<void> | undefined {
-  const receipts = createReceipts(context.hub, context.limits.readTimeoutMs)
   /** One follower of each, however many wait for it. */
   const followedById = new Map<string, unknown>()
 
@@ -36,7 +34,7 @@ export function createConditions(
   }
 
   async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
-    const followed = await hold(followedById, id, () => followStored(context, receipts, id))
+    const followed = await hold(followedById, id, () => followStored(context, id))
     const { transaction, stop } = followed.value
     const wait: Tx['wait'] = (stage = 'sealed', options = {}) =>
       context.handle.waiting.wait(transaction, stage, options)
@@ -83,8 +81,12 @@ async function lands(
     signal,
   }: Pick<Required<Needs>, 'afterStage' | 'afterStatus'> & { signal: AbortSignal },
 ): Promise<void> {
-  let landed = await wait(afterStage, { signal })
-  if (afterStatus === 'any') return
+  let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
+    // It executed, and nobody can show how.
+    if (afterStatus === 'any' && isTxlaneError(error) && error.code === 'NO_RECEIPT') return undefined
+    throw error
+  })
+  if (landed === undefined || afterStatus === 'any') return
   // Not every endpoint serves receipts of what is pre-confirmed: there the sealed one tells.
   if (landed.status === undefined) landed = await wait('sealed', { signal })
   if (landed.status === 'reverted') throw new Error(`The transaction ${id} reverted.`)

@@ -1,7 +1,6 @@
 import type { StoredTransaction } from '../../store/store.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { createLooks } from '../looks.js'
-import type { Receipts } from '../nodes/receipts.js'
 import {
   end,
   fromStored,
@@ -30,7 +29,7 @@ const REST_MS = 100
  * Follows a transaction that is nobody's here: another process works its lane, another sender of this one, or an
  * earlier life ended it. The store tells its stages and its end; that it is pre-confirmed is asked of the chain.
  */
-export async function followStored(context: LaneContext, receipts: Receipts, id: string): Promise<Followed> {
+export async function followStored(context: LaneContext, id: string): Promise<Followed> {
   const { store, hub, clock, limits, lane } = context
   const find = () => store.find(lane.key, { id })
   const first = await find()
@@ -66,7 +65,7 @@ export async function followStored(context: LaneContext, receipts: Receipts, id:
       if (stopped || hasReached(transaction, 'preconfirmed')) return
       const { hash } = transaction
       const shows = pending === 'preconfirmed' && hash !== undefined
-      if (shows && (await receipts.get(hash)) && !hasReached(transaction, 'preconfirmed'))
+      if (shows && (await hub.receipts.look(hash)) && !hasReached(transaction, 'preconfirmed'))
         moveTo(transaction, 'preconfirmed')
       watchPending()
     }, cadenceMs ?? limits.pollIntervalMs)

@@ -7,7 +7,6 @@ import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { Hub } from '../nodes/hub.js'
-import { createReceipts } from '../nodes/receipts.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFace, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
@@ -68,12 +67,11 @@ export function createHandle(options: {
   readonly events: Emitter
   readonly hub: Hub
   readonly clock: Clock
-  readonly readTimeoutMs: number
+  readonly receiptPatienceMs: number
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
-  const { key, events, hub, clock } = options
+  const { key, events, hub, clock, receiptPatienceMs } = options
   const closing = createStop(closedLaneError)
-  const receipts = createReceipts(hub, options.readTimeoutMs)
   const operations = () => handle.operations as TxOperations
   const { chain } = hub
   const waiting = () => handle.waiting
@@ -106,7 +104,7 @@ export function createHandle(options: {
     events,
     transactions: new Map(),
     txOf,
-    waiting: createWaiting({ hub, clock, receipts, closing, waits: { begin, end }, txOf, reverted }),
+    waiting: createWaiting({ hub, clock, receiptPatienceMs, closing, waits: { begin, end }, txOf, reverted }),
     get waits() {
       return waits
     },

@@ -64,7 +64,14 @@ export async function openTenure(parts: {
   const { clock, random, background = clock } = environment
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
-  const handle = createHandle({ key, events, hub, clock, readTimeoutMs: limits.readTimeoutMs, beside })
+  const handle = createHandle({
+    key,
+    events,
+    hub,
+    clock,
+    receiptPatienceMs: limits.receiptPatienceMs,
+    beside,
+  })
   const { transactions } = handle
   const strays = createStrays({ handle, store, clock })
   handle.strays = strays

@@ -11,6 +11,7 @@ import type { Environment } from '../environment.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
+import { createReceipts, type Receipts } from './receipts.js'
 
 /** One URL and what is known of it. */
 export type HubEndpoint = {
@@ -42,6 +43,7 @@ export type Hub = {
    */
   readonly reader: HubEndpoint
   readonly tracker: Tracker
+  readonly receipts: Receipts
   /** Endpoints that take transactions, in the order in which they are tried. */
   senders(): readonly HubEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
@@ -102,6 +104,17 @@ export async function openHub(options: {
     })
   }
   prober.again()
+  const receipts = createReceipts(
+    {
+      endpoints,
+      chain: client.chain,
+      tracker,
+      get reader() {
+        return readers.current
+      },
+    },
+    { clock, timeoutMs: limits.readTimeoutMs },
+  )
   return {
     chainId: client.chain.id,
     genesisHash: prober.genesis() ?? NO_GENESIS,
@@ -112,6 +125,7 @@ export async function openHub(options: {
       return readers.current
     },
     tracker,
+    receipts,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)

@@ -1,13 +1,13 @@
-import type { TransactionReceipt } from 'viem'
+import type { Hash } from 'viem'
 import type { Clock } from '../../clock.js'
-import type { TxlaneError } from '../../errors/base.js'
+import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
 import type { Landed, Tx, WaitOptions, WaitStage } from '../../types.js'
 import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
-import type { Receipts } from '../nodes/receipts.js'
+import type { MissingReceipt } from '../nodes/receipts.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
-import { addWaiter, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
+import { addWaiter, describe, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
@@ -21,6 +21,10 @@ export type Waiting = {
   waitsFor(stage: WaitStage): boolean
 }
 
+/** After so many receipts that contradict a final block, and so long, none is to be expected that fits. */
+const FINAL_MISFITS = 3
+const FINAL_PATIENCE_MS = 30_000
+
 type Told = Pick<Waiter, 'reached' | 'failed'>
 
 type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void }
@@ -29,14 +33,15 @@ type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void 
 export function createWaiting(parts: {
   readonly hub: Hub
   readonly clock: Clock
-  readonly receipts: Receipts
+  readonly receiptPatienceMs: number
   readonly closing: Stop
   /** Somebody waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
   readonly reverted: (transaction: Transaction) => void
 }): Waiting {
-  const { hub, clock, receipts, closing, waits, txOf } = parts
+  const { hub, clock, closing, waits, txOf } = parts
+  const { receipts } = hub
   /** Who waits for each stage, by number. */
   const waited = new Map<Waiter['stage'], number>()
 
@@ -82,30 +87,52 @@ export function createWaiting(parts: {
     for (;;) {
       await reach(transaction, stage, interrupt)
       if (!hasReached(transaction, 'sealed')) return preconfirmed(transaction)
+      // Others have asked for it a moment ago.
+      if (missing(transaction)) await due(transaction, interrupt)
       const landed = await sealed(transaction)
       if (landed) return landed
-      // Not shown yet, or its block left the chain while we asked: the next tick knows more.
-      const closed: Stop = { ...closing, error: () => closedError(transaction) }
-      const ticked = unlessStopped(hub.tracker.nextTick(), [closed])
-      waits.begin()
-      await Promise.race([ticked, interrupt.promise]).finally(waits.end)
+      const said = missing(transaction)
+      if (said && isHopeless(transaction, said)) throw noReceipt(transaction, said)
+      // Not shown yet, or its block left the chain while we asked.
+      await due(transaction, interrupt)
     }
   }
 
+  /** The receipt may be asked for again. Nobody looks at the chain any sooner for it: the block has proved it. */
+  async function due(transaction: Transaction, interrupt: Interrupt): Promise<void> {
+    const closed: Stop = { ...closing, error: () => closedError(transaction) }
+    const { hash } = transaction
+    const { promise, drop } =
+      hash === undefined
+        ? { promise: hub.tracker.nextTick(), drop() {} }
+        : receipts.due(hash, blockOf(transaction))
+    await Promise.race([unlessStopped(promise, [closed]), interrupt.promise]).finally(drop)
+  }
+
+  function missing(transaction: Transaction): MissingReceipt | undefined {
+    const { hash } = transaction
+    return hash && receipts.missing(hash, blockOf(transaction))
+  }
+
+  function isHopeless(
+    { stage, settled, blockHash }: Transaction,
+    { sinceMs, misfits }: MissingReceipt,
+  ): boolean {
+    const waitedMs = clock.now() - sinceMs
+    if (waitedMs >= parts.receiptPatienceMs) return true
+    // Read from the store after it was final, it has no block any more.
+    const isFinal = stage === 'finalized' || (settled && blockHash === undefined)
+    return isFinal && misfits >= FINAL_MISFITS && waitedMs >= FINAL_PATIENCE_MS
+  }
+
   async function sealed(transaction: Transaction): Promise<Landed | undefined> {
-    const { hash, blockNumber, blockHash, nonce } = transaction
+    const { hash, blockHash, nonce } = transaction
     if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
     if (hash === undefined || nonce === undefined)
       return transaction.settled ? proven(transaction) : undefined
-    // Read from the store after it was final, it has no block any more: any receipt of its hash will do.
-    const block =
-      blockNumber === undefined || blockHash === undefined
-        ? undefined
-        : { number: blockNumber, hash: blockHash }
+    const block = blockOf(transaction)
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
-    // Endpoints with pre-confirmations have receipts of what is not sealed yet.
-    if (block === undefined && !isSealed(receipt)) return undefined
     tellReverted(transaction, receipt)
     transaction.status = receipt.status
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
@@ -113,11 +140,6 @@ export function createWaiting(parts: {
     if (block !== undefined || transaction.settled)
       transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
     return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
-  }
-
-  function isSealed({ blockNumber }: TransactionReceipt): boolean {
-    const head = hub.tracker.head?.number
-    return head !== undefined && blockNumber <= head
   }
 
   /** Executed on the operator's word: there is no receipt to be had. */
@@ -130,16 +152,14 @@ export function createWaiting(parts: {
     )
   }
 
-  function tellReverted(transaction: Transaction, receipt: TransactionReceipt): void {
-    if (transaction.status === undefined && receipt.status === 'reverted') {
-      parts.reverted(transaction)
-    }
+  function tellReverted(transaction: Transaction, { status }: Pick<Landed, 'status'>): void {
+    if (transaction.status === undefined && status === 'reverted') parts.reverted(transaction)
   }
 
   /** Not every endpoint serves receipts of pre-confirmed transactions: without one the status stays unknown. */
   async function preconfirmed(transaction: Transaction): Promise<Landed> {
     const { id, nonce = -1, hash = '0x' } = transaction
-    const found = await receipts.get(hash)
+    const found = await receipts.look(hash)
     const base = { id, nonce, hash, stage: 'preconfirmed' as const }
     if (found === undefined) return { ...base, receipt: null }
     return { ...base, status: found.status, receipt: { ...found, blockHash: null } }
@@ -155,10 +175,7 @@ export function createWaiting(parts: {
     const promise = new Promise<never>((_, reject) => {
       const { timeoutMs, signal } = options
       if (timeoutMs !== undefined) {
-        const late = () =>
-          reject(
-            txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), `Not there after ${timeoutMs} ms.`),
-          )
+        const late = () => reject(timeoutError(transaction, timeoutMs, missing(transaction)))
         clears.push(clock.setTimer(late, timeoutMs))
       }
       if (signal) {
@@ -201,6 +218,46 @@ function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized
 
 function fateNow(transaction: Transaction): 'executed' | 'inFlight' {
   return hasReached(transaction, 'sealed') ? 'executed' : 'inFlight'
+}
+
+/** Any receipt of its hash will do where the block is not known: it was read from the store after it was final. */
+function blockOf({ blockNumber, blockHash }: Transaction): { number: number; hash: Hash } | undefined {
+  return blockNumber === undefined || blockHash === undefined
+    ? undefined
+    : { number: blockNumber, hash: blockHash }
+}
+
+function timeoutError(
+  transaction: Transaction,
+  timeoutMs: number,
+  missing: MissingReceipt | undefined,
+): TxlaneError {
+  const message = `Not there after ${timeoutMs} ms.`
+  const fate = fateNow(transaction)
+  if (missing === undefined) return txError(transaction, 'WAIT_TIMEOUT', fate, message)
+  return receiptError(
+    transaction,
+    'WAIT_TIMEOUT',
+    `${message} It executed, and its receipt is missing.`,
+    missing,
+  )
+}
+
+function noReceipt(transaction: Transaction, missing: MissingReceipt): TxlaneError {
+  const { blockNumber } = transaction
+  const where = blockNumber === undefined ? '' : ` in block ${blockNumber}`
+  const message = `It executed${where}, and no endpoint shows a receipt that fits.`
+  return receiptError(transaction, 'NO_RECEIPT', message, missing)
+}
+
+function receiptError(
+  transaction: Transaction,
+  code: TxlaneErrorCode,
+  message: string,
+  { said }: MissingReceipt,
+): TxlaneError {
+  const details = [...said].map(([name, words]) => `${name}: ${words}`).join('; ')
+  return new TxlaneError(message, { code, fate: 'executed', tx: describe(transaction), details })
 }
 
 /** The endpoint said that it does not have the tag. */
