@@ -34,7 +34,7 @@ export default defineConfig({
           name: 'sim',
           isolate: false,
           setupFiles,
-          include: ['test/sim/**/*.test.ts'],
+          include: ['test/{sim,odd}/**/*.test.ts'],
           testTimeout: 300_000,
           sequence: { groupOrder: 0 },
         },

@@ -1,0 +1,84 @@
+import type { Random } from '../../src/clock.js'
+import { createChain } from '../sim/chain/chain.js'
+import type { ChainRules } from '../sim/chain/options.js'
+import type { SimChain } from '../sim/chain/simChain.js'
+import { accountIn } from '../sim/chain/state.js'
+import { LANE } from '../sim/outside.js'
+import type { VirtualClock } from '../sim/virtualClock.js'
+
+/** A kind of chain with its nodes, as far as a sender notices. */
+export type ChainKind = {
+  readonly rules: ChainRules
+  readonly blockTimeMs: number
+  readonly lossDepth: 'child' | 'safe' | number
+  /** Blocks until what a block proves is settled. */
+  readonly settledBlocks: number
+  /** A block is made when there is a transaction, and never without: Hardhat's default, anvil's. */
+  readonly onDemand?: true
+  /** The calls of a batch are run in any order. */
+  readonly parallel?: true
+  /** Transactions of the account that the pool keeps; a higher nonce is answered with its hash, and dropped. */
+  readonly poolSlots?: number
+}
+
+export const CHAIN_KINDS = {
+  rollup: { rules: 'base', blockTimeMs: 2_000, lossDepth: 'child', settledBlocks: 1 },
+  mainnet: { rules: 'geth', blockTimeMs: 12_000, lossDepth: 'safe', settledBlocks: 4 },
+  reth: { rules: 'reth', blockTimeMs: 2_000, lossDepth: 2, settledBlocks: 2 },
+  quick: { rules: 'latest', blockTimeMs: 200, lossDepth: 8, settledBlocks: 8 },
+  hardhat: {
+    rules: 'geth',
+    blockTimeMs: 1_000,
+    lossDepth: 'child',
+    settledBlocks: 1,
+    onDemand: true,
+    parallel: true,
+  },
+  smallPool: { rules: 'geth', blockTimeMs: 2_000, lossDepth: 'child', settledBlocks: 1, poolSlots: 8 },
+} as const satisfies Record<string, ChainKind>
+
+export type ChainName = keyof typeof CHAIN_KINDS
+
+const ONE_ETHER = 10n ** 18n
+
+/** A chain with the lane's account on it, whose nodes behave as this kind does. */
+export function createOddChain(options: {
+  readonly kind: ChainKind
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly nonce: number
+}): SimChain {
+  const { kind, clock, random, nonce } = options
+  const { rules, blockTimeMs } = kind
+  const chain = createChain({
+    clock,
+    setBeat: clock.setQuietTimer,
+    random,
+    rules,
+    blockTimeMs,
+    accounts: [{ address: LANE, nonce, balanceWei: ONE_ETHER }],
+  })
+  const next = () => accountIn(chain.head.state, LANE).nonce
+  return Object.create(chain, {
+    submit: {
+      value(raw: string) {
+        const admission = chain.submit(raw)
+        if (kind.poolSlots !== undefined) dropAbove(chain, next() + kind.poolSlots)
+        if (kind.onDemand && chain.pool.executable(LANE, next()).length > 0) chain.seal()
+        return admission
+      },
+    },
+    start: { value: () => kind.onDemand || chain.start() },
+    force: {
+      value(forced: Parameters<SimChain['force']>[0]) {
+        chain.force(forced)
+        if (kind.onDemand) chain.seal()
+      },
+    },
+  }) as SimChain
+}
+
+/** Without a word, as geth does with what its `globalslots` have no room for. */
+function dropAbove(chain: SimChain, nonce: number): void {
+  chain.pool.evict((tx) => tx.from === LANE && tx.nonce >= nonce)
+}

@@ -1,0 +1,202 @@
+import type { LaneSnapshot } from '../../src/types.js'
+import type { SimChain } from '../sim/chain/simChain.js'
+import { accountIn } from '../sim/chain/state.js'
+import { isForeign, isNoop } from '../sim/foreign.js'
+import { markerOf } from '../sim/ids.js'
+import { judge, judgeGaps, takeCensus } from '../sim/oracle.js'
+import { LANE } from '../sim/outside.js'
+import type { Journal } from '../sim/workload.js'
+import type { Load } from './oddPort.js'
+import { isOneHonest, type Plan } from './plan.js'
+import type { Watch } from './watch.js'
+import type { Wire } from './wire.js'
+
+/** A rule that a world broke. */
+export type OddViolation = {
+  readonly rule:
+    | 'once'
+    | 'told'
+    | 'back'
+    | 'dense'
+    | 'bound'
+    | 'load'
+    | 'reason'
+    | 'noop'
+    | 'rebound'
+    | 'honest'
+    | 'close'
+  readonly text: string
+}
+
+/** What is left of a world when it is over. */
+export type Remains = {
+  readonly plan: Plan
+  readonly chain: SimChain
+  readonly watch: Watch
+  readonly wire: Wire
+  /** The last snapshot, before the close. */
+  readonly shown: LaneSnapshot | undefined
+  readonly workload: Journal
+  /** Nothing that the caller waited for was open when the lane was closed. */
+  readonly finished: boolean
+  readonly loads: readonly Load[]
+}
+
+const REQUESTS_A_SECOND_MAX = 60
+const CALLS_A_SECOND_MAX = 600
+// What a lane says, sends and keeps for one payment at the most, and for itself.
+const EVENTS_EACH_MAX = 40
+const EVENTS_MAX = 400
+const SENDS_EACH_MAX = 40
+const SENDS_MAX = 60
+const SLOTS_MAX = 40
+
+/** Holds what is left of a world against the rules. Knows nothing of how a sender works. */
+export function judgeWorld(remains: Remains): OddViolation[] {
+  const rules = [
+    executions,
+    dense,
+    notExecutedAfterEnd,
+    load,
+    memory,
+    reasons,
+    paidForNobody,
+    rebound,
+    oneHonest,
+  ]
+  return rules.flatMap((rule) => rule(remains))
+}
+
+/** Each payment once, or ended with a truth; as everybody was told. */
+function executions({ chain, workload, finished }: Remains): OddViolation[] {
+  const told = judge(takeCensus(chain, LANE), workload.markers, workload.tellings)
+  const untyped = workload.untyped.map((text): OddViolation => ({ rule: 'told', text: `untyped: ${text}` }))
+  return [
+    ...untyped,
+    // What is open still is told once, by whoever waits for it.
+    ...told
+      .filter(({ promise }) => promise !== 'P8' || finished)
+      .map(
+        ({ text, marker, promise }): OddViolation => ({
+          rule: text.includes('times') ? 'once' : promise === 'P8' ? 'back' : 'told',
+          text: `payment ${marker}: ${text}`,
+        }),
+      ),
+  ]
+}
+
+/** No nonce is left empty, and the lane knows where it is. */
+function dense({ chain, shown }: Remains): OddViolation[] {
+  const gaps = judgeGaps(chain, LANE).map(({ text }): OddViolation => ({ rule: 'dense', text }))
+  if (shown === undefined) return [...gaps, { rule: 'back', text: 'the last snapshot has no answer' }]
+  const next = accountIn(chain.head.state, LANE).nonce
+  const wrong: OddViolation[] = []
+  if (shown.holds.length > 0) wrong.push({ rule: 'back', text: `still held: ${shown.holds.join(', ')}` })
+  if (shown.holder && (shown.cursor !== next || shown.holes.length > 0)) {
+    const holes = shown.holes.length === 0 ? '' : `, with ${shown.holes.length} holes`
+    wrong.push({ rule: 'dense', text: `the lane is at ${shown.cursor}${holes}, the account at ${next}` })
+  }
+  return [...gaps, ...wrong]
+}
+
+const ENDS: ReadonlySet<string> = new Set(['failed', 'cancelled', 'superseded'])
+
+/** What was said to have ended, by event, did not run. */
+function notExecutedAfterEnd({ chain, watch }: Remains): OddViolation[] {
+  const { executions } = takeCensus(chain, LANE)
+  return watch.said.flatMap(({ event, id }): OddViolation[] => {
+    const marker = id === undefined ? undefined : markerOf(id)
+    if (!ENDS.has(event) || marker === undefined || !executions.has(marker)) return []
+    return [{ rule: 'told', text: `payment ${marker}: told as ${event}, and executed` }]
+  })
+}
+
+function load({ loads }: Remains): OddViolation[] {
+  return loads.flatMap(({ requests, calls }, index) => [
+    ...tooMany(requests, REQUESTS_A_SECOND_MAX, `requests to e${index}`),
+    ...tooMany(calls, CALLS_A_SECOND_MAX, `calls to e${index}`),
+  ])
+}
+
+function tooMany(counts: ReadonlyMap<number, number>, max: number, what: string): OddViolation[] {
+  const [second, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [0, 0])
+  if (most <= max) return []
+  const seconds = [...counts.values()].filter((count) => count > max).length
+  return [
+    { rule: 'load', text: `${most} ${what} in second ${second}, more than ${max} in ${seconds} seconds` },
+  ]
+}
+
+/** What is kept and done goes by the payments, and not by a number that a node said. */
+function memory({ plan, watch, wire }: Remains): OddViolation[] {
+  const payments = plan.items.length + 1
+  const bounds = [
+    ['events', watch.said.length, EVENTS_MAX + EVENTS_EACH_MAX * payments],
+    ['bytes handed over', wire.times, SENDS_MAX + SENDS_EACH_MAX * payments],
+    ['holes', watch.most.holes, SLOTS_MAX + 2 * payments],
+    ['unfinished nonces', watch.most.inFlight, SLOTS_MAX + 2 * payments],
+  ] as const
+  return bounds
+    .filter(([, count, max]) => count > max)
+    .map(([what, count, max]) => ({
+      rule: 'bound',
+      text: `${count} ${what} for ${payments} payments, more than ${max}`,
+    }))
+}
+
+function reasons({ watch }: Remains): OddViolation[] {
+  return watch.unexplained.slice(0, 2).map((text) => ({ rule: 'reason', text }))
+}
+
+/** A no-op stands below something that somebody sent, or in the place of it. */
+function paidForNobody({ wire, chain }: Remains): OddViolation[] {
+  const sent = [...wire.first.values()]
+  const foreign = chain.canonical.flatMap(({ executed }) => executed.filter(({ tx }) => isForeign(tx)))
+  const noops = sent.filter(({ tx }) => isNoop(tx))
+  const needless = noops.filter(
+    ({ tx, atMs }) =>
+      !sent.some((one) => one.marker !== undefined && one.atMs <= atMs && one.tx.nonce >= tx.nonce) &&
+      !foreign.some((one) => one.tx.nonce >= tx.nonce),
+  )
+  if (needless.length === 0) return []
+  const nonces = [...new Set(needless.map(({ tx }) => tx.nonce))]
+  return [{ rule: 'noop', text: `no-ops for nonces that nobody had: ${nonces.slice(0, 8).join(', ')}` }]
+}
+
+/** Where nobody else has the key no payment is ever signed for a second nonce. */
+function rebound({ plan, wire }: Remains): OddViolation[] {
+  if (plan.foreign.length > 0) return []
+  const nonces = new Map<number, Set<number>>()
+  for (const { marker, tx } of wire.first.values()) {
+    if (marker === undefined) continue
+    const known = nonces.get(marker) ?? new Set()
+    nonces.set(marker, known.add(tx.nonce))
+  }
+  return [...nonces]
+    .filter(([, at]) => at.size > 1)
+    .slice(0, 3)
+    .map(([marker, at]) => ({ rule: 'rebound', text: `payment ${marker} was sent at ${[...at].join(', ')}` }))
+}
+
+const ALARMS: ReadonlySet<string> = new Set(['held', 'foreign', 'displaced', 'unresolved', 'deepReorg'])
+
+/** One of two endpoints never erred: nothing goes wrong, not even for a while. */
+function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
+  if (!isOneHonest(plan)) return []
+  const foreign = new Set(
+    chain.canonical.flatMap(({ executed }) =>
+      executed.filter(({ tx }) => isForeign(tx)).map(({ tx }) => tx.nonce),
+    ),
+  )
+  const displaces = foreign.size > 0
+  const alarms = watch.said.filter(({ event, nonce }) => {
+    if (!ALARMS.has(event)) return false
+    if (event === 'foreign') return nonce === undefined || !foreign.has(nonce)
+    return !(event === 'displaced' && displaces)
+  })
+  const names = new Set(
+    alarms.map(({ event, reason, atMs }) => `${event} ${reason ?? ''} at ${atMs}`.replace('  ', ' ')),
+  )
+  if (names.size === 0) return []
+  return [{ rule: 'honest', text: `one endpoint was honest, and yet: ${[...names].slice(0, 4).join(', ')}` }]
+}

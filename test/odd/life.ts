@@ -1,0 +1,72 @@
+import type { LocalAccount } from 'viem'
+import type { Clock, Random } from '../../src/clock.js'
+import type { Port } from '../../src/rpc/port.js'
+import { type Process, startProcess } from '../sim/process.js'
+import type { OpenSimStore } from '../sim/simStore.js'
+import type { Subject } from '../sim/subjectTypes.js'
+import type { ChainKind } from './chainKinds.js'
+import { createOddSender, type OddSender } from './oddSender.js'
+import type { Watch } from './watch.js'
+
+/** The process of the sender, from one life to the next. */
+export type Life = {
+  readonly current: OddSender
+  /** What it has not taken back when it has closed. */
+  readonly timersLeft: number
+  /** kill -9, and a new process on the same store after `downMs`. */
+  restart(downMs: number): void
+}
+
+export function createLife(options: {
+  readonly clock: Clock
+  readonly ports: readonly Port[]
+  readonly account: LocalAccount
+  readonly openStore: () => OpenSimStore
+  readonly kind: ChainKind
+  readonly chainId: number
+  readonly random: (life: number) => Random
+  readonly watch: Watch
+  readonly crashed: () => void
+  readonly restarted: (subject: Subject) => void
+}): Life {
+  const { clock, ports, account, kind, chainId, watch } = options
+  let lives = 0
+  let process: Process
+  let store: OpenSimStore
+  let current: OddSender = begin()
+
+  function begin(): OddSender {
+    store = options.openStore()
+    process = startProcess({
+      clock,
+      account,
+      store: store.store,
+      ports: ports.map((port) => ({ port, role: 'both' as const })),
+    })
+    const random = options.random(lives++)
+    const begun = createOddSender({ process, random, kind, chainId, onEvent: watch.onEvent })
+    watch.look(begun.sender)
+    return begun
+  }
+
+  async function up(): Promise<void> {
+    await store.expire()
+    current = begin()
+    options.restarted(current.subject)
+  }
+
+  return {
+    get current() {
+      return current
+    },
+    get timersLeft() {
+      return process.pendingTimers
+    },
+    restart(downMs) {
+      process.kill()
+      watch.look(undefined)
+      options.crashed()
+      clock.setTimer(() => void up(), downMs)
+    },
+  }
+}

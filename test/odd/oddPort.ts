@@ -1,0 +1,150 @@
+import type { Hex } from 'viem'
+import type { Clock, Random } from '../../src/clock.js'
+import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../src/rpc/port.js'
+import type { SimChain } from '../sim/chain/simChain.js'
+import { createSimPort } from '../sim/port/simPort.js'
+import { shuffle } from '../sim/random.js'
+import { type Fault, type How, isActive, targetOf } from './faults.js'
+import { untrueAnswer } from './untrue.js'
+
+export type OddPortOptions = {
+  readonly name: string
+  readonly chain: SimChain
+  readonly clock: Clock
+  readonly random: Random
+  readonly faults: readonly Fault[]
+  /** It runs the calls of a batch in any order, as Hardhat does (JSON-RPC 2.0, section 6, allows it). */
+  readonly parallel: boolean
+  /** Sees all bytes that were handed to the endpoint. */
+  readonly onRaw: (raw: Hex) => void
+  readonly onFault: (fault: Fault) => void
+  /** Sees each request with its answers. */
+  readonly onAnswer?: ((calls: readonly RpcCall[], replies: readonly RpcReply[]) => void) | undefined
+}
+
+/** What an endpoint was asked, by the second of its time. */
+export type Load = {
+  readonly requests: ReadonlyMap<number, number>
+  readonly calls: ReadonlyMap<number, number>
+}
+
+const TIMEOUT_MS = 10_000
+const ANSWER_MS = 10
+
+/** One endpoint of an odd world: the simulated chain's, with faults in front of it. */
+export function createOddPort(options: OddPortOptions): Port & { readonly load: Load } {
+  const { name, chain, clock, random, faults, parallel, onFault } = options
+  const beganMs = clock.now()
+  const requests = new Map<number, number>()
+  const calls = new Map<number, number>()
+  const given = new Map<Fault, number>()
+
+  const inner = createSimPort(chain, {
+    clock,
+    random,
+    name,
+    latencyMs: { min: 5, max: 15 },
+    untrue,
+    onRaw: options.onRaw,
+  })
+
+  function activeFor(call: RpcCall): Fault | undefined {
+    const target = targetOf(call)
+    const ms = clock.now() - beganMs
+    return faults.find((fault) => fault.target === target && isActive(fault, ms))
+  }
+
+  function untrue(call: RpcCall): RpcReply | undefined {
+    const fault = activeFor(call)
+    if (fault === undefined) return undefined
+    const count = given.get(fault) ?? 0
+    given.set(fault, count + 1)
+    onFault(fault)
+    return untrueAnswer(fault.how, { chain, view: chain.view(), call, target: fault.target, given: count })
+  }
+
+  async function batch(asked: readonly RpcCall[], batchOptions?: BatchOptions): Promise<readonly RpcReply[]> {
+    const second = Math.floor((clock.now() - beganMs) / 1_000)
+    requests.set(second, (requests.get(second) ?? 0) + 1)
+    calls.set(second, (calls.get(second) ?? 0) + asked.length)
+    const fault = asked.map(activeFor).find((each) => each !== undefined && isOfRequest(each.how))
+    if (fault !== undefined) onFault(fault)
+    const answered =
+      fault === undefined ? ordered(asked, batchOptions) : delayed(fault.how, asked, batchOptions)
+    const replies = await answered
+    options.onAnswer?.(asked, replies)
+    return replies
+  }
+
+  /** The bytes are there and answered by nobody, or later, or not looked at. */
+  async function delayed(how: How, asked: readonly RpcCall[], batchOptions?: BatchOptions) {
+    if (how.kind === 'tooMany') return after(ANSWER_MS, fail(asked, tooMany(how.retryAfterS)))
+    if (how.kind === 'html') return after(ANSWER_MS, fail(asked, HTML))
+    const timeoutMs = batchOptions?.timeoutMs ?? TIMEOUT_MS
+    const answered = ordered(asked, { timeoutMs: timeoutMs * 2 })
+    const waitMs = how.kind === 'slow' ? how.ms : timeoutMs
+    const given = await givenUp(Math.min(waitMs, timeoutMs), batchOptions?.signal)
+    if (given) return fail(asked, GIVEN_UP)
+    return waitMs >= timeoutMs ? fail(asked, TIMEOUT) : answered
+  }
+
+  function after<T>(ms: number, value: T): Promise<T> {
+    return new Promise((resolve) => clock.setTimer(() => resolve(value), ms))
+  }
+
+  /** Whether the caller gave up before the time was over. */
+  function givenUp(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const end = (gaveUp: boolean) => {
+        cancel()
+        signal?.removeEventListener('abort', onAbort)
+        resolve(gaveUp)
+      }
+      const onAbort = () => end(true)
+      const cancel = clock.setTimer(() => end(false), ms)
+      signal?.addEventListener('abort', onAbort)
+    })
+  }
+
+  /** In the order of the batch, or in another one. */
+  async function ordered(asked: readonly RpcCall[], batchOptions?: BatchOptions) {
+    if (!parallel || asked.length < 2) return inner.batch(asked, batchOptions)
+    const order = asked.map((_, index) => index)
+    shuffle(random, order)
+    const replies = await inner.batch(
+      order.map((index) => asked[index] as RpcCall),
+      batchOptions,
+    )
+    return asked.map((_, index) => replies[order.indexOf(index)] as RpcReply)
+  }
+
+  return {
+    name,
+    kind: 'http',
+    batch,
+    get stats() {
+      return inner.stats
+    },
+    load: { requests, calls },
+    close: () => inner.close(),
+  }
+}
+
+/** Faults of the whole request, whatever else is in it. */
+function isOfRequest({ kind }: How): boolean {
+  return kind === 'slow' || kind === 'neverAnswered' || kind === 'tooMany' || kind === 'html'
+}
+
+function fail(calls: readonly RpcCall[], failure: RpcFailure): readonly RpcReply[] {
+  return calls.map(() => ({ ok: false, failure }))
+}
+
+function tooMany(retryAfterS: number | undefined): RpcFailure {
+  const retry = retryAfterS === undefined ? {} : { retryAfterMs: retryAfterS * 1_000 }
+  return { kind: 'http', status: 429, message: 'Too Many Requests', ...retry }
+}
+
+const HTML: RpcFailure = { kind: 'malformed', message: 'the body is not JSON' }
+const TIMEOUT: RpcFailure = { kind: 'timeout', message: 'no answer in time' }
+const GIVEN_UP: RpcFailure = { kind: 'network', message: 'given up while the request was under way' }

@@ -1,0 +1,60 @@
+import type { Client } from 'viem'
+import type { Random } from '../../src/clock.js'
+import { eventNames } from '../../src/sender/emitter.js'
+import { createShared, type Environment } from '../../src/sender/environment.js'
+import * as machinery from '../../src/sender/machinery.js'
+import { createSenderIn } from '../../src/sender/sender.js'
+import type { Sender } from '../../src/types.js'
+import type { Process } from '../sim/process.js'
+import { createSimClient } from '../sim/simClient.js'
+import type { Subject } from '../sim/subjectTypes.js'
+import type { ChainKind } from './chainKinds.js'
+
+/** Sees each event of the sender. */
+export type OnEvent = (event: string, payload: Readonly<Record<string, unknown>>) => void
+
+/** The real sender on the machine of one process, and the part of it that a workload uses. */
+export type OddSender = { readonly sender: Sender; readonly subject: Subject }
+
+export function createOddSender(options: {
+  readonly process: Process
+  readonly random: Random
+  readonly kind: ChainKind
+  readonly chainId: number
+  readonly onEvent: OnEvent
+}): OddSender {
+  const { process, random, kind, chainId, onEvent } = options
+  const { clock, ports, account, store } = process
+  const environment: Environment = {
+    clock,
+    random,
+    portsOf: () => ports,
+    machinery: () => machinery,
+    shared: createShared(),
+  }
+  const [{ port }] = ports as [(typeof ports)[number]]
+  const client = createSimClient({ port, chainId, account }) as unknown as Client as never
+  const sender = createSenderIn(environment, {
+    client,
+    store,
+    lossDepth: kind.lossDepth,
+  }) as unknown as Sender
+  for (const event of eventNames)
+    sender.on(event, (payload) => onEvent(event, payload as unknown as Record<string, unknown>))
+  return { sender, subject: subjectOf(sender) }
+}
+
+function subjectOf(sender: Sender): Subject {
+  return {
+    ready: sender.ready,
+    send: (request, options) => sender.send(request as never, options as never) as never,
+    sendSequence: (requests, options) => sender.sendSequence(requests as never, options as never) as never,
+    get: (by) => sender.get(by) as never,
+    reserve: () => Promise.reject(new Error('no allocator in these worlds')),
+    onAlarm() {},
+    resume: sender.resume,
+    resolve: sender.resolve,
+    drain: () => sender.drain(),
+    close: sender.close,
+  }
+}

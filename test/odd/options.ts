@@ -1,0 +1,84 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { badOption, readCommandLine, SEED_MAX, whole } from '../../src/cli/commandLine.js'
+import type { Parsed } from '../../src/cli/program.js'
+import { waysNamed } from './drawFaults.js'
+import type { Keep } from './plan.js'
+
+export type OddRunOptions = {
+  /** Undefined where the time says when to stop. */
+  readonly worlds: number | undefined
+  readonly seconds: number | undefined
+  /** Of the first world; each after it has the next. */
+  readonly seed: number
+  /** Only faults whose names begin so. */
+  readonly fault: string | undefined
+  readonly keep: Keep | undefined
+  readonly all: boolean
+  readonly trace: boolean
+  readonly progress: boolean
+}
+
+const WORLDS = 200
+const WORLDS_MAX = 100_000_000
+const SECONDS_MAX = 7 * 86_400
+
+/** Reads the command line; never throws and never ends the process. */
+export function parseOptions(argv: readonly string[]): Parsed<OddRunOptions> {
+  return readCommandLine(
+    createCommand(),
+    argv,
+    ({ worlds, seconds, fault, keep, ...rest }: OddRunOptions) => {
+      if (worlds !== undefined && seconds !== undefined)
+        throw badOption('--worlds and --seconds both say when to stop.')
+      if (fault !== undefined && waysNamed(fault).length === 0)
+        throw badOption('No fault has a name that begins so.')
+      return { worlds: seconds === undefined ? (worlds ?? WORLDS) : undefined, seconds, fault, keep, ...rest }
+    },
+  )
+}
+
+function createCommand(): Command {
+  return new Command('npm run odd --')
+    .description(
+      'Runs the whole sender in virtual time against endpoints that err in drawn ways for some seconds and are honest ' +
+        'afterwards, and holds what happened against the rules of test/odd/judge.ts. Exit code 0 when all held, 1 ' +
+        'when not, 2 for bad options.',
+    )
+    .addOption(
+      new Option('--worlds <n>', `how many worlds (default: ${WORLDS})`).argParser(whole(1, WORLDS_MAX)),
+    )
+    .addOption(
+      new Option('--seconds <n>', 'as many as fit into so many seconds').argParser(whole(1, SECONDS_MAX)),
+    )
+    .addOption(
+      new Option('--seed <n>', 'of the first world; the next has the next')
+        .default(1)
+        .argParser(whole(0, SEED_MAX)),
+    )
+    .option('--fault <name>', 'only faults whose names begin so, such as "countLatest off 5" or "receipt"')
+    .addOption(
+      new Option('--keep <json>', 'only a part of the world, as a failure prints it').argParser(partOfWorld),
+    )
+    .option('--all', 'go on after the first that fails', false)
+    .option('--trace', 'print what was asked, answered, sent and said', false)
+    .option('--progress', 'say how far it is now and then, on standard error', false)
+}
+
+const PARTS = { items: 'number', faults: 'number', extras: 'string' } as const
+
+function partOfWorld(text: string): Keep {
+  const expected = new InvalidArgumentError('Expected what a failure printed.')
+  let keep: unknown
+  try {
+    keep = JSON.parse(text)
+  } catch {
+    throw expected
+  }
+  if (typeof keep !== 'object' || keep === null || Array.isArray(keep)) throw expected
+  for (const [part, those] of Object.entries(keep)) {
+    const type = PARTS[part as keyof typeof PARTS]
+    if (!Array.isArray(those) || !those.every((one) => type !== undefined && typeof one === type))
+      throw expected
+  }
+  return keep as Keep
+}

@@ -1,0 +1,164 @@
+import type { Random } from '../../src/clock.js'
+import { GAS, type Item } from '../sim/items.js'
+import { between, chance, deriveRandom, pick } from '../sim/random.js'
+import { CHAIN_KINDS, type ChainName } from './chainKinds.js'
+import { drawFaults, waysNamed } from './drawFaults.js'
+import { endOf, type Fault, nameOfFault } from './faults.js'
+
+/** All that happens in a world, drawn from its seed. Data alone, so that a part of it can be left out. */
+export type Plan = {
+  readonly seed: number
+  readonly chain: ChainName
+  readonly endpoints: 1 | 2
+  readonly faults: readonly Fault[]
+  readonly items: readonly Item[]
+  /** The account's first nonce. */
+  readonly nonce: number
+  /** Steps of the wall clock. */
+  readonly steps: readonly { readonly atMs: number; readonly byMs: number }[]
+  /** The process is killed, and started again on its store. */
+  readonly restart: { readonly atMs: number; readonly downMs: number } | undefined
+  /** When another wallet with the key has a transaction in a block. */
+  readonly foreign: readonly number[]
+  /** The lane is ready before the first payment and before any fault. */
+  readonly readyFirst: boolean
+}
+
+/** What of a drawn plan is to happen, by marker and by index. */
+export type Keep = {
+  readonly items?: readonly number[]
+  readonly faults?: readonly number[]
+  readonly extras?: readonly Extra[]
+}
+
+export type Extra = 'steps' | 'restart' | 'foreign'
+
+/** The marker of the payment that is sent when every endpoint is honest again. */
+export const PROBE = 9_000
+
+const SPAN_MS = 20_000
+const REPLACED_FROM = 1_000
+const STEPS_MS = [-3_600_000, -60_000, -5_000, 5_000, 60_000, 3_600_000]
+
+export type PlanOptions = {
+  readonly keep?: Keep | undefined
+  /** The worlds have faults alone whose names begin so. */
+  readonly fault?: string | undefined
+}
+
+export function drawPlan(seed: number, { keep = {}, fault }: PlanOptions = {}): Plan {
+  const random = (part: string) => deriveRandom(seed, part)
+  const shape = random('shape')
+  const chain = pick(shape, Object.keys(CHAIN_KINDS) as ChainName[])
+  const endpoints = chance(shape, 0.4) ? 2 : 1
+  const honest = endpoints === 2 && chance(shape, 0.7) ? between(shape, 0, 1) : undefined
+  const restart = chance(shape, 0.15)
+    ? { atMs: between(shape, 500, SPAN_MS), downMs: pick(shape, [10, 3_000]) }
+    : undefined
+  // What another wallet does while nobody looks is a hold by design (`storeBehindChain`).
+  const foreign = restart === undefined && chance(shape, 0.1) ? [between(shape, 2_000, SPAN_MS)] : []
+  const whole: Plan = {
+    seed,
+    chain,
+    endpoints,
+    faults: drawFaults(random('faults'), {
+      endpoints,
+      honest,
+      ways: fault === undefined ? undefined : waysNamed(fault),
+    }),
+    items: drawItems(random('items')),
+    nonce: pick(shape, [0, 5, 700]),
+    steps: chance(shape, 0.1) ? [{ atMs: between(shape, 0, SPAN_MS), byMs: pick(shape, STEPS_MS) }] : [],
+    restart,
+    foreign,
+    readyFirst: chance(shape, 0.5),
+  }
+  return partOf(whole, keep)
+}
+
+function partOf(plan: Plan, { items, faults, extras }: Keep): Plan {
+  const kept = (extra: Extra) => extras === undefined || extras.includes(extra)
+  return {
+    ...plan,
+    items: plan.items.filter(({ marker }) => items?.includes(marker) ?? true),
+    faults: plan.faults.filter((_, index) => faults?.includes(index) ?? true),
+    steps: kept('steps') ? plan.steps : [],
+    restart: kept('restart') ? plan.restart : undefined,
+    foreign: kept('foreign') ? plan.foreign : [],
+  }
+}
+
+/** One of two endpoints, of which the other alone ever errs. */
+export function isOneHonest({ endpoints, faults }: Plan): boolean {
+  return endpoints === 2 && new Set(faults.map(({ endpoint }) => endpoint)).size < 2
+}
+
+/** When nothing goes wrong any more, and all but the last payment were sent. */
+export function quietAt({ faults, items, steps, restart, foreign }: Plan): number {
+  const sent = items.map(({ atMs, changes }) => atMs + Math.max(0, ...changes.map(({ afterMs }) => afterMs)))
+  const restarted = restart === undefined ? 0 : restart.atMs + restart.downMs
+  return Math.max(endOf(faults), restarted, ...sent, ...foreign, ...steps.map(({ atMs }) => atMs))
+}
+
+/** One line that says what goes wrong in a world. */
+export function describe(plan: Plan): string {
+  const faults = plan.faults.map(
+    (fault) => `e${fault.endpoint} ${nameOfFault(fault)} from ${fault.fromMs} for ${fault.forMs} ms`,
+  )
+  const extras = [
+    ...plan.steps.map(({ atMs, byMs }) => `clock ${byMs} ms at ${atMs}`),
+    ...(plan.restart ? [`restart at ${plan.restart.atMs} after ${plan.restart.downMs} ms`] : []),
+    ...plan.foreign.map((atMs) => `foreign at ${atMs}`),
+  ]
+  const where = `${plan.chain}, ${plan.endpoints} endpoints, nonce ${plan.nonce}`
+  const when = plan.readyFirst ? 'ready first' : 'opened by the first payment'
+  return [`${where}, ${plan.items.length} payments, ${when}`, ...faults, ...extras].join('; ')
+}
+
+/** A payment with nothing given. */
+export function payment(marker: number, atMs: number, change: Partial<Item> = {}): Item {
+  return {
+    marker,
+    atMs,
+    program: { kind: 'transfer', marker },
+    gas: undefined,
+    until: 'accepted',
+    expiresInMs: undefined,
+    onExpiry: 'cancel',
+    abortAfterMs: undefined,
+    stage: 'sealed',
+    changes: [],
+    outside: undefined,
+    after: undefined,
+    tellsEffect: false,
+    oversized: false,
+    ...change,
+  }
+}
+
+function drawItems(random: Random): Item[] {
+  const count = pick(random, [1, 2, 3, 5, 12, 20, 30])
+  const burst = chance(random, 0.5)
+  const given = pick(random, [0, 0.5, 1])
+  const startMs = between(random, 0, 2_000)
+  return Array.from({ length: count }, (_, index) => {
+    const marker = index + 1
+    const atMs = startMs + (burst ? 0 : between(random, 0, SPAN_MS))
+    return payment(marker, atMs, {
+      program: { kind: pick(random, ['transfer', 'call']), marker },
+      ...(chance(random, given) ? { gas: GAS, ...(chance(random, 0.5) ? { offers: 'dear' } : {}) } : {}),
+      until: pick(random, ['queued', 'accepted']),
+      ...drawEnd(random, marker),
+    })
+  })
+}
+
+/** What its caller does about it later; for most of them nothing. */
+function drawEnd(random: Random, marker: number): Partial<Item> {
+  if (chance(random, 0.85)) return {}
+  const action = pick(random, ['cancel', 'replace', 'speedUp', 'expire'] as const)
+  if (action === 'expire') {
+    return { expiresInMs: between(random, 1_000, 15_000), onExpiry: pick(random, ['cancel', 'leave']) }
+  }
+  return { changes: [{ action, afterMs: between(random, 0, 15_000), marker: REPLACED_FROM + marker }] }
+}

@@ -1,0 +1,49 @@
+import type { OddViolation } from './judge.js'
+import { drawPlan, type Extra, type Keep, type PlanOptions } from './plan.js'
+import { runOddWorld } from './world.js'
+
+export type Shrunk = { readonly keep: Required<Keep>; readonly violations: readonly OddViolation[] }
+
+// A world that never comes back runs through its whole time, each time anew: what is small by then stands.
+const SHRINK_MS_MAX = 60_000
+
+/** The least set of faults, payments and extras of a failing world that breaks one of the same rules. */
+export async function shrink(
+  seed: number,
+  { fault }: PlanOptions,
+  violations: readonly OddViolation[],
+): Promise<Shrunk> {
+  const rules = new Set(violations.map(({ rule }) => rule))
+  const endMs = performance.now() + SHRINK_MS_MAX
+  const plan = drawPlan(seed, { fault })
+  let least: Shrunk = {
+    violations,
+    keep: {
+      faults: plan.faults.map((_, index) => index),
+      extras: ['steps', 'restart', 'foreign'] satisfies Extra[],
+      items: plan.items.map(({ marker }) => marker),
+    },
+  }
+
+  /** Whether the world still breaks a rule with this part of it alone. */
+  async function stillFails(keep: Required<Keep>): Promise<boolean> {
+    if (performance.now() > endMs) return false
+    const result = await runOddWorld(drawPlan(seed, { fault, keep }))
+    const same = result.violations.filter(({ rule }) => rules.has(rule))
+    if (same.length > 0) least = { keep, violations: result.violations }
+    return same.length > 0
+  }
+
+  /** Leaves out as many of one part as possible: halves first, then one by one. */
+  async function without(part: keyof Keep): Promise<void> {
+    for (let size = Math.ceil(least.keep[part].length / 2); size >= 1; size = Math.floor(size / 2)) {
+      for (let start = 0; start < least.keep[part].length; ) {
+        const rest = least.keep[part].toSpliced(start, size)
+        if (!(await stillFails({ ...least.keep, [part]: rest }))) start += size
+      }
+    }
+  }
+
+  for (const part of ['faults', 'extras', 'items'] as const) await without(part)
+  return least
+}

@@ -1,0 +1,114 @@
+import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
+import type { SimBlock, View, Wire } from '../sim/chain/block.js'
+import type { SimChain } from '../sim/chain/simChain.js'
+import { answer, error, ok } from '../sim/port/answer.js'
+import { quantity } from '../sim/port/wire.js'
+import type { How, Target } from './faults.js'
+
+/** What an answer is made of. */
+export type Asked = {
+  readonly chain: SimChain
+  readonly view: View
+  readonly call: RpcCall
+  readonly target: Target
+  /** How many answers this fault has given: a contradictory one is right every second time. */
+  readonly given: number
+}
+
+const BLOCKS: ReadonlySet<Target> = new Set([
+  'latestHeader',
+  'pendingHeader',
+  'headerByNumber',
+  'bodyByNumber',
+  'blockByHash',
+])
+
+// Shapes that no decoder may take for a value.
+const MALFORMED: readonly unknown[] = [7, '0xzz', [], { unexpected: true }, 'internal']
+
+/** The answer that a fault gives in place of the true one. Undefined: the true one, or none that a call alone has. */
+export function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
+  const { chain, view, call, given } = asked
+  switch (how.kind) {
+    case 'off':
+      return shifted(asked, how.by)
+    case 'null':
+      return ok(null)
+    case 'stale':
+      return answer(chain, earlier(chain, view, how.blocks), call)
+    case 'blockIgnored':
+      return answer(chain, view, at(call, 'latest'))
+    case 'twoLater':
+      return answer(chain, view, at(call, later(view.head, call)))
+    case 'malformed':
+      return ok(MALFORMED[given % MALFORMED.length])
+    case 'emptyBody':
+      return withTransactions(asked, () => [])
+    case 'lackingBody':
+      return withTransactions(asked, (all) => all.filter((_, index) => index % 2 === 1))
+    case 'contradictory':
+      return given % 2 === 0 ? contradicted(asked) : undefined
+    case 'refused':
+      return error(how.code, how.message)
+    default:
+      return undefined
+  }
+}
+
+function shifted(asked: Asked, by: number): RpcReply {
+  const reply = answer(asked.chain, asked.view, asked.call)
+  if (!reply.ok || reply.result === null) return reply
+  if (BLOCKS.has(asked.target)) return ok(elsewhere(reply.result as Wire, by))
+  return ok(moved(reply.result as string, by))
+}
+
+function moved(value: string, by: number): string {
+  const number = BigInt(value) + BigInt(by)
+  return quantity(number < 0n ? 0n : number)
+}
+
+/** A block of another height, which no branch has. */
+function elsewhere(block: Wire, by: number): Wire {
+  const number = moved(String(block.number), by)
+  const named = (kind: string) => `0x0dd${kind}${number.slice(2).padStart(60, '0')}`
+  return { ...block, number, hash: named('1'), parentHash: named('2') }
+}
+
+/** What the endpoint showed when its head was `blocks` lower. */
+function earlier(chain: SimChain, view: View, blocks: number): View {
+  const number = Math.max(0, view.head.number - blocks)
+  const head = chain.canonical[number] ?? view.head
+  return { atMs: view.atMs, head, pending: undefined }
+}
+
+/** The same call for another block. */
+function at({ method, params }: RpcCall, block: unknown): RpcCall {
+  const place = method === 'eth_getBlockByNumber' || method === 'eth_getBlockReceipts' ? 0 : 1
+  if (method === 'eth_getBlockByHash') return { method: 'eth_getBlockByNumber', params: [block, params[1]] }
+  return { method, params: params.map((param, index) => (index === place ? block : param)) }
+}
+
+function later(head: SimBlock, { method, params }: RpcCall): string {
+  const asked = params[method.startsWith('eth_getBlock') ? 0 : 1]
+  const number = typeof asked === 'string' && asked.startsWith('0x') ? Number(asked) : head.number
+  return quantity(Math.min(head.number, number + 2))
+}
+
+function withTransactions(asked: Asked, change: (all: readonly unknown[]) => readonly unknown[]): RpcReply {
+  const reply = answer(asked.chain, asked.view, asked.call)
+  if (!reply.ok || reply.result === null) return reply
+  const block = reply.result as Wire
+  return ok({ ...block, transactions: change(block.transactions as readonly unknown[]) })
+}
+
+/** Blocks that hang on nothing; counts and amounts that are sometimes higher. */
+function contradicted(asked: Asked): RpcReply {
+  const reply = answer(asked.chain, asked.view, asked.call)
+  if (!reply.ok || reply.result === null) return reply
+  const { result } = reply
+  if (typeof result === 'string') return ok(/^0x[0-9a-f]{1,16}$/.test(result) ? moved(result, 4) : '0x')
+  if (Array.isArray(result)) return ok(result.slice(1))
+  const parent = `0x0dd3${asked.given.toString(16).padStart(60, '0')}`
+  const about = 'parentHash' in (result as Wire) ? 'parentHash' : 'blockHash'
+  return ok({ ...(result as Wire), [about]: parent })
+}

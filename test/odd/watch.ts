@@ -1,0 +1,119 @@
+import type { Clock } from '../../src/clock.js'
+import type { LaneSnapshot, Sender } from '../../src/types.js'
+
+/** Something that a sender said of itself. */
+export type Said = {
+  readonly atMs: number
+  readonly event: string
+  readonly id: string | undefined
+  readonly nonce: number | undefined
+  readonly reason: string | undefined
+}
+
+/** What a sender says and shows, as somebody sees it who only looks. */
+export type Watch = {
+  readonly said: readonly Said[]
+  /** One sentence for each payment that waited and nothing said why. */
+  readonly unexplained: readonly string[]
+  /** The most holes, unfinished nonces and waiting transactions that a snapshot showed. */
+  readonly most: { readonly holes: number; readonly inFlight: number; readonly queued: number }
+  onEvent(event: string, payload: Readonly<Record<string, unknown>>): void
+  /** A caller has handed over what has this id. */
+  sent(id: string): void
+  /** It has ended for its caller. */
+  ended(id: string): void
+  /** Looks at another life of the sender from now on; at none while there is none. */
+  look(sender: Sender | undefined): void
+  stop(): void
+}
+
+const LOOK_MS = 2_500
+// How long something may wait before somebody asks why.
+const PATIENCE_MS = 10_000
+
+/** What says of itself why things do not move. */
+const REASONS: ReadonlySet<string> = new Set([
+  'error',
+  'held',
+  'released',
+  'endpoint',
+  'stuck',
+  'feeCeiling',
+  'rebroadcast',
+  'unresolved',
+  'foreign',
+  'displaced',
+  'gap',
+  'gapFilled',
+  'reorged',
+  'deepReorg',
+])
+/** Stages that an event tells: from one to the next a transaction moves. */
+const STAGES: ReadonlySet<string> = new Set([
+  'queued',
+  'signed',
+  'accepted',
+  'preconfirmed',
+  'sealed',
+  'reverted',
+  'replaced',
+])
+
+export function createWatch(clock: Clock, blockTimeMs: number): Watch {
+  const beganMs = clock.now()
+  const said: Said[] = []
+  const unexplained: string[] = []
+  const most = { holes: 0, inFlight: 0, queued: 0 }
+  const moved = new Map<string, { atMs: number; stage: string }>()
+  let looking: Sender | undefined
+  let reasonAtMs = beganMs
+  let cancel = clock.setTimer(look, LOOK_MS)
+
+  function look(): void {
+    cancel = clock.setTimer(look, LOOK_MS)
+    const sender = looking
+    if (sender === undefined) return
+    void sender.snapshot().then(
+      (shown) => sender === looking && see(shown),
+      () => {},
+    )
+  }
+
+  function see(shown: LaneSnapshot): void {
+    most.holes = Math.max(most.holes, shown.holes.length)
+    most.inFlight = Math.max(most.inFlight, shown.inFlight)
+    most.queued = Math.max(most.queued, shown.queued)
+    const now = clock.now()
+    const { waitingFor } = shown as { waitingFor?: unknown }
+    if (shown.holds.length > 0 || waitingFor !== undefined) return
+    for (const [id, { atMs, stage }] of moved) {
+      // What was accepted waits for its block, and says so. What was said since it moved last may be about it.
+      const patience = PATIENCE_MS + (stage === 'accepted' ? 2 * blockTimeMs : 0)
+      if (now - atMs < patience || reasonAtMs >= atMs) continue
+      unexplained.push(`${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`)
+      moved.delete(id)
+    }
+  }
+
+  return {
+    said,
+    unexplained,
+    most,
+    onEvent(event, payload) {
+      const { tx, nonce, reason } = payload as { tx?: { id: string }; nonce?: number; reason?: string }
+      const atMs = clock.now()
+      said.push({ atMs: atMs - beganMs, event, id: tx?.id, nonce, reason })
+      if (REASONS.has(event)) reasonAtMs = atMs
+      if (tx === undefined) return
+      if (!STAGES.has(event)) return
+      if (event === 'sealed' || event === 'reverted') moved.delete(tx.id)
+      else if (moved.has(tx.id)) moved.set(tx.id, { atMs, stage: event })
+    },
+    sent: (id) => void moved.set(id, { atMs: clock.now(), stage: 'sent' }),
+    ended: (id) => void moved.delete(id),
+    look(sender) {
+      looking = sender
+    },
+    stop: () => cancel(),
+  }
+}

@@ -1,0 +1,44 @@
+import type { Hash, Hex } from 'viem'
+import type { Clock } from '../../src/clock.js'
+import { isNoop } from '../sim/foreign.js'
+import { programOf } from '../sim/program.js'
+import { decodeTransaction, type SimTransaction } from '../sim/transaction.js'
+
+/** The first time that some bytes were seen on the wire. */
+export type Sent = {
+  readonly atMs: number
+  readonly tx: SimTransaction
+  /** Undefined for a no-op. */
+  readonly marker: number | undefined
+}
+
+/** Everything that the sender ever handed to an endpoint. */
+export type Wire = {
+  readonly raws: ReadonlySet<Hex>
+  readonly first: ReadonlyMap<Hash, Sent>
+  /** Times that any bytes were handed over. */
+  readonly times: number
+  sent(raw: Hex): void
+}
+
+export function createWire(clock: Clock, say: (text: string) => void): Wire {
+  const raws = new Set<Hex>()
+  const first = new Map<Hash, Sent>()
+  let times = 0
+  return {
+    raws,
+    first,
+    get times() {
+      return times
+    },
+    sent(raw) {
+      times++
+      raws.add(raw)
+      const tx = decodeTransaction(raw)
+      if (tx === undefined) return
+      const marker = programOf(tx)?.marker
+      say(`sent ${isNoop(tx) ? 'no-op' : marker} at nonce ${tx.nonce}`)
+      if (!first.has(tx.hash)) first.set(tx.hash, { atMs: clock.now(), tx, marker })
+    },
+  }
+}

@@ -1,0 +1,231 @@
+import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
+import { foreignTransaction } from '../sim/foreign.js'
+import { idOf } from '../sim/ids.js'
+import { LANE } from '../sim/outside.js'
+import { deriveRandom } from '../sim/random.js'
+import { createSimStore, NO_STORE_FAULTS } from '../sim/simStore.js'
+import { createStubAccount } from '../sim/stubAccount.js'
+import { createVirtualClock } from '../sim/virtualClock.js'
+import { createWorkload } from '../sim/workload.js'
+import { CHAIN_KINDS, type ChainKind, createOddChain } from './chainKinds.js'
+import { nameOfFault } from './faults.js'
+import { judgeWorld, type OddViolation } from './judge.js'
+import { createLife } from './life.js'
+import { createOddPort } from './oddPort.js'
+import { type Plan, PROBE, payment, quietAt } from './plan.js'
+import { createWatch } from './watch.js'
+import { createWire } from './wire.js'
+
+export type OddResult = {
+  readonly violations: readonly OddViolation[]
+  readonly payments: number
+  readonly requests: number
+  readonly timers: number
+  /** From the last fault's end until everything was done. */
+  readonly recoveredInMs: number
+  /** How often each kind of fault gave an answer. */
+  readonly struck: ReadonlyMap<string, number>
+}
+
+export type OddOptions = {
+  /** Sees what the world says and sends. */
+  readonly onLine?: (line: string) => void
+}
+
+const READY_MS = 5_000
+const LATE_MS = 120_000
+const CLOSE_MS = 120_000
+const AFTERMATH_MS = 15_000
+
+/** Runs one world to its end, and says which rules it broke. */
+export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Promise<OddResult> {
+  const kind: ChainKind = CHAIN_KINDS[plan.chain]
+  const clock = createVirtualClock()
+  const beganMs = clock.now()
+  const random = (part: string) => deriveRandom(plan.seed, part)
+  const say = (text: string) => onLine?.(`${String(clock.now() - beganMs).padStart(7)} ${text}`)
+  const chain = createOddChain({ kind, clock, random: random('chain'), nonce: plan.nonce })
+  const wire = createWire(clock, say)
+  const watch = createWatch(clock, kind.blockTimeMs)
+  const struck = new Map<string, number>()
+  const account = createStubAccount(LANE)
+  const store = createSimStore({ clock, random: random('store'), faults: NO_STORE_FAULTS, strike: () => {} })
+  // What comes after the lane is ready comes later by as much.
+  const leadMs = plan.readyFirst ? READY_MS : 0
+  const ports = Array.from({ length: plan.endpoints }, (_, index) =>
+    createOddPort({
+      name: `e${index}`,
+      chain,
+      clock,
+      random: random(`port ${index}`),
+      faults: plan.faults
+        .filter(({ endpoint }) => endpoint === index)
+        .map((fault) => ({ ...fault, fromMs: fault.fromMs + leadMs })),
+      parallel: kind.parallel === true,
+      onRaw: wire.sent,
+      onFault(fault) {
+        const name = nameOfFault(fault)
+        struck.set(name, (struck.get(name) ?? 0) + 1)
+      },
+      onAnswer: onLine && ((asked, replies) => say(`e${index} ${inWords(asked, replies)}`)),
+    }),
+  )
+  const life = createLife({
+    clock,
+    ports,
+    account,
+    openStore: store.open,
+    kind,
+    chainId: chain.settings.chainId,
+    random: (number) => random(`sender ${number}`),
+    watch: { ...watch, onEvent },
+    crashed: () => workload.crashed(),
+    restarted: (subject) => workload.restarted(subject),
+  })
+  const workload = createWorkload({
+    clock,
+    chainId: chain.settings.chainId,
+    subject: life.current.subject,
+    async post() {
+      throw new Error('nothing goes past the sender in these worlds')
+    },
+  })
+
+  function onEvent(event: string, payload: Readonly<Record<string, unknown>>): void {
+    const { tx, nonce, reason, error, change, name } = payload as Record<
+      string,
+      { id?: string; message?: string }
+    >
+    say(
+      `${event} ${[tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined).join(' ')}`,
+    )
+    watch.onEvent(event, payload)
+  }
+
+  chain.start()
+  if (plan.readyFirst) {
+    const ready = life.current.subject.ready().catch(() => {})
+    await clock.advance(READY_MS)
+    void ready
+  }
+  for (const item of plan.items) {
+    clock.setTimer(() => watch.sent(idOf(item.marker)), item.atMs)
+    workload.start(item)
+  }
+  for (const atMs of plan.foreign) clock.setTimer(() => forceForeign(), atMs)
+  for (const { atMs, byMs } of plan.steps) clock.setTimer(() => clock.stepWall(byMs), atMs)
+  const { restart } = plan
+  if (restart !== undefined) clock.setTimer(() => life.restart(restart.downMs), restart.atMs)
+  await clock.advance(quietAt(plan))
+
+  const healedMs = clock.now()
+  workload.start(payment(PROBE, 0, { gas: 120_000n }))
+  await clock.advance(1)
+  const inTime = await clock.runUntil(() => workload.open.size === 0, allowanceMs(plan, kind))
+  const violations: OddViolation[] = []
+  if (!inTime) {
+    const open = [...workload.open]
+    await clock.runUntil(() => workload.open.size === 0, LATE_MS)
+    const still = new Set(workload.open)
+    const late = open.filter((name) => !still.has(name))
+    if (still.size > 0) violations.push({ rule: 'back', text: `never: ${[...still].slice(0, 4).join(', ')}` })
+    else
+      violations.push({
+        rule: 'back',
+        text: `late, after ${clock.now() - healedMs} ms: ${late.slice(0, 4).join(', ')}`,
+      })
+  }
+  const recoveredInMs = clock.now() - healedMs
+  const finished = workload.open.size === 0
+  watch.look(undefined)
+  violations.push(...(await within(finished ? life.current.sender.drain() : undefined, 'drain')))
+  const shown = await answerOf(life.current.sender.snapshot())
+  violations.push(...(await within(workload.lastLook(), 'last look')))
+  violations.push(...(await within(life.current.sender.close(), 'close')))
+  if (life.timersLeft > 0) violations.push({ rule: 'close', text: `${life.timersLeft} timers are left` })
+  watch.stop()
+  await clock.advance(AFTERMATH_MS)
+  for (const raw of wire.raws) chain.submit(raw)
+  await clock.advance(AFTERMATH_MS)
+  chain.stop()
+  return {
+    violations: [
+      ...violations,
+      ...judgeWorld({
+        plan,
+        chain,
+        watch,
+        wire,
+        shown,
+        workload,
+        finished,
+        loads: ports.map(({ load }) => load),
+      }),
+    ],
+    payments: plan.items.length,
+    requests: ports.reduce((sum, { stats }) => sum + stats.requests, 0),
+    timers: clock.firedTimers,
+    recoveredInMs,
+    struck,
+  }
+
+  async function answerOf<T>(promise: Promise<T>): Promise<T | undefined> {
+    let state: { value?: T } | undefined
+    void promise.then(
+      (value) => {
+        state = { value }
+      },
+      () => {
+        state = {}
+      },
+    )
+    await clock.runUntil(() => state !== undefined, CLOSE_MS)
+    return state?.value
+  }
+
+  async function within(promise: Promise<unknown> | undefined, what: string): Promise<OddViolation[]> {
+    if (promise === undefined) return []
+    let end: string | undefined = `${what} is still open`
+    void promise.then(
+      () => {
+        end = undefined
+      },
+      (error: unknown) => {
+        end = `${what} rejected: ${error instanceof Error ? error.message : error}`
+      },
+    )
+    await clock.runUntil(() => end !== `${what} is still open`, CLOSE_MS)
+    return end === undefined ? [] : [{ rule: 'back', text: end }]
+  }
+
+  function forceForeign(): void {
+    const { chainId, baseFeeWei, tipWei } = chain.settings
+    const maxFeeWei = baseFeeWei * 4n + tipWei
+    chain.force({
+      from: LANE,
+      make: (nonce) => foreignTransaction({ chainId, from: LANE, nonce, maxFeeWei, tipWei, salt: nonce }),
+    })
+  }
+}
+
+/**
+ * How long the lane may take until all is done, once every endpoint is honest: three blocks, what a verdict has to be
+ * deep, blocks for what a small pool takes one batch at a time, and the longest rest that it gives an endpoint.
+ */
+function allowanceMs(plan: Plan, kind: ChainKind): number {
+  const batches = kind.poolSlots === undefined ? 1 : Math.ceil(plan.items.length / kind.poolSlots)
+  return kind.blockTimeMs * (3 + kind.settledBlocks + batches) + REST_MS
+}
+
+/** An endpoint that asked for a rest, or left a request unanswered, is asked again after so long at the latest. */
+const REST_MS = 75_000
+
+function inWords(asked: readonly RpcCall[], replies: readonly RpcReply[]): string {
+  return asked
+    .map(({ method, params }, index) => {
+      const reply = replies[index]
+      const value = reply?.ok ? JSON.stringify(reply.result ?? null) : reply?.failure.message
+      return `${method}(${JSON.stringify(params).slice(0, 120)}) = ${value?.slice(0, 160)}`
+    })
+    .join('\n          ')
+}
