@@ -34,6 +34,7 @@ export const CHAIN_KINDS = {
     onDemand: true,
     parallel: true,
   },
+  deep: { rules: 'geth', blockTimeMs: 2_000, lossDepth: 12, settledBlocks: 12 },
   smallPool: { rules: 'geth', blockTimeMs: 2_000, lossDepth: 'child', settledBlocks: 1, poolSlots: 8 },
 } as const satisfies Record<string, ChainKind>
 

@@ -21,22 +21,24 @@ const STALE: How[] = [1, 3, 10].map((blocks) => ({ kind: 'stale', blocks }))
 const NULL: How = { kind: 'null' }
 const BODIES: How[] = [{ kind: 'emptyBody' }, { kind: 'lackingBody' }]
 const CONTRADICTORY: How = { kind: 'contradictory' }
-const OTHER_BLOCK: How[] = [{ kind: 'blockIgnored' }, { kind: 'twoLater' }]
+const LATEST: How = { kind: 'blockIgnored', shows: 'latest' }
+const PENDING: How = { kind: 'blockIgnored', shows: 'pending' }
+const OTHER_BLOCK: How[] = [LATEST, PENDING, { kind: 'twoLater' }]
 const HEADERS = [...HIGH, ...off([-1, -3, -5, -100]), ...STALE, NULL, CONTRADICTORY]
 
 /** How each question can be answered wrongly, beside what every question can be answered with. */
 const OWN: Readonly<Record<Target, readonly How[]>> = {
-  countLatest: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY],
-  countPending: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY, { kind: 'blockIgnored' }],
+  countLatest: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY, PENDING],
+  countPending: [...HIGH, ...LOW, ...STALE, NULL, CONTRADICTORY, LATEST],
   countAtNumber: [...HIGH, ...LOW, ...OTHER_BLOCK, NULL, CONTRADICTORY],
-  countAtHash: [...HIGH, ...LOW, { kind: 'blockIgnored' }, NULL, CONTRADICTORY],
+  countAtHash: [...HIGH, ...LOW, LATEST, PENDING, NULL, CONTRADICTORY],
   latestHeader: HEADERS,
   pendingHeader: [...HEADERS, ...BODIES],
   headerByNumber: [...HEADERS, ...OTHER_BLOCK, ...BODIES],
   bodyByNumber: [...HEADERS, ...OTHER_BLOCK, ...BODIES],
   blockByHash: [NULL, CONTRADICTORY, ...BODIES],
   receipt: [NULL, CONTRADICTORY],
-  blockReceipts: [NULL, CONTRADICTORY, { kind: 'blockIgnored' }, { kind: 'twoLater' }],
+  blockReceipts: [NULL, CONTRADICTORY, LATEST, { kind: 'twoLater' }],
   send: [],
   estimate: [...off([1_000_000_000, 1_000_000, -1_000_000_000]), NULL, CONTRADICTORY],
   fees: [...off([1_000_000_000, 1_000_000_000_000, -1_000_000_000]), NULL],

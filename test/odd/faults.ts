@@ -28,8 +28,8 @@ export type How =
   | { readonly kind: 'null' }
   /** The answer of so many blocks ago. */
   | { readonly kind: 'stale'; readonly blocks: number }
-  /** The newest block's answer, whatever block was asked for. */
-  | { readonly kind: 'blockIgnored' }
+  /** The answer at one tag, whatever block was asked for. */
+  | { readonly kind: 'blockIgnored'; readonly shows: 'latest' | 'pending' }
   /** The answer of the block two above the one that was asked for. */
   | { readonly kind: 'twoLater' }
   /** A value of the wrong shape. */
@@ -114,6 +114,8 @@ function nameOfHow(how: How): string {
       return `off ${how.by}`
     case 'stale':
       return `stale ${how.blocks}`
+    case 'blockIgnored':
+      return `blockIgnored ${how.shows}`
     case 'slow':
       return `slow ${how.ms}`
     case 'tooMany':

@@ -20,6 +20,8 @@ export type Plan = {
   readonly restart: { readonly atMs: number; readonly downMs: number } | undefined
   /** When another wallet with the key has a transaction in a block. */
   readonly foreign: readonly number[]
+  /** The chain goes back by so many blocks, and its nodes have forgotten what waited. */
+  readonly rewind: { readonly atMs: number; readonly blocks: number } | undefined
   /** The lane is ready before the first payment and before any fault. */
   readonly readyFirst: boolean
 }
@@ -31,7 +33,7 @@ export type Keep = {
   readonly extras?: readonly Extra[]
 }
 
-export type Extra = 'steps' | 'restart' | 'foreign'
+export type Extra = 'steps' | 'restart' | 'foreign' | 'rewind'
 
 /** The marker of the payment that is sent when every endpoint is honest again. */
 export const PROBE = 9_000
@@ -71,6 +73,7 @@ export function drawPlan(seed: number, { keep = {}, fault }: PlanOptions = {}): 
     steps: chance(shape, 0.1) ? [{ atMs: between(shape, 0, SPAN_MS), byMs: pick(shape, STEPS_MS) }] : [],
     restart,
     foreign,
+    rewind: undefined,
     readyFirst: chance(shape, 0.5),
   }
   return partOf(whole, keep)
@@ -85,6 +88,7 @@ function partOf(plan: Plan, { items, faults, extras }: Keep): Plan {
     steps: kept('steps') ? plan.steps : [],
     restart: kept('restart') ? plan.restart : undefined,
     foreign: kept('foreign') ? plan.foreign : [],
+    rewind: kept('rewind') ? plan.rewind : undefined,
   }
 }
 
@@ -94,10 +98,17 @@ export function isOneHonest({ endpoints, faults }: Plan): boolean {
 }
 
 /** When nothing goes wrong any more, and all but the last payment were sent. */
-export function quietAt({ faults, items, steps, restart, foreign }: Plan): number {
+export function quietAt({ faults, items, steps, restart, foreign, rewind }: Plan): number {
   const sent = items.map(({ atMs, changes }) => atMs + Math.max(0, ...changes.map(({ afterMs }) => afterMs)))
   const restarted = restart === undefined ? 0 : restart.atMs + restart.downMs
-  return Math.max(endOf(faults), restarted, ...sent, ...foreign, ...steps.map(({ atMs }) => atMs))
+  return Math.max(
+    endOf(faults),
+    restarted,
+    rewind?.atMs ?? 0,
+    ...sent,
+    ...foreign,
+    ...steps.map(({ atMs }) => atMs),
+  )
 }
 
 /** One line that says what goes wrong in a world. */
@@ -108,6 +119,7 @@ export function describe(plan: Plan): string {
   const extras = [
     ...plan.steps.map(({ atMs, byMs }) => `clock ${byMs} ms at ${atMs}`),
     ...(plan.restart ? [`restart at ${plan.restart.atMs} after ${plan.restart.downMs} ms`] : []),
+    ...(plan.rewind ? [`back by ${plan.rewind.blocks} blocks at ${plan.rewind.atMs}`] : []),
     ...plan.foreign.map((atMs) => `foreign at ${atMs}`),
   ]
   const where = `${plan.chain}, ${plan.endpoints} endpoints, nonce ${plan.nonce}`

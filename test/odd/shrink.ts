@@ -20,7 +20,7 @@ export async function shrink(
     violations,
     keep: {
       faults: plan.faults.map((_, index) => index),
-      extras: ['steps', 'restart', 'foreign'] satisfies Extra[],
+      extras: ['steps', 'restart', 'foreign', 'rewind'] satisfies Extra[],
       items: plan.items.map(({ marker }) => marker),
     },
   }

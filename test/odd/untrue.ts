@@ -1,5 +1,5 @@
 import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
-import type { SimBlock, View, Wire } from '../sim/chain/block.js'
+import type { View, Wire } from '../sim/chain/block.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { answer, error, ok } from '../sim/port/answer.js'
 import { quantity } from '../sim/port/wire.js'
@@ -37,9 +37,9 @@ export function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
     case 'stale':
       return answer(chain, earlier(chain, view, how.blocks), call)
     case 'blockIgnored':
-      return answer(chain, view, at(call, 'latest'))
+      return answer(chain, view, at(call, how.shows))
     case 'twoLater':
-      return answer(chain, view, at(call, later(view.head, call)))
+      return answer(chain, view, at(call, later(asked, call)))
     case 'malformed':
       return ok(MALFORMED[given % MALFORMED.length])
     case 'emptyBody':
@@ -88,10 +88,16 @@ function at({ method, params }: RpcCall, block: unknown): RpcCall {
   return { method, params: params.map((param, index) => (index === place ? block : param)) }
 }
 
-function later(head: SimBlock, { method, params }: RpcCall): string {
-  const asked = params[method.startsWith('eth_getBlock') ? 0 : 1]
-  const number = typeof asked === 'string' && asked.startsWith('0x') ? Number(asked) : head.number
-  return quantity(Math.min(head.number, number + 2))
+function later({ chain, view }: Asked, { method, params }: RpcCall): string {
+  const { number: newest } = view.head
+  return quantity(Math.min(newest, numberOf(chain, params[method.startsWith('eth_getBlock') ? 0 : 1]) + 2))
+}
+
+/** The height that a selector means: a number in hex or a hash (EIP-1898); the head's for a tag. */
+function numberOf(chain: SimChain, selector: unknown): number {
+  if (typeof selector === 'string') return selector.startsWith('0x') ? Number(selector) : chain.head.number
+  const { blockHash } = selector as { blockHash?: string }
+  return chain.canonical.findLast(({ hash }) => hash === blockHash)?.number ?? chain.head.number
 }
 
 function withTransactions(asked: Asked, change: (all: readonly unknown[]) => readonly unknown[]): RpcReply {

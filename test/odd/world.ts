@@ -2,6 +2,7 @@ import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
 import { foreignTransaction } from '../sim/foreign.js'
 import { idOf } from '../sim/ids.js'
 import { LANE } from '../sim/outside.js'
+import { programOf } from '../sim/program.js'
 import { deriveRandom } from '../sim/random.js'
 import { createSimStore, NO_STORE_FAULTS } from '../sim/simStore.js'
 import { createStubAccount } from '../sim/stubAccount.js'
@@ -13,16 +14,21 @@ import { judgeWorld, type OddViolation } from './judge.js'
 import { createLife } from './life.js'
 import { createOddPort } from './oddPort.js'
 import { type Plan, PROBE, payment, quietAt } from './plan.js'
-import { createWatch } from './watch.js'
+import { createWatch, type Said } from './watch.js'
 import { createWire } from './wire.js'
 
 export type OddResult = {
   readonly violations: readonly OddViolation[]
   readonly payments: number
   readonly requests: number
+  /** Times that any bytes were handed to an endpoint. */
+  readonly sends: number
   readonly timers: number
   /** From the last fault's end until everything was done. */
   readonly recoveredInMs: number
+  readonly said: readonly Said[]
+  /** The payments by the order in which they stand in the chain; of a no-op, undefined. */
+  readonly executed: readonly (number | undefined)[]
   /** How often each kind of fault gave an answer. */
   readonly struck: ReadonlyMap<string, number>
 }
@@ -34,6 +40,7 @@ export type OddOptions = {
 
 const READY_MS = 5_000
 const LATE_MS = 120_000
+const OPERATOR_MS = 5_000
 const CLOSE_MS = 120_000
 const AFTERMATH_MS = 15_000
 
@@ -100,6 +107,8 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
       `${event} ${[tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined).join(' ')}`,
     )
     watch.onEvent(event, payload)
+    // What a reset of the chain took back is the operator's to look at; whatever an endpoint said is not.
+    if (event === 'held' && plan.rewind) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
   }
 
   chain.start()
@@ -114,7 +123,9 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
   }
   for (const atMs of plan.foreign) clock.setTimer(() => forceForeign(), atMs)
   for (const { atMs, byMs } of plan.steps) clock.setTimer(() => clock.stepWall(byMs), atMs)
-  const { restart } = plan
+  const { restart, rewind } = plan
+  if (rewind !== undefined)
+    clock.setTimer(() => chain.rewind({ blocks: rewind.blocks, keepsPool: false }), rewind.atMs)
   if (restart !== undefined) clock.setTimer(() => life.restart(restart.downMs), restart.atMs)
   await clock.advance(quietAt(plan))
 
@@ -164,9 +175,12 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     ],
     payments: plan.items.length,
     requests: ports.reduce((sum, { stats }) => sum + stats.requests, 0),
+    sends: wire.times,
     timers: clock.firedTimers,
     recoveredInMs,
     struck,
+    said: watch.said,
+    executed: chain.canonical.flatMap(({ executed }) => executed.map(({ tx }) => programOf(tx)?.marker)),
   }
 
   async function answerOf<T>(promise: Promise<T>): Promise<T | undefined> {

@@ -157,6 +157,13 @@ export function createChain(options: ChainOptions): SimChain {
     publish(true)
   }
 
+  function rewind({ blocks, keepsPool }: { readonly blocks: number; readonly keepsPool: boolean }): void {
+    canonical.splice(Math.max(1, canonical.length - blocks))
+    if (!keepsPool) pool.evict(() => true)
+    builder = open()
+    publish(true)
+  }
+
   function submit(raw: string): Admission & { readonly hash?: Hash } {
     const tx = decodeTransaction(raw)
     if (tx === undefined) return { ok: false, ...refusal('rlp: value size exceeds available input length') }
@@ -201,6 +208,7 @@ export function createChain(options: ChainOptions): SimChain {
     stepFlashblock,
     seal,
     reorg,
+    rewind,
     setHalted(next) {
       halted = next
     },

@@ -33,6 +33,8 @@ export type SimChain = {
   stepFlashblock(): void
   seal(): void
   reorg(options: ReorgOptions): void
+  /** Back to an earlier block, as if what came after it had never been: a reset, or a node that lost its newest blocks. */
+  rewind(options: { readonly blocks: number; readonly keepsPool: boolean }): void
   /** Nothing is sealed and nothing preconfirmed while it is halted. */
   setHalted(halted: boolean): void
   /** The next sealed block lacks what the newest flashblocks showed; `keeps` says what returns to the pool. */

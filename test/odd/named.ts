@@ -1,0 +1,105 @@
+import type { Fault, How, Target } from './faults.js'
+import { type Plan, payment } from './plan.js'
+
+const COUNTS = ['countLatest', 'countPending', 'countAtNumber', 'countAtHash'] as const
+const SEALED_COUNTS = ['countAtNumber', 'countAtHash'] as const
+const BLOCKS = ['latestHeader', 'headerByNumber', 'bodyByNumber', 'blockByHash'] as const
+const RECEIPTS = ['receipt', 'blockReceipts'] as const
+
+const off = (by: number): How => ({ kind: 'off', by })
+
+/** One endpoint that errs in one way: what it says wrongly, from when, and for how long. */
+function errs(targets: readonly Target[], how: How, fromMs: number, forMs: number): Fault[] {
+  return targets.map((target) => ({ target, how, fromMs, forMs, endpoint: 0 }))
+}
+
+/** Twenty payments within ten seconds, on a chain with a block every two seconds. */
+export function worldOf(faults: readonly Fault[], change: Partial<Plan> = {}): Plan {
+  return {
+    seed: 1,
+    chain: 'rollup',
+    endpoints: 1,
+    faults,
+    items: Array.from({ length: 20 }, (_, index) => payment(index + 1, 500 * index)),
+    nonce: 700,
+    steps: [],
+    restart: undefined,
+    foreign: [],
+    rewind: undefined,
+    readyFirst: true,
+    ...change,
+  }
+}
+
+const AT_START = {
+  readyFirst: false,
+  items: Array.from({ length: 12 }, (_, index) => payment(index + 1, 100)),
+}
+
+/** What was measured, one ordinary accident each. */
+export const NAMED = {
+  'every count is 5 too high for 8 s': worldOf(errs(COUNTS, off(5), 3_000, 8_000)),
+  'the latest count alone is 5 too high for 8 s': worldOf(errs(['countLatest'], off(5), 3_000, 8_000)),
+  // Two backends behind one address: blocks come from one that is two blocks behind the one that counts.
+  'the count at block N is that of N + 2 for 10 s': worldOf([
+    ...errs(SEALED_COUNTS, { kind: 'twoLater' }, 2_000, 10_000),
+    ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 2_000, 10_000),
+  ]),
+  'the count ignores the block that is asked for, for 15 s': worldOf([
+    ...errs(SEALED_COUNTS, { kind: 'blockIgnored', shows: 'latest' }, 0, 15_000),
+    ...errs(['latestHeader'], { kind: 'stale', blocks: 2 }, 0, 15_000),
+  ]),
+  'every count ignores the block that is asked for and shows what is pending, for 15 s': worldOf(
+    errs(['countLatest', ...SEALED_COUNTS], { kind: 'blockIgnored', shows: 'pending' }, 0, 15_000),
+  ),
+  'every count is 3 too high for 4 s': worldOf(errs(COUNTS, off(3), 3_000, 4_000)),
+  'every count is 100 too high for 4 s': worldOf(errs(COUNTS, off(100), 3_000, 4_000)),
+  'the pending count is 100 too high for the first 15 s': worldOf(
+    errs(['countPending'], off(100), 0, 15_000),
+    AT_START,
+  ),
+  'the pending count is 1,000,000 too high for the first 15 s': worldOf(
+    errs(['countPending'], off(1_000_000), 0, 15_000),
+    AT_START,
+  ),
+  'the pending count is 1,000,000,001 too high for the first 15 s': worldOf(
+    errs(['countPending'], off(1_000_000_001), 0, 15_000),
+    AT_START,
+  ),
+  'blocks come without their transactions for 5 s': worldOf(
+    errs(BLOCKS, { kind: 'emptyBody' }, 3_000, 5_000),
+  ),
+  'blocks come without some of their transactions for 5 s': worldOf(
+    errs(BLOCKS, { kind: 'lackingBody' }, 3_000, 5_000),
+  ),
+  'the first latest block is 50 too high': worldOf(errs(['latestHeader'], off(50), 0, 150), {
+    readyFirst: false,
+  }),
+  'receipts are null for 20 s': worldOf(errs(RECEIPTS, { kind: 'null' }, 2_000, 20_000)),
+  'receipts are an error for 20 s': worldOf(
+    errs(
+      RECEIPTS,
+      { kind: 'refused', code: -32000, message: 'transaction indexing is in progress' },
+      2_000,
+      20_000,
+    ),
+  ),
+  'receipts are refused with HTTP 429 for 20 s': worldOf(
+    errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
+  ),
+} as const satisfies Record<string, Plan>
+
+const BURST = Array.from({ length: 20 }, (_, index) => payment(index + 1, 0))
+
+/** The chain goes back after the burst has landed: deeper than what proves an end, and not as deep. */
+export const REWOUND = {
+  'a chain that was reset to before the burst': worldOf([], {
+    items: BURST,
+    rewind: { atMs: 15_000, blocks: 9 },
+  }),
+  'a node that was killed and comes back nine blocks earlier': worldOf([], {
+    chain: 'deep',
+    items: BURST,
+    rewind: { atMs: 18_000, blocks: 9 },
+  }),
+} as const satisfies Record<string, Plan>
