@@ -14,7 +14,7 @@ function errs(targets: readonly Target[], how: How, fromMs: number, forMs: numbe
 }
 
 /** Twenty payments within ten seconds, on a chain with a block every two seconds. */
-export function worldOf(faults: readonly Fault[], change: Partial<Plan> = {}): Plan {
+function worldOf(faults: readonly Fault[], change: Partial<Plan> = {}): Plan {
   return {
     seed: 1,
     chain: 'rollup',
@@ -87,19 +87,4 @@ export const NAMED = {
   'receipts are refused with HTTP 429 for 20 s': worldOf(
     errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
   ),
-} as const satisfies Record<string, Plan>
-
-const BURST = Array.from({ length: 20 }, (_, index) => payment(index + 1, 0))
-
-/** The chain goes back after the burst has landed: deeper than what proves an end, and not as deep. */
-export const REWOUND = {
-  'a chain that was reset to before the burst': worldOf([], {
-    items: BURST,
-    rewind: { atMs: 15_000, blocks: 9 },
-  }),
-  'a node that was killed and comes back nine blocks earlier': worldOf([], {
-    chain: 'deep',
-    items: BURST,
-    rewind: { atMs: 18_000, blocks: 9 },
-  }),
 } as const satisfies Record<string, Plan>

@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest'
+import { parseOptions } from './options.js'
+
+const parse = (...argv: string[]) => parseOptions(argv)
+
+describe('the options', () => {
+  test('none mean 200 worlds from seed 1', () => {
+    expect(parse()).toMatchObject({
+      kind: 'run',
+      options: { worlds: 200, seconds: undefined, seed: 1, fault: undefined, all: false },
+    })
+  })
+
+  test('a time takes the place of a number of worlds', () => {
+    expect(parse('--seconds', '60')).toMatchObject({ options: { worlds: undefined, seconds: 60 } })
+    expect(parse('--seconds', '60', '--worlds', '5')).toMatchObject({ kind: 'bad' })
+  })
+
+  test('a fault is named by how its name begins, and one that nobody knows is refused', () => {
+    expect(parse('--fault', 'countLatest off 5')).toMatchObject({ options: { fault: 'countLatest off 5' } })
+    expect(parse('--fault', 'countLatest of 5')).toMatchObject({ kind: 'bad' })
+  })
+
+  test('what a failure prints is taken as it is', () => {
+    const keep = { faults: [0], extras: ['restart'], items: [3, 7] }
+    expect(parse('--keep', JSON.stringify(keep))).toMatchObject({ options: { keep } })
+  })
+
+  test.each(['7', '[]', '{"faults":["0"]}', '{"payments":[1]}', '{'])('no part of a world: %s', (text) => {
+    expect(parse('--keep', text)).toMatchObject({ kind: 'bad' })
+  })
+})
