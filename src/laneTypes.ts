@@ -11,6 +11,7 @@ import type {
 } from 'viem'
 import type { TxlaneError } from './errors/base.js'
 import type { SendOptions, Tx } from './types.js'
+import type { WaitReason } from './waitTypes.js'
 
 /** Why a lane reserves no nonces for now. Repair goes on under every one of them. */
 export type HoldReason =
@@ -116,6 +117,11 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
     /** `detail` is a sentence: what was read, and what lifts the hold. Missing where the reason says it all. */
     held: { reason: HoldReason; detail?: string }
     endpoint: EndpointEvent
+    /**
+     * `by` took a nonce before `tx`, which was called earlier and has the same priority: the preparation of `tx` has to
+     * be repeated, for the reason given. At most once for each time that it stepped aside; never with `order: 'strict'`.
+     */
+    reordered: { tx: Tx<chain>; by: Tx<chain>; waitingFor: WaitReason }
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
     error: { error: Error }
@@ -135,6 +141,7 @@ export type SequenceOptions = Pick<
   | 'afterStage'
   | 'afterStatus'
   | 'affinity'
+  | 'order'
 >
 
 /** What a lane may offer, and how it finds that out. */

@@ -8,7 +8,6 @@ import type {
   ContractFunctionName,
   DeployContractParameters,
   FeeValues,
-  GetTransactionReceiptReturnType,
   Hash,
   Hex,
   LocalAccount,
@@ -18,6 +17,7 @@ import type {
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
 import type { FeePolicy, LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
+import type { Landed, TxRecord, WaitOptions } from './waitTypes.js'
 
 export type {
   EndpointEvent,
@@ -29,6 +29,7 @@ export type {
   SenderEvents,
   SequenceOptions,
 } from './laneTypes.js'
+export type { Landed, TxRecord, WaitCause, WaitOptions, WaitReason } from './waitTypes.js'
 
 /** Keeps a union a union, unlike TypeScript's own Omit. */
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -107,6 +108,8 @@ export type LaneOptions<chain extends Chain> = {
    * that waits, where what is in flight cannot be paid). @default 'wait'
    */
   starved?: 'wait' | 'fail' | undefined
+  /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */
+  order?: 'relaxed' | 'strict' | undefined
   limits?: Partial<Limits> | undefined
   /** Calls the node before a nonce is taken, even where gas is given. @default false */
   simulate?: boolean | undefined
@@ -158,6 +161,13 @@ export type SendOptions = {
   /** Higher goes first. @default 0 */
   priority?: number | undefined
   /**
+   * Transactions of one priority take their nonces in the order of the calls, whatever order their estimates are answered
+   * in. `relaxed`: one steps aside, with the event `reordered` where a later one goes before it, while an estimate that
+   * failed is asked again, `after` is not met or money is missing. `strict`: it never does, and later ones wait until it
+   * has a nonce or has ended. Not guaranteed: the order where another wallet takes a nonce. @default the sender's own
+   */
+  order?: 'relaxed' | 'strict' | undefined
+  /**
    * The most that a bump of this transaction may offer for a unit of gas, in wei, by `speedUp` too. At it the transaction makes way for a
    * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
    */
@@ -200,41 +210,6 @@ export type SendOptions = {
    * pay and is not paused. A sender has one account anyway.
    */
   affinity?: string | undefined
-}
-
-/** A transaction as it may be stored: plain JSON. */
-export type TxRecord = {
-  id: string
-  stage: Stage
-  nonce?: number
-  hash?: Hash
-}
-
-type LandedBase = { id: string; nonce: number; hash: Hash }
-
-/**
- * What `wait` resolves with. Before the block is sealed the status and the receipt may be unknown: not every
- * endpoint serves receipts of pre-confirmed transactions.
- */
-export type Landed<chain extends Chain = Chain> = LandedBase &
-  (
-    | {
-        stage: 'preconfirmed'
-        status?: 'success' | 'reverted'
-        receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
-      }
-    | {
-        stage: Exclude<WaitStage, 'preconfirmed'>
-        status: 'success' | 'reverted'
-        receipt: GetTransactionReceiptReturnType<chain>
-      }
-  )
-
-export type WaitOptions = {
-  timeoutMs?: number | undefined
-  signal?: AbortSignal | undefined
-  /** Reject with REVERTED when it executed and reverted. @default false */
-  throwOnRevert?: boolean | undefined
 }
 
 export type CancelResult<chain extends Chain = Chain> =

@@ -36,6 +36,7 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     gapFilled: ofNonce,
     reorged: ofNonce,
     deepReorg: ofNonce,
+    reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
     held: ({ reason }) => ({ reason }),
     released: ({ reason }) => ({ reason }),
     endpoint: ({ name, role, change }) => ({ endpoint: redactText(name), role, change }),

@@ -1,6 +1,7 @@
 import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
 import { TxlaneError } from '../errors/base.js'
 import { createEmitter } from '../sender/emitter.js'
+import { reasonOf } from '../sender/reasons/sentence.js'
 import type { Sender, SenderEvents, Tx } from '../types.js'
 import type { AppendFile } from './file.js'
 import { type RecordToOptions, settingsOf } from './options.js'
@@ -125,6 +126,7 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     cancelled: ofEnd,
     superseded: ofEnd,
     replaced: ofTx,
+    reordered: { tx, by: tx, waitingFor: reasonOf({ for: 'funds' }, 0) },
     rebroadcast: ofTx,
     stuck: ofTx,
     feeCeiling: ofTx,

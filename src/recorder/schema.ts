@@ -1,4 +1,4 @@
-import type { HoldReason, SenderEvents, Stage } from '../types.js'
+import type { HoldReason, SenderEvents, Stage, WaitCause } from '../types.js'
 
 /** What the header of a recording says it is. */
 export const RECORDING_FORMAT = 'txlane-recording'
@@ -56,6 +56,7 @@ export type EventFields = {
   readonly hash?: string
   readonly attempts?: readonly RecordedAttempt[]
   readonly reason?: HoldReason
+  readonly waitingFor?: WaitCause['for']
   /** Origin of its URL. */
   readonly endpoint?: string
   readonly role?: string

@@ -11,6 +11,7 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
   cancelled: true,
   superseded: true,
   replaced: true,
+  reordered: true,
   rebroadcast: true,
   stuck: true,
   feeCeiling: true,

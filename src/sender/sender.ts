@@ -96,12 +96,18 @@ export type Member = {
 /** Most calls have none: not copied for each. */
 const NO_OPTIONS: SendOptions = {}
 
+function withDefaults<options extends SendOptions>(own: options, { order }: SendOptions): options {
+  own.order ??= order
+  return own
+}
+
 export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
   const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
+  const defaults: SendOptions = parameters.order === undefined ? NO_OPTIONS : { order: parameters.order }
   const options: OpenOptions = { ...parameters, address, signer: account, limits }
   const { chain } = parameters.client
   const early = createEarlyListeners()
@@ -112,6 +118,8 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
   let paused = false
+  // Those that wait for it to be opened: whoever comes after them waits behind them.
+  let arriving = 0
   let relief: LaneHandle['relief']
 
   function open(): Promise<OpenLane> {
@@ -136,15 +144,26 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
   function add(asked: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
     const request = ownRequest(asked)
-    const sendOptions = options === NO_OPTIONS ? options : ownOptions(options)
+    const sendOptions = options === NO_OPTIONS ? defaults : withDefaults(ownOptions(options), defaults)
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
     if (sendOptions.signal?.aborted)
       return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
-    if (opened && !closing) return opened.tenure.seat.add(request, sendOptions, place, caller)
+    if (opened && !closing && arriving === 0)
+      return opened.tenure.seat.add(request, sendOptions, place, caller)
+    arriving++
     openFor(sendOptions.id)
-      .then(({ tenure }) => tenure.seat.add(request, sendOptions, place, caller))
+      .then(
+        ({ tenure }) => {
+          arriving--
+          tenure.seat.add(request, sendOptions, place, caller)
+        },
+        (error: unknown) => {
+          arriving--
+          throw error
+        },
+      )
       .catch(caller.failed)
   }
 
@@ -202,7 +221,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       sendMany(start, items, manyOptions, limits.queueMax),
     async sendSequence(requests, sequenceOptions = {}) {
       checkSequence(requests, sequenceOptions)
-      const options = ownOptions(sequenceOptions)
+      const options = withDefaults(ownOptions(sequenceOptions), defaults)
       const own = requests.map(ownRequest)
       for (const request of own) {
         checkRequest(request, chain)

@@ -70,6 +70,8 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly fails?: () => boolean
   /** How long a signature takes; asked before each. */
   readonly signMs?: () => number
+  /** How much later than usual an answer comes; asked at each request. */
+  readonly lateMs?: (calls: readonly RpcCall[]) => number
   /** Not opened yet. @default ready */
   readonly closed?: boolean
 }
@@ -83,6 +85,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     others = [],
     fails,
     signMs = () => 0,
+    lateMs = () => 0,
     closed,
     ...own
   } = options
@@ -102,6 +105,8 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
 
   async function batch(calls: readonly RpcCall[], batchOptions?: Parameters<Port['batch']>[1]) {
     requests.push(calls)
+    const late = lateMs(calls)
+    if (late > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, late))
     const scripted = calls.map((call) => {
       const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
       const tx = raw === undefined ? undefined : decodeTransaction(raw)

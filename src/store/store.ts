@@ -48,6 +48,8 @@ export type StoredTransaction = {
   readonly needs: StoredNeeds | undefined
   /** Its bytes are for `send` endpoints alone. */
   readonly private?: true | undefined
+  /** Later ones wait until it has a nonce, or has ended. */
+  readonly order?: 'strict' | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   readonly stage: Stage

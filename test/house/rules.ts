@@ -7,7 +7,7 @@ export type Rule = (sources: readonly Source[]) => readonly string[]
 
 // A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
 const LAYERS: readonly (readonly string[])[] = [
-  ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'soon', 'types'],
+  ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'soon', 'types', 'waitTypes'],
   ['ledger'],
   ['rpc', 'store'],
   ['allocator', 'tracker'],
@@ -59,6 +59,7 @@ function mayImport(from: string, to: string): boolean {
 
 // The folders of the sender, in the order of a transaction's way through them. What stands beside them is for all.
 const SENDER_LAYERS: readonly (readonly string[])[] = [
+  ['reasons'],
   ['nodes'],
   ['input', 'transaction'],
   ['signing'],

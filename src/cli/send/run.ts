@@ -10,7 +10,8 @@ export type SendRun = {
 
 /**
  * Sends each row under its id. What an earlier run sent is found by that id and only followed; what it could not send
- * (fate `notExecuted`) is sent anew under the next one, and so is, on request, what reverted.
+ * (fate `notExecuted`) is sent anew under the next one, and so is, on request, what reverted. Rows are paid in their
+ * order: one that cannot be prepared for now holds up those after it, until it is sent or fails for good.
  */
 export function sendRows(
   sender: Sender,
@@ -25,7 +26,7 @@ export function sendRows(
       if (options.stopped()) return
       const id = options.fresh ? row.id : await attemptId(sender, row, options.retryReverted)
       counts.queued++
-      yield { id, request: row.request }
+      yield { id, request: row.request, order: 'strict' as const }
     }
   }
 

@@ -21,8 +21,10 @@ import { createDependence } from '../intake/dependence.js'
 import { createGasEstimator } from '../intake/gas.js'
 import { createIntake } from '../intake/intake.js'
 import { createLine } from '../intake/line.js'
+import { createOrder } from '../intake/order.js'
 import { createPreparer } from '../intake/prepare.js'
 import { createRelief } from '../intake/relief.js'
+import { createRequeue } from '../intake/requeue.js'
 import { createFeeOracle } from '../signing/feeOracle.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
@@ -112,7 +114,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     fillable() {
       const first = line.peek()
-      return !lane.holds.any && first?.ready === true && admits(first)
+      return !lane.holds.any && first !== undefined && admits(first)
     },
     usedBelow: () => seeker.latest,
     keeps: barrier.keeps,
@@ -141,7 +143,9 @@ export function createEngine(options: EngineOptions): Engine {
     fresh,
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
-  const dependence = createDependence(context, { line, intake: () => intake, pump: () => pump })
+  const order = createOrder(context, line)
+  const requeue = createRequeue(context, order, enqueue)
+  const dependence = createDependence(context, { order, intake: () => intake, pump: () => pump })
   const { sequences } = dependence
   const relief = createRelief({ context, line, preparer: () => preparer, intake: () => intake })
   const preparer = createPreparer({
@@ -150,14 +154,15 @@ export function createEngine(options: EngineOptions): Engine {
     simulate: options.simulate,
     gasMultiplier: options.gasMultiplier,
     earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
-    nextInLine: () => line.peek(),
+    isBehind: line.isBehind,
+    enter: order.enter,
+    stepAside: order.stepAside,
     ...dependence,
     ready(transaction) {
       transaction.ready = true
       if (transaction.replaces) intake.place(transaction)
       else enqueue(transaction)
     },
-    parked: (transaction) => line.remove(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
     relieved: relief.take,
   })
@@ -167,6 +172,7 @@ export function createEngine(options: EngineOptions): Engine {
     preparer,
     pump,
     isTop: barrier.isTop,
+    taken: order.taken,
     kept: (sequence) => arrivals?.own(sequence),
     ended: sequences.ended,
     relieved: relief.take,
@@ -190,11 +196,7 @@ export function createEngine(options: EngineOptions): Engine {
       stages.again(transaction)
       intake.again(transaction)
       sequences.unbound(transaction.id)
-      const pauseMs = transaction.retryAtMs - clock.now()
-      if (pauseMs <= 0) return enqueue(transaction)
-      clock.setTimer(() => {
-        if (!context.closed && !hasFailed(transaction)) enqueue(transaction)
-      }, pauseMs)
+      requeue(transaction)
     },
     transactionOf: stages.transactionOf,
     forget: (transaction) => intake.forget(transaction),
@@ -261,7 +263,7 @@ export function createEngine(options: EngineOptions): Engine {
   function enqueue(transaction: Transaction): void {
     if (!transaction.ready) return preparer.add(transaction)
     if (!sequences.mayGo(transaction)) return
-    line.add(transaction)
+    order.ready(transaction)
     pump.run()
   }
 

@@ -13,6 +13,7 @@ const PLAIN_ADDRESS = /^0x[0-9a-f]{40}$/
 const REQUIRED = {}
 const OPTIONAL = { optional: true }
 const WAIT_STAGES: readonly unknown[] = ['preconfirmed', 'sealed', 'safe', 'finalized']
+export const ORDERS: readonly unknown[] = ['relaxed', 'strict']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
 // The largest delay a JavaScript timer takes, and far beyond every block time.
@@ -149,6 +150,7 @@ export function checkSendOptions(options: SendOptions): void {
   checkId(id)
   oneOf('options.until', until, ['queued', 'accepted'])
   oneOf('options.onExpiry', onExpiry, ['cancel', 'leave'])
+  oneOf('options.order', options.order, ORDERS)
   oneOf('options.afterStage', options.afterStage, WAIT_STAGES)
   oneOf('options.afterStatus', options.afterStatus, ['success', 'any'])
   if (expires !== undefined) {

@@ -8,6 +8,7 @@ import {
   checkFees,
   type Fields,
   MS_MAX,
+  ORDERS,
   object,
   oneOf,
   unsupported,
@@ -28,6 +29,7 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
   oneOf('broadcast', options.broadcast, ['first', 'all'])
   oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
   oneOf('starved', options.starved, ['wait', 'fail'])
+  oneOf('order', options.order, ORDERS)
   checkLossDepth(options.lossDepth)
   checkFeePolicy(options.fees)
   const multiplier: unknown = options.gasMultiplier

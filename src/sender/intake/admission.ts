@@ -277,6 +277,7 @@ export function createAdmission(parts: {
       onExpiry: options.onExpiry ?? 'leave',
       outside: false,
       private: isPrivate ? true : undefined,
+      order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
       pooled: place.pooled ? NOWHERE : undefined,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }

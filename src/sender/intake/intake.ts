@@ -83,6 +83,8 @@ export function createIntake(parts: {
   pump: Pump
   /** Nothing stands above this nonce but what its own tuples use. */
   isTop(nonce: number): boolean
+  /** It takes a nonce, maybe before others that were called earlier. */
+  taken(transaction: Transaction): void
   /** It has its place in the order of arrival. */
   kept(sequence: number): void
   /** It ended without execution. */
@@ -269,7 +271,9 @@ export function createIntake(parts: {
     abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),
     bound(id) {
       const transaction = transactions.get(id)
-      if (transaction) queued.delete(transaction)
+      if (transaction === undefined) return
+      queued.delete(transaction)
+      parts.taken(transaction)
     },
     again: (transaction) => void queued.add(transaction),
     place,

@@ -8,48 +8,66 @@ const entry = fc.record({
   back: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(200)),
 })
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ add: entry }) },
+  { weight: 5, arbitrary: fc.record({ add: entry, mayGo: fc.boolean() }) },
   { weight: 3, arbitrary: fc.constant('shift' as const) },
+  { weight: 3, arbitrary: fc.record({ turn: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.nat() }) },
-  { weight: 1, arbitrary: fc.record({ back: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ back: fc.nat(), mayGo: fc.boolean() }) },
 )
 
 const goesBefore = (a: LineEntry, b: LineEntry) => b.priority - a.priority || a.sequence - b.sequence
 
-test('whoever waits goes by priority, then as they came, however they come, leave and come back', () => {
+/** Whoever may go and has nobody of its own priority before it; of several, the one of the highest priority. */
+function firstOf(waiting: ReadonlyMap<LineEntry, boolean>): LineEntry | undefined {
+  const all = [...waiting.keys()].sort(goesBefore)
+  return all.find((one) => waiting.get(one) && all.find(({ priority }) => priority === one.priority) === one)
+}
+
+test('entries go by priority, then as they came; one that may not go yet holds back its own priority alone', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 600, size: 'max' }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {
       const line = createLine<LineEntry>()
-      let waiting: LineEntry[] = []
+      const waiting = new Map<LineEntry, boolean>()
       const left: LineEntry[] = []
       let next = 1_000
-      const without = (one: LineEntry | undefined) => waiting.filter((other) => other !== one)
-      const add = (one: LineEntry) => {
-        line.add(one)
-        waiting = [...without(one), one].sort(goesBefore)
+      const at = (index: number) => [...waiting.keys()][index % waiting.size]
+      const add = (one: LineEntry, mayGo: boolean) => {
+        line.add(one, mayGo)
+        waiting.set(one, mayGo)
+      }
+      const leave = (one: LineEntry | undefined) => {
+        if (one === undefined) return
+        waiting.delete(one)
+        left.push(one)
       }
       for (const one of steps) {
         if (one === 'shift') {
-          expect(line.shift()).toBe(waiting[0])
-          if (waiting[0]) left.push(waiting[0])
-          waiting = without(waiting[0])
+          const first = firstOf(waiting)
+          expect(line.shift()).toBe(first)
+          leave(first)
         } else if ('add' in one) {
           // A fraction keeps two of one lane from having the same place.
-          add({ priority: one.add.priority, sequence: next++ - one.add.back + (one.add.back && next / 1e6) })
+          const sequence = next++ - one.add.back + (one.add.back && next / 1e6)
+          add({ priority: one.add.priority, sequence }, one.mayGo)
+        } else if ('turn' in one) {
+          const turned = at(one.turn)
+          if (turned) add(turned, !waiting.get(turned))
         } else if ('remove' in one) {
-          const gone = waiting[one.remove % waiting.length]
+          const gone = at(one.remove)
           if (gone === undefined) continue
           line.remove(gone)
-          left.push(gone)
-          waiting = without(gone)
+          leave(gone)
         } else {
           const again = left[one.back % left.length]
-          if (again && !waiting.includes(again)) add(again)
+          if (again && !waiting.has(again)) add(again, one.mayGo)
         }
-        expect(line.peek()).toBe(waiting[0])
-        expect(line.size).toBe(waiting.length)
+        expect(line.peek()).toBe(firstOf(waiting))
+        expect(line.size).toBe(waiting.size)
+        const some = at(steps.length)
+        if (some)
+          expect(line.isBehind(some)).toBe([...waiting.keys()].some((other) => goesBefore(other, some) < 0))
       }
-      expect(new Set(line)).toEqual(new Set(waiting))
+      expect(new Set(line)).toEqual(new Set([...waiting].filter(([, mayGo]) => mayGo).map(([one]) => one)))
     }),
   )
 })
@@ -61,4 +79,12 @@ test('most may leave at once, from anywhere, and the rest go in their order', ()
   for (const one of all) if (one.sequence % 7 > 0) line.remove(one)
   const rest = all.filter(({ sequence }) => sequence % 7 === 0).sort(goesBefore)
   expect(Array.from({ length: rest.length + 1 }, () => line.shift())).toEqual([...rest, undefined])
+})
+
+test('a priority for each entry costs no more than one for all', () => {
+  const line = createLine<LineEntry>()
+  const all = Array.from({ length: 20_000 }, (_, at) => ({ priority: at, sequence: at }))
+  for (const one of all) line.add(one, false)
+  for (const one of all) line.add(one)
+  expect(Array.from({ length: all.length }, () => line.shift())).toEqual(all.toReversed())
 })

@@ -1,7 +1,9 @@
 import PQueue from 'p-queue'
 import type { TxlaneError } from '../../errors/base.js'
+import type { WaitCause } from '../../waitTypes.js'
 import { type LaneContext, txError } from '../context.js'
 import { hasPrivateWay } from '../nodes/privacy.js'
+import { quoteOf } from '../reasons/quote.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import type { Estimate, GasEstimator } from './gas.js'
 import type { Relieved } from './relief.js'
@@ -33,16 +35,18 @@ export type PrepareOptions = {
   readonly gasMultiplier: number
   /** Whether transactions sent before this one are not covered on chain yet. */
   readonly earlierInFlight: (transaction: Transaction) => boolean
-  /** The first of those that are prepared and wait for a nonce. */
-  readonly nextInLine: () => Transaction | undefined
+  /** Whether another one that has no nonce yet goes before it. */
+  readonly isBehind: (transaction: Transaction) => boolean
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
   /** What is to be noted before it can be sent. */
   readonly note: (transaction: Transaction) => Promise<void> | undefined
   readonly sequences: Pick<Sequences, 'enter' | 'before' | 'waits'>
   readonly sequenceGas: SequenceGas
   readonly ready: (transaction: Transaction) => void
-  /** Out of the line while it waits for a head, so that what comes after it goes on. */
-  readonly parked: (transaction: Transaction) => void
+  /** It takes its place in the order of the calls, before it is ready. */
+  readonly enter: (transaction: Transaction) => void
+  /** Its preparation has to be repeated, or waits for others: what was called after it may go on. */
+  readonly stepAside: (transaction: Transaction, cause: WaitCause) => void
   readonly failed: (transaction: Transaction, error: TxlaneError) => void
   /** There is no money for it here: another lane may take it. */
   readonly relieved: (transaction: Transaction) => Relieved
@@ -71,8 +75,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
     options.sequences.enter(transaction)
     const waiting = options.conditions(transaction)
     if (waiting !== undefined) {
-      options.parked(transaction)
-      // Its place in the queue is given up: what it waits for may stand behind it.
+      // Its place in the queue of questions is given up: what it waits for may stand behind it.
+      options.stepAside(transaction, { for: 'condition', after: afterOf(transaction) })
       void waiting.then(
         () => met(transaction),
         (error: TxlaneError) => options.failed(transaction, error),
@@ -138,7 +142,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   }
 
   function follow(transaction: Transaction): void {
-    options.parked(transaction)
+    options.stepAside(transaction, { for: 'order', behind: transaction.needs?.follows })
     following.add(transaction)
     context.hub.tracker.wake()
   }
@@ -156,7 +160,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
         if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
-        return retry(transaction, tries, estimate.retryAfterMs)
+        return retry(transaction, tries, estimate)
       default:
         return estimate satisfies never
     }
@@ -165,9 +169,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
   function mayDepend(transaction: Transaction): boolean {
     if (mayLag(transaction)) return true
-    const first = options.nextInLine()
-    if (first !== undefined && goesBefore(first, transaction)) return true
-    return options.earlierInFlight(transaction) || [...asking].some((one) => goesBefore(one, transaction))
+    if (options.isBehind(transaction) || options.earlierInFlight(transaction)) return true
+    return [...asking].some((one) => goesBefore(one, transaction))
   }
 
   /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
@@ -180,30 +183,38 @@ export function createPreparer(options: PrepareOptions): Preparer {
     return estimate.kind === 'funds' && context.starved === 'wait'
   }
 
-  function waitsForRelief(transaction: Transaction, estimate: Estimate): boolean {
+  function waitsForRelief(transaction: Transaction, estimate: Unmet): boolean {
     const relieved = options.relieved(transaction)
     if (relieved === 'later') park(transaction, estimate)
     return relieved !== 'never'
   }
 
-  function park(transaction: Transaction, { kind }: Estimate): void {
-    options.parked(transaction)
-    parked.set(transaction, kind === 'funds')
+  function park(transaction: Transaction, estimate: Unmet): void {
+    options.stepAside(transaction, causeOf(estimate, 1))
+    parked.set(transaction, estimate.kind === 'funds')
     context.hub.tracker.wake()
   }
 
-  function retry(transaction: Transaction, tries: number, retryAfterMs: number | undefined): void {
+  function retry(
+    transaction: Transaction,
+    tries: number,
+    estimate: Extract<Estimate, { kind: 'unknown' }>,
+  ): void {
+    options.stepAside(transaction, causeOf(estimate, tries + 1))
     const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + context.random() / 2)
     context.clock.setTimer(
       () => {
         if (!context.closed) void prepare(transaction, tries + 1)
       },
-      Math.max(usual, retryAfterMs ?? 0),
+      Math.max(usual, estimate.retryAfterMs ?? 0),
     )
   }
 
   return {
     add(transaction) {
+      // What takes another's place has no place of its own.
+      const isPlaced = transaction.replaces === undefined
+      if (isPlaced && (asks(transaction) || transaction.needs !== undefined)) options.enter(transaction)
       if (!asks(transaction)) return void run(transaction)
       queue ??= new PQueue({ concurrency: context.limits.prepareMax })
       void queue.add(async () => run(transaction), { priority: transaction.priority })
@@ -230,6 +241,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
     drop: (transaction) => void parked.delete(transaction),
   }
 
+  function causeOf({ kind, cause }: Unmet, tries: number): WaitCause {
+    const said = quoteOf(cause)
+    if (kind === 'funds') return { for: 'funds', said }
+    return { for: 'estimate', endpoint: context.hub.reader.port.name, tries, said }
+  }
+
   function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {
     if (estimate.kind === 'funds') {
       return txError(transaction, 'STARVED', 'notExecuted', 'The account cannot pay for it.', estimate.cause)
@@ -237,6 +254,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const message = 'The transaction reverts when it is run before it is sent.'
     return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, estimate.cause)
   }
+}
+
+/** No gas for now. */
+type Unmet = Extract<Estimate, { cause: Error }>
+
+function afterOf({ needs }: Transaction): readonly string[] {
+  return (needs?.after ?? []).map((one) => (typeof one === 'string' ? one : one.id))
 }
 
 function goesBefore(one: Transaction, other: Transaction): boolean {

@@ -6,7 +6,7 @@ import type { Pump } from '../signing/pump.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { dependencyError } from './conditions.js'
 import type { Intake } from './intake.js'
-import type { Line } from './line.js'
+import type { Order } from './order.js'
 
 /**
  * Keeps sequences in their order: each transaction takes a nonce after the one that it follows, and is journaled no
@@ -39,7 +39,7 @@ export type Sequences = {
 const LOOK_AGAIN_MS = 1_000
 
 export type SequenceParts = {
-  readonly line: Line<Transaction>
+  readonly order: Pick<Order, 'ready' | 'stepAside'>
   readonly intake: () => Pick<Intake, 'waits' | 'failed'>
   readonly pump: () => Pump
 }
@@ -70,7 +70,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
 
   function admit(transaction: Transaction): void {
     if (!parts.intake().waits(transaction)) return
-    parts.line.add(transaction)
+    parts.order.ready(transaction)
     parts.pump().run()
   }
 
@@ -99,6 +99,11 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
     lookLater(transaction, id)
   }
 
+  function hold(transaction: Transaction, behind: string): void {
+    held.add(transaction)
+    parts.order.stepAside(transaction, { for: 'order', behind })
+  }
+
   function unbound(id: string): void {
     const transaction = next.get(id)
     if (transaction === undefined || !transaction.ready) return
@@ -107,8 +112,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
       if (isUnsent(transaction)) lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
       return
     }
-    held.add(transaction)
-    parts.line.remove(transaction)
+    hold(transaction, id)
   }
 
   function bound(id: string): void {
@@ -147,7 +151,7 @@ export function createSequences(context: LaneContext, parts: SequenceParts): Seq
       if (id === undefined || next.get(id) !== transaction) return true
       const before = transactions.get(id)
       if (before !== undefined && before.nonce !== undefined && !hasFailed(before)) return true
-      held.add(transaction)
+      hold(transaction, id)
       if (before === undefined || hasFailed(before)) void look(transaction, id).catch(failed(transaction, id))
       return false
     },

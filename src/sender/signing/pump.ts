@@ -69,7 +69,7 @@ export function createPump(options: {
   function mayReserve(): boolean {
     const first = line.peek()
     return (
-      first?.ready === true &&
+      first !== undefined &&
       options.admits(first) &&
       !lane.holds.any &&
       !context.closed &&

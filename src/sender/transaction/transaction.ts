@@ -41,6 +41,8 @@ export type Transaction = {
   readonly outside: boolean
   /** For `send` endpoints alone. */
   readonly private?: true | undefined
+  /** Later ones wait until it has a nonce, or has ended. */
+  readonly order?: 'strict' | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
@@ -233,6 +235,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     replaces: transaction.replaces?.id,
     needs: storedNeeds(transaction.needs),
     private: transaction.private,
+    order: transaction.order,
     pooled: transaction.pooled,
     stage: transaction.stage,
     nonce: transaction.nonce,
@@ -264,6 +267,7 @@ export type Beginning = Pick<
   | 'onExpiry'
   | 'outside'
   | 'private'
+  | 'order'
   | 'pooled'
   | 'needs'
   | 'replaces'
@@ -284,6 +288,7 @@ export function begin(as: Beginning): Transaction {
     onExpiry: as.onExpiry,
     outside: as.outside,
     private: as.private,
+    order: as.order,
     pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
@@ -334,6 +339,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     onExpiry: stored.onExpiry,
     outside: stored.id.startsWith(OUTSIDE_PREFIX),
     private: stored.private,
+    order: stored.order,
     pooled: stored.pooled,
     needs: stored.needs,
     replaces: undefined,

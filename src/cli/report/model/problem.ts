@@ -47,6 +47,7 @@ export const PROBLEMS: Readonly<Record<ProblemKind, Told>> = {
   stuck: { role: 'fault', what: 'It stands still although blocks go by' },
   feeCeiling: { role: 'fault', what: 'It stands at its fee ceiling' },
   rebroadcast: { role: 'repair', what: 'It was sent again' },
+  reordered: { role: 'fault', what: 'It could not be prepared at once: later ones went before it' },
   replaced: { role: 'asked', what: 'The caller replaced it' },
   reverted: { role: 'fault', what: 'It executed and reverted' },
   failed: { role: 'fault', what: 'It ended without being executed' },

@@ -1,0 +1,19 @@
+import type { LaneContext } from '../context.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import type { Order } from './order.js'
+
+/** Back in line for another nonce, after the pause that a signer which failed is given. */
+export function createRequeue(
+  context: Pick<LaneContext, 'clock' | 'closed'>,
+  order: Pick<Order, 'stepAside'>,
+  enqueue: (transaction: Transaction) => void,
+): (transaction: Transaction) => void {
+  return (transaction) => {
+    const pauseMs = transaction.retryAtMs - context.clock.now()
+    if (pauseMs <= 0) return enqueue(transaction)
+    order.stepAside(transaction, { for: 'signature', failed: true })
+    context.clock.setTimer(() => {
+      if (!context.closed && !hasFailed(transaction)) enqueue(transaction)
+    }, pauseMs)
+  }
+}

@@ -1,0 +1,19 @@
+import { redactText } from '../../errors/redact.js'
+
+/** As much of what an endpoint said as a sentence can quote. */
+const QUOTE_MAX = 160
+/** Looked through for what must not be shown: whatever is cut at its end is not quoted. */
+const READ_MAX = 400
+
+/** What an endpoint said, on one line, cut, without URLs and secrets. */
+export function quoteOf(said: Error | string): string {
+  const text = typeof said === 'string' ? said : wordsOf(said)
+  const line = redactText(text.slice(0, READ_MAX)).replace(/\s+/g, ' ').trim()
+  return line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line
+}
+
+/** viem's errors keep the node's own words in their details. */
+function wordsOf(error: Error): string {
+  const { details } = error as { details?: unknown }
+  return typeof details === 'string' && details !== '' ? details : error.message
+}

@@ -1,0 +1,95 @@
+import type { Chain, GetTransactionReceiptReturnType, Hash } from 'viem'
+import type { HoldReason } from './laneTypes.js'
+import type { Stage, WaitStage } from './types.js'
+
+/** A transaction as it may be stored: plain JSON. */
+export type TxRecord = {
+  id: string
+  stage: Stage
+  nonce?: number
+  hash?: Hash
+}
+
+type LandedBase = { id: string; nonce: number; hash: Hash }
+
+/**
+ * What `wait` resolves with. Before the block is sealed the status and the receipt may be unknown: not every
+ * endpoint serves receipts of pre-confirmed transactions.
+ */
+export type Landed<chain extends Chain = Chain> = LandedBase &
+  (
+    | {
+        stage: 'preconfirmed'
+        status?: 'success' | 'reverted'
+        receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
+      }
+    | {
+        stage: Exclude<WaitStage, 'preconfirmed'>
+        status: 'success' | 'reverted'
+        receipt: GetTransactionReceiptReturnType<chain>
+      }
+  )
+
+export type WaitOptions = {
+  timeoutMs?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Reject with REVERTED when it executed and reverted. @default false */
+  throwOnRevert?: boolean | undefined
+}
+
+/**
+ * What a transaction waits for, with what is known of it. Amounts are in wei. `endpoint` is the origin of an endpoint's
+ * URL or the name of its transport; `said` quotes the endpoint, cut, and without URLs and secrets.
+ */
+export type WaitCause =
+  /** Its gas estimate or simulation: not answered yet, or asked again since the last answer was `said`. */
+  | { for: 'estimate'; endpoint: string; tries: number; said?: string | undefined }
+  /** What it was sent `after`: these ids. */
+  | { for: 'condition'; after: readonly string[] }
+  /** Money. `neededWei` is what it may cost at most, `balanceWei` the balance as it was read last. */
+  | {
+      for: 'funds'
+      neededWei?: bigint | undefined
+      balanceWei?: bigint | undefined
+      said?: string | undefined
+    }
+  /** A transaction that goes before it: the first that is not ready, or the one before it in its sequence. */
+  | { for: 'order'; behind: string | undefined }
+  /** The lane, which reserves no nonces for now. */
+  | { for: 'hold'; holds: readonly HoldReason[] }
+  /** What gas costs: the endpoint has not said it, or the base fee is above what the transaction offers. */
+  | {
+      for: 'fee'
+      endpoint: string
+      said?: string | undefined
+      offeredWei?: bigint | undefined
+      baseFeeWei?: bigint | undefined
+    }
+  /** Room: as many nonces as the window allows are not covered yet. */
+  | { for: 'window'; size: number; uncovered: number }
+  /** Its signature, or the account's signer, which failed and is asked again. */
+  | { for: 'signature'; failed: boolean }
+  /** The store, which keeps it before anything is sent, and its end before anybody is told. */
+  | { for: 'journal' }
+  /** A lower nonce that nothing accepted fills yet. */
+  | { for: 'nonce'; nonce: number }
+  /** An endpoint that takes its bytes: none has answered, or what it said was no acceptance. */
+  | { for: 'endpoint'; endpoint: string; said?: string | undefined }
+  /** The next block. `accepted`: an endpoint took it; otherwise it is pre-confirmed. */
+  | { for: 'block'; head: number | undefined; said?: string | undefined }
+  /** Its receipt, which a caller waits for. */
+  | { for: 'receipt'; hash: string | undefined }
+  /** The stage that a caller waits for. */
+  | { for: 'finality'; stage: 'safe' | 'finalized' }
+  /** What used its nonce: that is being looked for, or only an operator can say it (`operator`). */
+  | { for: 'evidence'; nonce: number | undefined }
+
+/** Why a transaction is not further yet. */
+export type WaitReason = WaitCause & {
+  /** Wall time, in milliseconds since the epoch, since when it waits for this; noticed within a second or two. */
+  sinceMs: number
+  /** The same in plain English: one sentence. Its wording may change. */
+  sentence: string
+  /** Nothing but a person ends this wait: `resume()`, `resolve()`, or money for the account. */
+  operator: boolean
+}
