@@ -32,8 +32,16 @@ export type HoldReason =
    * Lifted when a heartbeat finds it at its path again; otherwise the process has to be started again.
    */
   | 'storeReplaced'
-  /** The store knows less than the chain at start; lifted by `resume()`. */
+  /**
+   * The store knows less than the chain at start; lifted by `resume()`, or when three later readings in a row count no
+   * more than the store knows.
+   */
   | 'storeBehindChain'
+  /**
+   * The counts that the lane began with are not believed yet: they have to settle (`coldStart`), or `pending` is more
+   * than `limits.seedSpanMax` above `latest`. Lifted by later readings, or by `resume()`.
+   */
+  | 'seeding'
   /**
    * A transaction that authorizes for the lane's own account (EIP-7702) is under way: it goes alone. Lifted when a
    * sealed block has it, or it has given its nonces back.
@@ -214,6 +222,13 @@ export type Limits = {
   pollIntervalMs: number
   /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
   reorgHorizon: number
+  /**
+   * Nonces that `pending` may be above `latest` when the lane begins. More are not believed: the lane has the hold
+   * `seeding` until a later reading is within it. @default 1_024
+   */
+  seedSpanMax: number
+  /** Milliseconds after which `coldStart: 'settle'` waits no longer for counts that agree. @default 30_000 */
+  coldStartMaxMs: number
 }
 
 /** An account that hands over the hash of what it signed: a lane asks it, and hashes nothing twice. */

@@ -5,6 +5,8 @@ import { seedBook } from './seed.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: '0xaa' } as const
 
+const SPAN_MAX = 1_024
+
 function seeded(
   counts: { readonly latest: number; readonly pending?: number },
   state: Partial<LaneState>,
@@ -18,6 +20,7 @@ function seeded(
     reading,
     { slots: [], transactions: [], cursor: undefined, arrived: 0, ...state },
     { durable, seen: false },
+    SPAN_MAX,
   )
 }
 
@@ -53,10 +56,27 @@ describe('a store behind the chain', () => {
   test('not where this process held it last: nobody can have put it back since', () => {
     const reading = { latest: { count: 6 }, pending: undefined } as unknown as Parameters<typeof seedBook>[0]
     const state = { slots: [], transactions: one, cursor: 5, arrived: 0 }
-    expect(seedBook(reading, state, { durable: true, seen: true }).storeBehindChain).toBe(false)
+    expect(seedBook(reading, state, { durable: true, seen: true }, SPAN_MAX).storeBehindChain).toBe(false)
   })
 
   test('its cursor goes on above both', () => {
     expect(seeded({ latest: 6, pending: 8 }, { cursor: 5 }, true).book.cursor).toBe(8)
   })
+})
+
+test('`pending` far above `latest` is not believed: the lane begins without it, and nothing is made for it', () => {
+  for (const pending of [7 + SPAN_MAX + 1, 1_000_000_001]) {
+    const { book, isDisbelieved } = seeded({ latest: 7, pending }, {}, true)
+    expect([isDisbelieved, book.cursor, book.slots.size]).toEqual([true, 7, 0])
+  }
+  const { book, isDisbelieved } = seeded({ latest: 7, pending: 7 + SPAN_MAX }, {}, true)
+  expect([isDisbelieved, book.cursor, book.slots.size]).toEqual([false, 7 + SPAN_MAX, 0])
+})
+
+test('records next to a count that a node made up cost as much as the records alone', () => {
+  const slots = [4, 1_000_000_001].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
+  for (const latest of [5, 1_000_000_001]) {
+    const { book } = seeded({ latest }, { slots, cursor: 1_000_000_002 }, true)
+    expect([book.floor, book.slots.size]).toEqual([4, 2])
+  }
 })

@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.js'
-import { type Book, createBook } from '../ledger/book.js'
+import { type Book, createBook, HOLES_MAX } from '../ledger/book.js'
 import { isUsed } from '../ledger/slot.js'
 import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneState } from '../store/store.js'
@@ -10,20 +9,25 @@ export type Seeded = {
   readonly tokenAbove: number
   /** The chain knows nonces that the store does not: nothing is sent until an operator has looked. */
   readonly storeBehindChain: boolean
+  /** `pending` is further above `latest` than is believed: the lane began without it. */
+  readonly isDisbelieved: boolean
 }
 
 /**
  * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
- * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are `outside`.
+ * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are a hypothesis of
+ * `spanMax` nonces at most.
  */
 export function seedBook(
-  reading: Pick<LaneReading, 'latest' | 'pending'>,
+  reading: { readonly latest: Counted; readonly pending: Counted | undefined },
   state: LaneState,
   store: { readonly durable: boolean; readonly seen: boolean },
+  spanMax: number,
 ): Seeded {
   // A node that lags, or came back without its last blocks, says less than the records prove.
   const latest = Math.max(reading.latest.count, provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
+  const isDisbelieved = pending - latest > spanMax
   const known = state.cursor !== undefined
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
   // With records the floor is what the journal can account for; evidence raises it over the rest.
@@ -40,15 +44,16 @@ export function seedBook(
   else raiseBelowRecords(book, latest)
   // By whom they were used is not known yet. That they are is enough for nothing to be sent there again.
   book.counted(latest)
-  for (let nonce = Math.max(book.cursor, latest); nonce < pending; nonce++)
-    book.apply(nonce, { type: 'seeded' })
+  if (pending > latest && !isDisbelieved) book.suppose(pending)
   // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
-  const behind = state.cursor !== undefined && pending > state.cursor
+  const behind = state.cursor !== undefined && (isDisbelieved ? latest : pending) > state.cursor
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
-  return { book, tokenAbove, storeBehindChain: behind && mayBeOlder }
+  return { book, tokenAbove, storeBehindChain: behind && mayBeOlder, isDisbelieved }
 }
+
+type Counted = { readonly count: number }
 
 /** A block that used a nonce had all below it used before. Where it left the chain, its slot comes back by itself. */
 function provenCount({ slots }: LaneState): number {
@@ -58,19 +63,26 @@ function provenCount({ slots }: LaneState): number {
 /**
  * Slots become final in no fixed order: between those that the store still has, nonces that the chain has used are
  * those of slots that were pruned. Taken for holes they would be handed out once more. A hole that somebody else has
- * used looks the same, and nothing was bound to it.
+ * used looks the same, and nothing was bound to it. A gap that is wider than any lane leaves comes from a number that a
+ * node made up: it is left to the hypothesis.
  */
 function restorePruned(book: Book, { slots, cursor = 0 }: LaneState, latest: number): void {
-  const kept = new Set(slots.map(({ nonce }) => nonce))
-  for (let nonce = book.floor; nonce < Math.min(latest, cursor); nonce++)
-    if (!kept.has(nonce)) book.restore({ state: 'final', nonce, attempts: [] })
+  const kept = slots.map(({ nonce }) => nonce).sort((a, b) => a - b)
+  let from = book.floor
+  for (const nonce of [...kept, Math.min(latest, cursor)]) {
+    const to = Math.min(nonce, latest, cursor)
+    if (to - from <= HOLES_MAX)
+      for (let pruned = from; pruned < to; pruned++)
+        book.restore({ state: 'final', nonce: pruned, attempts: [] })
+    from = Math.max(from, nonce + 1)
+  }
 }
 
 /** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */
 function raiseBelowRecords(book: Book, latest: number): void {
-  let nonce = book.floor
-  while (nonce < latest && book.get(nonce) === undefined) nonce++
-  book.raise(nonce)
+  let end = latest
+  for (const nonce of book.slots.keys()) if (nonce >= book.floor && nonce < end) end = nonce
+  book.raise(end)
 }
 
 /**
@@ -80,36 +92,4 @@ function raiseBelowRecords(book: Book, latest: number): void {
 export async function readLower(read: () => Promise<LaneReading>): Promise<LaneReading> {
   const [one, other] = await Promise.all([read(), read()])
   return one.latest.count <= other.latest.count ? one : other
-}
-
-/** Sealed blocks over which a count has to stand still, and after which it is believed anyway. */
-const STILL_BLOCKS = 2
-const WAIT_BLOCKS_MAX = 4
-
-/**
- * `coldStart: 'settle'`: transactions of an earlier life may be on their way where no count shows them. Waits until
- * the count stands still over two sealed blocks, four at the most. A heuristic: what lands later is found as foreign.
- */
-export async function settleColdStart(options: {
-  read: () => Promise<LaneReading>
-  clock: Clock
-  blockMs: () => number
-  stopped: () => boolean
-}): Promise<LaneReading> {
-  let reading = await options.read()
-  const start = reading.latest.header.number
-  let since = start
-  if (countOf(reading) === 0) return reading
-  for (;;) {
-    const head = reading.latest.header.number
-    if (head - since >= STILL_BLOCKS || head - start >= WAIT_BLOCKS_MAX || options.stopped()) return reading
-    await new Promise<void>((resolve) => options.clock.setTimer(resolve, Math.max(50, options.blockMs() / 4)))
-    const next = await options.read()
-    if (countOf(next) !== countOf(reading)) since = next.latest.header.number
-    reading = next
-  }
-}
-
-function countOf(reading: LaneReading): number {
-  return Math.max(reading.pending?.count ?? 0, reading.latest.count)
 }

@@ -18,13 +18,15 @@ const usedAt = (nonce: number): Slot => ({
 
 const handedOut = (nonce: number): Slot => ({ state: 'outside', nonce, attempts: [], origin: 'handedOut' })
 
+const SPAN_MAX = 1_024
+
 function seeded(counts: { readonly latest: number; readonly pending?: number }, state: Partial<LaneState>) {
   const reading = {
     latest: { count: counts.latest },
     pending: counts.pending === undefined ? undefined : { count: counts.pending },
   } as Parameters<typeof seedBook>[0]
   const full = { slots: [], transactions: [], cursor: undefined, arrived: 0, ...state }
-  const { book } = seedBook(reading, full, { durable: true, seen: false })
+  const { book } = seedBook(reading, full, { durable: true, seen: false }, SPAN_MAX)
   return { floor: book.floor, cursor: book.cursor, hole: book.lowestHole() }
 }
 

@@ -99,18 +99,18 @@ test('an observation of a nonce that was pruned, or used before our time, brings
 })
 
 describe('lower', () => {
-  test('what was believed to be used and has no slot comes back, and holds the floor once it is taken up', () => {
+  test('what was believed to be used and has no slot may be used again, and holds the floor', () => {
     const book = createBook({ floor: 5 })
     book.apply(5, { type: 'handOut' })
-    const empty = book.lower(3)
-    for (const nonce of empty) book.apply(nonce, { type: 'seeded' })
-    expect([empty, book.floor, book.cursor, book.base]).toEqual([[3, 4], 3, 6, 3])
+    book.lower(3)
+    expect([book.floor, book.cursor, book.base]).toEqual([3, 6, 3])
     expect(book.uncovered(9).map(({ nonce }) => nonce)).toEqual([3, 4, 5])
   })
 
   test('a count that is not below the base says nothing', () => {
     const book = createBook({ floor: 5 })
-    expect([book.lower(5), book.base, book.floor]).toEqual([[], 5, 5])
+    book.lower(5)
+    expect([book.base, book.floor, book.unfinished]).toEqual([5, 5, 0])
   })
 })
 

@@ -2,6 +2,7 @@ import type { Hash } from 'viem'
 import { createBlockIndex, createNumberIndex } from './blockIndex.js'
 import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
+import { createHypothesis } from './hypothesis.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
 import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { slotWith } from './slotWith.js'
@@ -39,9 +40,17 @@ export type Book = {
   raise(nonce: number): void
   /**
    * The other way: a sealed block says that nothing from `nonce` upwards was used. What was believed to be, and has
-   * no slot to show for it, comes back, ascending: a reorg took away what had been there before our time.
+   * no slot to show for it, becomes part of the hypothesis: a reorg took away what had been there before our time.
    */
-  lower(nonce: number): readonly number[]
+  lower(nonce: number): void
+  /**
+   * Unused nonces without a slot below `to` may be somebody else's (row 8), however many they are. With a lower `to`
+   * than before, those that are given back are free again: holes where something is bound above, else new (row 3).
+   * Of the holes there may be `HOLES_MAX`: with more of them nothing changes.
+   *
+   * @returns false where nothing was changed for that reason
+   */
+  suppose(to: number): boolean
   /**
    * The chain's count at seed, and the node's `pending` count where it counts the mempool: all below it is covered.
    * May come down again.
@@ -49,6 +58,8 @@ export type Book = {
   counted(count: number): void
   /** All below it was used when we came, or is final: a nonce there without a slot is believed to be used. */
   readonly base: number
+  /** The end of the hypothesis; not above `base` where there is none. */
+  readonly supposedTo: number
   /** The lowest nonce not used in the latest sealed block. */
   readonly floor: number
   /** The next nonce to hand out when there is no hole. */
@@ -74,11 +85,14 @@ export type Book = {
    */
   takeChanged(): readonly Slot[]
   readonly slots: ReadonlyNonceMap<Slot>
-  /** Slots that are not final: what the lane still answers for. */
+  /** Slots that are not final, and the hypothesis: what the lane still answers for. More than 0 while there are any. */
   readonly unfinished: number
 }
 
 type Foreseen = { readonly event: Journaled; readonly result: Transition }
+
+/** So many nonces at once can have been skipped by what was sent from here; more are a number that a node made up. */
+export const HOLES_MAX = 65_536
 
 // An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
 const NOWHERE: BlockRef = { number: -1, hash: '0x' }
@@ -92,6 +106,7 @@ export function createBook(seed: { floor: number }): Book {
   const used = createBlockIndex()
   const settled = createBlockIndex()
   const preconfirmed = createNumberIndex()
+  const hypothesis = createHypothesis()
   // Below it a nonce without a slot is used: pruned, or from before our time. The floor itself may lie lower, where a
   // reorg gave a nonce back.
   let base = seed.floor
@@ -101,6 +116,9 @@ export function createBook(seed: { floor: number }): Book {
   let contiguous = seed.floor
   let unfinished = 0
   const foreseen = new NonceMap<Foreseen>()
+
+  const slotAt = (nonce: number): Slot | undefined =>
+    slots.get(nonce) ?? (nonce < base ? undefined : hypothesis.slotAt(nonce))
 
   function usedAt(nonce: number): boolean {
     const slot = slots.get(nonce)
@@ -151,11 +169,16 @@ export function createBook(seed: { floor: number }): Book {
 
   /** New nonces that were skipped (handed out above, or used by others) are holes until something is known. */
   function raiseCursor(nonce: number): void {
-    for (let skipped = cursor; skipped < nonce; skipped++) {
-      if (!slots.has(skipped)) slots.set(skipped, { state: 'hole', nonce: skipped, attempts: [] })
-      holes.push(skipped)
-    }
+    // Nobody here skips so many: what stands above was believed to be next because of a number that a node made up.
+    if (nonce - cursor > HOLES_MAX) suppose(nonce)
+    for (let skipped = cursor; skipped < nonce; skipped++) addHole(skipped)
     cursor = Math.max(cursor, nonce + 1)
+  }
+
+  function addHole(nonce: number): void {
+    const slot = slots.get(nonce)
+    if (slot === undefined) slots.set(nonce, { state: 'hole', nonce, attempts: [] })
+    if (slot === undefined || slot.state === 'hole') holes.push(nonce)
   }
 
   /** Row 3: what is bound to nothing at the top is new again; its attempts stay in the map. */
@@ -165,20 +188,57 @@ export function createBook(seed: { floor: number }): Book {
       base = Math.min(base, cursor)
       if (slots.get(cursor)?.attempts.length === 0) slots.delete(cursor)
     }
+    hypothesis.to = Math.min(hypothesis.to, cursor)
+  }
+
+  /** Where a run of used nonces without slots that this one is in ends: crossed in one step, however long it is. */
+  function endOfRun(nonce: number): number {
+    let end = base
+    for (const known of slots.keys()) if (known > nonce && known < end) end = known
+    return end
+  }
+
+  /** The nonce above, or the end of the run of used ones that this one is in. */
+  const after = (nonce: number): number => (slots.has(nonce) || nonce >= base ? nonce + 1 : endOfRun(nonce))
+
+  /** Nothing is bound there or above. */
+  function boundTo(): number {
+    let end = base
+    for (const slot of slots.values()) if (isBound(slot)) end = Math.max(end, slot.nonce + 1)
+    return end
+  }
+
+  function suppose(to: number): boolean {
+    const end = Math.min(hypothesis.to, cursor)
+    if (to >= end) {
+      hypothesis.to = to
+      cursor = Math.max(cursor, to)
+      return true
+    }
+    const from = Math.max(to, base)
+    const top = Math.max(from, boundTo())
+    if (Math.min(end, top) - from > HOLES_MAX) return false
+    hypothesis.to = to
+    for (let nonce = from; nonce < Math.min(end, top); nonce++) addHole(nonce)
+    for (const [nonce, { attempts }] of slots) if (nonce >= top && attempts.length === 0) slots.delete(nonce)
+    cursor = top
+    return true
   }
 
   function moveFloor(nonce: number): void {
     if (!usedAt(nonce)) floor = Math.min(floor, nonce)
     while (usedAt(floor)) {
+      const above = after(floor)
       // Nothing is lost with a final slot: below the base a nonce without one is used.
       if (slots.get(floor)?.state === 'final') slots.delete(floor)
-      base = Math.max(base, ++floor)
+      floor = above
+      base = Math.max(base, floor)
     }
     if (nonce < floor && slots.get(nonce)?.state === 'final') slots.delete(nonce)
     cursor = Math.max(cursor, base)
     if (!coveredAt(nonce)) contiguous = Math.min(contiguous, nonce)
     contiguous = Math.max(contiguous, floor)
-    while (coveredAt(contiguous)) contiguous++
+    while (coveredAt(contiguous)) contiguous = after(contiguous)
   }
 
   function lowest(heap: MinHeap, is: (slot: Slot | undefined) => boolean): number | undefined {
@@ -194,7 +254,7 @@ export function createBook(seed: { floor: number }): Book {
   return {
     apply(nonce, event) {
       // What was pruned, or was used before our time, stays so: an observation that comes late brings nothing back.
-      const before = slots.get(nonce) ?? (nonce < base ? gone(nonce) : undefined)
+      const before = slotAt(nonce) ?? (nonce < base ? gone(nonce) : undefined)
       const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
@@ -221,19 +281,24 @@ export function createBook(seed: { floor: number }): Book {
       moveFloor(floor)
     },
     lower(nonce) {
-      const empty: number[] = []
-      for (let one = nonce; one < base; one++) if (!slots.has(one)) empty.push(one)
-      base = Math.min(base, nonce)
       counted = Math.min(counted, nonce)
-      return empty
+      if (nonce >= base) return
+      suppose(Math.max(base, hypothesis.to))
+      base = nonce
+      floor = Math.min(floor, nonce)
+      moveFloor(floor)
     },
+    suppose,
     counted(count) {
       counted = count
     },
-    get: (nonce) => slots.get(nonce),
+    get: slotAt,
     nonceOf: (hash) => hashes.get(hash),
     get base() {
       return base
+    },
+    get supposedTo() {
+      return hypothesis.to
     },
     get floor() {
       return floor
@@ -248,8 +313,8 @@ export function createBook(seed: { floor: number }): Book {
     lowestUncommitted: () => lowest(uncommitted, awaitsCommit),
     uncovered(limit) {
       const found: Slot[] = []
-      for (let nonce = coveredTo(); nonce < cursor && found.length < limit; nonce++) {
-        const slot = slots.get(nonce)
+      for (let nonce = coveredTo(); nonce < cursor && found.length < limit; nonce = after(nonce)) {
+        const slot = slotAt(nonce)
         if (slot !== undefined && (slot.state === 'live' || slot.state === 'outside')) found.push(slot)
       }
       return found
@@ -265,7 +330,7 @@ export function createBook(seed: { floor: number }): Book {
     },
     slots,
     get unfinished() {
-      return unfinished
+      return unfinished + Math.max(0, Math.min(cursor, hypothesis.to) - Math.max(base, floor))
     },
   }
 

@@ -27,6 +27,8 @@ export type Follower = {
   pace(): Pace
   tags(): WantedTags
   wantsBalance(): boolean
+  /** The count at `pending` is read for it, whatever the endpoint is known to count there. */
+  wantsPending?(): boolean
   /** What to ask at a tick in place of the account's counts; `ticked` is told once all of it was taken. */
   reads?(): readonly { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }[]
   /** A block joined the chain. `own` are the watched hashes in it. */

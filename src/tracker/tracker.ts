@@ -171,17 +171,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     told: ((head: number) => void)[],
   ): readonly Part[] {
     if (follower.reads) return follower.reads()
-    const counts: { latest: number | undefined; pending: number | undefined } = {
-      latest: undefined,
-      pending: undefined,
-    }
+    const counts: Parameters<Follower['counts']>[0] = { latest: undefined, pending: undefined }
     const count = (tag: 'latest' | 'pending'): Part => ({
       call: { method: 'eth_getTransactionCount', params: [follower.address, tag] },
       take: (reply) => {
         counts[tag] = decoded(reply, decodeNumber) ?? undefined
       },
     })
-    const parts = pendingCount ? [count('latest'), count('pending')] : [count('latest')]
+    const asksPending = pendingCount || follower.wantsPending?.() === true
+    const parts = asksPending ? [count('latest'), count('pending')] : [count('latest')]
     told.push((head) => follower.counts(counts, head))
     if (!follower.wantsBalance()) return parts
     const balance: Part = {

@@ -189,6 +189,7 @@ async function opened(sender: Sender, progress: Progress): Promise<void> {
 
 const HOLDS: Readonly<Record<string, string>> = {
   starved: 'The account cannot pay the next one: it goes on as soon as there is money.',
+  seeding: 'The counts that the node shows for this account have to settle first.',
   storeBehindChain: 'The journal knows less than the chain: was it put back from a backup? Nothing is sent.',
   storeReplaced:
     'The journal was deleted, moved or replaced while it was open. Nothing more is sent: put the file back, or stop this run.',

@@ -133,7 +133,8 @@ export function createAccountAllocator(
 
   return {
     async ready() {
-      await hold()
+      const engine = await hold()
+      await engine.settled()
     },
     reserveMany,
     adopt,
@@ -153,8 +154,8 @@ export function createAccountAllocator(
 
 function holesOf(book: Book): number {
   let holes = 0
-  for (let nonce = book.coveredTo; nonce < book.cursor; nonce++)
-    if (book.get(nonce)?.state === 'hole') holes++
+  for (const { nonce, state } of book.slots.values())
+    if (state === 'hole' && nonce >= book.coveredTo && nonce < book.cursor) holes++
   return holes
 }
 

@@ -1,4 +1,5 @@
 import type { CancelTimer } from '../../clock.js'
+import type { Book } from '../../ledger/book.js'
 import { newestAttempt } from '../../ledger/slot.js'
 import type { LaneContext } from '../context.js'
 
@@ -89,4 +90,16 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       due.clear()
     },
   }
+}
+
+/** Nonces with bytes that may have been sent and that nothing covers, in order. */
+export function uncoveredAttempts({
+  slots,
+  coveredTo,
+}: Pick<Book, 'slots' | 'coveredTo'>): readonly number[] {
+  const open = [...slots.values()].filter(({ state, nonce }) => state === 'live' && nonce >= coveredTo)
+  return open
+    .filter(({ attempts }) => attempts.length > 0)
+    .map(({ nonce }) => nonce)
+    .sort((a, b) => a - b)
 }

@@ -6,13 +6,14 @@ import { createWindow } from '../../ledger/window.js'
 import type { HoldReason } from '../../types.js'
 import { createBroadcaster } from '../broadcast/broadcast.js'
 import { createOutcomes } from '../broadcast/outcomes.js'
-import { createResender } from '../broadcast/resend.js'
+import { createResender, uncoveredAttempts } from '../broadcast/resend.js'
 import { type LaneContext, reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
 import { createFallenCount } from '../following/fallen.js'
 import { createFollower } from '../following/follow.js'
 import { createLandedIndex } from '../following/landed.js'
 import { createRepair } from '../following/repair.js'
+import { createSeeding } from '../following/seeding.js'
 import { createSeeker } from '../following/seek.js'
 import { createStages } from '../following/stages.js'
 import { type Arrivals, createArrivals } from '../intake/arrivals.js'
@@ -36,11 +37,9 @@ import { createWishes } from '../transaction/wishes.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
 import { closedLaneError, createDrains } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
+import { createFreshness } from './freshness.js'
 import { createPerformer } from './perform.js'
 import { createReservations } from './reservations.js'
-
-const STALE_MS = 5_000
-const STALE_BLOCKS = 3
 
 export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options
@@ -109,9 +108,12 @@ export function createEngine(options: EngineOptions): Engine {
   const barrier = createBarrier(context)
   const code = createCodeWatch(context, signing.codeChanged)
   const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
+  const begin = { freed: () => pump.run(), gaps: () => repair.watchGaps() }
+  const seeding = createSeeding(context, options.seed, begin)
   const repair = createRepair({
     context,
     signing,
+    covers: seeding.covers,
     fillable() {
       const first = line.peek()
       return !lane.holds.any && first !== undefined && admits(first)
@@ -140,7 +142,7 @@ export function createEngine(options: EngineOptions): Engine {
     admits,
     due: (transaction) => intake.due(transaction),
     broken,
-    fresh,
+    fresh: createFreshness(context, () => seeker.idle()),
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const order = createOrder(context, line)
@@ -204,6 +206,7 @@ export function createEngine(options: EngineOptions): Engine {
   const follower = createFollower({
     context,
     funds,
+    seeding,
     seeker,
     fallen,
     barrier,
@@ -249,15 +252,6 @@ export function createEngine(options: EngineOptions): Engine {
     events.emit('endpoint', { name: port.name, role, change, profile: profile.current() })
     broadcaster.kick()
   })
-
-  /** A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. */
-  function fresh(): Promise<void> | undefined {
-    const { tickedAtMs, blockMs } = hub.tracker
-    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
-    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return undefined
-    hub.tracker.lookNow()
-    return hub.tracker.nextTick().then(() => seeker.idle())
-  }
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
@@ -309,6 +303,7 @@ export function createEngine(options: EngineOptions): Engine {
       // It was found out in another process: who listens here has yet to hear that an operator's word is needed.
       for (const transaction of open) if (transaction.unresolved) tellUnresolved(handle, transaction)
     },
+    settled: seeding.settled,
     start() {
       handle.operations = operations
       handle.left = (transaction) => {
@@ -317,9 +312,7 @@ export function createEngine(options: EngineOptions): Engine {
       }
       unfollow = hub.tracker.follow(follower)
       // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
-      for (const slot of lane.book.uncovered(Number.POSITIVE_INFINITY)) {
-        if (slot.state === 'live' && slot.attempts.length > 0) broadcaster.add(slot.nonce)
-      }
+      for (const nonce of uncoveredAttempts(lane.book)) broadcaster.add(nonce)
       reservations.start()
       arrivals = createArrivals(context, {
         after: options.arrived,
@@ -339,6 +332,7 @@ export function createEngine(options: EngineOptions): Engine {
     resume() {
       if (lane.holds.has('jump')) seeker.acceptJump()
       if (lane.holds.has('deepReorg')) fallen.accept()
+      seeding.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
     observe(blockNumber, hashes) {
@@ -363,7 +357,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
     get idle() {
       const slots = [...lane.book.slots.values()]
-      const settled = slots.every((slot) => slot.state === 'used' && slot.settled)
+      const settled = !seeding.isOpen && slots.every((slot) => slot.state === 'used' && slot.settled)
       // Without a signer there is nothing to be done for what waits.
       return settled && handle.waits === 0 && (isDrained() || context.signer === undefined)
     },
@@ -388,6 +382,7 @@ export function createEngine(options: EngineOptions): Engine {
     offEndpoint()
     stages.unfollow()
     resender.stop()
+    seeding.stop()
     repair.stop()
     reservations.stop()
     lane.stop()

@@ -5,6 +5,7 @@ import type { LaneKey, Lease, Store } from '../../store/store.js'
 import type { LaneSnapshot, Limits, Logger } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import type { Environment } from '../environment.js'
+import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
 import type { Intake } from '../intake/intake.js'
 import type { LaneHandle } from '../lane/handle.js'
@@ -22,6 +23,7 @@ export type EngineOptions = {
   readonly key: LaneKey
   readonly lease: Lease
   readonly book: Book
+  readonly seed: Seed
   readonly tokenAbove: number
   /** What other processes left in the store is taken in from here. */
   readonly arrived: number
@@ -49,6 +51,8 @@ export type Engine = {
   readonly reservations: Reservations
   /** Takes up what an earlier life left in the store. */
   restore(restored: Restored): void
+  /** Resolves when the counts that the lane began with have settled, or their time is over. */
+  settled(): Promise<void>
   /** Begins to follow the chain; resends what was inherited. */
   start(): void
   /** Something outside the engine changed what it may do. */

@@ -311,11 +311,11 @@ test('an opening that fails leaves nothing at work', async () => {
 })
 
 describe('coldStart', () => {
-  test("'settle' waits until the count stands still over two sealed blocks", async () => {
+  test("'settle' waits until two readings at different blocks agree", async () => {
     await using lane = await openLane({ nonce: 7, closed: true })
     lane.chain.start()
     const tx = await lane.settle(lane.sender.send(transfer(1)))
-    expect(lane.chain.head.number).toBeGreaterThanOrEqual(2)
+    expect(lane.chain.head.number).toBeGreaterThanOrEqual(1)
     expect(tx.nonce).toBe(7)
   })
 

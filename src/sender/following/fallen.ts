@@ -70,7 +70,8 @@ export function createFallenCount(context: LaneContext): FallenCount {
   }
 
   function takeUp(nonce: number): void {
-    for (const empty of book.lower(nonce)) lane.apply(empty, { type: 'seeded' })
+    book.lower(nonce)
+    hub.tracker.wake()
   }
 
   return {

@@ -9,12 +9,14 @@ import { tagError } from '../transaction/waiting.js'
 import { horizonLimit, verdictLimit } from './depth.js'
 import type { FallenCount } from './fallen.js'
 import type { LandedIndex } from './landed.js'
+import type { Seeding } from './seeding.js'
 import type { EvidenceSeeker } from './seek.js'
 import { createSpotCheck } from './spotCheck.js'
 
 export type FollowOptions = {
   readonly context: LaneContext
   readonly funds: Funds
+  readonly seeding: Seeding
   readonly seeker: EvidenceSeeker
   readonly fallen: FallenCount
   readonly barrier: Barrier
@@ -35,7 +37,7 @@ const FEED_AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeker, fallen, barrier, unwalked, landed } = options
+  const { context, funds, seeding, seeker, fallen, barrier, unwalked, landed } = options
   const { lane, hub } = context
   const { waiting } = context.handle
   const { book } = lane
@@ -50,8 +52,8 @@ export function createFollower(options: FollowOptions): Follower {
 
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
-    if (open || funds.wanted || seeker.wanted || fallen.wanted) return 'cadence'
-    return book.unfinished > 0 || landed.size > 0 ? 'block' : 'idle'
+    if (open || funds.wanted || seeding.isUrgent || seeker.wanted || fallen.wanted) return 'cadence'
+    return book.unfinished > 0 || landed.size > 0 || seeding.isDoubted ? 'block' : 'idle'
   }
 
   function judge(head: number): void {
@@ -107,6 +109,7 @@ export function createFollower(options: FollowOptions): Follower {
       finalized: waiting.waitsFor('finalized') || book.unfinished > 0,
     }),
     wantsBalance: () => funds.wanted,
+    wantsPending: () => seeding.wantsPending,
     sealed,
     left(block) {
       seeker.left(block)
@@ -143,6 +146,7 @@ export function createFollower(options: FollowOptions): Follower {
       else if (pending !== undefined) lane.counted(pending)
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
+      if (seeding.count({ latest, pending }, head)) return
       seeker.count(latest, head)
       barrier.count(latest, head)
       fallen.count(latest, head)

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../../clock.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
-import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
+import { type Live, newestAttempt, type Outside, type Slot } from '../../ledger/slot.js'
 import { block, type LaneContext } from '../context.js'
 import type { Signing } from '../signing/signing.js'
 
@@ -18,6 +18,12 @@ export type Repair = {
   stop(): void
 }
 
+/**
+ * Somebody else's transaction is given more time than our own, since a no-op takes its place: its price may lie below
+ * the market, and a count that is too high may last for some seconds.
+ */
+const OUTSIDE_STUCK_MS = 15_000
+
 type Sent = { readonly block: number; readonly atMs: number }
 
 export function createRepair(options: {
@@ -29,6 +35,8 @@ export function createRepair(options: {
   usedBelow: () => number
   /** Kept for what is under way at a lower nonce. */
   keeps: (nonce: number) => boolean
+  /** The node counts somebody's transaction there. */
+  covers: (nonce: number) => boolean
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, hub, fees } = context
@@ -57,8 +65,15 @@ export function createRepair(options: {
       return false
     }
     const { block, atMs } = now()
-    const blocks = slot.state === 'live' && slot.nudged ? limits.stuckAfterBlocks : 1
-    return block - since.block >= blocks && atMs - since.atMs >= limits.stuckAfterMs
+    const isPatient = slot.state === 'outside' || (slot.state === 'live' && slot.nudged)
+    const afterMs = slot.state === 'outside' ? OUTSIDE_STUCK_MS : limits.stuckAfterMs
+    const blocks = isPatient ? limits.stuckAfterBlocks : 1
+    return block - since.block >= blocks && atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
+  }
+
+  /** No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more. */
+  function mayFill({ nonce, origin }: Outside): boolean {
+    return origin === 'seeded' && (lane.book.slots.has(nonce) || options.covers(nonce))
   }
 
   function nudge(slot: Slot, head: boolean): void {
@@ -136,7 +151,7 @@ export function createRepair(options: {
       }
       for (const slot of lane.book.uncovered(limits.resendMax)) {
         if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
-        if (slot.state === 'outside' && slot.origin === 'handedOut') continue
+        if (slot.state === 'outside' && !mayFill(slot)) continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
         if (isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))) nudge(slot, head)

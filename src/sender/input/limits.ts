@@ -22,4 +22,6 @@ export const defaultLimits: Limits = {
   closeTimeoutMs: 10_000,
   pollIntervalMs: 200,
   reorgHorizon: 64,
+  seedSpanMax: 1_024,
+  coldStartMaxMs: 30_000,
 }

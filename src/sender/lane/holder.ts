@@ -35,7 +35,7 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
       if (transaction.stage === 'queued') engine.intake.met(transaction)
     },
     async warm() {
-      await unlessStopped(fees.market(), [handle.closing]).catch(() => {})
+      await unlessStopped(Promise.all([fees.market(), engine.settled()]), [handle.closing]).catch(() => {})
     },
     async flushed() {
       lane.journal.touch()

@@ -8,8 +8,10 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
   const { book, window, holds, key } = engine.context.lane
   const head = hub.tracker.head
   const holes: number[] = []
-  let inFlight = 0
+  const supposedFrom = Math.max(book.base, book.floor)
+  let inFlight = Math.max(0, book.supposedTo - supposedFrom)
   for (const slot of book.slots.values()) {
+    if (slot.nonce >= supposedFrom && slot.nonce < book.supposedTo) inFlight--
     if (slot.state === 'hole' && slot.nonce < book.cursor && slot.nonce >= book.floor) holes.push(slot.nonce)
     if (slot.state === 'reserved' || slot.state === 'live' || slot.state === 'outside') inFlight++
   }

@@ -1,10 +1,12 @@
 import type { Address, Chain, LocalAccount } from 'viem'
-import { readLower, seedBook, settleColdStart } from '../../allocator/seed.js'
+import { readLower, type Seeded, seedBook } from '../../allocator/seed.js'
 import { decodeQuantity } from '../../rpc/codec.js'
+import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { Lease, Store } from '../../store/store.js'
 import { createEngine } from '../engine/engine.js'
 import type { Environment } from '../environment.js'
+import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
 import { tryAgain } from '../nodes/tryAgain.js'
@@ -46,16 +48,9 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   const { stopped } = handle.closing
   const readOnce = () => readLaneOn(hub, key.address, limits.readTimeoutMs)
   const read = () => readLower(() => tryAgain(readOnce, { clock, stopped }))
-  const settle = state.cursor === undefined && options.coldStart !== 'immediate'
-  const reading = settle
-    ? await settleColdStart({
-        read,
-        clock,
-        blockMs: () => hub.tracker.blockMs ?? 2_000,
-        stopped,
-      })
-    : await read()
-  const { book, tokenAbove, storeBehindChain } = seedBook(reading, state, { durable: store.durable, seen })
+  const reading = await read()
+  const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax)
+  const { book, tokenAbove } = seeded
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
   for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
@@ -77,6 +72,7 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
     leased: parts.leased,
     lost: parts.lost,
     book,
+    seed: seedOf(parts, reading, seeded, state.cursor),
     tokenAbove,
     arrived: state.arrived,
     limits,
@@ -91,11 +87,30 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   })
   engine.accountIs(reading.account)
   const { holds } = engine.context.lane
-  if (storeBehindChain) holds.add('storeBehindChain')
+  if (seeded.storeBehindChain) holds.add('storeBehindChain')
   if (handle.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
   parts.taken(createHolder({ engine, limits }))
+}
+
+/** Without records nothing is known of the account but counts, unless it never sent. */
+function seedOf(
+  { options, store, seen }: TakeUpParts,
+  reading: LaneReading,
+  { isDisbelieved }: Seeded,
+  cursor: number | undefined,
+): Seed {
+  const latest = reading.latest.count
+  const pending = Math.max(latest, reading.pending?.count ?? latest)
+  return {
+    latest,
+    pending,
+    head: reading.latest.header.number,
+    isUnsettled: cursor === undefined && options.coldStart !== 'immediate' && pending > 0,
+    isDisbelieved,
+    storeCursor: store.durable && !seen ? cursor : undefined,
+  }
 }
 
 /**

@@ -77,6 +77,7 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   jump: "the account's count moved by more than 64 without this lane",
   deepReorg: 'a block that counted as settled left the chain, until resume()',
   storeBehindChain: 'the store knows less than the chain, until resume()',
+  seeding: 'the counts that the endpoint shows for the account are not believed yet',
   storeReplaced: 'the file of the store was replaced or removed',
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
 }

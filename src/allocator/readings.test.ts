@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { createAgreement, createBounds } from './readings.js'
+
+const reading = (latest: number, pending: number, head: number, atMs: number) => ({
+  latest,
+  pending,
+  head,
+  atMs,
+})
+
+test('readings at different blocks agree at once, those at the same block after 3 s', () => {
+  const agree = createAgreement()
+  expect(agree(reading(7, 7, 1, 0))).toBe(false)
+  expect(agree(reading(7, 7, 1, 2_999))).toBe(false)
+  expect(agree(reading(7, 7, 1, 3_000))).toBe(true)
+  expect(createAgreement()(reading(7, 7, 1, 9_000))).toBe(false)
+})
+
+test('what differs in between begins anew', () => {
+  const agree = createAgreement()
+  agree(reading(7, 7, 1, 0))
+  expect(agree(reading(8, 8, 2, 1_000))).toBe(false)
+  expect(agree(reading(7, 7, 3, 2_000))).toBe(false)
+  expect(agree(reading(7, 7, 4, 2_500))).toBe(true)
+})
+
+test('`pending` above `latest` that stands still is believed after 15 s, however many blocks go by', () => {
+  const agree = createAgreement()
+  agree(reading(7, 9, 1, 0))
+  expect(agree(reading(7, 9, 8, 14_999))).toBe(false)
+  expect(agree(reading(7, 9, 8, 15_000))).toBe(true)
+})
+
+test('bounds are confirmed at another block or 2 s later, and hold all that was read meanwhile', () => {
+  const confirm = createBounds()
+  expect(confirm(reading(7, 107, 1, 0))).toBeUndefined()
+  expect(confirm(reading(7, 7, 1, 1_999))).toBeUndefined()
+  expect(confirm(reading(7, 50, 1, 2_000))).toEqual({ min: 7, max: 107 })
+  expect(confirm(reading(7, 8, 2, 2_100))).toEqual({ min: 8, max: 50 })
+})

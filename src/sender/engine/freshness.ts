@@ -1,0 +1,21 @@
+import type { LaneContext } from '../context.js'
+
+const STALE_MS = 5_000
+const STALE_BLOCKS = 3
+
+/**
+ * A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. The function that is
+ * returned gives nothing where the lane is up to date.
+ */
+export function createFreshness(
+  { hub, clock }: Pick<LaneContext, 'hub' | 'clock'>,
+  explained: () => Promise<void>,
+): () => Promise<void> | undefined {
+  return () => {
+    const { tickedAtMs, blockMs } = hub.tracker
+    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
+    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return undefined
+    hub.tracker.lookNow()
+    return hub.tracker.nextTick().then(explained)
+  }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { openLane, type Script, type SimLane, transfer } from '../simLane.fixture.js'
+
+const FIRST = 7
+
+/** The endpoint counts that many more at `pending` than there are, until a time. */
+function pendingAhead(lane: SimLane, by: number, forMs: number): Script {
+  const untilMs = lane.clock.now() + forMs
+  return ({ method, params }) => {
+    if (method !== 'eth_getTransactionCount' || params[1] !== 'pending') return undefined
+    if (lane.clock.now() >= untilMs) return undefined
+    return { ok: true, result: `0x${(FIRST + lane.executed().length + by).toString(16)}` }
+  }
+}
+
+async function openAhead(by: number, forMs: number): Promise<SimLane> {
+  const lane = await openLane({ nonce: FIRST, closed: true })
+  lane.chain.start()
+  lane.script = pendingAhead(lane, by, forMs)
+  return lane
+}
+
+const markers = Array.from({ length: 12 }, (_, index) => index + 1)
+
+async function payTwelve(lane: SimLane): Promise<void> {
+  const sent = markers.map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+  const all = Promise.all(sent.map(async (tx) => (await tx).wait('sealed')))
+  await lane.settle(all, 90_000)
+}
+
+describe('`pending` ahead at the start, for a time', () => {
+  test.each([
+    ['by 5 for 4 s', 5, 4_000],
+    ['by 100 for 15 s', 100, 15_000],
+    ['by 1,000,000 for 15 s', 1_000_000, 15_000],
+    ['by 1,000,000,001 for 15 s', 1_000_000_001, 15_000],
+  ])(
+    '%s: every payment lands at the nonces that were free all along, and no no-op is paid',
+    async (_, by, forMs) => {
+      await using lane = await openAhead(by, forMs)
+      await payTwelve(lane)
+      expect(lane.executed()).toEqual(markers)
+      expect(await lane.snapshot()).toMatchObject({ floor: 19, cursor: 19, holes: [], holds: [] })
+    },
+  )
+
+  test('more than seedSpanMax: the lane has a hold that says what was read, and snapshot() answers at once', async () => {
+    await using lane = await openAhead(1_000_000_001, 40_000)
+    await lane.settle(lane.sender.ready())
+    const { holds, holdDetails, cursor } = await lane.settle(lane.sender.snapshot(), 1_000)
+    expect(holds).toEqual(['seeding'])
+    expect(holdDetails?.seeding).toContain('7 at `latest` and 1000000008 at `pending`')
+    expect(cursor).toBe(7)
+    await lane.until(() => lane.events('released').some(({ reason }) => reason === 'seeding'))
+  })
+
+  test('resume() believes it, and allocates nothing in proportion to it', async () => {
+    await using lane = await openAhead(1_000_000_001, 40_000)
+    await lane.settle(lane.sender.ready())
+    lane.sender.resume()
+    expect(await lane.snapshot()).toMatchObject({ cursor: FIRST + 1_000_000_001, holds: [] })
+    await lane.clock.advance(30_000)
+    const { cursor, holds } = await lane.snapshot()
+    // What is believed is filled from the bottom, a block at a time, until a reading refutes it.
+    expect(cursor).toBeLessThan(FIRST + 10)
+    expect(holds).toEqual([])
+  })
+})
+
+describe("coldStart: 'settle'", () => {
+  test('while it waits snapshot() answers and says so, and nothing is sent', async () => {
+    await using lane = await openLane({ nonce: FIRST, closed: true })
+    const tx = lane.sender.send(transfer(1), { until: 'queued' })
+    const { holds, holdDetails } = await lane.settle(lane.sender.snapshot(), 1_000)
+    expect(holds).toEqual(['seeding'])
+    expect(holdDetails?.seeding).toContain('7 at `latest`')
+    await lane.settle(tx, 1_000)
+    expect(lane.sent).toEqual([])
+    lane.chain.start()
+    await lane.settle((await tx).wait('sealed'))
+  })
+
+  test('ends after 3 s on a chain that makes no block', async () => {
+    await using lane = await openLane({ nonce: FIRST, closed: true })
+    const startMs = lane.clock.now()
+    await lane.settle(lane.sender.ready(), 5_000)
+    expect(lane.clock.now() - startMs).toBeGreaterThanOrEqual(3_000)
+    lane.chain.start()
+  })
+
+  test('ends after coldStartMaxMs where the counts never stand still', async () => {
+    await using lane = await openLane({ nonce: FIRST, closed: true, limits: { coldStartMaxMs: 8_000 } })
+    let count = 8
+    lane.script = ({ method, params }) =>
+      method === 'eth_getTransactionCount' && params[1] === 'pending'
+        ? { ok: true, result: `0x${(8 + (count++ % 8)).toString(16)}` }
+        : undefined
+    lane.chain.start()
+    const startMs = lane.clock.now()
+    await lane.settle(lane.sender.ready(), 10_000)
+    expect(lane.clock.now() - startMs).toBeGreaterThanOrEqual(8_000)
+  })
+
+  test('what an earlier life has in the pool is found before anything is sent', async () => {
+    await using lane = await openLane({ nonce: FIRST, closed: true })
+    lane.chain.start()
+    lane.foreign(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    expect(tx.nonce).toBe(8)
+    expect(lane.events('foreign')).toEqual([])
+  })
+})

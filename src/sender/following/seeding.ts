@@ -1,0 +1,190 @@
+import { type Bounds, type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
+import type { CancelTimer } from '../../clock.js'
+import type { LaneContext } from '../context.js'
+
+const REFUTED_MIN = 3
+
+/** What the lane began with. */
+export type Seed = {
+  /** Counts as they were read first. */
+  readonly latest: number
+  readonly pending: number
+  readonly head: number
+  /** Nothing is known of the account but these counts: they have to settle first. */
+  readonly isUnsettled: boolean
+  /** `pending` is further above `latest` than is believed. */
+  readonly isDisbelieved: boolean
+  /** The cursor of a store that can be older than the chain, where it is one. */
+  readonly storeCursor: number | undefined
+}
+
+/**
+ * Watches over what the counts at the start said: until they are believed the lane has the hold `seeding`, and the
+ * hypothesis (the nonces between `latest` and `pending`) becomes smaller where later readings refute it.
+ */
+export type Seeding = {
+  /** The counts of a tick. True while the lane has not begun: they explain nothing yet. */
+  count(counts: { readonly latest: number; readonly pending: number | undefined }, head: number): boolean
+  /** The newest confirmed reading counts this nonce of the hypothesis: somebody's transaction may wait there. */
+  covers(nonce: number): boolean
+  /** `pending` is to be read, whatever it is worth otherwise. */
+  readonly wantsPending: boolean
+  /** It is to be read soon. */
+  readonly isUrgent: boolean
+  /** The lane is held until other counts are read, or the hypothesis is open. */
+  readonly isDoubted: boolean
+  /** Some of the hypothesis is neither used nor refuted. */
+  readonly isOpen: boolean
+  /** Resolves when the counts have settled or their time is over, whether they are believed or not. */
+  settled(): Promise<void>
+  /** An operator believes what was read. */
+  accept(): void
+  stop(): void
+}
+
+export function createSeeding(
+  context: LaneContext,
+  seed: Seed,
+  told: {
+    /** Nonces of the hypothesis came free, or the lane may begin. */
+    readonly freed: () => void
+    /** There may be a hole below the cursor. */
+    readonly gaps: () => void
+  },
+): Seeding {
+  const { lane, hub, clock, limits } = context
+  const { book, holds } = lane
+  const agree = createAgreement()
+  const confirm = createBounds()
+  const waiting: (() => void)[] = []
+  let isUnsettled = seed.isUnsettled
+  let isDisbelieved = seed.isDisbelieved
+  let newest: CountReading = { ...seed, atMs: clock.now() }
+  let coversTo = 0
+  // Readings in a row that refute that the store is behind the chain.
+  let refuted = 0
+  let cancel: CancelTimer | undefined
+
+  if (isUnsettled) {
+    agree(newest)
+    cancel = clock.setTimer(() => settle(newest), limits.coldStartMaxMs)
+  }
+  show()
+
+  function freed(): void {
+    told.gaps()
+    told.freed()
+  }
+
+  const isWatching = (): boolean => isDisbelieved || isOpen() || isBehind()
+  const isBehind = (): boolean => seed.storeCursor !== undefined && holds.has('storeBehindChain')
+  const isOpen = (): boolean => book.supposedTo > Math.max(book.base, book.floor)
+
+  function show(): void {
+    const { latest, pending, head } = newest
+    const said = `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
+    if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.`)
+    else if (isDisbelieved) holds.add('seeding', `${said}, ${distrust()}`)
+    else holds.lift('seeding')
+  }
+
+  function distrust(): string {
+    const { latest, pending } = newest
+    return pending - latest > limits.seedSpanMax
+      ? `more than ${limits.seedSpanMax} apart (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
+      : `and this lane has sent at nonces up to ${book.cursor - 1}, too far above them to fill what lies between.`
+  }
+
+  function readingOf(
+    { latest, pending }: { latest: number; pending: number | undefined },
+    head: number,
+  ): CountReading | undefined {
+    // One that has no \`pending\` says with \`latest\` all that it has to say; of another the answer was lost.
+    const isWithout = hub.reader.profile.current().pending === 'absent'
+    if (pending === undefined && !isWithout) return undefined
+    return { latest, pending: Math.max(latest, pending ?? latest), head, atMs: clock.now() }
+  }
+
+  function settle(reading: CountReading): void {
+    cancel?.()
+    isUnsettled = false
+    isDisbelieved = reading.pending - reading.latest > limits.seedSpanMax
+    if (reading.latest < book.base) book.lower(reading.latest)
+    else book.raise(reading.latest)
+    book.counted(reading.latest)
+    book.suppose(isDisbelieved ? reading.latest : reading.pending)
+    show()
+    for (const done of waiting.splice(0)) done()
+    freed()
+  }
+
+  function judge(reading: CountReading): void {
+    coversTo = Math.min(coversTo, reading.pending)
+    // What lags behind the start says nothing of what came after it.
+    if (reading.latest < book.base) return
+    const bounds = confirm(reading)
+    if (bounds === undefined) return show()
+    coversTo = bounds.min
+    judgeStore(bounds)
+    if (isDisbelieved && bounds.max - reading.latest <= limits.seedSpanMax) {
+      isDisbelieved = false
+      if (bounds.min > book.supposedTo) book.suppose(bounds.min)
+    } else if (isOpen() && bounds.max < book.supposedTo && !book.suppose(bounds.max)) isDisbelieved = true
+    show()
+    freed()
+  }
+
+  /** The hold rests on counts alone: ids may be paid again where it is lifted in error, so that one refutation is not enough. */
+  function judgeStore({ min, max }: Bounds): void {
+    const { storeCursor } = seed
+    if (storeCursor === undefined) return
+    if (isDisbelieved && min > storeCursor && max - newest.latest <= limits.seedSpanMax)
+      holds.add('storeBehindChain')
+    refuted = max <= storeCursor ? refuted + 1 : 0
+    if (refuted >= REFUTED_MIN) holds.lift('storeBehindChain')
+  }
+
+  return {
+    count(counts, head) {
+      const reading = readingOf(counts, head)
+      if (reading === undefined) return isUnsettled
+      newest = reading
+      if (isUnsettled) {
+        if (agree(reading)) settle(reading)
+        else show()
+        return true
+      }
+      if (isWatching()) judge(reading)
+      return false
+    },
+    covers: (nonce) => nonce < coversTo && !isDisbelieved,
+    get wantsPending() {
+      return isUnsettled || isWatching()
+    },
+    get isOpen() {
+      return isOpen()
+    },
+    get isDoubted() {
+      return isDisbelieved || isOpen()
+    },
+    get isUrgent() {
+      return isUnsettled
+    },
+    settled() {
+      if (!isUnsettled) return Promise.resolve()
+      return new Promise((resolve) => waiting.push(resolve))
+    },
+    accept() {
+      if (isUnsettled) settle(newest)
+      if (!isDisbelieved) return
+      isDisbelieved = false
+      if (newest.pending > book.supposedTo) book.suppose(newest.pending)
+      show()
+      freed()
+    },
+    stop() {
+      cancel?.()
+      for (const done of waiting.splice(0)) done()
+    },
+  }
+}
