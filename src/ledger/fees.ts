@@ -6,6 +6,14 @@ export type Fees =
 /** The most that may be offered. A field left out is not bounded. */
 export type FeeCeiling = { readonly maxFeePerGas: bigint }
 
+/** The least that a node said it takes, in wei. A field left out was not stated. */
+export type FeeNeeds = {
+  readonly maxPriorityFeePerGas?: bigint
+  readonly maxFeePerGas?: bigint
+  /** The base fee that the fee cap is below. */
+  readonly baseFeePerGas?: bigint
+}
+
 export type BumpRule = {
   /** Percent by which both fees must rise. geth and reth: 10 (legacypool `PriceBump`). @default 10 */
   readonly percent: number

@@ -3,12 +3,14 @@ import {
   isAboveAccount,
   matchMessage,
   nonceHint,
+  nonceMaxHint,
   normalise,
   tellsOfRateLimit,
   tellsOfRevert,
 } from './matchMessage.js'
 import type { SendOutcome, SendReason } from './outcome.js'
 import type { RpcReply } from './port.js'
+import { feeNeeds } from './priceHints.js'
 import { property, readStatements, type Statement } from './statements.js'
 
 export type { SendOutcome, SendReason } from './outcome.js'
@@ -34,7 +36,8 @@ export type ClassifySendErrorOptions = {
  * words would mean). After it the bytes may be anywhere.
  *
  * NOT guaranteed: that a refused transaction never lands, since another node may have the bytes; that an accepted
- * one is pooled; that `expectedNonce` is right.
+ * one is pooled; that the numbers of `expectedNonce`, `nonceMax` and
+ * `needs` are right.
  *
  * @example
  * const { outcome, reason } = classifySendError(error)
@@ -107,12 +110,27 @@ function byMessage(statements: readonly Statement[]): SendOutcome | undefined {
       const { outcome, counted = false } = group
       const reason =
         group.reason === 'nonceTooLow' && isAboveAccount(normalised) ? 'nonceTooHigh' : group.reason
-      const aboutNonce = reason === 'nonceTooLow' || reason === 'nonceTooHigh'
-      const expectedNonce = aboutNonce ? nonceHint(normalised) : undefined
-      return { outcome, reason, counted, ...(expectedNonce === undefined ? {} : { expectedNonce }) }
+      return { outcome, reason, counted, ...hintsOf(reason, normalised) }
     }
   }
   return undefined
+}
+
+type Hints = Pick<SendOutcome, 'expectedNonce' | 'nonceMax' | 'needs'>
+
+/** The numbers that a message states about what it refuses. */
+function hintsOf(reason: SendReason, normalised: string): Hints {
+  if (reason === 'nonceTooLow' || reason === 'nonceTooHigh') {
+    const expectedNonce = nonceHint(normalised)
+    const nonceMax = nonceMaxHint(normalised)
+    return {
+      ...(expectedNonce === undefined ? {} : { expectedNonce }),
+      ...(nonceMax === undefined ? {} : { nonceMax }),
+    }
+  }
+  if (reason !== 'feeTooLow' && reason !== 'replacementUnderpriced') return {}
+  const needs = feeNeeds(normalised)
+  return needs === undefined ? {} : { needs }
 }
 
 // Codes are not portable, hence last, and only these.

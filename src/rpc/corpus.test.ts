@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classifySendError } from './classify.js'
-import { answerOf, NODE_REASONS, type Said } from './corpus/corpus.fixture.js'
+import { answerOf, meaningOf, NODE_REASONS, type Said } from './corpus/corpus.fixture.js'
 import { ALL, CLIENTS } from './corpus/index.fixture.js'
 import { PROVIDERS } from './corpus/providers.fixture.js'
 import { MESSAGES } from './messages.js'
@@ -20,7 +20,7 @@ describe("every client's words", () => {
     it(`${corpus.client}: each message means what it should`, () => {
       for (const said of saidBy(corpus)) {
         const { message } = said
-        expect({ message, ...classifySendError(rpc(said, corpus.code)) }).toEqual({
+        expect({ message, ...meaningOf(classifySendError(rpc(said, corpus.code))) }).toEqual({
           message,
           ...answerOf(said),
         })
@@ -32,7 +32,10 @@ describe("every client's words", () => {
     it(`${corpus.provider}: each message means what it should`, () => {
       for (const said of corpus.said) {
         const { message } = said
-        expect({ message, ...classifySendError(rpc(said)) }).toEqual({ message, ...answerOf(said) })
+        expect({ message, ...meaningOf(classifySendError(rpc(said))) }).toEqual({
+          message,
+          ...answerOf(said),
+        })
       }
     })
   }

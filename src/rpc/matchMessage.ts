@@ -1,6 +1,7 @@
 import { MESSAGES, type MessageGroup } from './messages.js'
 import {
   NONCE_HINTS,
+  NONCE_MAX_HINT,
   NONCE_SIDES,
   NOT_RUN,
   RATE_LIMIT_WORDS,
@@ -55,7 +56,16 @@ export function isAboveAccount(normalised: string): boolean | undefined {
 
 /** The next nonce that a message about a nonce tells, where it tells one. */
 export function nonceHint(normalised: string): number | undefined {
-  for (const hint of NONCE_HINTS) {
+  return firstNonce(NONCE_HINTS, normalised)
+}
+
+/** The highest nonce that the node takes now, where a message tells a range. */
+export function nonceMaxHint(normalised: string): number | undefined {
+  return firstNonce([NONCE_MAX_HINT], normalised)
+}
+
+function firstNonce(hints: readonly RegExp[], normalised: string): number | undefined {
+  for (const hint of hints) {
     const digits = hint.exec(normalised)?.[1]
     if (digits === undefined) continue
     const nonce = Number(digits)

@@ -57,6 +57,9 @@ export const NONCE_SIDES: readonly { readonly words: RegExp; readonly tx: 1 | 2;
     { words: /invalid nonce; got (\d+), expected (\d+)/, tx: 1, account: 2 },
   ]
 
+/** The highest nonce that a node takes now: zkSync Era core/node/api_server/src/tx_sender/result.rs. */
+export const NONCE_MAX_HINT = /allowed nonce range: \d+ - (\d+)/
+
 /** Clauses that a wrapper may put before an *intrinsic* message, and single words that are one. */
 export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
   ...[

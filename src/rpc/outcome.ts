@@ -1,3 +1,5 @@
+import type { FeeNeeds } from '../ledger/fees.js'
+
 /** Why an endpoint answered a send as it did. Stable across versions; new ones may be added. */
 export type SendReason =
   | 'alreadyKnown'
@@ -40,6 +42,10 @@ export type SendOutcome = {
   readonly counted: boolean
   /** The account's next nonce as the node tells it. A hint, never evidence. */
   readonly expectedNonce?: number
+  /** The highest nonce of the account that the node takes now, where it states one. A hint, never evidence. */
+  readonly nonceMax?: number
+  /** The least fees that the node takes, in wei, where a refusal for the fees states them. A hint of this node alone. */
+  readonly needs?: FeeNeeds
   /** How long the endpoint asks to be left alone, in milliseconds. */
   readonly retryAfterMs?: number
 }

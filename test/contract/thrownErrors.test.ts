@@ -4,7 +4,7 @@ import { sendRawTransaction } from 'viem/actions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { classifySendError } from '../../src/index.js'
-import { answerOf, type ClientCorpus, type Said } from '../../src/rpc/corpus/corpus.fixture.js'
+import { answerOf, type ClientCorpus, meaningOf, type Said } from '../../src/rpc/corpus/corpus.fixture.js'
 import { CLIENTS } from '../../src/rpc/corpus/index.fixture.js'
 import { PROVIDERS } from '../../src/rpc/corpus/providers.fixture.js'
 import { sign } from '../integration/devnetSupport.js'
@@ -83,7 +83,7 @@ describe.each(Object.entries(LIBRARIES))('what %s throws', (_, send) => {
         const { message } = said
         saysTo(said, corpus.code)
         const told = classifySendError(await thrownBy(send, server.url, raw))
-        expect({ message, ...told }).toEqual({ message, ...answerOf(said) })
+        expect({ message, ...meaningOf(told) }).toEqual({ message, ...answerOf(said) })
       }
     },
   )
@@ -93,7 +93,7 @@ describe.each(Object.entries(LIBRARIES))('what %s throws', (_, send) => {
       const { message } = said
       saysTo(said, -32_000)
       const told = classifySendError(await thrownBy(send, server.url, raw))
-      expect({ message, ...told }).toEqual({ message, ...answerOf(said) })
+      expect({ message, ...meaningOf(told) }).toEqual({ message, ...answerOf(said) })
     }
   })
 

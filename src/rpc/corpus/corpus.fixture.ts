@@ -17,6 +17,15 @@ export const answerOf = ({ outcome, reason, counted, expectedNonce, retryAfterMs
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 })
 
+/** An outcome without the numbers that a message states of fees and nonces: `priceHints.test.ts` has those. */
+export function meaningOf({
+  needs,
+  nonceMax,
+  ...meaning
+}: SendOutcome): Omit<SendOutcome, 'needs' | 'nonceMax'> {
+  return meaning
+}
+
 /** What one client says, by the file that it was read in. */
 export type ClientCorpus = {
   readonly client: string
