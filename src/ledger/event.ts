@@ -15,6 +15,14 @@ export type OutcomeKind =
   | 'nonceTooLow'
   | 'refused'
 
+/** What is known of a nonce whose bytes no bump can bring in, as for `stuck`. */
+export type Beyond = {
+  readonly head: boolean
+  readonly fillable: boolean
+  readonly signer: boolean
+  readonly token: number
+}
+
 /** What happens to a slot. The shell turns the world into these and never decides. */
 export type SlotEvent =
   | { readonly type: 'reserve'; readonly claim: string; readonly token: number }
@@ -68,10 +76,20 @@ export type SlotEvent =
     }
   /** Applied before the bytes are written, in whatever state: it is what row 14 goes by. */
   | { readonly type: 'sent'; readonly hash: Hash }
-  | { readonly type: 'outcome'; readonly hash: Hash; readonly outcome: OutcomeKind; readonly epoch: number }
+  | {
+      readonly type: 'outcome'
+      readonly hash: Hash
+      readonly outcome: OutcomeKind
+      readonly epoch: number
+      /** Of `underpriced`: the refusal names the fees that the pool takes as a replacement. */
+      readonly stated?: boolean | undefined
+      /** Of `feeTooLow`: the least fee that the node names is above what a bump may offer. */
+      readonly beyond?: Beyond | undefined
+    }
   | { readonly type: 'cancel'; readonly token: number }
   | { readonly type: 'replace'; readonly claim: string; readonly token: number }
-  | { readonly type: 'speedUp' }
+  /** `named`: the caller named fees, so that what is signed again is sure to be within a ceiling. */
+  | { readonly type: 'speedUp'; readonly named: boolean; readonly token: number }
   | { readonly type: 'preconfirmed'; readonly hash: Hash; readonly blockNumber: number }
   | { readonly type: 'notPreconfirmed'; readonly blockNumber: number }
   | { readonly type: 'sealed'; readonly hash: Hash; readonly block: BlockRef }

@@ -107,6 +107,46 @@ describe('fees, by table', () => {
   })
 })
 
+/** Besu TransactionReplacementByFeeMarketRule: the effective price by a tenth at least, and no less for the builder. */
+function besuTakes(old: Fees, next: Fees, baseFee: bigint): boolean {
+  const price = (fees: Fees) => baseFee + effectiveTip(fees, baseFee)
+  const before = price(old)
+  const after = price(next)
+  const noLess = effectiveTip(next, baseFee) >= effectiveTip(old, baseFee)
+  return after > 0n && after * 100n > before * 110n && noLess
+}
+
+describe('a replacement by the effective price', () => {
+  test('a tip of 1 gwei above a base fee of 100 gwei rises by a tenth of the price', () => {
+    const gwei = 10n ** 9n
+    const next = replacementFees(dynamic(201n * gwei, gwei), {
+      rule: { percent: 10, baseFee: 100n * gwei },
+      ceiling: high,
+    })
+    expect(next).toEqual(dynamic(223_110_000_001n, 13_485_000_001n))
+  })
+
+  test('the ceiling cuts it: the both-fees rule alone is no reason to offer nothing', () => {
+    const old = dynamic(2_000n, 10n)
+    const rule = { percent: 10, baseFee: 1_000n }
+    expect(replacementFees(old, { rule, ceiling: ceiling(2_221n) })).toEqual(dynamic(2_221n, 136n))
+    expect(replacementFees(old, { rule, ceiling: ceiling(2_220n) })).toBeUndefined()
+  })
+
+  test('is one that Besu takes, at every base fee that the next block may have', () => {
+    fc.assert(
+      fc.property(wei, wei, fc.bigInt({ min: 1n, max: 10n ** 15n }), (one, other, baseFee) => {
+        const old = one > other ? dynamic(one, other) : dynamic(other, one)
+        const next = replacementFees(old, { rule: { percent: 10, baseFee }, ceiling: high })
+        if (next === undefined) throw new Error('refused below the ceiling')
+        expect(gethTakes(old, next)).toBe(true)
+        for (const at of [(baseFee * 7n) / 8n, baseFee, (baseFee * 9n) / 8n])
+          if (at <= feeCap(old)) expect(besuTakes(old, next, at)).toBe(true)
+      }),
+    )
+  })
+})
+
 describe('fees, for any amounts', () => {
   test('a replacement is one that geth and reth take: both fees, strictly higher, a tenth at least', () => {
     fc.assert(

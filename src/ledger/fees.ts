@@ -19,6 +19,11 @@ export type BumpRule = {
   readonly percent: number
   /** How many times the pool has called our own replacement underpriced: the step grows by as many percents again. */
   readonly underbids?: number
+  /**
+   * Base fee of the newest block, in wei: then the effective price rises by as much as both fees. Besu asks for that
+   * (TransactionReplacementByFeeMarketRule); without it a tip of 1 above a base fee of 100 is bumped in vain there.
+   */
+  readonly baseFee?: bigint | undefined
 }
 
 // One percent above the node's rule: a node that rounds up where we round down still takes the replacement.
@@ -61,10 +66,19 @@ export function replacementFees(
 
 function raised(old: Fees, rule: BumpRule): Fees {
   if (isLegacy(old)) return { gasPrice: bumpFee(old.gasPrice, rule) }
-  return {
-    maxFeePerGas: bumpFee(old.maxFeePerGas, rule),
-    maxPriorityFeePerGas: bumpFee(old.maxPriorityFeePerGas, rule),
-  }
+  const tip = max(bumpFee(old.maxPriorityFeePerGas, rule), tipForPrice(old, rule))
+  return { maxFeePerGas: max(bumpFee(old.maxFeePerGas, rule), tip), maxPriorityFeePerGas: tip }
+}
+
+/**
+ * The tip with which the effective price of `old` rises by the rule, whatever the base fee of the next block: it is at
+ * most an eighth higher (EIP-1559), and the higher it is the more tip that takes, up to where the fee cap holds it.
+ */
+function tipForPrice(old: Exclude<Fees, { gasPrice: bigint }>, rule: BumpRule): bigint {
+  if (rule.baseFee === undefined) return 0n
+  const { maxFeePerGas: cap, maxPriorityFeePerGas: tip } = old
+  const baseFee = atMost((rule.baseFee * 9n + 7n) / 8n, cap - tip)
+  return bumpFee(baseFee + tip, rule) - baseFee
 }
 
 /** A gas price says nothing of a tip. */

@@ -29,7 +29,7 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
     case 'stuck':
       return stuck(slot, event)
     case 'speedUp':
-      return speedUp(slot)
+      return speedUp(slot, event)
     case 'cancel':
       return cancel(slot, event)
     case 'replace':

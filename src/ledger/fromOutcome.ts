@@ -1,5 +1,5 @@
 import type { SlotAction, SlotEvent } from './event.js'
-import { bump, missing } from './fromStuck.js'
+import { bump, mayVoid, missing, voided } from './fromStuck.js'
 import { ignored, type Transition } from './result.js'
 import { type Attempt, type Live, newestAttempt } from './slot.js'
 import { attemptWith, slotWith } from './slotWith.js'
@@ -35,9 +35,9 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
     case 'counted':
       return counted(slot, newest, hash)
     case 'feeTooLow':
-      return { row: 16, slot, actions: newest && !slot.displaced ? [bump(slot)] : [] }
+      return newest && !slot.displaced ? feeTooLow(slot, attempt, event) : { row: 16, slot, actions: [] }
     case 'underpriced':
-      return newest ? underpriced(slot, hash) : { row: 17, slot, actions: [] }
+      return newest ? underpriced(slot, event) : { row: 17, slot, actions: [] }
     case 'nonceTooLow':
       return { row: 18, slot, actions: [{ do: 'look' }, ...backOff(newest, hash)] }
     case 'refused':
@@ -74,13 +74,32 @@ function counted(slot: Live, newest: boolean, hash: Attempt['hash']): Transition
   return { row: 15, slot: next, actions: backOff(newest, hash) }
 }
 
-/** Row 17. Where the pool may hold an attempt of ours the next bump is larger; else somebody else's sits there. */
-function underpriced(slot: Live, hash: Attempt['hash']): Transition {
+/**
+ * Row 16. Where no bump within the ceiling can be taken, the same bytes are offered once more, since another endpoint
+ * may take them. After that the nonce is voided where a no-op gets in and nothing of it was ever taken (row 20);
+ * otherwise it waits: the node may come to take less, or the caller names more.
+ */
+function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Transition {
+  if (beyond === undefined) return { row: 16, slot, actions: [bump(slot)] }
+  if (attempt.sends < 2) return { row: 16, slot, actions: backOff(true, hash) }
+  const isTaken = slot.attempts.some(({ accepted }) => accepted)
+  if (!isTaken && beyond.fillable && mayVoid(slot, beyond)) return voided(slot, beyond.token, true)
+  const actions: SlotAction[] = slot.nudged ? [] : [{ do: 'tell', event: 'feeCeiling' }]
+  return { row: 16, slot: slotWith(slot, { nudged: true }), actions }
+}
+
+/**
+ * Row 17. Where the pool may hold an attempt of ours the next bump is larger, and made at once where the pool names what
+ * it takes; else another sender's transaction is there. Its bytes are then offered again with each `stuck` alone.
+ */
+function underpriced(slot: Live, { stated = false }: Outcome): Transition {
   const ours = slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
-  if (ours)
-    return { row: 17, slot: slotWith(slot, { underbids: slot.underbids + 1, nudged: true }), actions: [] }
+  if (ours) {
+    const next = slotWith(slot, { underbids: slot.underbids + 1, nudged: true })
+    return { row: 17, slot: next, actions: stated ? [bump(next)] : [] }
+  }
   const actions: SlotAction[] = slot.displaced ? [] : [{ do: 'tell', event: 'displaced' }]
-  return { row: 17, slot: slotWith(slot, { displaced: true }), actions: [...actions, ...backOff(true, hash)] }
+  return { row: 17, slot: slotWith(slot, { displaced: true }), actions }
 }
 
 const backOff = (newest: boolean, hash: Attempt['hash']): SlotAction[] =>

@@ -16,10 +16,11 @@ export function stuck(slot: Live, event: Stuck): Transition {
     return { row: 19, slot, actions: slot.committing > 0 ? [] : [lacking] }
   }
   if (slot.displaced) {
-    return { row: 17, slot, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
+    const next = slotWith(slot, { nudged: true })
+    return { row: 17, slot: next, actions: [{ do: 'tell', event: 'stuck' }, ...resendNewest(slot)] }
   }
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
-  if (hopeless(slot, event)) return giveUp(slot, event)
+  if (hopeless(slot, event)) return voided(slot, event.token, event.atCeiling)
   const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
   if (mayBump && (slot.nudged || !event.priced)) {
     // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
@@ -35,8 +36,13 @@ export function stuck(slot: Live, event: Stuck): Transition {
  * block that left the chain (row 28) may end like any other: callers were told that as well.
  */
 function hopeless(slot: Live, event: Stuck): boolean {
-  if (slot.end !== undefined || slot.wasSettled || !event.head || !event.signer) return false
+  if (!mayVoid(slot, event)) return false
   return (atCeilingInVain(slot, event) && event.fillable) || slot.refusals >= REFUSALS_MAX
+}
+
+/** Whether the lane may give this nonce up by itself. */
+export function mayVoid(slot: Live, { head, signer }: Pick<Stuck, 'head' | 'signer'>): boolean {
+  return slot.end === undefined && !slot.wasSettled && head && signer
 }
 
 function atCeilingInVain(slot: Live, event: Stuck): boolean {
@@ -44,16 +50,20 @@ function atCeilingInVain(slot: Live, event: Stuck): boolean {
 }
 
 /** Row 20. The claim ends only when the no-op has landed: until then it may still be what lands. */
-function giveUp(slot: Live, event: Stuck): Transition {
-  const { token } = event
-  const tell: SlotAction[] = event.atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
+export function voided(slot: Live, token: number, atCeiling: boolean): Transition {
+  const tell: SlotAction[] = atCeiling ? [{ do: 'tell', event: 'feeCeiling' }] : []
   return { row: 20, slot: slotWith(slot, { end: 'void', token }), actions: [...tell, { do: 'noop', token }] }
 }
 
-/** The caller wants it in sooner: rows 19 and 17 without the wait. */
-export function speedUp(slot: Live): Transition {
+/**
+ * The caller wants it in sooner: rows 19 and 17 without the wait. What the lane had given up by itself is wanted again
+ * where the caller names fees that outbid its no-op: nothing was reported of its end yet.
+ */
+export function speedUp(slot: Live, { named, token }: Extract<SlotEvent, { type: 'speedUp' }>): Transition {
   const row = slot.displaced ? 17 : 19
-  return { row, slot: slotWith(slot, { displaced: false }), actions: [missing(slot) ?? bump(slot)] }
+  const again = named && slot.end === 'void' && !slot.wasSettled && slot.claims.length > 0
+  const next = slotWith(slot, { displaced: false, ...(again ? { end: undefined, token } : {}) })
+  return { row, slot: next, actions: [missing(next) ?? bump(next)] }
 }
 
 export const bump = (slot: Live): SlotAction => ({ do: 'bump', token: slot.token, underbids: slot.underbids })

@@ -24,16 +24,19 @@ const INFERRED_KEPT_MS = 60_000
 type Refusal = {
   readonly offered: Fees
   readonly needs: FeeNeeds | undefined
+  /** Of the newest block, where the chain has one. */
+  readonly baseFee: bigint | undefined
   readonly nowMs: number
 }
 
 /** The floor after a refusal for the fees. A number is believed as far as it explains the refusal. */
-export function raisedBy(floor: PriceFloor, { offered, needs, nowMs }: Refusal): PriceFloor {
+export function raisedBy(floor: PriceFloor, refusal: Refusal): PriceFloor {
+  const { offered, needs, nowMs } = refusal
   const known = current(floor, nowMs)
   const stated = statedBounds(needs, nowMs)
   const explains = exceeds(stated.tip, tipOf(offered)) || exceeds(stated.cap, feeCap(offered))
   // Half as much again: a node whose least tip is 2.5 times what it suggests takes the third offer.
-  const { tip, cap } = explains ? stated : inferredBounds(offered, nowMs)
+  const { tip, cap } = explains ? stated : inferredBounds(refusal)
   return { tip: higher(known.tip, tip), cap: higher(known.cap, cap) }
 }
 
@@ -70,18 +73,22 @@ export function beyond(floor: PriceFloor, ceiling: bigint, nowMs: number): bigin
 function statedBounds(needs: FeeNeeds | undefined, nowMs: number): PriceFloor {
   const { maxPriorityFeePerGas: tip, maxFeePerGas: cap, baseFeePerGas: baseFee } = needs ?? {}
   const stated = (wei: bigint): Bound => ({ wei, stated: true, untilMs: nowMs + STATED_KEPT_MS })
-  // Between two blocks the base fee rises by an eighth at most (EIP-1559).
-  const room = baseFee === undefined ? undefined : inferred((baseFee * 9n + 7n) / 8n, nowMs)
+  const room = baseFee === undefined ? undefined : inferred(nextBaseFee(baseFee), nowMs)
   return {
     tip: tip === undefined ? undefined : stated(tip),
     cap: cap === undefined ? room : stated(cap),
   }
 }
 
-function inferredBounds(offered: Fees, nowMs: number): PriceFloor {
+/** Without a number both fees may be what is too low, unless the base fee explains it. */
+function inferredBounds({ offered, baseFee, nowMs }: Refusal): PriceFloor {
   const more = (wei: bigint): Bound => inferred(wei + wei / 2n + 1n, nowMs)
-  return { tip: 'gasPrice' in offered ? undefined : more(tipOf(offered)), cap: more(feeCap(offered)) }
+  const tipMatters = !('gasPrice' in offered) && feeCap(offered) >= nextBaseFee(baseFee ?? 0n)
+  return { tip: tipMatters ? more(tipOf(offered)) : undefined, cap: more(feeCap(offered)) }
 }
+
+/** Between two blocks the base fee rises by an eighth at most (EIP-1559). */
+const nextBaseFee = (baseFee: bigint): bigint => (baseFee * 9n + 7n) / 8n
 
 const inferred = (wei: bigint, nowMs: number): Bound => ({
   wei,
@@ -90,7 +97,8 @@ const inferred = (wei: bigint, nowMs: number): Bound => ({
 })
 
 function current({ tip, cap }: PriceFloor, nowMs: number): PriceFloor {
-  const kept = (bound: Bound | undefined) => (bound !== undefined && bound.untilMs > nowMs ? bound : undefined)
+  const kept = (bound: Bound | undefined) =>
+    bound !== undefined && bound.untilMs > nowMs ? bound : undefined
   return { tip: kept(tip), cap: kept(cap) }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { a1, a2, attempt, b1, block, hash, liveSlot, noop, on, outcome, stuck } from './samples.fixture.js'
-import type { Live } from './slot.js'
+import type { Attempt, Live } from './slot.js'
 
 const resend = (name: string) => ({ do: 'resend', hash: hash(name) })
 const backOff = (name: string) => ({ do: 'backOff', hash: hash(name) })
@@ -90,12 +90,14 @@ describe('rows of live nonces', () => {
     expect(displaced).toEqual({
       row: 17,
       slot: liveSlot({ displaced: true }),
-      actions: [{ do: 'tell', event: 'displaced' }, backOff('a1')],
+      actions: [{ do: 'tell', event: 'displaced' }],
     })
+    // Refused once more it says nothing new: the bytes leave with each stuck event alone, which is told.
+    expect(on(displaced.slot, outcome(a1.hash, 'underpriced')).actions).toEqual([])
     const waiting = on(displaced.slot, stuck({ atCeiling: true, priced: false }))
     expect(waiting).toEqual({
       row: 17,
-      slot: displaced.slot,
+      slot: liveSlot({ displaced: true, nudged: true }),
       actions: [{ do: 'tell', event: 'stuck' }, resend('a1')],
     })
   })
@@ -110,8 +112,89 @@ describe('rows of live nonces', () => {
     expect(on(slot, outcome(a2.hash, 'underpriced')).slot).toMatchObject({ displaced: true })
   })
 
+  test('row 17: where the pool names what it takes as a replacement, the bump is made at once, three times', () => {
+    const said = { ...outcome(a2.hash, 'underpriced'), stated: true }
+    let slot = liveSlot({ attempts: [a1, a2] })
+    for (const underbids of [1, 2, 3]) {
+      const taken = on(slot, said)
+      expect(taken).toMatchObject({ row: 17, actions: [{ do: 'bump', token: 1, underbids }] })
+      slot = taken.slot as Live
+    }
+    expect(on(slot, said).actions).toEqual([{ do: 'tell', event: 'displaced' }])
+  })
+
+  describe('row 16: the node asks for more than the ceiling', () => {
+    const beyond = { head: true, fillable: true, signer: true, token: 9 }
+    const said = { ...outcome(a1.hash, 'feeTooLow'), beyond }
+    const twice = { ...a1, sends: 2 }
+
+    test('the same bytes are offered once more, to whoever else may take them, and no bump is made', () => {
+      expect(on(liveSlot(), said)).toEqual({ row: 16, slot: liveSlot(), actions: [backOff('a1')] })
+    })
+
+    test('row 20: refused again, it is voided where a no-op gets in', () => {
+      const taken = on(liveSlot({ attempts: [twice] }), said)
+      expect(taken).toMatchObject({ row: 20, slot: { end: 'void', token: 9 } })
+      expect(taken.actions).toEqual([
+        { do: 'tell', event: 'feeCeiling' },
+        { do: 'noop', token: 9 },
+      ])
+    })
+
+    test.each([
+      ['no no-op gets in', [twice], { ...beyond, fillable: false }],
+      ['it is not the head', [twice], { ...beyond, head: false }],
+      ['nobody signs', [twice], { ...beyond, signer: false }],
+      [
+        'an older attempt was taken',
+        [
+          { ...a1, accepted: true },
+          { ...a2, sends: 2 },
+        ],
+        beyond,
+      ],
+    ] as const)('not voided where %s: it waits, and says so once', (_, attempts, over) => {
+      const event = { ...outcome((attempts.at(-1) as Attempt).hash, 'feeTooLow'), beyond: over }
+      const taken = on(liveSlot({ attempts }), event)
+      expect(taken).toMatchObject({ row: 16, slot: { end: undefined, nudged: true } })
+      expect(taken.actions).toEqual([{ do: 'tell', event: 'feeCeiling' }])
+      expect(on(taken.slot, event).actions).toEqual([])
+    })
+  })
+
+  describe('row 19: sped up by a caller who names fees', () => {
+    const spedUp = { type: 'speedUp', named: true, token: 9 } as const
+
+    test('what the lane gave up itself is wanted again: its bytes outbid the no-op', () => {
+      const given = liveSlot({ end: 'void', token: 4, attempts: [a1, noop] })
+      const taken = on(given, spedUp)
+      expect(taken).toMatchObject({ row: 19, slot: { end: undefined, token: 9 } })
+      expect(taken.actions).toEqual([{ do: 'sign', claim: 'a', token: 9 }])
+    })
+
+    test('with no no-op in the store yet the claim is bumped, and the no-op that is being signed is stale', () => {
+      const taken = on(liveSlot({ end: 'void', token: 4 }), spedUp)
+      expect(taken.actions).toEqual([{ do: 'bump', token: 9, underbids: 0 }])
+      expect(on(taken.slot, { type: 'committing', token: 4, claim: undefined }).row).toBe(0)
+    })
+
+    test.each([
+      ['a cancel', liveSlot({ end: 'cancel', attempts: [a1, noop] }), spedUp],
+      ['a deep reorg', liveSlot({ end: 'void', wasSettled: true, attempts: [a1, noop] }), spedUp],
+      [
+        'the lane, without fees',
+        liveSlot({ end: 'void', attempts: [a1, noop] }),
+        { ...spedUp, named: false },
+      ],
+    ])('what was ended by %s stays ended', (_, slot, event) => {
+      const taken = on(slot, event)
+      expect(taken.slot).toMatchObject({ end: slot.end })
+      expect(taken.actions).toEqual([{ do: 'bump', token: slot.token, underbids: 0 }])
+    })
+  })
+
   test('row 17: a displaced nonce is outbid on request', () => {
-    expect(on(liveSlot({ displaced: true }), { type: 'speedUp' })).toEqual({
+    expect(on(liveSlot({ displaced: true }), { type: 'speedUp', named: false, token: 9 })).toEqual({
       row: 17,
       slot: liveSlot(),
       actions: [{ do: 'bump', token: 1, underbids: 0 }],
@@ -151,9 +234,9 @@ describe('rows of live nonces', () => {
 
   test('row 19: bytes that are lacking are asked for again under the same token', () => {
     expect(on(liveSlot({ end: 'cancel', token: 4 }), stuck()).actions).toEqual([{ do: 'noop', token: 4 }])
-    expect(on(liveSlot({ claims: ['a', 'b'], token: 4 }), { type: 'speedUp' }).actions).toEqual([
-      { do: 'sign', claim: 'b', token: 4 },
-    ])
+    expect(
+      on(liveSlot({ claims: ['a', 'b'], token: 4 }), { type: 'speedUp', named: false, token: 9 }).actions,
+    ).toEqual([{ do: 'sign', claim: 'b', token: 4 }])
     expect(on(liveSlot({ claims: [], attempts: [], end: 'void' }), stuck()).actions).toMatchObject([
       { do: 'noop' },
     ])
@@ -192,10 +275,14 @@ describe('rows of live nonces', () => {
       slot: liveSlot({ end: 'cancel', token: 5 }),
       actions: [{ do: 'noop', token: 5 }],
     })
-    expect(on(taken.slot, { type: 'speedUp' }).actions).toEqual([{ do: 'noop', token: 5 }])
+    expect(on(taken.slot, { type: 'speedUp', named: false, token: 9 }).actions).toEqual([
+      { do: 'noop', token: 5 },
+    ])
     expect(on(taken.slot, { type: 'cancel', token: 6 }).row).toBe(0)
     const sent = { ...taken.slot, attempts: [a1, noop] } as Live
-    expect(on(sent, { type: 'speedUp' }).actions).toEqual([{ do: 'bump', token: 5, underbids: 0 }])
+    expect(on(sent, { type: 'speedUp', named: false, token: 9 }).actions).toEqual([
+      { do: 'bump', token: 5, underbids: 0 },
+    ])
   })
 
   test("row 22: replace claims the nonce for T' and signs it; after an end it is refused", () => {

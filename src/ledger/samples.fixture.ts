@@ -78,7 +78,7 @@ export const outcome = (
   name: Hash,
   said: Extract<SlotEvent, { type: 'outcome' }>['outcome'],
   epoch = 1,
-): SlotEvent => ({ type: 'outcome', hash: name, outcome: said, epoch })
+): Extract<SlotEvent, { type: 'outcome' }> => ({ type: 'outcome', hash: name, outcome: said, epoch })
 
 /** One event on nonce 7. */
 export const on = (slot: Slot | undefined, event: SlotEvent): Transition => transition(7, slot, event)

@@ -106,12 +106,17 @@ function* events(): Generator<SlotEvent> {
   for (const name of seen) {
     yield { type: 'sent', hash: name }
     for (const said of outcomes) for (const epoch of [1, 2]) yield sample.outcome(name, said, epoch)
+    yield { ...sample.outcome(name, 'underpriced'), stated: true }
+    for (const head of flags)
+      for (const fillable of flags)
+        for (const signer of flags)
+          yield { ...sample.outcome(name, 'feeTooLow'), beyond: { head, fillable, signer, token: 5 } }
     yield { type: 'preconfirmed', hash: name, blockNumber: 11 }
     yield { type: 'sealed', hash: name, block: block(12) }
   }
   yield { type: 'cancel', token: 5 }
   yield { type: 'replace', claim: 'c', token: 5 }
-  yield { type: 'speedUp' }
+  for (const named of flags) yield { type: 'speedUp', named, token: 5 }
   for (const blockNumber of [11, 12]) yield { type: 'notPreconfirmed', blockNumber }
   for (const found of [hash('f'), undefined]) yield { type: 'evidence', block: block(12), hash: found }
   yield { type: 'passed' }
@@ -200,11 +205,12 @@ describe('what holds at every step, whatever the slot and the event', () => {
     expect(lost).toEqual([])
   })
 
-  test('an end, once asked for, is never another one but for the operator (row 27) and deep reorgs (row 32)', () => {
+  test('an end, once asked for, is never another one but for the operator (row 27), deep reorgs (row 32), and what the lane gave up itself and its caller speeds up', () => {
     const end = (slot: Slot | undefined): End | undefined =>
       slot?.state === 'live' || slot?.state === 'used' ? slot.end : undefined
-    const changed = all.filter(({ slot, result }) => {
+    const changed = all.filter(({ slot, event, result }) => {
       const kept = result.slot.state === 'live' || result.slot.state === 'used'
+      if (event.type === 'speedUp' && end(slot) === 'void') return !event.named && end(result.slot) !== 'void'
       return (
         kept && ![27, 32].includes(result.row) && end(slot) !== undefined && end(slot) !== end(result.slot)
       )

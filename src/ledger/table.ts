@@ -124,7 +124,13 @@ export const TABLE: readonly Row[] = [
     to: ['live'],
     says: 'intrinsic otherwise, or counted: refusals + 1',
   },
-  { row: 16, from: ['live'], on: ['outcome'], to: ['live'], says: 'the fee is too low: bump' },
+  {
+    row: 16,
+    from: ['live'],
+    on: ['outcome'],
+    to: ['live'],
+    says: 'the fee is too low: bump; the node asks for more than the ceiling: once more, then wait',
+  },
   {
     row: 17,
     from: ['live'],
@@ -144,14 +150,14 @@ export const TABLE: readonly Row[] = [
     from: ['live'],
     on: ['stuck', 'speedUp'],
     to: ['live'],
-    says: 'stuck: resend the newest attempt; the next time bump it',
+    says: 'stuck: resend the newest attempt; the next time bump it. Sped up with fees: wanted again, though voided',
   },
   {
     row: 20,
     from: ['live'],
-    on: ['stuck'],
+    on: ['stuck', 'outcome'],
     to: ['live'],
-    says: 'the head is at its ceiling, or refused three times: void it',
+    says: 'the head is at its ceiling, or refused three times, or asked for more than its ceiling: void it',
   },
   {
     row: 21,

@@ -9,6 +9,7 @@ import type { Emitter } from './emitter.js'
 import type { Admission } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { Hub } from './nodes/hub.js'
+import { sayDear } from './signing/dear.js'
 import type { FeeOracle } from './signing/feeOracle.js'
 import { describe, type Transaction } from './transaction/transaction.js'
 import type { Stop } from './unlessStopped.js'
@@ -47,9 +48,9 @@ export type LaneContext = {
 }
 
 /** Nothing is reserved above a nonce that cannot even be filled; asked again when it is stuck the next time. */
-export function block(context: LaneContext, nonce: number): void {
+export function block(context: LaneContext, nonce: number, detail?: string): void {
   context.blockedAt = Math.max(context.blockedAt, nonce)
-  context.lane.holds.add('blocked')
+  context.lane.holds.add('blocked', detail)
 }
 
 /** What nobody awaits is told as an event. */
@@ -65,8 +66,9 @@ export function txError(
   message: string,
   cause?: unknown,
 ): TxlaneError {
-  const { refusal } = transaction
-  const details = refusal === undefined ? undefined : `the endpoint said: ${refusal}`
+  const { refusal, dear } = transaction
+  const said = refusal === undefined ? [] : [`the endpoint said: ${refusal}`]
+  const details = [...(dear ? [sayDear(dear)] : []), ...said].join(' ') || undefined
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
 }
 

@@ -170,7 +170,11 @@ function repairs(scope: Scope, machine: Machine, world: World, emit: Emit): void
       const event = stuckEvent(head, { priced: false })
       emit(`${nonce} is stuck below the base fee`, struck(scope, machine, world, 'bump', nonce, event))
       if (scope.facts) {
-        const spedUp = struck(scope, machine, world, 'bump', nonce, { type: 'speedUp' })
+        const spedUp = struck(scope, machine, world, 'bump', nonce, {
+          type: 'speedUp',
+          named: true,
+          token: 2,
+        })
         emit(`${nonce} is sped up`, spedUp)
       }
     }

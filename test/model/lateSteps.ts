@@ -83,6 +83,6 @@ const OF_UNUSED: readonly SlotEvent[] = [
   { type: 'stuck', head: true, atCeiling: true, priced: false, fillable: true, signer: true, token: 2 },
   { type: 'withdraw', claim: 'A', why: 'again' },
   { type: 'withdraw', claim: 'B', why: 'failed' },
-  { type: 'speedUp' },
+  { type: 'speedUp', named: true, token: 2 },
   { type: 'seeded' },
 ]

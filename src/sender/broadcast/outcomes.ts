@@ -1,8 +1,11 @@
 import type { Hash } from 'viem'
-import type { OutcomeKind } from '../../ledger/event.js'
+import type { Beyond, OutcomeKind } from '../../ledger/event.js'
+import type { Attempt, Live } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
-import type { LaneContext } from '../context.js'
+import { block, type LaneContext } from '../context.js'
+import { sayDear } from '../signing/dear.js'
 import type { Funds } from '../signing/funds.js'
+import type { Signing } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { Resender } from './resend.js'
 
@@ -12,6 +15,7 @@ export function createOutcomes(
   parts: {
     resender: Resender
     funds: Funds
+    signing: Pick<Signing, 'ceilings' | 'needed'>
     /** A pool speaks of delegated accounts. */
     delegated: () => void
     transactionOf: (nonce: number) => Transaction | undefined
@@ -19,8 +23,8 @@ export function createOutcomes(
     seen?: ((outcome: SendOutcome) => void) | undefined
   },
 ) {
-  const { lane } = context
-  const { resender, funds } = parts
+  const { lane, fees } = context
+  const { resender, funds, signing } = parts
   // How long the endpoint asked to be left alone, until the slot has said whether it wants to be sent again.
   let retryAfterMs: number | undefined
 
@@ -30,6 +34,26 @@ export function createOutcomes(
     if (outcome.reason === 'delegatedLimit') parts.delegated()
     if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit')
       window.loss(book.coveredTo, book.cursor)
+  }
+
+  /** What a node teaches about its prices serves every nonce: it is known before the slot asks for a bump. */
+  function notePrices(nonce: number, attempt: Attempt, { outcome, reason, needs }: SendOutcome): void {
+    if (outcome === 'accepted' && reason !== 'alreadyKnown') fees.taken(attempt.fees)
+    if (outcome !== 'refused') return
+    if (reason === 'feeTooLow') fees.refused(attempt.fees, needs, isOfferedToAll(attempt))
+    if (reason === 'replacementUnderpriced' && needs) signing.needed(nonce, needs)
+  }
+
+  /** What no bump within the ceiling cures: nothing is reserved above it where no no-op gets in either. */
+  function beyond(slot: Live, attempt: Attempt): Beyond | undefined {
+    const transaction = parts.transactionOf(slot.nonce)
+    const { dear, fillable } = signing.ceilings(slot)
+    if (dear === undefined || transaction?.outside) return undefined
+    if (transaction) transaction.dear = dear
+    const head = slot.nonce === lane.book.floor
+    const isTaken = slot.attempts.some(({ accepted }) => accepted)
+    if (head && !fillable && !isTaken && isOfferedToAll(attempt)) block(context, slot.nonce, sayDear(dear))
+    return { head, fillable, signer: context.signer !== undefined, token: lane.token() }
   }
 
   return {
@@ -44,12 +68,27 @@ export function createOutcomes(
         resender.forget(nonce)
         if (lane.holds.has('blocked')) lane.holds.lift('blocked')
       }
-      lane.apply(nonce, { type: 'outcome', hash, outcome: kindOf(outcome), epoch: lane.lease.epoch })
+      const slot = lane.book.get(nonce)
+      const attempt = slot?.attempts.find((known) => known.hash === hash)
+      if (attempt) notePrices(nonce, attempt, outcome)
+      const kind = kindOf(outcome)
+      const isCheap = kind === 'feeTooLow' && slot?.state === 'live' && attempt !== undefined
+      lane.apply(nonce, {
+        type: 'outcome',
+        hash,
+        outcome: kind,
+        epoch: lane.lease.epoch,
+        stated: outcome.needs !== undefined,
+        beyond: isCheap ? beyond(slot, attempt) : undefined,
+      })
     },
     /** Rows 13 and 18: the same bytes again, later. */
     later: (nonce: number) => resender.later(nonce, retryAfterMs),
   }
 }
+
+/** A second send goes to every endpoint that takes sends. */
+const isOfferedToAll = ({ sends }: Attempt): boolean => sends >= 2
 
 /** The words of section 5 in the words of section 4. */
 function kindOf(outcome: SendOutcome): OutcomeKind {

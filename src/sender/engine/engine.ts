@@ -102,6 +102,7 @@ export function createEngine(options: EngineOptions): Engine {
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
     freed: () => pump.run(),
+    waiting: line.peek,
     turn: (transaction) => sequences.turn(transaction),
     handed: (transaction) => sequences.handed(transaction),
   })
@@ -125,6 +126,7 @@ export function createEngine(options: EngineOptions): Engine {
   const outcomes = createOutcomes(context, {
     resender,
     funds,
+    signing,
     delegated: code.look,
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
@@ -141,6 +143,7 @@ export function createEngine(options: EngineOptions): Engine {
     funds,
     admits,
     due: (transaction) => intake.due(transaction),
+    failed: (transaction, error) => intake.failed(transaction, error),
     broken,
     fresh: createFreshness(context, () => seeker.idle()),
   })

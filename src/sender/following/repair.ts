@@ -2,6 +2,7 @@ import type { CancelTimer } from '../../clock.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Live, newestAttempt, type Outside, type Slot } from '../../ledger/slot.js'
 import { block, type LaneContext } from '../context.js'
+import { sayDear } from '../signing/dear.js'
 import type { Signing } from '../signing/signing.js'
 
 /**
@@ -23,6 +24,9 @@ export type Repair = {
  * the market, and a count that is too high may last for some seconds.
  */
 const OUTSIDE_STUCK_MS = 15_000
+
+/** What outside code signed cannot be outbid by us. */
+const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
 
 type Sent = { readonly block: number; readonly atMs: number }
 
@@ -85,10 +89,10 @@ export function createRepair(options: {
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
       const newest = newestAttempt(slot)
-      const ceilings = outside ? { atCeiling: false, fillable: false } : signing.ceilings(slot)
+      const { dear, ...ceilings } = outside ? NOT_OURS : signing.ceilings(slot)
       // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
       if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
-        block(context, slot.nonce)
+        block(context, slot.nonce, dear && sayDear(dear))
       // What outside code signed cannot be bumped by us, only sent again.
       lane.apply(slot.nonce, { ...event, ...ceilings, priced: priced(slot), signer: signer && !outside })
     }

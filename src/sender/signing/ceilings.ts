@@ -11,13 +11,19 @@ export type Ceilings = {
    * named for what sits there.
    */
   transaction(transaction: Transaction, slot: Slot | undefined): FeeCeiling
-  /** The lane's, or two steps above what transactions offer there. */
+  /**
+   * The lane's, or two steps above what transactions offer there, or what the caller named for the one that waits next:
+   * it cannot land above a nonce that nothing gets in at.
+   */
   noop(slot: Slot): FeeCeiling
   /** Its newest transaction was bumped as often as one may be. */
   bumpedOut(slot: Slot): boolean
 }
 
-export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' | 'transactions'>): Ceilings {
+export function createCeilings(
+  { fees, transactions }: Pick<LaneContext, 'fees' | 'transactions'>,
+  waiting: () => Transaction | undefined,
+): Ceilings {
   const { rule } = fees
 
   function namedAt(slot: Slot | undefined): Fees[] {
@@ -36,12 +42,10 @@ export function createCeilings({ fees, transactions }: Pick<LaneContext, 'fees' 
       return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
     },
     noop({ attempts }) {
-      const claimed = attempts.filter(({ claim }) => claim !== undefined)
-      return ceilingAbove(
-        claimed.map((attempt) => attempt.fees),
-        fees.laneCeiling(),
-        rule,
-      )
+      const offered = attempts.filter(({ claim }) => claim !== undefined).map((attempt) => attempt.fees)
+      const next = waiting()
+      const named = next && explicitFees(next.request)
+      return ceilingAbove(named ? [...offered, named] : offered, fees.laneCeiling(), rule)
     },
     bumpedOut(slot) {
       const claim = newestAttempt(slot)?.claim

@@ -8,7 +8,14 @@ import {
 } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
 import type { Clock } from '../../clock.js'
-import type { BumpRule, FeeCeiling, Fees } from '../../ledger/fees.js'
+import {
+  type BumpRule,
+  type FeeCeiling,
+  type FeeNeeds,
+  type Fees,
+  transactionCeiling,
+} from '../../ledger/fees.js'
+import { atFloor, beyond, loweredBy, NO_FLOOR, type PriceFloor, raisedBy } from '../../ledger/priceFloor.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
@@ -19,10 +26,11 @@ import type { Hub } from '../nodes/hub.js'
 /** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
 export type FeeOracle = {
   /**
-   * What the market asks now. Resolves at once while that was asked just before, or in the same block; and, where the
+   * What the market asks now, and at least what refusals taught of the node's least fees, where that is within the
+   * ceiling (@default that of transactions). Resolves at once while that was asked just before, or in the same block; and, where the
    * tip is all that would be asked for, while that is not old: then it is asked for beside.
    */
-  market(): Promise<Fees>
+  market(within?: FeeCeiling): Promise<Fees>
   /** Whether nothing needs to be asked for before this is signed. It asks beside, where `market` would. */
   known(request: TxRequest): boolean
   /** The last answer, if there ever was one. */
@@ -36,6 +44,17 @@ export type FeeOracle = {
   baseFee(): bigint | undefined
   /** What the OP stack charges on top for `bytes` of a transaction, in wei; 0 elsewhere. */
   dataFee(bytes: number): bigint
+  /**
+   * A node refused these fees as too low, and may have named what it takes. All that is signed from now on knows it.
+   * `again`: they had been offered before, to every endpoint that is sent to.
+   */
+  refused(offered: Fees, needs: FeeNeeds | undefined, again: boolean): void
+  /** A node took these fees: its floor is not above them. */
+  taken(offered: Fees): void
+  /** The least fee cap that a node named as its minimum, in wei, where it is above the ceiling. */
+  beyond(ceiling: FeeCeiling): bigint | undefined
+  /** The same, where a refusal by every endpoint in the last blocks confirmed it: after that it is tried again. */
+  hopeless(ceiling: FeeCeiling): bigint | undefined
 }
 
 const CEILING_FACTOR = 10n
@@ -50,6 +69,9 @@ const TIP_KEPT_MS = 10_000
 // The pool of geth takes no less (ethereum/go-ethereum core/txpool/legacypool: PriceLimit), and it costs next to nothing.
 const LEAST_TIP_WEI = 1n
 const DATA_FEE_SAMPLE_BYTES = 1_000n
+/** For so long after a refusal that no bump within the ceiling cures, nothing new is offered in vain: at least this. */
+const HOPELESS_KEPT_MS = 10_000
+const HOPELESS_KEPT_BLOCKS = 4
 
 // GasPriceOracle.getL1FeeUpperBound(uint256 unsignedTxSize): ethereum-optimism/optimism
 // packages/contracts-bedrock/src/L2/GasPriceOracle.sol, since Fjord.
@@ -83,6 +105,8 @@ export function createFeeOracle(options: {
   let dataFeeSample = 0n
   let besides = false
   let tip: { readonly wei: bigint; readonly atMs: number } | undefined
+  let floor: PriceFloor = NO_FLOOR
+  let confirmedAtMs = Number.NEGATIVE_INFINITY
 
   async function ask(): Promise<Fees> {
     const { head } = hub.tracker
@@ -193,9 +217,19 @@ export function createFeeOracle(options: {
     return fees
   }
 
+  /** A floor that the lane's ceiling does not reach is no reason to offer the ceiling. */
+  function floored(fees: Fees, within?: FeeCeiling): Fees {
+    if (floor === NO_FLOOR) return fees
+    const nowMs = options.clock.now()
+    const { maxFeePerGas } = within ?? transactionCeiling(laneCeiling(), rule)
+    return beyond(floor, maxFeePerGas, nowMs) === undefined ? atFloor(fees, floor, nowMs) : fees
+  }
+
+  const laneCeiling = () => ceiling ?? { maxFeePerGas: 2n ** 255n }
+
   return {
-    async market() {
-      return atHand() ?? asked(last)
+    async market(within) {
+      return floored(atHand() ?? (await asked(last)), within)
     },
     known(request) {
       if (explicitFees(request) === undefined) return atHand() !== undefined
@@ -205,9 +239,23 @@ export function createFeeOracle(options: {
       return true
     },
     get last() {
-      return last
+      return last && floored(last)
     },
-    laneCeiling: () => ceiling ?? { maxFeePerGas: 2n ** 255n },
+    laneCeiling,
+    refused(offered, needs, again) {
+      const nowMs = options.clock.now()
+      if (again) confirmedAtMs = nowMs
+      floor = raisedBy(floor, { offered, needs, baseFee: hub.tracker.head?.baseFeePerGas, nowMs })
+    },
+    taken(offered) {
+      if (floor !== NO_FLOOR) floor = loweredBy(floor, offered)
+    },
+    beyond: ({ maxFeePerGas }) => beyond(floor, maxFeePerGas, options.clock.now()),
+    hopeless({ maxFeePerGas }) {
+      const nowMs = options.clock.now()
+      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (hub.tracker.blockMs ?? 0))
+      return nowMs - confirmedAtMs <= keptMs ? beyond(floor, maxFeePerGas, nowMs) : undefined
+    },
     rule,
     bumpsMax: policy?.bump?.attemptsMax ?? BUMPS_MAX,
     baseFee: () => hub.tracker.head?.baseFeePerGas,

@@ -1,5 +1,6 @@
+import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
-import { type LaneContext, reportError } from '../context.js'
+import { type LaneContext, reportError, txError } from '../context.js'
 import type { Line } from '../intake/line.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
@@ -27,6 +28,8 @@ export function createPump(options: {
   admits: (transaction: Transaction) => boolean
   /** It is next: ends it where its deadline has passed. */
   due: (transaction: Transaction) => void
+  /** It ends without a nonce. */
+  failed: (transaction: Transaction, error: TxlaneError) => void
   /** Resolves when what is known of the chain is not older than a few blocks; undefined where it is not. */
   fresh: () => Promise<void> | undefined
   /** A bug of ours: told, and the lane goes on as well as it can. */
@@ -42,7 +45,18 @@ export function createPump(options: {
   // What the market asks for is known in this turn.
   let asked = false
 
+  /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
+  function refuseDear(): void {
+    for (let first = line.peek(); first?.ready; first = line.peek()) {
+      first.dear = signing.dear(first)
+      if (first.dear === undefined) return
+      line.remove(first)
+      options.failed(first, txError(first, 'REJECTED', 'notExecuted', 'Its fees were not taken.'))
+    }
+  }
+
   async function turn(): Promise<void> {
+    refuseDear()
     if (!mayReserve()) return
     // What is there already is not awaited: a lane that was idle sends at once.
     if (mayBreathe()) await breathe()

@@ -1,9 +1,9 @@
 import { type Hex, numberToHex } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
-import { capped, type FeeCeiling, type Fees, feeCap, outbid } from '../../ledger/fees.js'
+import { capped, type FeeCeiling, type Fees, feeCap } from '../../ledger/fees.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
-import { type Attempt, type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
+import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { TxRequest } from '../../types.js'
@@ -14,16 +14,15 @@ import type { Transaction } from '../transaction/transaction.js'
 import { createCeilings } from './ceilings.js'
 import { type Content, createEnvelopes } from './envelope.js'
 import { explicitFees } from './feeOracle.js'
+import { createOffers, type Offers } from './offers.js'
 import { createSignerCheck } from './signerCheck.js'
 
 /** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
-export type Signing = {
+export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> & {
   /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
   claim(nonce: number, claim: string, token: number): void
   noop(nonce: number, token: number): void
   bump(nonce: number, token: number, underbids: number): void
-  /** Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. */
-  ceilings(slot: Live): { atCeiling: boolean; fillable: boolean }
   /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
   readonly signatures: number
   /** Of these and of what is signed, those that are not journaled. */
@@ -57,12 +56,15 @@ const SIGN_RETRY_MS_MAX = 10_000
 export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
   /** One more may be signed. */
   readonly freed: () => void
+  /** The next in line for a nonce. */
+  readonly waiting: () => Transaction | undefined
 }
 
 export function createSigning(context: LaneContext, parts: SigningParts): Signing {
   const { lane, hub, fees, limits, events } = context
   const { freed } = parts
-  const ceilings = createCeilings(context)
+  const ceilings = createCeilings(context, parts.waiting)
+  const offers = createOffers(context, ceilings)
   // The token of the newest job of a kind at each nonce: the table may ask for the same signature twice.
   const running: Readonly<Record<Kind, NonceMap<number>>> = {
     claim: new NonceMap(),
@@ -146,6 +148,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
   function journaled(job: Job, attempt: Attempt, committed: Committed): void {
     const { nonce, token } = job
+    offers.made(nonce)
     try {
       const stored = committed === 'committed'
       if (committed !== 'stale') lane.apply(nonce, { type: 'journaled', token, attempt, stored })
@@ -198,13 +201,15 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   function claimed({ nonce, claim }: Extract<Job, { kind: 'claim' }>): Order | undefined | Promise<Order> {
     const transaction = context.transactions.get(claim)
     if (transaction === undefined) return undefined
-    const given = explicitFees(transaction.request)
+    // A caller who named fees since then wants those (row 19, of what the lane had given up).
+    const given = transaction.hurry?.fees ?? explicitFees(transaction.request)
+    transaction.hurry = undefined
     return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
   }
 
   async function claimedAtMarket(nonce: number, transaction: Transaction): Promise<Order> {
-    const market = await fees.market()
     const ceiling = ceilings.transaction(transaction, lane.book.get(nonce))
+    const market = await fees.market(ceiling)
     const first = inTypeOf(transaction.request, capped(market, ceiling))
     return claimedAt(nonce, transaction, first)
   }
@@ -220,7 +225,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const ceiling = ceilings.transaction(transaction, slot)
     // What a freed nonce still has was refused for good (row 14): to outbid it is a precaution, where it can be paid.
     const offer =
-      offerAbove(slot, { market: first, ceiling: atLeast(ceiling, first) }) ??
+      offers.above(slot, { market: first, ceiling: atLeast(ceiling, first) }) ??
       (slot.state === 'reserved' ? first : undefined)
     if (offer === undefined) throw overCeiling(transaction, ceiling)
     return { claim: transaction.id, content, offer }
@@ -230,7 +235,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     await fillTurn()
     const slot = lane.book.get(nonce)
     if (slot?.state !== 'live') return undefined
-    const offer = offerAbove(slot, { market: await fees.market(), ceiling: ceilings.noop(slot) })
+    const ceiling = ceilings.noop(slot)
+    const market = await fees.market(ceiling)
+    const offer = offers.above(slot, { market, ceiling, baseFee: fees.baseFee() })
     if (offer === undefined) return void block(context, nonce)
     const gas = await estimateNoop()
     return { claim: undefined, content: { request: noopRequest(lane.key.address), gas }, offer }
@@ -246,7 +253,14 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
     const hurry = transaction?.hurry
     if (transaction && hurry) transaction.hurry = undefined
-    const offer = offerAbove(slot, { market: hurry?.fees ?? (await fees.market()), ceiling, underbids })
+    const named = hurry?.fees
+    const offer = offers.above(slot, {
+      market: named ?? (await fees.market(ceiling)),
+      ceiling,
+      underbids,
+      // Fees that a caller named are offered as they are, unless the pool refused as much.
+      baseFee: named === undefined || underbids > 0 ? fees.baseFee() : undefined,
+    })
     // How often it may be bumped by itself does not bind its caller.
     if (offer === undefined || (hurry === undefined && ceilings.bumpedOut(slot))) {
       if (transaction) events.emit('feeCeiling', { tx: context.txOf(transaction) })
@@ -255,18 +269,6 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     }
     const request = transaction?.request ?? noopRequest(lane.key.address)
     return { claim: newest.claim, content: { request, gas: newest.gas }, offer }
-  }
-
-  /** What replaces each of the slot's attempts in a pool; undefined where that passes the ceiling. */
-  function offerAbove(
-    { attempts }: Slot,
-    options: { market: Fees; ceiling: FeeCeiling; underbids?: number },
-  ): Fees | undefined {
-    const { market, ceiling, underbids = 0 } = options
-    return outbid(
-      attempts.map((attempt) => attempt.fees),
-      { rule: { ...fees.rule, underbids }, market, ceiling },
-    )
   }
 
   /** Asked once: what a self-transfer takes depends on the account's code, which changes rarely. */
@@ -305,19 +307,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     claim: (nonce, claim, token) => start({ kind: 'claim', nonce, token, isSigned: false, claim }),
     noop: (nonce, token) => start({ kind: 'noop', nonce, token, isSigned: false }),
     bump: (nonce, token, underbids) => start({ kind: 'bump', nonce, token, isSigned: false, underbids }),
-    ceilings(slot) {
-      const newest = newestAttempt(slot)
-      if (newest === undefined) return { atCeiling: false, fillable: true }
-      const transaction = newest.claim === undefined ? undefined : context.transactions.get(newest.claim)
-      const noops = ceilings.noop(slot)
-      const ceiling = transaction ? ceilings.transaction(transaction, slot) : noops
-      // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
-      const within = (most: FeeCeiling) =>
-        offerAbove(slot, { market: newest.fees, ceiling: most }) !== undefined
-      const baseFee = fees.baseFee() ?? 0n
-      const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling)
-      return { atCeiling, fillable: within(noops) && noops.maxFeePerGas >= baseFee }
-    },
+    ceilings: offers.ceilings,
+    dear: offers.dear,
+    needed: offers.needed,
     get signatures() {
       return unsigned
     },

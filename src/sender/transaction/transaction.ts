@@ -4,6 +4,7 @@ import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../../errors/ba
 import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../../types.js'
+import type { Dear } from '../signing/dear.js'
 import { ORDER, OUTSIDE_PREFIX } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
@@ -61,6 +62,8 @@ export type Transaction = {
   endKept: boolean
   /** What an endpoint last said instead of taking it. */
   refusal: string | undefined
+  /** The node asks for more than its ceiling. */
+  dear: Dear | undefined
   /** The landed receipt, once somebody asked for it. */
   landed: Landed | undefined
   unresolved: boolean
@@ -302,6 +305,7 @@ export function begin(as: Beginning): Transaction {
     endKept: false,
     stageBeforeEnd: undefined,
     refusal: undefined,
+    dear: undefined,
     landed: undefined,
     unresolved: false,
     waiters: undefined,

@@ -1,4 +1,5 @@
 import type { FeeValues } from 'viem'
+import { lastClaim } from '../../ledger/slot.js'
 import type { CancelResult, Tx } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
 import type { Intake } from '../intake/intake.js'
@@ -41,7 +42,8 @@ export function createHolderOperations(parts: { context: LaneContext; intake: In
     const fees = wanted && bumpFees(transaction, { slot, wanted, rule: context.fees.rule })
     transaction.hurry = { fees }
     if (fees) transaction.named = fees
-    lane.apply(slot.nonce, { type: 'speedUp' })
+    const named = fees !== undefined && lastClaim(slot) === transaction.id
+    lane.apply(slot.nonce, { type: 'speedUp', named, token: lane.token() })
   }
 
   return {

@@ -13,6 +13,8 @@ export type AdmissionLimits = {
   readonly chainId: number
   readonly gasLimitMax: number
   readonly tipWeiMin: bigint
+  /** Whether a refusal names that minimum. @default true */
+  readonly tipStated?: boolean
   /** Data above it is "oversized" (geth's txMaxSize is 128 KiB). */
   readonly bytesMax: number
 }
@@ -45,6 +47,7 @@ export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusa
   const needed = intrinsicGas(tx)
   if (tx.gas < needed) return refusal(`intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`)
   if (tx.tipWei < limits.tipWeiMin) {
+    if (limits.tipStated === false) return refusal('transaction underpriced')
     return refusal(`transaction underpriced: gas tip cap ${tx.tipWei}, minimum needed ${limits.tipWeiMin}`)
   }
   return undefined
@@ -83,6 +86,25 @@ export function refuseAccount(
 export function outbids(tx: SimTransaction, other: SimTransaction): boolean {
   const beats = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n
   return beats(tx.maxFeeWei, other.maxFeeWei) && beats(tx.tipWei, other.tipWei)
+}
+
+/** Besu TransactionReplacementByFeeMarketRule: the effective price by more than a tenth, and no less for the builder. */
+export function outbidsByPrice(tx: SimTransaction, other: SimTransaction, baseFeeWei: bigint): boolean {
+  const price = ({ maxFeeWei, tipWei }: SimTransaction) =>
+    maxFeeWei < baseFeeWei + tipWei ? maxFeeWei : baseFeeWei + tipWei
+  const [next, old] = [price(tx), price(other)]
+  return next * 100n > old * 110n
+}
+
+/** zkSync Era core/node/api_server/src/tx_sender/result.rs, SubmitTxError::NonceIsTooHigh. */
+export function refuseDistant(
+  tx: SimTransaction,
+  account: SimAccount,
+  aheadMax: number,
+): Refusal | undefined {
+  const most = account.nonce + aheadMax
+  if (tx.nonce <= most) return undefined
+  return refusal(`nonce too high. allowed nonce range: ${account.nonce} - ${most}, actual: ${tx.nonce}`)
 }
 
 export const poolFull: Record<PoolRules, Refusal> = {

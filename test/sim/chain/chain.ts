@@ -25,6 +25,11 @@ export function createChain(options: ChainOptions): SimChain {
     chainId: settings.chainId,
     gasLimitMax: Math.min(settings.gasLimit, settings.transactionGasMax),
     tipWeiMin: settings.tipWeiMin,
+    tipStated: settings.tipStated,
+    nonceAheadMax: settings.nonceAheadMax,
+    executableMax: settings.executableMax,
+    gappedMax: settings.gappedMax,
+    priceAt: settings.replacement === 'effectivePrice' ? () => builder.baseFeeWei : undefined,
     // geth takes 128 KiB (core/txpool, txMaxSize): smaller here, so that what is too big is quickly made.
     bytesMax: 4_096,
   })

@@ -41,6 +41,19 @@ export type ChainOptions = {
   readonly tipWei?: bigint
   /** Below it a transaction is underpriced. @default 1 */
   readonly tipWeiMin?: bigint
+  /** Whether the refusal names that minimum, as geth's does, or not, as reth's. @default true */
+  readonly tipStated?: boolean
+  /**
+   * What takes the place of a pooled transaction: both fees by a tenth (geth, reth), or the effective price (Besu
+   * TransactionReplacementByFeeMarketRule). @default 'bothFees'
+   */
+  readonly replacement?: 'bothFees' | 'effectivePrice'
+  /** How far above the account's nonce one may be: zkSync Era refuses what is further. @default any */
+  readonly nonceAheadMax?: number
+  /** Executable transactions of an account; what is beyond is dropped without a word (geth with few slots). @default any */
+  readonly executableMax?: number
+  /** Gapped transactions of an account; what is beyond is dropped without a word. @default 64 */
+  readonly gappedMax?: number
   /** @default 30_000_000 */
   readonly gasLimit?: number
   /** A transaction with more is refused (EIP-7825). @default 16_777_216 */
@@ -76,6 +89,11 @@ export function chainSettings(options: ChainOptions): ChainSettings {
     baseFeeNoise: 0,
     tipWei: 100_000n,
     tipWeiMin: 1n,
+    tipStated: true,
+    replacement: 'bothFees',
+    nonceAheadMax: Number.POSITIVE_INFINITY,
+    executableMax: Number.POSITIVE_INFINITY,
+    gappedMax: 64,
     gasLimit: 30_000_000,
     transactionGasMax: 16_777_216,
     safeDepth: 4,

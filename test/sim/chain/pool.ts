@@ -3,12 +3,14 @@ import type { SimTransaction } from '../transaction.js'
 import {
   type AdmissionLimits,
   outbids,
+  outbidsByPrice,
   type PoolRules,
   poolFull,
   type Refusal,
   refusal,
   refuseAccount,
   refuseBytes,
+  refuseDistant,
 } from './admission.js'
 import { costWei } from './execute.js'
 import { accountIn, type State } from './state.js'
@@ -17,6 +19,12 @@ export type PoolOptions = AdmissionLimits & {
   readonly rules: PoolRules
   /** Gapped transactions an account may have; what is beyond is dropped without a word. @default 64 */
   readonly gappedMax?: number
+  /** How far above the account's nonce one may be. @default any */
+  readonly nonceAheadMax?: number
+  /** Executable transactions an account may have; what is beyond is dropped without a word. @default any */
+  readonly executableMax?: number
+  /** The base fee of the next block, where the effective price decides what replaces another. @default both fees do */
+  readonly priceAt?: (() => bigint) | undefined
   /** Executable transactions an account is sure of when the pool is full. @default 16 */
   readonly guaranteedSlots?: number
   /** In-flight transactions of accounts with delegated code: 1 on geth and reth, 4 on Base. */
@@ -52,6 +60,8 @@ export type Pool = {
   onHead(state: State): void
   /** While true the pool is full: nobody holds more than the guaranteed slots. */
   setPressure(full: boolean, state: State): void
+  /** The least tip that it takes from now on. */
+  setTipMin(wei: bigint): void
   /** Changes with every change of the contents. */
   readonly version: number
   readonly size: number
@@ -60,11 +70,17 @@ export type Pool = {
 /** A mempool with the rules of geth's core/txpool/legacypool and of reth's crates/transaction-pool. */
 export function createPool(options: PoolOptions): Pool {
   const { rules, gappedMax = 64, guaranteedSlots = 16, delegatedMax = rules === 'geth' ? 1 : 4 } = options
+  const {
+    nonceAheadMax = Number.POSITIVE_INFINITY,
+    executableMax = Number.POSITIVE_INFINITY,
+    priceAt,
+  } = options
   const senders = new Map<Address, Map<number, SimTransaction>>()
   const hashes = new Map<Hash, SimTransaction>()
   const stranded = new Set<Hash>()
   let version = 0
   let full = false
+  let { tipWeiMin } = options
 
   function put(tx: SimTransaction): void {
     let own = senders.get(tx.from)
@@ -106,12 +122,12 @@ export function createPool(options: PoolOptions): Pool {
   /** What is gapped beyond the limit goes, the highest nonces first; so does what a full pool has no room for. */
   function truncate(from: Address, nonce: number): void {
     const own = senders.get(from)
-    if (own === undefined || (own.size <= gappedMax && !full)) return
+    if (own === undefined || (own.size <= Math.min(gappedMax, executableMax) && !full)) return
     const next = nextNonce(from, nonce)
     const gapped = [...own.values()].filter((tx) => tx.nonce >= next).sort((a, b) => a.nonce - b.nonce)
     for (const tx of gapped.slice(gappedMax)) drop(tx)
-    if (!full) return
-    for (const tx of [...own.values()]) if (tx.nonce < next && tx.nonce >= nonce + guaranteedSlots) drop(tx)
+    const most = Math.min(full ? guaranteedSlots : Number.POSITIVE_INFINITY, executableMax)
+    for (const tx of [...own.values()]) if (tx.nonce < next && tx.nonce >= nonce + most) drop(tx)
   }
 
   function refuseDelegated(tx: SimTransaction, state: State): Refusal | undefined {
@@ -125,15 +141,21 @@ export function createPool(options: PoolOptions): Pool {
     return refusal('in-flight transaction limit reached for delegated accounts')
   }
 
+  const replaces = (tx: SimTransaction, old: SimTransaction) =>
+    priceAt === undefined ? outbids(tx, old) : outbidsByPrice(tx, old, priceAt())
+
   function add(tx: SimTransaction, state: State): Admission {
     if (hashes.has(tx.hash)) return { ok: false, ...refusal('already known') }
     const account = accountIn(state, tx.from)
     const old = senders.get(tx.from)?.get(tx.nonce)
     const refused =
-      refuseBytes(tx, options) ??
+      refuseBytes(tx, { ...options, tipWeiMin }) ??
       refuseAccount(tx, account, rules, rules === 'geth' ? pooledCostWei(tx.from, tx.nonce) : 0n) ??
       refuseDelegated(tx, state) ??
-      (old !== undefined && !outbids(tx, old) ? refusal('replacement transaction underpriced') : undefined) ??
+      refuseDistant(tx, account, nonceAheadMax) ??
+      (old !== undefined && !replaces(tx, old)
+        ? refusal('replacement transaction underpriced')
+        : undefined) ??
       (full && old === undefined && tx.nonce >= account.nonce + guaranteedSlots ? poolFull[rules] : undefined)
     if (refused !== undefined) return { ok: false, ...refused }
     put(tx)
@@ -193,6 +215,9 @@ export function createPool(options: PoolOptions): Pool {
     setPressure(next, state) {
       full = next
       for (const from of senders.keys()) truncate(from, accountIn(state, from).nonce)
+    },
+    setTipMin(wei) {
+      tipWeiMin = wei
     },
     get version() {
       return version
