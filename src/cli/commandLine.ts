@@ -1,5 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError, type OptionValues } from 'commander'
-import { redactText } from '../errors/redact.js'
+import { redactTyped } from '../errors/redact.js'
 import type { Parsed } from './program.js'
 
 export const SEED_MAX = 2 ** 31 - 1
@@ -29,7 +29,7 @@ export function readCommandLine<given extends OptionValues, options>(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed') return { kind: 'help', text: help }
-    return { kind: 'bad', message: redactText(error.message.replace(/^error: /, '')) }
+    return { kind: 'bad', message: redactTyped(error.message.replace(/^error: /, '')) }
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { redactText } from '../errors/redact.js'
+import { redactTyped } from '../errors/redact.js'
 import { EXIT, endWith, write } from './program.js'
 
 type Run = (argv: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>
@@ -63,7 +63,7 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined) {
-    process.stderr.write(`There is no command ${redactText(JSON.stringify(name))}.\n\n${USAGE}`)
+    process.stderr.write(`There is no command ${redactTyped(JSON.stringify(name))}.\n\n${USAGE}`)
     return EXIT.badOptions
   }
   const run = await command.load()

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.js'
-import { redactText } from '../errors/redact.js'
+import { redactTyped } from '../errors/redact.js'
 
 /**
  * What a command ends with. `failed`: something did not come about, and the output says what. `badOptions`: nothing was
@@ -60,10 +60,10 @@ export function endWith(code: Promise<number>, what: string, shown: 'message' | 
     (ended) => process.exit(ended),
     (error: unknown) => {
       if (error instanceof Refusal) {
-        process.stderr.write(`${redactText(error.message)}\n`)
+        process.stderr.write(`${redactTyped(error.message)}\n`)
         process.exit(EXIT.refused)
       }
-      process.stderr.write(`${what} failed: ${redactText(textOf(error, shown))}\n`)
+      process.stderr.write(`${what} failed: ${redactTyped(textOf(error, shown))}\n`)
       process.exit(EXIT.failed)
     },
   )

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { TxlaneError } from '../errors/base.js'
-import { redactText } from '../errors/redact.js'
+import { redactForeign } from '../errors/redact.js'
 
 export type AnvilProcess = {
   /** `http://127.0.0.1:port` of the node itself, behind the gateway's back. */
@@ -93,7 +93,7 @@ function listening(child: ChildProcess): Promise<string> {
           code: 'UNSUPPORTED',
           fate: 'notExecuted',
           cause,
-          details: redactText(errors.trim()),
+          details: redactForeign(errors.trim()),
         }),
       )
     child.once('error', failed)

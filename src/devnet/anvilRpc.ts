@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import { TxlaneError } from '../errors/base.js'
+import { redactForeign } from '../errors/redact.js'
 import { fail, type RpcErrorObject, type RpcReply, type RpcRequest } from './serve/rpcTypes.js'
 
 /** The gateway's own line to the child: kept-alive connections, batches, no retries. */
@@ -36,7 +37,7 @@ export function createAnvilRpc(url: string): AnvilRpc {
     async call(method, params = []) {
       const [reply] = await batch([{ method, params }])
       if (reply !== undefined && 'result' in reply) return reply.result
-      throw new TxlaneError(`anvil refused ${method}: ${reply?.error.message}`, {
+      throw new TxlaneError(`anvil refused ${method}: ${redactForeign(String(reply?.error.message))}`, {
         code: 'UNSUPPORTED',
         fate: 'notExecuted',
       })

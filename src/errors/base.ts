@@ -1,5 +1,5 @@
 import { BaseError } from 'viem'
-import { redactText } from './redact.js'
+import { redactForeign, redactText } from './redact.js'
 import { redactError } from './redactError.js'
 
 /** What went wrong, stable across versions. */
@@ -50,12 +50,14 @@ export type TxlaneErrorParameters = {
   /** Default: those of the cause. */
   readonly details?: string | undefined
   readonly metaMessages?: readonly string[] | undefined
+  /** The short message holds nothing of others that was not redacted: an example of a URL in it stays. */
+  readonly isRedacted?: boolean | undefined
 }
 
 /**
  * Every error that txlane throws. Extends viem's `BaseError`, so `walk` finds the causes (a decoded
  * `ContractFunctionRevertedError`, say). Carries no URL beyond its origin, no key and no signed bytes, nor do its
- * causes, which are copies.
+ * causes, which are copies. Each of its texts has 16,384 characters at most.
  */
 export class TxlaneError extends BaseError {
   override name = 'TxlaneError'
@@ -64,9 +66,14 @@ export class TxlaneError extends BaseError {
   readonly tx?: ErrorTx
 
   constructor(shortMessage: string, parameters: TxlaneErrorParameters) {
-    const cause = redactError(parameters.cause)
-    const details = parameters.details === undefined ? undefined : redactText(parameters.details)
-    super(redactText(shortMessage), {
+    // An account's own code knows the key.
+    const knowsKey = parameters.code === 'SIGNER'
+    const cause = redactError(parameters.cause, { knowsKey })
+    const details =
+      parameters.details === undefined
+        ? undefined
+        : redactForeign(parameters.details, knowsKey ? 'never' : 'named')
+    super(parameters.isRedacted ? shortMessage : redactText(shortMessage), {
       ...(cause instanceof Error && details === undefined ? { cause } : {}),
       ...(details === undefined ? {} : { details }),
       ...(parameters.metaMessages ? { metaMessages: parameters.metaMessages.map(redactText) } : {}),

@@ -1,11 +1,12 @@
 import { TxlaneError } from './base.js'
-import { redactText } from './redact.js'
+import { redactForeign, redactText } from './redact.js'
 
 /** Bad input: names the argument and the value. Thrown before anything is sent, reserved or stored. */
 export function invalid(argument: string, value: unknown, expected: string): TxlaneError {
-  return new TxlaneError(`Invalid ${argument}: expected ${expected}, got ${show(value)}.`, {
+  return new TxlaneError(`Invalid ${redactText(argument)}: expected ${expected}, got ${show(value)}.`, {
     code: 'INVALID',
     fate: 'notExecuted',
+    isRedacted: true,
     metaMessages: [`Argument: ${argument}`],
   })
 }
@@ -18,7 +19,7 @@ function show(value: unknown): string {
     case 'string':
       return showString(value)
     case 'bigint':
-      return `${value}n`
+      return showBigint(value)
     case 'function':
       return 'a function'
     case 'object':
@@ -28,9 +29,16 @@ function show(value: unknown): string {
   }
 }
 
+// 32 bytes may be a private key that slipped into the wrong argument: never echo them.
+const KEY_DIGITS = 60
+
+function showBigint(value: bigint): string {
+  const digits = (value < 0n ? -value : value).toString(16).length
+  return digits >= KEY_DIGITS ? `a bigint of ${digits * 4} bits` : `${value}n`
+}
+
 function showString(value: string): string {
-  // 32 bytes of hex may be a private key that slipped into the wrong argument: never echo them.
-  if (/[0-9a-fA-F]{64}/.test(value)) return `a string of ${value.length} characters`
-  const text = redactText(value)
+  if (new RegExp(`[0-9a-fA-F]{${KEY_DIGITS}}`).test(value)) return `a string of ${value.length} characters`
+  const text = redactForeign(value, 'never')
   return JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text)
 }

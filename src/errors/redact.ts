@@ -1,27 +1,55 @@
-// A scheme, its separator and everything up to white space, a quote or a bracket: what a URL may look like
-// inside a sentence.
-const URL_PATTERN = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'`<>()[\]{}\\]+/gi
-// 32 bytes or more of hex after a word that says what it is.
-const SECRET_PATTERN =
-  /\b(private[ _-]?key|secret|mnemonic|password|token|api[ _-]?key)(["']?\s*[:=]\s*["']?)[^\s"',}]+/gi
+import { redactRuns } from './redactRuns.js'
+import { type Hashes, type Rule, redactTokens } from './redactTokens.js'
+import { textOf, tokensOf } from './tokens.js'
 
-// viem prints the body of a failed request: signed bytes do not belong into a log.
-const RAW_PATTERN = /(eth_sendRawTransaction\w*\\?"\s*,\s*\\?"params\\?"\s*:\s*\[\s*\\?")0x[0-9a-f]+/gi
+export { redactUrl } from './redactUrl.js'
 
-/** Cuts a URL to its origin, without user, password, path, query and fragment: each of them carries API keys. */
-export function redactUrl(url: string): string {
-  try {
-    const { protocol, host } = new URL(url)
-    return `${protocol}//${host}`
-  } catch {
-    return '<url>'
-  }
+/** Characters of a text that are left at most: a hostile text costs no more time than this. */
+export const REDACTED_CHARS_MAX = 16_384
+
+// Longer than a mnemonic of 24 words, so that a secret is never cut in two: its first half would not be known for one.
+const MARGIN_CHARS = 512
+
+/**
+ * A text without what gives access to anything:
+ * - URLs are cut to their origin, with a scheme or without one; `user:password@` goes;
+ * - what stands behind a name that announces a secret (`password=`, `"apiKey": "…"`), behind `Bearer` and `Basic`, JSON
+ *   web tokens, values of a query, and parts of a path that look like an API key;
+ * - mnemonics: 12 words or more in a row that a mnemonic may have;
+ * - bytes: more than 32 of them in hex (signed transactions, calldata), and lists of bytes;
+ * - 32 bytes of hex where a word that announces a secret stands close before them.
+ *
+ * For the library's own words, in which 32 bytes of hex are a hash unless they are announced as something else. Texts are
+ * cut to `REDACTED_CHARS_MAX` characters first. The time it takes grows with the length of the text: a text is split into
+ * tokens once, and each token is looked at a fixed number of times.
+ *
+ * Not guaranteed: that a secret is found which looks like an ordinary word.
+ */
+export function redactText(text: string): string {
+  return redacted(text, { hashes: 'all', paths: false })
 }
 
-/** Cuts every URL in a text to its origin; blanks signed bytes, and what follows a word that announces a secret. */
-export function redactText(text: string): string {
-  return text
-    .replace(URL_PATTERN, (url) => redactUrl(url))
-    .replace(SECRET_PATTERN, '$1$2<redacted>')
-    .replace(RAW_PATTERN, '$1<signed bytes>')
+/**
+ * `redactText` for what somebody else said: 32 bytes of hex are left where the word before them calls them a hash, a
+ * transaction, a block and the like, and go everywhere else. `never`: for those who know a private key, such as a signer.
+ */
+export function redactForeign(text: string, hashes: Exclude<Hashes, 'all'> = 'named'): string {
+  return redacted(text, { hashes, paths: true })
+}
+
+/** `redactForeign` for what a person typed: names of files stay, whatever they look like. */
+export function redactTyped(text: string): string {
+  return redacted(text, { hashes: 'named', paths: false })
+}
+
+function redacted(text: string, rule: Rule): string {
+  const isCut = text.length > REDACTED_CHARS_MAX
+  const part = isCut ? text.slice(0, REDACTED_CHARS_MAX + MARGIN_CHARS) : text
+  const tokens = tokensOf(part)
+  redactRuns(tokens)
+  redactTokens(part, tokens, rule)
+  const safe = textOf(part, tokens)
+  // What stands in the place of a secret may be longer.
+  const length = Math.min(REDACTED_CHARS_MAX, isCut ? safe.length - MARGIN_CHARS : safe.length)
+  return length < safe.length ? `${safe.slice(0, length)}…` : safe
 }

@@ -1,5 +1,5 @@
 import { isTxlaneError } from '../errors/base.js'
-import { redactText } from '../errors/redact.js'
+import { redactForeign, redactText } from '../errors/redact.js'
 import type { SenderEvents, Tx } from '../types.js'
 import type { EventFields, RecordedAttempt, RecordedError } from './schema.js'
 
@@ -98,15 +98,15 @@ function transactionOf(error: unknown): EventFields {
 }
 
 const MESSAGE_MAX = 400
-// Longer than a hash: calldata or signed bytes that a node repeats in its message.
-const BYTES = /(?:0x)?[0-9a-f]{65,}/gi
 
 /** What may be kept of an error: no stack, no cause, no URL beyond its origin, no bytes. */
 export function describeError(error: unknown): RecordedError {
   const { name, shortMessage, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   const text =
     [shortMessage, message, error].find((one) => typeof one === 'string' && one !== '') ?? 'unknown'
-  const safe = redactText(String(text).split('\n')[0] ?? '').replace(BYTES, '<bytes>')
+  const [line = ''] = String(text).split('\n', 1)
+  // Ours may name a hash.
+  const safe = isTxlaneError(error) ? redactText(line) : redactForeign(line)
   return {
     name: typeof name === 'string' ? name : 'Error',
     ...(isTxlaneError(error) ? { code: error.code, fate: error.fate } : {}),

@@ -2,6 +2,7 @@ import type { LocalAccount } from 'viem'
 import type { Lane } from '../allocator/lane.js'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
+import { type RedactErrorOptions, safeError } from '../errors/redactError.js'
 import type { Attempt } from '../ledger/slot.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
@@ -53,9 +54,16 @@ export function block(context: LaneContext, nonce: number, detail?: string): voi
   context.lane.holds.add('blocked', detail)
 }
 
-/** What nobody awaits is told as an event. */
-export function reportError({ events }: Pick<LaneContext, 'events'>, error: unknown): void {
-  events.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+/**
+ * What nobody awaits is told as an event. An error of a signer, a store or an endpoint may quote a key or a URL: a copy
+ * without them is told.
+ */
+export function reportError(
+  { events }: Pick<LaneContext, 'events'>,
+  error: unknown,
+  options?: RedactErrorOptions,
+): void {
+  events.emit('error', { error: safeError(error, options) })
 }
 
 /** An error about one transaction. */

@@ -1,5 +1,6 @@
 import { type Address, type Chain, type Client, erc20Abi, formatUnits, type HttpTransport } from 'viem'
 import { estimateFeesPerGas, estimateGas, getBalance, readContract } from 'viem/actions'
+import { redactForeign } from '../../errors/redact.js'
 import { count, pairs } from '../output.js'
 import { Refusal } from '../program.js'
 import { showAmount } from './amounts.js'
@@ -42,7 +43,7 @@ export async function previewOf(
     ...sample.map(async ({ line, request }) => {
       if (request.gas !== undefined) return request.gas
       return estimateGas(client, { account, ...request }).catch((error: { shortMessage?: string }) => {
-        failing.push({ line, message: error.shortMessage ?? String(error) })
+        failing.push({ line, message: redactForeign(error.shortMessage ?? String(error)) })
         return 0n
       })
     }),

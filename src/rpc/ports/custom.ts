@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { redactText } from '../../errors/redact.js'
+import { redactForeign, redactText } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { createGiveUps } from './giveUp.js'
 
@@ -77,8 +77,8 @@ function endedFailure(reason: 'aborted' | 'timeout' | undefined, timeoutMs: numb
 }
 
 function messageOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return redactText(String(error))
+  if (typeof error !== 'object' || error === null) return redactForeign(String(error))
   const { shortMessage, message } = error as { shortMessage?: unknown; message?: unknown }
   const text = typeof shortMessage === 'string' ? shortMessage : message
-  return typeof text === 'string' ? redactText(text) : 'the transport rejected'
+  return typeof text === 'string' ? redactForeign(text) : 'the transport rejected'
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { redactText, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { takeCallIds } from './callIds.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
@@ -193,5 +193,5 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   const { cause } = error
   const reason = cause instanceof Error ? ((cause as { code?: unknown }).code ?? cause.message) : undefined
-  return redactText(reason === undefined ? error.message : `${error.message}: ${String(reason)}`)
+  return redactForeign(reason === undefined ? error.message : `${error.message}: ${String(reason)}`)
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { redactText, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { takeCallIds } from './callIds.js'
 import { encodeCalls } from './envelope.js'
@@ -144,6 +144,6 @@ function failureOf(
   }
   return {
     kind: 'network',
-    message: error instanceof Error ? redactText(error.message) : 'the socket failed',
+    message: error instanceof Error ? redactForeign(error.message) : 'the socket failed',
   }
 }

@@ -2,6 +2,7 @@ import type { Counter, CounterEvent } from '../../allocator/counter.js'
 import type { NonceSource } from '../../allocator/sources.js'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
+import { safeError } from '../../errors/redactError.js'
 import type { Emitter } from '../emitter.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
@@ -42,7 +43,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   const { nonceOf } = source
   const user: CounterUser = {
     tell: (event, count) => events.emit(event, { nonce: nonceOf(count) }),
-    fail: (error) => events.emit('error', { error: error as Error }),
+    fail: (error) => events.emit('error', { error: safeError(error) }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
   const opening = createOpening(() => openCounter(options, source, environment))

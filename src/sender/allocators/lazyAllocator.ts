@@ -1,5 +1,6 @@
 import type { NonceSource } from '../../allocator/sources.js'
 import { invalid } from '../../errors/invalid.js'
+import { safeError } from '../../errors/redactError.js'
 import { whenLoaded } from '../../lazy.js'
 import { createEarlyListeners } from '../earlyListeners.js'
 import { createEmitter } from '../emitter.js'
@@ -42,7 +43,7 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
   filler: NonceAllocatorParameters<nonce>['filler'],
 ): Lazy<nonce> {
   const events = createEmitter<CounterAllocatorEvents>((error) =>
-    options.logger?.error?.({ error }, 'a listener threw'),
+    options.logger?.error?.({ error: safeError(error) }, 'a listener threw'),
   )
   return createLazy(environment, (closing) => ({
     closing,

@@ -1,6 +1,7 @@
 import type { Address, LocalAccount } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
+import { safeError } from '../../errors/redactError.js'
 import { isReplaced } from '../../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../../store/store.js'
 import { reportError } from '../context.js'
@@ -63,7 +64,7 @@ export async function openTenure(parts: {
   const { options, environment, hub, store, key, beside } = parts
   const { clock, random, background = clock } = environment
   const { logger, limits } = options
-  const events = createEmitter((error) => logger?.error?.({ error }, 'a listener threw'))
+  const events = createEmitter((error) => logger?.error?.({ error: safeError(error) }, 'a listener threw'))
   const handle = createHandle({
     key,
     events,
@@ -260,7 +261,7 @@ export async function openTenure(parts: {
     if (held === undefined) return
     await held.holder.engine.context.lane.journal.flushed()
     await store.release(held.lease).catch((error: unknown) => {
-      logger?.warn?.({ error: String(error) }, 'the lease was not given back')
+      logger?.warn?.({ error: String(safeError(error)) }, 'the lease was not given back')
     })
   }
 

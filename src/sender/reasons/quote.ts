@@ -1,4 +1,4 @@
-import { redactText } from '../../errors/redact.js'
+import { redactForeign } from '../../errors/redact.js'
 
 /** As much of what an endpoint said as a sentence can quote. */
 const QUOTE_MAX = 160
@@ -8,7 +8,7 @@ const READ_MAX = 400
 /** What an endpoint said, on one line, cut, without URLs and secrets. */
 export function quoteOf(said: Error | string): string {
   const text = typeof said === 'string' ? said : wordsOf(said)
-  const line = redactText(text.slice(0, READ_MAX)).replace(/\s+/g, ' ').trim()
+  const line = redactForeign(text.slice(0, READ_MAX)).replace(/\s+/g, ' ').trim()
   return line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line
 }
 

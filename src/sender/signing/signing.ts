@@ -53,6 +53,9 @@ const NOOP_GAS_FIXED = 100_000n
 const SIGN_RETRY_MS = 500
 const SIGN_RETRY_MS_MAX = 10_000
 
+// What an account throws may quote its key.
+const SIGNER = { knowsKey: true }
+
 export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
   /** One more may be signed. */
   readonly freed: () => void
@@ -171,14 +174,14 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       return
     }
     // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
-    reportError(context, error)
+    reportError(context, error, SIGNER)
   }
 
   /** Its callers were told that it is on its way: one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
     transaction.retryAtMs = context.clock.now() + pauseMs
-    reportError(context, error)
+    reportError(context, error, SIGNER)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 

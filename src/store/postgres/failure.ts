@@ -1,5 +1,5 @@
 import { isTxlaneError, TxlaneError } from '../../errors/base.js'
-import { redactText } from '../../errors/redact.js'
+import { redactForeign } from '../../errors/redact.js'
 
 /** Two transactions stood in each other's way: PostgreSQL took one back, and it may simply be tried again. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
@@ -52,7 +52,7 @@ export function storeFailure({ error, unknown, secrets }: Failure): TxlaneError 
 
 /** Only a part of what was asked for is certain: who asked has to look before it asks again. */
 export function halfDone(error: unknown): TxlaneError {
-  const said = error instanceof Error ? error.message : 'unknown error'
+  const said = error instanceof Error ? redactForeign(error.message) : 'unknown error'
   return unknownResult('A part was kept before PostgreSQL failed.', said)
 }
 
@@ -77,7 +77,7 @@ function described(error: unknown, secrets: readonly string[]): string {
   const parts = Array.isArray(errors) && !message ? errors.map((one) => (one as Error).message) : [message]
   const { code } = codeOf(error)
   const text = `${parts.join('; ') || 'unknown error'}${code === undefined ? '' : ` (${code})`}`
-  return secrets.reduce((cut, secret) => cut.replaceAll(secret, '<redacted>'), redactText(text))
+  return secrets.reduce((cut, secret) => cut.replaceAll(secret, '<redacted>'), redactForeign(text))
 }
 
 /** What of a connection string must not be read anywhere: itself, and the password, as written and as meant. */

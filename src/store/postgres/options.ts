@@ -72,7 +72,8 @@ export function settingsOf(options: PostgresStoreOptions): Settings {
 function checkConnectionString(value: unknown): void {
   // What was given is not shown, and not handed to a parser whose error shows it: it may hold a password anywhere.
   const looksRight = typeof value === 'string' && /^postgres(?:ql)?:\/\//.test(value) && URL.canParse(value)
-  if (!looksRight) throw invalid('connectionString', undefined, 'postgres://user:password@host:port/database')
+  if (!looksRight)
+    throw invalid('connectionString', undefined, 'a connection string of PostgreSQL (postgres://…)')
 }
 
 function whole(name: string, value: number | undefined, min: number, otherwise: number): number {
