@@ -75,7 +75,15 @@ export type LaneSnapshot = {
   balanceWei: bigint | undefined
   /** The code at the address: none, a contract, or a delegation (EIP-7702). */
   account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
-  endpoints: { name: string; role: string; profile: object; requests: number; calls: number }[]
+  endpoints: {
+    name: string
+    role: string
+    profile: object
+    requests: number
+    calls: number
+    /** Why nothing is sent to it for now, where it said that it is asked too often. */
+    rests?: string
+  }[]
 }
 
 type TxEvents<chain extends Chain> = Record<
@@ -108,9 +116,12 @@ export type EndpointEvent = {
   /**
    * `profile`: more is known of what it does. `up`: it answers, and is used from now on. `down`: it does not answer,
    * or not in time, or lags: it is not read. `wrongChain`: it is on another chain, and left out for as long as it is.
-   * `reader`: counts and blocks are read here from now on.
+   * `reader`: counts and blocks are read here from now on. `rests`: it says that it is asked too often, and gets no
+   * transactions for a while (`limits.restMsMax`).
    */
-  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader'
+  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader' | 'rests'
+  /** Of `rests`: for how long, what the endpoint asked for, and its words. */
+  reason?: string
   profile: object
 }
 
@@ -201,6 +212,11 @@ export type Limits = {
    * 600_000
    */
   receiptPatienceMs: number
+  /**
+   * Milliseconds that an endpoint is left alone at most after it said that it is asked too often, however long it asks
+   * for (`Retry-After`, "retry in 10m0s", `backoff_seconds`). @default 60_000
+   */
+  restMsMax: number
   /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
   gapFillAfterMs: number
   /** No-ops under way at once. @default 16 */

@@ -59,7 +59,6 @@ type Sending = {
 
 // Well below the body limits that hosted providers set; a batch is cut where it would pass it.
 const BATCH_BYTES_MAX = 512 * 1024
-const REST_MS = 250
 /** Whether the endpoint counts its pool, and so many counts did not show, is not worth more of them. */
 const COUNTS_TO_LEARN = 16
 /** What waits is sent in such parts until it is known whether the endpoint counts its pool: few are answered soon. */
@@ -76,7 +75,7 @@ export function createCourier(
   endpoint: HubEndpoint,
   { sent, posting, said, failed, idle }: CourierParts,
 ): Courier {
-  const { lane, hub, limits, clock, random } = context
+  const { lane, hub, limits, clock } = context
   const heap = createMinHeap()
   // What waits here, and whether it does so nowhere else.
   const queued = new NonceMap<boolean>()
@@ -221,10 +220,11 @@ export function createCourier(
     first: RpcReply | undefined,
   ): void {
     if (outcome?.outcome !== 'unknown') endpoint.silentUntilMs = 0
+    if (outcome?.reason !== 'rateLimited') hub.rests.over(endpoint)
     if (outcome === undefined || first === undefined || first.ok) return
     const { failure } = first
     if (outcome.reason === 'rateLimited') {
-      endpoint.restUntilMs = clock.now() + (outcome.retryAfterMs ?? REST_MS) * (1 + random() / 4)
+      hub.rests.begin(endpoint, { ms: outcome.retryAfterMs, words: failure.message })
     }
     const tooLarge =
       batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)

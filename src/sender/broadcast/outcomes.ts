@@ -62,7 +62,7 @@ export function createOutcomes(
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
       if (transaction) transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
-      retryAfterMs = outcome.retryAfterMs
+      retryAfterMs = outcome.retryAfterMs && Math.min(outcome.retryAfterMs, context.limits.restMsMax)
       if (outcome.outcome === 'refused') noteLane(outcome)
       if (outcome.outcome === 'accepted') {
         resender.forget(nonce)

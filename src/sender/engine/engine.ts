@@ -251,8 +251,9 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(() => isDrained())
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change) => {
-    events.emit('endpoint', { name: port.name, role, change, profile: profile.current() })
+  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change, reason) => {
+    const more = reason === undefined ? {} : { reason }
+    events.emit('endpoint', { name: port.name, role, change, profile: profile.current(), ...more })
     broadcaster.kick()
   })
 

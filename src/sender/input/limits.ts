@@ -13,6 +13,7 @@ export const defaultLimits: Limits = {
   sendTimeoutMs: 10_000,
   readTimeoutMs: 5_000,
   receiptPatienceMs: 600_000,
+  restMsMax: 60_000,
   gapFillAfterMs: 1_000,
   fillsMax: 16,
   stuckAfterBlocks: 2,

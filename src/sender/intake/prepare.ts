@@ -206,7 +206,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       () => {
         if (!context.closed) void prepare(transaction, tries + 1)
       },
-      Math.max(usual, estimate.retryAfterMs ?? 0),
+      Math.max(usual, Math.min(estimate.retryAfterMs ?? 0, context.limits.restMsMax)),
     )
   }
 

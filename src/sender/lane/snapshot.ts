@@ -36,11 +36,16 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
 }
 
 export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
-  return hub.endpoints.map(({ port, role, profile }) => ({
-    name: port.name,
-    role,
-    profile: profile.current(),
-    requests: port.stats.requests,
-    calls: port.stats.calls,
-  }))
+  return hub.endpoints.map((endpoint) => {
+    const { port, role, profile } = endpoint
+    const rests = hub.rests.reasonOf(endpoint)
+    return {
+      name: port.name,
+      role,
+      profile: profile.current(),
+      requests: port.stats.requests,
+      calls: port.stats.calls,
+      ...(rests === undefined ? {} : { rests }),
+    }
+  })
 }

@@ -12,6 +12,7 @@ import { clientPortsOf } from './clientPortsOf.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
 import { createReceipts, type Receipts } from './receipts.js'
+import { createRests, type Rests } from './rests.js'
 
 /** One URL and what is known of it. */
 export type HubEndpoint = {
@@ -26,7 +27,7 @@ export type HubEndpoint = {
   silentUntilMs: number
 }
 
-type OnEndpoint = (endpoint: HubEndpoint, change: EndpointEvent['change']) => void
+type OnEndpoint = (endpoint: HubEndpoint, change: EndpointEvent['change'], reason?: string) => void
 
 /**
  * What lanes on one chain through one set of endpoints share: the ports, the profiles and the one poller.
@@ -44,6 +45,7 @@ export type Hub = {
   readonly reader: HubEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
+  readonly rests: Rests
   /** Endpoints that take transactions, in the order in which they are tried. */
   senders(): readonly HubEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
@@ -76,8 +78,8 @@ export async function openHub(options: {
   const { clock } = environment
   const endpoints = endpointsOf(options)
   const listeners = new Set<OnEndpoint>()
-  const tell: OnEndpoint = (endpoint, change) => {
-    for (const listener of listeners) listener(endpoint, change)
+  const tell: OnEndpoint = (endpoint, change, reason) => {
+    for (const listener of listeners) listener(endpoint, change, reason)
   }
   const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
   const prober = createProber({ endpoints, chain: client.chain, limits, clock, answered })
@@ -113,7 +115,7 @@ export async function openHub(options: {
         return readers.current
       },
     },
-    { clock, timeoutMs: limits.readTimeoutMs },
+    { clock, timeoutMs: limits.readTimeoutMs, restMsMax: limits.restMsMax },
   )
   return {
     chainId: client.chain.id,
@@ -126,6 +128,7 @@ export async function openHub(options: {
     },
     tracker,
     receipts,
+    rests: createRests({ clock, random: environment.random, restMsMax: limits.restMsMax, tell }),
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)

@@ -77,7 +77,10 @@ const WORDS_CHARS_MAX = 300
 
 export type ReceiptsHub = Pick<Hub, 'reader' | 'endpoints' | 'chain' | 'tracker'>
 
-export function createReceipts(hub: ReceiptsHub, options: { clock: Clock; timeoutMs: number }): Receipts {
+export function createReceipts(
+  hub: ReceiptsHub,
+  options: { clock: Clock; timeoutMs: number; restMsMax: number },
+): Receipts {
   const { clock, timeoutMs } = options
   const missing = new Map<string, Missing>()
   let asked: Asked[] = []
@@ -216,7 +219,7 @@ export function createReceipts(hub: ReceiptsHub, options: { clock: Clock; timeou
     }
     entry.askedAtMs = askedAtMs
     entry.askedAt = askedAt
-    entry.restUntilMs = askedAtMs + (answer.retryAfterMs ?? 0)
+    entry.restUntilMs = askedAtMs + Math.min(answer.retryAfterMs ?? 0, options.restMsMax)
     if (answer.misfit) entry.misfits++
     entry.said.set(name, answer.said.slice(0, WORDS_CHARS_MAX))
   }
