@@ -217,6 +217,12 @@ export type Limits = {
    * for (`Retry-After`, "retry in 10m0s", `backoff_seconds`). @default 60_000
    */
   restMsMax: number
+  /**
+   * Bytes of one answer of an endpoint, unpacked: what is larger is cut, and is no answer (unknown, for a send). A batch
+   * of reads is asked again in halves then. Over WebSocket the socket's own bound comes first; a custom transport has
+   * none. geth's own is 25 MB for a batch, Nethermind's 32 MiB. @default 67_108_864
+   */
+  responseBytesMax: number
   /** Milliseconds a gap waits for a transaction to fill it before a no-op does. @default 1_000 */
   gapFillAfterMs: number
   /** No-ops under way at once. @default 16 */

@@ -15,6 +15,8 @@ const refusal = (code: number, message: string): BatchRefusal => ({
   ofBatch: { code, message },
 })
 
+const CUT = { kind: 'malformed', message: 'too large', cut: true } as const
+
 describe('reads in one request', () => {
   test('are split where the endpoint refuses the batch, and the size is remembered', async () => {
     const profile = createProfile()
@@ -55,6 +57,31 @@ describe('reads in one request', () => {
       expect(port.batches).toHaveLength(1)
       expect(profile.current().batch.sizeMax).toBeUndefined()
     }
+  })
+
+  test('are read in halves where the answer was too large, which says nothing of the size of batches', async () => {
+    const profile = createProfile()
+    const port = createStubPort((batch) =>
+      batch.length > 2 ? batch.map(() => ({ failure: CUT })) : own(batch),
+    )
+    expect(results(await batchReads(port, calls, { profile }))).toEqual([0, 1, 2, 3, 4])
+    expect(port.batches.map((batch) => batch.length)).toEqual([5, 2, 2, 1])
+    expect(profile.current().batch.sizeMax).not.toBe(2)
+  })
+
+  test('are given up where one answer alone is too large: an endless one is read a few times, not once a call', async () => {
+    const many = Array.from({ length: 500 }, (_, index) => ({ method: 'eth_getCode', params: [index] }))
+    const port = createStubPort((batch) => batch.map(() => ({ failure: CUT })))
+    const replies = await batchReads(port, many)
+    expect(results(replies)).toEqual(many.map(() => 'malformed'))
+    expect(port.batches.length).toBeLessThanOrEqual(10)
+  })
+
+  test('that were answered before one answer was too large stay answered', async () => {
+    const port = createStubPort((batch) =>
+      batch.some(({ params }) => params[0] === 3) ? batch.map(() => ({ failure: CUT })) : own(batch),
+    )
+    expect(results(await batchReads(port, calls))).toEqual([0, 1, 2, 'malformed', 'malformed'])
   })
 
   test('know geth’s word for a batch that is too large: an error for the first call, nothing for the others', () => {

@@ -1,7 +1,7 @@
 import { decodeNumber } from './codec.js'
 import { chainMismatch, isRateLimit, resultOf } from './errors.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
-import { batchRefusal } from './ports/envelope.js'
+import { batchRefusal, isCut } from './ports/envelope.js'
 import type { ProfileWatch } from './profile.js'
 
 export type BatchReadsOptions = BatchOptions & {
@@ -47,6 +47,9 @@ async function readAll(
   if (calls.length > size) return inParts(port, calls, Math.max(1, size), { profile, ...options })
   const replies = await port.batch(calls, options)
   if (calls.length === 1) return replies
+  // It says nothing of batches as such: the next one asks for something else.
+  if (isCutReply(replies[0]))
+    return inParts(port, calls, Math.floor(calls.length / 2), { profile, ...options })
   if (!isBatchRefused(replies)) {
     if (replies.every(isAnswered)) profile?.observe({ kind: 'batchAnswered', size: calls.length })
     return replies
@@ -64,9 +67,15 @@ async function inParts(
   const replies: RpcReply[] = []
   for (let start = 0; start < calls.length; start += size) {
     replies.push(...(await readAll(port, calls.slice(start, start + size), options)))
+    const last = replies.at(-1)
+    // Too large for one call alone: the endpoint may have no other answer, and is not asked for each of the rest.
+    if (last && isCutReply(last))
+      return [...replies, ...new Array<RpcReply>(calls.length - replies.length).fill(last)]
   }
   return replies
 }
+
+const isCutReply = (reply: RpcReply | undefined) => reply?.ok === false && isCut(reply.failure)
 
 function isAnswered(reply: RpcReply): boolean {
   return reply.ok || reply.failure.kind === 'rpc'

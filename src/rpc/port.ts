@@ -20,8 +20,8 @@ export type RpcFailure =
   | { readonly kind: 'timeout'; readonly message: string }
   /** The connection failed, before or after the request was written: nobody can tell. */
   | { readonly kind: 'network'; readonly message: string }
-  /** An answer came that is not JSON-RPC, or has no part for this call. */
-  | { readonly kind: 'malformed'; readonly message: string }
+  /** An answer came that is not JSON-RPC, or has no part for this call. `cut`: it was too large to be read whole. */
+  | { readonly kind: 'malformed'; readonly message: string; readonly cut?: true }
   /** The request was given up on our side (signal, or the port was closed) before anything was written. */
   | { readonly kind: 'aborted'; readonly message: string }
   /** A custom transport rejected: what happened inside cannot be seen. */

@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
-import { openLane, transfer } from './simLane.fixture.js'
+import type { RpcReply } from '../rpc/port.js'
+import { onSend, openLane, transfer } from './simLane.fixture.js'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
@@ -57,4 +58,22 @@ test('what a feed has shown makes room at once', async () => {
   })
   await lane.clock.advance(10)
   expect(lane.sent).toHaveLength(128)
+})
+
+test('bytes whose answers were too large together go in smaller batches, and none counts as accepted for it', async () => {
+  await using lane = await openLane()
+  const cut: RpcReply = { ok: false, failure: { kind: 'malformed', message: 'too large', cut: true } }
+  const sizes: number[] = []
+  lane.script = onSend(() => {
+    const size = lane.requests.at(-1)?.length ?? 0
+    sizes.push(size)
+    return size > 10 ? cut : undefined
+  })
+  const all = numbers(64).map((marker) => lane.sender.send(transfer(marker)))
+  await lane.until(() => sizes.length === 64)
+  await lane.clock.advance(50)
+  expect(lane.events('accepted')).toHaveLength(sizes.filter((size) => size <= 10).length)
+  await lane.settle(Promise.all((await lane.settle(Promise.all(all))).map((tx) => tx.wait())))
+  expect(sizes.at(-1)).toBeLessThanOrEqual(10)
+  expect([...lane.executed()].sort((a, b) => Number(a) - Number(b))).toEqual(numbers(64))
 })

@@ -10,6 +10,7 @@ import type { Port, RpcReply } from '../../src/rpc/port.js'
 import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/allocators/allocator.js'
 import { eventNames } from '../../src/sender/emitter.js'
 import { createShared, type Environment } from '../../src/sender/environment.js'
+import { defaultLimits } from '../../src/sender/input/limits.js'
 import * as machinery from '../../src/sender/machinery.js'
 import { clientPortsOf } from '../../src/sender/nodes/clientPortsOf.js'
 import { createSenderIn } from '../../src/sender/sender.js'
@@ -87,7 +88,7 @@ export function startLife(options: LifeOptions): Life {
   const client = devnet.client(devnet.accounts.findIndex(({ address }) => address === account.address))
   const store = options.store ?? shelf.open()
   const sent: Hex[] = []
-  const own = clientPortsOf(systemClock)(client, {})
+  const own = clientPortsOf(systemClock, defaultLimits)(client, {})
   const process = startProcess({ clock: later(laterMs), account, store, ports: own.map(watched) })
   const environment: Environment = {
     clock: process.clock,

@@ -23,7 +23,8 @@ const TIMEOUT_MS = 10_000
 /**
  * A port over a transport whose inside cannot be seen. Each call is one request with viem's retries off; those of a
  * batch are started in order and run side by side, so that a transport that batches can do so. A rejection is a
- * `custom` failure, whatever it says: the transport may have sent the call anywhere, any number of times.
+ * `custom` failure, whatever it says: the transport may have sent the call anywhere, any number of times. How large an
+ * answer may be is the transport's own matter: it arrives whole.
  */
 export function createCustomPort({ request, name, clock, ...options }: CustomPortOptions): Port {
   const stats = { requests: 0, calls: 0 }

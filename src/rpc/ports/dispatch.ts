@@ -1,3 +1,4 @@
+import { boundedText, OversizedAnswer } from './boundedText.js'
 import type { Posted } from './posted.js'
 
 /** Where a request goes, in the words of a dispatcher. */
@@ -65,15 +66,19 @@ export function routeOf(url: string, method: string, headers: Headers): Route | 
   }
 }
 
-/** Posts a body and reads the answer. `givenUp` rejects when nobody waits for it any more. */
+/**
+ * Posts a body and reads the answer. `givenUp` rejects when nobody waits for it any more.
+ * @throws OversizedAnswer for an answer of more than `bytesMax`, as it comes or unpacked
+ */
 export function dispatch(
   dispatcher: Dispatcher,
   route: Route,
   body: string,
-  givenUp: Promise<never>,
+  { givenUp, bytesMax }: { readonly givenUp: Promise<never>; readonly bytesMax: number },
 ): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
+    let bytes = 0
     let status = 0
     let headers: readonly Uint8Array[] = []
     let abort: Abort | undefined
@@ -96,9 +101,16 @@ export function dispatch(
           headers = rawHeaders
           return true
         },
-        onData: (chunk) => chunks.push(chunk) > 0,
+        onData(chunk) {
+          bytes += chunk.length
+          if (bytes <= bytesMax) return chunks.push(chunk) > 0
+          chunks.length = 0
+          reject(new OversizedAnswer(bytesMax))
+          abort?.()
+          return false
+        },
         onComplete() {
-          textOf(chunks, header(headers, 'content-encoding')).then(
+          textOf(chunks, header(headers, 'content-encoding'), bytesMax).then(
             (text) => resolve({ status, text, retryAfter: header(headers, 'retry-after') }),
             reject,
           )
@@ -122,7 +134,7 @@ function header(raw: readonly Uint8Array[], name: string): string | undefined {
 }
 
 /** As `fetch` does, names of encodings in any case and `x-gzip` for gzip (RFC 9110, 8.4.1). */
-async function textOf(chunks: readonly Uint8Array[], coding = 'identity'): Promise<string> {
+async function textOf(chunks: readonly Uint8Array[], coding = 'identity', bytesMax: number): Promise<string> {
   const encoding = coding.toLowerCase().replace(/^x-/, '')
   const isPlain = encoding === 'identity'
   const [only] = chunks
@@ -130,5 +142,5 @@ async function textOf(chunks: readonly Uint8Array[], coding = 'identity'): Promi
   const blob = new Blob([...chunks] as BlobPart[])
   if (isPlain) return blob.text()
   if (encoding !== 'gzip') throw new Error(`the answer comes as ${encoding}, which was not asked for`)
-  return new Response(blob.stream().pipeThrough(new DecompressionStream(encoding))).text()
+  return boundedText(blob.stream().pipeThrough(new DecompressionStream(encoding)), bytesMax)
 }

@@ -15,6 +15,11 @@ export function batchRefusal(failure: RpcFailure): RpcErrorObject | undefined {
   return failure.kind === 'malformed' && 'ofBatch' in failure ? (failure as BatchRefusal).ofBatch : undefined
 }
 
+/** Whether the answer was larger than the port takes: a smaller batch may have one that is not. */
+export function isCut(failure: RpcFailure): boolean {
+  return failure.kind === 'malformed' && failure.cut === true
+}
+
 /** One request's text: an object for a single call, an array for several; ids count up from `firstId`. */
 export function encodeCalls(calls: readonly RpcCall[], firstId: number): string {
   const requests = calls.map(({ method, params }, index) => {

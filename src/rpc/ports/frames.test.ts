@@ -6,7 +6,7 @@ const now = <T>(promise: Promise<T>) => Promise.race([promise, Promise.resolve()
 
 describe('frames on a socket', () => {
   test('answer the batch that their ids belong to, in whatever order the batches are answered', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const [first, second] = [frames.expect(10, 2), frames.expect(12, 1)]
     frames.receive(frame({ id: 12, result: 'c' }))
     frames.receive(frame({ id: 11, result: 'b' }, { id: 10, result: 'a' }))
@@ -18,7 +18,7 @@ describe('frames on a socket', () => {
   })
 
   test('may answer each call of a batch by itself', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(frame({ id: 11, result: 'b' }))
     expect(await now(replies)).toBe('open')
@@ -30,14 +30,14 @@ describe('frames on a socket', () => {
   })
 
   test('that answer a batch in part leave the other calls without an answer', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(JSON.stringify([{ id: 11, result: 'b' }]))
     expect(await replies).toMatchObject([{ failure: { kind: 'malformed' } }, { ok: true, result: 'b' }])
   })
 
   test('of others are passed over', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const replies = frames.expect(10, 1)
     frames.receive('not JSON')
     frames.receive(new ArrayBuffer(2))
@@ -48,7 +48,7 @@ describe('frames on a socket', () => {
   })
 
   test('with one error and no id refuse the only open batch, and none of several', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const refusal = frame({ id: null, error: { code: -32600, message: 'batch too large' } })
     const [first, second] = [frames.expect(10, 2), frames.expect(12, 2)]
     frames.receive(refusal)
@@ -62,8 +62,18 @@ describe('frames on a socket', () => {
     expect(await now(second)).toBe('open')
   })
 
+  test('that are too large are not read, and leave every open call without an answer', async () => {
+    const frames = createFrames(1_000)
+    const [first, second] = [frames.expect(10, 1), frames.expect(12, 2)]
+    frames.receive(frame({ id: 12, result: 'c' }))
+    frames.receive(frame({ id: 10, result: 'x'.repeat(1_000) }))
+    const cut = { ok: false, failure: { kind: 'malformed', cut: true } }
+    expect(await first).toMatchObject([cut])
+    expect(await second).toMatchObject([{ ok: true, result: 'c' }, cut])
+  })
+
   test('that never come leave what was answered answered when the socket fails', async () => {
-    const frames = createFrames()
+    const frames = createFrames(1_000)
     const replies = frames.expect(10, 2)
     frames.receive(frame({ id: 11, result: 'b' }))
     frames.fail({ kind: 'network', message: 'closed' })

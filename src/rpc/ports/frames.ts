@@ -1,4 +1,5 @@
 import type { RpcFailure, RpcReply } from '../port.js'
+import { OversizedAnswer } from './boundedText.js'
 import { decodeAnswers, errorObject } from './envelope.js'
 
 /** The batches in the air on one socket, by the id of their first call. */
@@ -18,11 +19,24 @@ type Open = {
   readonly resolve: (replies: readonly RpcReply[]) => void
 }
 
-/** Matches frames to batches. A batch may be answered by one array, by several, or by an object for each call. */
-export function createFrames(): Frames {
+/**
+ * Matches frames to batches. A batch may be answered by one array, by several, or by an object for each call. A frame
+ * of more than `charsMax` is not read: nobody knows whose it was, so it ends all of them.
+ */
+export function createFrames(charsMax: number): Frames {
   const open = new Map<number, Open>()
 
+  function fail(failure: RpcFailure): void {
+    const reply: RpcReply = { ok: false, failure }
+    for (const batch of open.values()) batch.resolve(batch.replies.map((own) => own ?? reply))
+    open.clear()
+  }
+
   function receive(data: unknown): void {
+    if (typeof data === 'string' && data.length > charsMax) {
+      const { message } = new OversizedAnswer(charsMax)
+      return fail({ kind: 'malformed', message, cut: true })
+    }
     const frame = typeof data === 'string' ? parse(data) : undefined
     // One frame may answer calls of several batches, though no server known does so.
     for (const [firstId, batch] of open) {
@@ -52,11 +66,7 @@ export function createFrames(): Frames {
         open.set(firstId, { count, replies: new Array(count).fill(undefined), resolve })
       }),
     receive,
-    fail(failure) {
-      const reply: RpcReply = { ok: false, failure }
-      for (const batch of open.values()) batch.resolve(batch.replies.map((own) => own ?? reply))
-      open.clear()
-    },
+    fail,
     forget: (firstId) => void open.delete(firstId),
   }
 }

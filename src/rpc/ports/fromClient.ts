@@ -12,6 +12,8 @@ export type PortsOfClientOptions = {
   readonly clock?: Clock | undefined
   /** The `fetch` for `http` transports. viem does not show the one that was given to `http`: give it here again. */
   readonly fetchFn?: typeof fetch | undefined
+  /** Bytes of one answer, over HTTP and WebSocket; custom transports have no bound. @default 64 MiB */
+  readonly responseBytesMax?: number | undefined
 }
 
 /** A port, with what the transport's `methods` option leaves it: `both`, unless it excludes sends or reads. */
@@ -70,7 +72,7 @@ function take(taken: Taken, chain: Chain | undefined, options: PortsOfClientOpti
 }
 
 function portOf(taken: Taken, chain: Chain | undefined, options: PortsOfClientOptions): Port {
-  const clock = options.clock ?? systemClock
+  const { clock = systemClock, responseBytesMax } = options
   const timeoutMs = typeof taken.timeout === 'number' ? taken.timeout : undefined
   const { type, url, fetchOptions, getRpcClient } = taken
   if (type === 'http') {
@@ -79,6 +81,7 @@ function portOf(taken: Taken, chain: Chain | undefined, options: PortsOfClientOp
       fetchOptions: fetchOptions as Omit<RequestInit, 'body'> | undefined,
       fetchFn: options.fetchFn,
       timeoutMs,
+      responseBytesMax,
       clock,
     })
   }
@@ -88,6 +91,7 @@ function portOf(taken: Taken, chain: Chain | undefined, options: PortsOfClientOp
       getRpcClient: getRpcClient as () => Promise<SocketClientLike>,
       name,
       timeoutMs,
+      responseBytesMax,
       clock,
     })
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { redactForeign, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
+import { boundedText, OversizedAnswer, RESPONSE_BYTES_MAX } from './boundedText.js'
 import { takeCallIds } from './callIds.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
 import { decodeAnswers, encodeCalls, errorObject } from './envelope.js'
@@ -20,6 +21,11 @@ export type HttpPortOptions = {
   readonly fetchFn?: typeof fetch | undefined
   /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
   readonly timeoutMs?: number | undefined
+  /**
+   * Bytes of one answer, unpacked. What is larger is cut, and `malformed` for each of its calls. Not guaranteed with a
+   * `fetchFn` whose responses have no web stream as their body: those are read whole first. @default 64 MiB
+   */
+  readonly responseBytesMax?: number | undefined
   readonly clock: Clock
 }
 
@@ -33,15 +39,16 @@ const TIMEOUT_MS = 10_000
  * at it) it posts once more to the same URL (Fetch standard, HTTP-network-or-cache fetch).
  */
 export function createHttpPort(options: HttpPortOptions): Port {
-  const { clock } = options
+  const { clock, responseBytesMax: bytesMax = RESPONSE_BYTES_MAX } = options
   const target = targetOf(options)
   const stats = { requests: 0, calls: 0 }
   const giveUps = createGiveUps(clock)
 
   function post(body: string, giveUp: GiveUp): Promise<Posted> {
     const dispatcher = target.route && fetchDispatcher()
-    if (target.route && dispatcher) return dispatch(dispatcher, target.route, body, giveUp.ended)
-    return postByFetch(options.fetchFn ?? fetch, target, { body, signal: giveUp.signal })
+    if (target.route && dispatcher)
+      return dispatch(dispatcher, target.route, body, { givenUp: giveUp.ended, bytesMax })
+    return postByFetch(options.fetchFn ?? fetch, target, { body, signal: giveUp.signal }, bytesMax)
   }
 
   async function batch(
@@ -105,10 +112,20 @@ async function postByFetch(
   fetchFn: typeof fetch,
   { url, init }: Target,
   request: { body: string; signal: AbortSignal },
+  bytesMax: number,
 ): Promise<Posted> {
   const response = await fetchFn(url, { ...init, ...request })
-  const text = await response.text()
+  const text = await textOf(response, bytesMax)
   return { status: response.status, text, retryAfter: response.headers.get('retry-after') ?? undefined }
+}
+
+/** A `fetch` of the user's own may bring other bodies than web streams. */
+async function textOf(response: Response, bytesMax: number): Promise<string> {
+  const body = response.body as Partial<ReadableStream<Uint8Array>> | null
+  if (typeof body?.getReader === 'function') return boundedText(body as ReadableStream<Uint8Array>, bytesMax)
+  const text = await response.text()
+  if (text.length > bytesMax) throw new OversizedAnswer(bytesMax)
+  return text
 }
 
 /** `fetch` refuses a URL with user and password. */
@@ -182,6 +199,7 @@ function thrownFailure(
   reason: 'aborted' | 'timeout' | undefined,
   timeoutMs: number,
 ): RpcFailure {
+  if (error instanceof OversizedAnswer) return { kind: 'malformed', message: error.message, cut: true }
   if (reason === 'timeout') return { kind: 'timeout', message: `no answer within ${timeoutMs} ms` }
   // The request may have been written: giving up on the answer does not take the bytes back.
   if (reason === 'aborted') return { kind: 'network', message: 'given up while waiting for the answer' }

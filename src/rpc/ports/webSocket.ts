@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
+import { RESPONSE_BYTES_MAX } from './boundedText.js'
 import { takeCallIds } from './callIds.js'
 import { encodeCalls } from './envelope.js'
 import { createFrames, type Frames } from './frames.js'
@@ -23,6 +24,12 @@ export type WebSocketPortOptions = {
   readonly name: string
   /** Milliseconds until calls without an answer get a `timeout` failure; 0 for none. @default 10,000 */
   readonly timeoutMs?: number | undefined
+  /**
+   * Characters of one frame: a larger one is not parsed, and `malformed` for every call that is open. Not guaranteed:
+   * what the socket itself keeps of a frame while it comes, which is the socket's own bound (100 MiB in the package
+   * `ws`, lib/websocket.js `maxPayload`; none in Node's own WebSocket). @default 64 Mi
+   */
+  readonly responseBytesMax?: number | undefined
   readonly clock: Clock
 }
 
@@ -79,7 +86,7 @@ export function createWebSocketPort({ getRpcClient, name, clock, ...options }: W
   function listen(socket: SocketLike): Frames {
     let frames = framesOf.get(socket)
     if (frames === undefined) {
-      frames = createFrames()
+      frames = createFrames(options.responseBytesMax ?? RESPONSE_BYTES_MAX)
       framesOf.set(socket, frames)
       socket.addEventListener('message', ({ data }) => frames?.receive(data))
       socket.addEventListener('close', () =>

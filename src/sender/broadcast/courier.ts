@@ -5,7 +5,7 @@ import { classifyReply } from '../../rpc/classify.js'
 import { decodeNumber } from '../../rpc/codec.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
-import { batchRefusal } from '../../rpc/ports/envelope.js'
+import { batchRefusal, isCut } from '../../rpc/ports/envelope.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
@@ -227,10 +227,12 @@ export function createCourier(
       hub.rests.begin(endpoint, { ms: outcome.retryAfterMs, words: failure.message })
     }
     const tooLarge =
-      batchRefusal(failure) !== undefined || (failure.kind === 'http' && failure.status === 413)
+      batchRefusal(failure) !== undefined ||
+      (failure.kind === 'http' && failure.status === 413) ||
+      isCut(failure)
     if (tooLarge && batch.length > 1) {
       batchMax = Math.max(1, Math.floor(batch.length / 2))
-      endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
+      if (!isCut(failure)) endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
     }
     if (outcome.outcome === 'unknown') endpoint.silentUntilMs = clock.now() + SILENT_MS
     if (outcome.outcome === 'unknown' || outcome.reason === 'rateLimited') failed(endpoint)

@@ -1,3 +1,4 @@
+import { RESPONSE_BYTES_MAX } from '../../rpc/ports/boundedText.js'
 import type { Limits } from '../../types.js'
 
 /** The bounds and times of a lane where none are given (P9). */
@@ -14,6 +15,7 @@ export const defaultLimits: Limits = {
   readTimeoutMs: 5_000,
   receiptPatienceMs: 600_000,
   restMsMax: 60_000,
+  responseBytesMax: RESPONSE_BYTES_MAX,
   gapFillAfterMs: 1_000,
   fillsMax: 16,
   stuckAfterBlocks: 2,

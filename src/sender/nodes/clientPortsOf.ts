@@ -1,10 +1,14 @@
 import { clientPorts } from '../../rpc/ports/fromClient.js'
+import type { Limits } from '../../types.js'
 import type { Environment, PortsOf } from '../environment.js'
 
 /** The ports of a viem client, for what its endpoint is named for. */
-export function clientPortsOf(clock: Environment['clock']): PortsOf {
+export function clientPortsOf(
+  clock: Environment['clock'],
+  { responseBytesMax }: Pick<Limits, 'responseBytesMax'>,
+): PortsOf {
   return (client, { fetchFn, role }) =>
-    clientPorts(client, { clock, fetchFn }).map((entry) => ({
+    clientPorts(client, { clock, fetchFn, responseBytesMax }).map((entry) => ({
       port: entry.port,
       role: role === undefined || role === 'both' ? entry.role : role,
     }))

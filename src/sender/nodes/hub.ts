@@ -147,7 +147,7 @@ export async function openHub(options: {
 function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
   const { client, endpoints, environment } = options
   const own: Endpoint = { client }
-  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock)
+  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, options.limits)
   return [
     ...endpoints.filter((e) => e.role === 'send'),
     own,
