@@ -37,7 +37,8 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
   let now = () => 0
   const shared: Store = { ...memoryStore({ now: () => now() }), durable: true }
   const lane = await openLane({ ...options, store: shared, closed: true })
-  now = lane.clock.now
+  // As SQLite, whose processes share the wall clock of their machine.
+  now = lane.clock.wallNow
   lane.chain.start()
   const processes: Process[] = []
 

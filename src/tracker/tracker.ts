@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Clock } from '../clock.js'
+import { type Clock, type Moment, momentOf } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
@@ -27,8 +27,8 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> & {
   /** Hashes that somebody else's feed saw pre-confirmed. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
   readonly head: SealedBlock | undefined
-  /** When a tick last brought a head, in clock milliseconds. */
-  readonly tickedAtMs: number | undefined
+  /** When a tick last brought a head. */
+  readonly tickedAt: Moment | undefined
   /** When the newest sealed block was seen first, likewise. */
   readonly headAtMs: number | undefined
   /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
@@ -98,7 +98,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   let failures = 0
   // Its first head has nothing to be linked to.
   let doubted = true
-  let tickedAtMs: number | undefined
+  let tickedAt: Moment | undefined
   let turn = 0
   let headAtMs: number | undefined
   let blockMs: number | undefined
@@ -214,7 +214,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const { port, latest, pending, told, replies } = answer
     if (latest === undefined) return failed(replies)
     failures = 0
-    tickedAtMs = clock.now()
+    tickedAt = momentOf(clock)
     const moved = await walk.advance(latest, (...asked) => fetchBlocks(port, ...asked))
     if (loop.stopped) return
     if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
@@ -335,8 +335,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     get head() {
       return walk.tip
     },
-    get tickedAtMs() {
-      return tickedAtMs
+    get tickedAt() {
+      return tickedAt
     },
     get headAtMs() {
       return headAtMs

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  elapsedTimeIsMonotonic,
   filesAreShort,
   importsPointDownwards,
   nodeModulesAreNamedAsSuch,
@@ -133,6 +134,18 @@ house('time and chance come from the clock alone', timeAndChanceAreInjected, {
     ['src/sender/a.ts', 'clock.setTimer(f, clock.now()) // not setTimeout, not Date.now'],
     ['src/sender/a.ts', "const text = 'setTimeout'; const at = new Date(atMs); socket.setTimeout(5)"],
     ['src/sender/a.test.ts', 'const now = Date.now()'],
+  ],
+})
+
+house('elapsed time is not measured by the wall clock', elapsedTimeIsMonotonic, {
+  broken: [
+    ['src/sender/a.ts', '\nconst sinceMs = clock.wallNow()', 'src/sender/a.ts:2 looks at the wall clock'],
+    ['src/tracker/a.ts', 'const now = options.clock.wallNow', 'looks at the wall clock'],
+  ],
+  fine: [
+    ['src/clock.ts', 'const wallMs = clock.wallNow()'],
+    ['src/sender/a.ts', 'const sinceMs = clock.now()'],
+    ['src/sender/a.test.ts', 'const atMs = lane.clock.wallNow()'],
   ],
 })
 

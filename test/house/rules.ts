@@ -136,6 +136,35 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
       return found
     })
 
+/**
+ * Elapsed time is not measured by the wall clock, which steps. It is looked at where a caller gave a deadline, where a
+ * timestamp is kept or shown, for dates in answers, and to notice that the machine slept.
+ */
+const WALL_CLOCK: ReadonlySet<string> = new Set([
+  'src/clock.ts',
+  'src/rpc/ports/http.ts',
+  'src/sender/intake/admission.ts',
+  'src/sender/intake/intake.ts',
+  'src/sender/intake/wallDeadlines.ts',
+  'src/sender/engine/reservations.ts',
+  'src/recorder/recorder.ts',
+  'src/devnet/faults/faults.ts',
+  'src/devnet/start.ts',
+  'src/cli/send/command.ts',
+])
+
+export const elapsedTimeIsMonotonic: Rule = (sources) =>
+  production(sources)
+    .filter(({ path }) => !WALL_CLOCK.has(path))
+    .flatMap(({ path, tree }) => {
+      const found: string[] = []
+      walk(tree, (node) => {
+        if (ts.isPropertyAccessExpression(node) && node.name.text === 'wallNow')
+          found.push(`${path}:${lineOf(tree, node)} looks at the wall clock`)
+      })
+      return found
+    })
+
 function useOfTime(node: ts.Node): string | undefined {
   if (ts.isNewExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'Date') {
     return node.arguments?.length ? undefined : 'new Date()'

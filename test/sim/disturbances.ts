@@ -38,7 +38,11 @@ export type Disturbance = { readonly atMs: number } & (
   | { readonly kind: 'crash'; readonly process: number; readonly downMs: number }
   /** A process is stopped, and goes on as if nothing had happened. */
   | { readonly kind: 'stop'; readonly process: number; readonly forMs: number }
+  /** The wall clock of the machine is set forward, or back: NTP, or a virtual machine that was resumed. */
+  | { readonly kind: 'wallStep'; readonly byMs: number }
 )
+
+type WallStep = Extract<Disturbance, { readonly kind: 'wallStep' }>
 
 export type DisturbanceLimits = {
   readonly durationMs: number
@@ -66,6 +70,19 @@ export function drawStrandings(random: Random, durationMs: number): Disturbance[
   }))
 }
 
+const HOUR_MS = 3_600_000
+const WALL_STEPS_MS = [500, 4_000, 15_000, HOUR_MS, 40 * 24 * HOUR_MS] as const
+
+/** The wall clock steps, in some worlds. Drawn apart as well. */
+export function drawWallSteps(random: Random, durationMs: number): WallStep[] {
+  const count = chance(random, 0.25) ? between(random, 1, 3) : 0
+  return Array.from({ length: count }, () => ({
+    kind: 'wallStep',
+    atMs: between(random, 100, durationMs - 1),
+    byMs: pick(random, WALL_STEPS_MS) * pick(random, [1, -1]),
+  }))
+}
+
 // Drawn with the weight of how often they are named.
 const KINDS = [
   'reorg',
@@ -87,7 +104,7 @@ const KINDS = [
   'crash',
   'crash',
   'stop',
-] as const satisfies readonly Exclude<Disturbance['kind'], 'strand'>[]
+] as const satisfies readonly Exclude<Disturbance['kind'], 'strand' | 'wallStep'>[]
 
 function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
   const { durationMs, reorgDepthMax, flashblocks, ports, processes } = limits
@@ -147,6 +164,7 @@ export type DisturbanceTarget = {
   freeze(port: number, forMs: number): void
   crash(process: number, downMs: number): void
   stop(process: number, forMs: number): void
+  stepWall(ms: number): void
 }
 
 const ONE_ETHER = 10n ** 18n
@@ -217,6 +235,9 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       return
     case 'stop':
       target.stop(disturbance.process, disturbance.forMs)
+      return
+    case 'wallStep':
+      target.stepWall(disturbance.byMs)
       return
     case 'pressure':
       chain.setPressure(true)

@@ -46,6 +46,7 @@ const DISTURBANCES: Record<Disturbance['kind'], true> = {
   reorg: true,
   evict: true,
   strand: true,
+  wallStep: true,
   foreign: true,
   bump: true,
   spike: true,

@@ -1,7 +1,7 @@
 import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
-import { type Disturbance, drawDisturbances, drawStrandings } from './disturbances.js'
+import { type Disturbance, drawDisturbances, drawStrandings, drawWallSteps } from './disturbances.js'
 import {
   drawAuthorizations,
   drawOffers,
@@ -162,6 +162,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
             processes: neighbour === undefined ? 1 : 2,
           }),
           ...drawStrandings(deriveRandom(seed, 'strandings'), durationMs),
+          ...drawWallSteps(deriveRandom(seed, 'wall steps'), durationMs),
         ],
     durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }

@@ -8,6 +8,7 @@ import { createMemberIn } from '../../src/sender/sender.js'
 import type { SendOptions, TxRequest } from '../../src/types.js'
 import { createChain } from './chain/chain.js'
 import type { SimChain } from './chain/simChain.js'
+import { drawWallSteps } from './disturbances.js'
 import type { Violation } from './oracle.js'
 import { type Sent, violationsOfPools } from './poolOracle.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
@@ -170,7 +171,7 @@ function start(world: World, keys: readonly Address[]): Machine {
 }
 
 function disturb(world: World): void {
-  const { random, clock, chain, keys, machines } = world
+  const { seed, random, clock, chain, keys, machines } = world
   const often = (times: number, what: () => void) => {
     for (let time = 0; time < times; time++) clock.setTimer(what, between(random, 500, BROKEN_MS))
   }
@@ -191,6 +192,8 @@ function disturb(world: World): void {
     process.stop()
     clock.setTimer(process.cont, between(random, 1_000, STOPPED_MS_MAX))
   })
+  for (const { atMs, byMs } of drawWallSteps(deriveRandom(seed, 'wall steps'), BROKEN_MS))
+    clock.setTimer(() => clock.stepWall(byMs), atMs)
 }
 
 function send(world: World): void {

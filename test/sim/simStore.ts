@@ -41,7 +41,8 @@ export function createSimStore(options: {
   readonly strike: (fault: string) => void
 }): SimStore {
   const { clock, random, faults, strike } = options
-  const inner = memoryStore({ now: clock.now })
+  // As SQLite, whose processes share the wall clock of their machine.
+  const inner = memoryStore({ now: clock.wallNow })
   const journaled = new Set<Hash>()
   const handed = new Set<string>()
   function delay(): Promise<void> | undefined {

@@ -293,6 +293,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       freeze,
       crash: (process, downMs) => hosts[process]?.crash(downMs),
       stop: (process, forMs) => hosts[process]?.stop(forMs),
+      stepWall: clock.stepWall,
     },
     counter,
     wire,

@@ -1,3 +1,4 @@
+import { isWithin } from '../../clock.js'
 import type { LaneContext } from '../context.js'
 
 const STALE_MS = 5_000
@@ -12,9 +13,9 @@ export function createFreshness(
   explained: () => Promise<void>,
 ): () => Promise<void> | undefined {
   return () => {
-    const { tickedAtMs, blockMs } = hub.tracker
+    const { tickedAt, blockMs } = hub.tracker
     const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
-    if (tickedAtMs !== undefined && clock.now() - tickedAtMs <= staleMs) return undefined
+    if (tickedAt !== undefined && isWithin(clock, tickedAt, staleMs)) return undefined
     hub.tracker.lookNow()
     return hub.tracker.nextTick().then(explained)
   }

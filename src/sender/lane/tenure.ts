@@ -239,8 +239,8 @@ export async function openTenure(parts: {
 
   /** Nothing was heard of the chain for the time of a lease, with something to follow there. */
   function isSilent({ holder, sinceMs }: Tenant, now: number): boolean {
-    const { tickedAtMs = 0, blockMs = 0 } = hub.tracker
-    const heardMs = Math.max(tickedAtMs, sinceMs)
+    const { tickedAt, blockMs = 0 } = hub.tracker
+    const heardMs = Math.max(tickedAt?.atMs ?? 0, sinceMs)
     return holder.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
   }
 
