@@ -88,3 +88,18 @@ export const NAMED = {
     errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
   ),
 } as const satisfies Record<string, Plan>
+
+const BURST = Array.from({ length: 20 }, (_, index) => payment(index + 1, 0))
+
+/** The chain goes back after the burst has landed: deeper than what proves an end, and not as deep. */
+export const REWOUND = {
+  'a chain that was reset to before the burst': worldOf([], {
+    items: BURST,
+    rewind: { atMs: 15_000, blocks: 9 },
+  }),
+  'a node that was killed and comes back nine blocks earlier': worldOf([], {
+    chain: 'deep',
+    items: BURST,
+    rewind: { atMs: 18_000, blocks: 9 },
+  }),
+} as const satisfies Record<string, Plan>
