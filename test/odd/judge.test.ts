@@ -47,6 +47,7 @@ async function remainsOf(
     workload: { tellings: [told], markers: new Set([MARKER]), open: new Set(), untyped: [] },
     finished: true,
     loads: [],
+    kept: new Set(),
   }
   return { ...remains, ...change(remains) }
 }
@@ -101,6 +102,11 @@ describe('what is held against a world', () => {
 
   test('more requests in a second than one endpoint has to bear', async () => {
     expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ loads: load(61) })))).toEqual(['load'])
+  })
+
+  test('nonces that are kept because a node counted them', async () => {
+    const kept = new Set(Array.from({ length: 200 }, (_, index) => index))
+    expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ kept })))).toEqual(['bound'])
   })
 
   test('events without end', async () => {

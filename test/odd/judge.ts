@@ -40,6 +40,8 @@ export type Remains = {
   /** Nothing that the caller waited for was open when the lane was closed. */
   readonly finished: boolean
   readonly loads: readonly Load[]
+  /** Nonces of which the sender kept something. */
+  readonly kept: ReadonlySet<number>
 }
 
 const REQUESTS_A_SECOND_MAX = 60
@@ -50,6 +52,8 @@ const EVENTS_MAX = 400
 const SENDS_EACH_MAX = 40
 const SENDS_MAX = 60
 const SLOTS_MAX = 40
+// What `pending` may count above `latest` at the start, and is believed for a while: a range, and no slots.
+const SEED_SPAN_MAX = 1_024
 
 /** Holds what is left of a world against the rules. Knows nothing of how a sender works. */
 export function judgeWorld(remains: Remains): OddViolation[] {
@@ -128,13 +132,14 @@ function tooMany(counts: ReadonlyMap<number, number>, max: number, what: string)
 }
 
 /** What is kept and done goes by the payments, and not by a number that a node said. */
-function memory({ plan, watch, wire }: Remains): OddViolation[] {
+function memory({ plan, watch, wire, kept }: Remains): OddViolation[] {
   const payments = plan.items.length + 1
   const bounds = [
     ['events', watch.said.length, EVENTS_MAX + EVENTS_EACH_MAX * payments],
     ['bytes handed over', wire.times, SENDS_MAX + SENDS_EACH_MAX * payments],
     ['holes', watch.most.holes, SLOTS_MAX + 2 * payments],
-    ['unfinished nonces', watch.most.inFlight, SLOTS_MAX + 2 * payments],
+    ['kept nonces', kept.size, SLOTS_MAX + 2 * payments],
+    ['unfinished nonces', watch.most.inFlight, SEED_SPAN_MAX + SLOTS_MAX + 2 * payments],
   ] as const
   return bounds
     .filter(([, count, max]) => count > max)
@@ -180,6 +185,9 @@ function rebound({ plan, wire }: Remains): OddViolation[] {
 
 const ALARMS: ReadonlySet<string> = new Set(['held', 'foreign', 'displaced', 'unresolved', 'deepReorg'])
 
+/** The hold of a lane that has just been opened and has not seen enough. */
+const COLD_START = 'seeding'
+
 /** One of two endpoints never erred: nothing goes wrong, not even for a while. */
 function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
   if (!isOneHonest(plan)) return []
@@ -189,8 +197,8 @@ function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
     ),
   )
   const displaces = foreign.size > 0
-  const alarms = watch.said.filter(({ event, nonce }) => {
-    if (!ALARMS.has(event)) return false
+  const alarms = watch.said.filter(({ event, nonce, reason }) => {
+    if (!ALARMS.has(event) || reason === COLD_START) return false
     if (event === 'foreign') return nonce === undefined || !foreign.has(nonce)
     return !(event === 'displaced' && displaces)
   })

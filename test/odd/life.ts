@@ -1,6 +1,7 @@
 import type { LocalAccount } from 'viem'
 import type { Clock, Random } from '../../src/clock.js'
 import type { Port } from '../../src/rpc/port.js'
+import type { Store } from '../../src/store/store.js'
 import { type Process, startProcess } from '../sim/process.js'
 import type { OpenSimStore } from '../sim/simStore.js'
 import type { Subject } from '../sim/subjectTypes.js'
@@ -11,6 +12,8 @@ import type { Watch } from './watch.js'
 /** The process of the sender, from one life to the next. */
 export type Life = {
   readonly current: OddSender
+  /** The nonces of which it ever kept something. */
+  readonly kept: ReadonlySet<number>
   /** What it has not taken back when it has closed. */
   readonly timersLeft: number
   /** kill -9, and a new process on the same store after `downMs`. */
@@ -30,6 +33,7 @@ export function createLife(options: {
   readonly restarted: (subject: Subject) => void
 }): Life {
   const { clock, ports, account, kind, chainId, watch } = options
+  const kept = new Set<number>()
   let lives = 0
   let process: Process
   let store: OpenSimStore
@@ -40,13 +44,24 @@ export function createLife(options: {
     process = startProcess({
       clock,
       account,
-      store: store.store,
+      store: counted(store.store),
       ports: ports.map((port) => ({ port, role: 'both' as const })),
     })
     const random = options.random(lives++)
     const begun = createOddSender({ process, random, kind, chainId, onEvent: watch.onEvent })
     watch.look(begun.sender)
     return begun
+  }
+
+  /** The same, with what it keeps counted. */
+  function counted(inner: Store): Store {
+    return {
+      ...inner,
+      write(held, change) {
+        for (const { nonce } of change.slots) kept.add(nonce)
+        return inner.write(held, change)
+      },
+    }
   }
 
   async function up(): Promise<void> {
@@ -56,6 +71,7 @@ export function createLife(options: {
   }
 
   return {
+    kept,
     get current() {
       return current
     },

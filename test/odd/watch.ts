@@ -59,7 +59,8 @@ const STAGES: ReadonlySet<string> = new Set([
   'replaced',
 ])
 
-export function createWatch(clock: Clock, blockTimeMs: number): Watch {
+/** `verdictMs`: how long an end that only blocks can show takes where all goes well. */
+export function createWatch(clock: Clock, verdictMs: number): Watch {
   const beganMs = clock.now()
   const said: Said[] = []
   const unexplained: string[] = []
@@ -88,7 +89,7 @@ export function createWatch(clock: Clock, blockTimeMs: number): Watch {
     if (shown.holds.length > 0 || waitingFor !== undefined) return
     for (const [id, { atMs, stage }] of moved) {
       // What was accepted waits for its block, and says so. What was said since it moved last may be about it.
-      const patience = PATIENCE_MS + (stage === 'accepted' ? 2 * blockTimeMs : 0)
+      const patience = PATIENCE_MS + (stage === 'accepted' || stage === 'replaced' ? verdictMs : 0)
       if (now - atMs < patience || reasonAtMs >= atMs) continue
       unexplained.push(`${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`)
       moved.delete(id)

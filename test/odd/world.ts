@@ -40,6 +40,7 @@ export type OddOptions = {
 
 const READY_MS = 5_000
 const LATE_MS = 120_000
+const VERDICT_BLOCKS = 3
 const OPERATOR_MS = 5_000
 const CLOSE_MS = 120_000
 const AFTERMATH_MS = 15_000
@@ -53,7 +54,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
   const say = (text: string) => onLine?.(`${String(clock.now() - beganMs).padStart(7)} ${text}`)
   const chain = createOddChain({ kind, clock, random: random('chain'), nonce: plan.nonce })
   const wire = createWire(clock, say)
-  const watch = createWatch(clock, kind.blockTimeMs)
+  const watch = createWatch(clock, (VERDICT_BLOCKS + kind.settledBlocks) * kind.blockTimeMs)
   const struck = new Map<string, number>()
   const account = createStubAccount(LANE)
   const store = createSimStore({ clock, random: random('store'), faults: NO_STORE_FAULTS, strike: () => {} })
@@ -171,6 +172,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
         workload,
         finished,
         loads: ports.map(({ load }) => load),
+        kept: life.kept,
       }),
     ],
     payments: plan.items.length,
