@@ -70,3 +70,60 @@ test('what wakes it again, or is signed meanwhile, does not put off the look tha
   expect(port.batches).toHaveLength(1)
   tracker.stop()
 })
+
+test('what left is told before what came, from the tip downwards: a hash may be in both', async () => {
+  const hash = (fork: string, number: number) => `0x${`${fork}${number}`.padStart(64, '0')}` as const
+  let fork = 'a'
+  let head = 4
+  // Both forks have the blocks up to 2.
+  const forkAt = (number: number) => (number <= 2 ? 'a' : fork)
+  const port = createStubPort((calls) =>
+    calls.map(({ params }) => {
+      const number = params[0] === 'latest' ? head : Number(params[0])
+      return {
+        result: rawBlock({
+          number: `0x${number.toString(16)}`,
+          hash: hash(forkAt(number), number),
+          parentHash: hash(forkAt(number - 1), number - 1),
+        }),
+      }
+    }),
+  )
+  const clock = createVirtualClock()
+  const tracker = createTracker({
+    port: () => port,
+    clock,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+  })
+  const told: string[] = []
+  const nothing = () => {}
+  tracker.follow({
+    address: '0x00000000000000000000000000000000000000aa',
+    pace: () => 'cadence',
+    tags: () => ({ safe: false, finalized: false }),
+    wantsBalance: () => false,
+    reads: () => [],
+    left: ({ number }) => told.push(`left ${number}`),
+    sealed: ({ number }) => told.push(`sealed ${number}`),
+    preconfirmed: nothing,
+    observed: nothing,
+    counts: nothing,
+    balance: nothing,
+    ticked: nothing,
+    unreachable: nothing,
+    broken: nothing,
+  })
+  for (head of [2, 3, 4]) {
+    void tracker.nextTick()
+    await clock.advance(400)
+  }
+  told.length = 0
+  fork = 'b'
+  head = 5
+  await clock.advance(400)
+  expect(told).toEqual(['left 4', 'left 3', 'sealed 3', 'sealed 4', 'sealed 5'])
+  tracker.stop()
+})

@@ -92,6 +92,37 @@ describe('the walked chain', () => {
     expect(walk.tip?.number).toBe(0)
   })
 
+  test('missed blocks that do not stand on each other, as of two forks, change nothing', async () => {
+    const [chain, other] = [createChain(), createChain()]
+    const walk = createWalk({ length: 10 })
+    chain.grow(1)
+    other.grow(9)
+    await walk.advance(chain.head, chain.fetch)
+    chain.grow(4)
+    const torn = async (numbers: readonly number[]) => {
+      const blocks = await chain.fetch(numbers)
+      return blocks.map((block) => (block.number === 2 ? { ...block, parentHash: other.head.hash } : block))
+    }
+    expect(await walk.advance(chain.head, torn)).toBeUndefined()
+    expect(walk.tip?.number).toBe(0)
+    const moved = await walk.advance(chain.head, chain.fetch)
+    expect(moved?.came.map(({ number }) => number)).toEqual([1, 2, 3, 4])
+  })
+
+  test('blocks below the first one that do not link to it are not known', async () => {
+    const [chain, other] = [createChain(), createChain()]
+    const walk = createWalk({ length: 10 })
+    chain.grow(5)
+    other.grow(20)
+    await walk.advance(chain.head, chain.fetch)
+    walk.reach(2)
+    const foreign = async (numbers: readonly number[]) => numbers.map((number) => ({ ...other.head, number }))
+    await walk.advance(chain.head, foreign)
+    expect(walk.hashAt(2)).toBeUndefined()
+    await walk.advance(chain.head, chain.fetch)
+    expect(walk.hashAt(2)).toBe((await chain.fetch([2]))[0]?.hash)
+  })
+
   test('a fork just above the first walked block takes only what is above it', async () => {
     // The walk began at 16; block 18 is replaced while five more come: looking for the fork goes below 16.
     const chain = createChain(10)

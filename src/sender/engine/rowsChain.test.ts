@@ -324,6 +324,31 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     await lane.settle(again.close())
   })
 
+  test('row 32: one with a verdict that left while nobody looked is not final by its age alone', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({
+      store,
+      lossDepth: 1,
+      limits: { reorgHorizon: 12 },
+      chain: { finalizedDepth: 40 },
+    })
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(tx.wait('sealed'))
+    await lane.blocks(3)
+    await lane.settle(lane.sender.close())
+    lane.chain.reorg({ depth: 5, drops: () => true })
+    await lane.blocks(40)
+    expect(lane.executed()).toEqual([])
+    const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+    let deepReorgs = 0
+    again.on('deepReorg', () => deepReorgs++)
+    await lane.settle(again.ready())
+    await lane.blocks(4)
+    expect(deepReorgs).toBe(1)
+    expect(lane.executed()).toEqual([1])
+    await lane.settle(again.close())
+  })
+
   test('row 28: a foreign use that leaves the chain frees the nonce for the claim that waited', async () => {
     await using lane = await openLane({ lossDepth: 5 })
     lane.script = swallow(1)
