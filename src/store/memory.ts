@@ -109,6 +109,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function keepTransaction(lane: Kept, transaction: StoredTransaction): void {
     const { book } = lane
     const one = book.byId.get(transaction.id) ?? { transaction, revision: 0, hashes: NO_HASHES }
+    // It was handed to another lane.
+    if (one.transaction.lane.address !== lane.key.address) return
     one.transaction = transaction
     one.revision = ++lane.revision
     book.byId.set(transaction.id, one)

@@ -82,7 +82,7 @@ export type LaneWrite = {
   /** Replace what is kept for their nonces; `final` and attempt-less `hole` slots are deleted. */
   readonly slots: readonly Slot[]
   /**
-   * Replace what is kept for their ids. One that names another lane of the chain is handed to that lane, where it is
+   * Replace what is kept for their ids, unless that is in another lane by now. One that names another lane of the chain is handed to that lane, where it is
    * kept as queued here, and nothing is done where it is not: it arrives there as the last, with a sequence of that lane.
    * That may be done before the rest, and stays done where the rest fails.
    */

@@ -77,6 +77,26 @@ describe('an answer of PostgreSQL is lost', () => {
     expect((await store.load(lease)).slots).toEqual(later)
   })
 
+  it('a write with the number of a later one, of another pool of the same holder, cannot undo it', async () => {
+    const beside = postgresStore({ connectionString: server.connectionString })
+    proxy.fail('holdRequest', WRITE)
+    await rejection(store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 })))
+    const later = [liveIn(lane, 0, 'a', 'a1', 'a2')]
+    await beside.write(lease, change({ slots: later, cursor: 1 }))
+    await proxy.deliver()
+    expect((await beside.load(lease)).slots).toEqual(later)
+    await beside.close()
+  })
+
+  it('a write that arrives after its holder has taken the lane once more is shut out as before', async () => {
+    proxy.fail('holdRequest', WRITE)
+    await rejection(store.write(lease, change({ slots: [liveIn(lane, 0, 'a', 'a1')], cursor: 1 })))
+    expect((await store.load(lease)).slots).toEqual([])
+    expect(await store.acquire(lane, lease.holder, 600_000)).toEqual(lease)
+    await proxy.deliver()
+    expect((await store.load(lease)).slots).toEqual([])
+  })
+
   it('a write whose answer never comes rejects as unknown in time', async () => {
     proxy.fail('hang', WRITE)
     expect(await rejection(store.write(lease, change({ cursor: 1 })))).toMatchObject(UNKNOWN)

@@ -134,3 +134,36 @@ describe('one id, at once', () => {
     expect(lane.sent).toHaveLength(1)
   })
 })
+
+describe('P2: one id stands for one content', () => {
+  const [to, other] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`] as const
+  const slot = (last: string) => `0x${'0'.repeat(63)}${last}` as const
+  const plain = { to, data: '0x01', value: 1n, gas: 60_000n } as const
+  const listed = { ...plain, accessList: [{ address: other, storageKeys: [slot('1')] }] }
+
+  test.each<[string, object]>([
+    ['no access list', plain],
+    ['an empty access list', { ...plain, accessList: [] }],
+    [
+      'another address in the access list',
+      { ...plain, accessList: [{ address: to, storageKeys: [slot('1')] }] },
+    ],
+    ['another storage key', { ...plain, accessList: [{ address: other, storageKeys: [slot('2')] }] }],
+    [
+      'one storage key more',
+      { ...plain, accessList: [{ address: other, storageKeys: [slot('1'), slot('2')] }] },
+    ],
+    ['another target', { ...listed, to: other }],
+    ['other data', { ...listed, data: '0x02' }],
+    ['another value', { ...listed, value: 2n }],
+  ])('the same id with %s is ID_CONFLICT', async (_, differing) => {
+    await using lane = await openLane()
+    lane.sender.pause()
+    await lane.settle(lane.sender.send(listed as never, { id: 'a', until: 'queued' }))
+    const again = lane.sender.send(differing as never, { id: 'a', until: 'queued' })
+    expect(await lane.rejection(again)).toMatchObject({ code: 'ID_CONFLICT' })
+    // How much is paid for it is not what it is.
+    const same = { ...listed, gas: 70_000n, maxFeePerGas: 10n ** 12n }
+    expect((await lane.settle(lane.sender.send(same as never, { id: 'a', until: 'queued' }))).id).toBe('a')
+  })
+})

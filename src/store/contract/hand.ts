@@ -66,6 +66,29 @@ export const hand: readonly Case[] = [
     },
   },
   {
+    name: 'P4: what was handed is not written over by a late write of the lane that it has left',
+    async run({ store, other, lane, newLane, keep, take, write }) {
+      const to = beside(lane, newLane)
+      const [a] = await keep('a')
+      const lease = await take()
+      await write(lease, { transactions: [into(to, a, lane)] })
+      // With the same place in both lanes, and with another one.
+      const [kept] = (await store.arrivals(to, 0, 9)).transactions
+      const { revision } = await store.changes(to, 'now', 1)
+      for (const sequence of [1, 2]) {
+        const late: StoredTransaction = { ...(a as StoredTransaction), sequence, stage: 'accepted', nonce: 7 }
+        await write(lease, { transactions: [late] })
+        for (const by of [store, other]) {
+          equal(await by.find(lane, { id: 'a' }), kept, 'what is found by its id')
+          equal((await by.changes(to, revision, 9)).transactions, [], 'what changed where it is')
+          equal((await by.arrivals(to, 0, 9)).transactions, [kept], 'what has arrived there')
+        }
+        equal((await store.load(lease)).transactions, [], 'what the lane loads that it has left')
+      }
+      equal((await store.load(await take(to))).transactions, [kept], 'what its new holder loads')
+    },
+  },
+  {
     name: 'only what is queued, in the lane of the lease, is handed',
     async run({ store, lane, newLane, keep, take, write }) {
       const to = beside(lane, newLane)

@@ -38,7 +38,7 @@ export const SQL = {
     VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?)
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
-      body = excluded.body`,
+      body = excluded.body WHERE lane = excluded.lane`,
   handTx: `UPDATE tx SET lane = ?1, sequence = ?2, revision = ?3, body = ?4
     WHERE chain = ?5 AND id = ?6 AND lane = ?7 AND stage = 'queued'`,
   txById: 'SELECT body, lane, ended_ms AS endedMs FROM tx WHERE chain = ? AND id = ?',
