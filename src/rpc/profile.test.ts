@@ -145,6 +145,22 @@ describe('batches', () => {
   })
 })
 
+describe('gaps', () => {
+  const refused = { kind: 'gapRefused', overtook: false } as const
+
+  test('that are refused twice are never tried again; one refusal may come from a backend that lags', () => {
+    expect(seen([refused]).gapBudget).toBeUndefined()
+    expect(seen([refused, refused])).toMatchObject({ gapBudget: 0, batchInOrder: undefined })
+  })
+
+  test('inside a batch whose lower part was taken show that its order is not kept', () => {
+    expect(seen([{ ...refused, overtook: true }])).toMatchObject({
+      gapBudget: undefined,
+      batchInOrder: false,
+    })
+  })
+})
+
 describe('a profile', () => {
   test('never changes what the user gave', () => {
     const given = { pending: 'mempool', blockReceipts: false, batch: { usable: true, sizeMax: 10 } } as const

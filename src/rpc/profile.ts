@@ -22,6 +22,13 @@ export type EndpointProfile = {
     /** The largest batch known to be taken, or worth trying after a larger one was refused. */
     readonly sizeMax: number | undefined
   }
+  /**
+   * How many transactions of one account it keeps above a missing nonce. 0: it refuses them, so that each is sent after
+   * the one below it was taken. Learned from two such refusals.
+   */
+  readonly gapBudget: number | undefined
+  /** The calls of a batch take effect in their order. `false`: one transaction goes in a request. */
+  readonly batchInOrder: boolean | undefined
   /** `eth_sendRawTransactionSync` is answered. */
   readonly sendSync: boolean | undefined
   /** `eth_simulateV1` is answered. */
@@ -54,6 +61,8 @@ const UNKNOWN: EndpointProfile = {
   pendingState: undefined,
   blockReceipts: undefined,
   batch: { usable: undefined, sizeMax: undefined },
+  gapBudget: undefined,
+  batchInOrder: undefined,
   sendSync: undefined,
   simulateV1: undefined,
   cadenceMs: undefined,

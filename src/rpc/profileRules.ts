@@ -38,6 +38,11 @@ export type ProfileObservation =
   | { readonly kind: 'batchRefused'; readonly size: number }
   /** Every call of a batch had an answer. */
   | { readonly kind: 'batchAnswered'; readonly size: number }
+  /**
+   * A nonce was refused for lack of the ones below it. `overtook`: the one right below it was in the same batch, before
+   * it, and was taken.
+   */
+  | { readonly kind: 'gapRefused'; readonly overtook: boolean }
   | { readonly kind: 'cadence'; readonly cadenceMs: number }
   | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
 
@@ -49,9 +54,16 @@ export type Evidence = {
   readonly uncounted: number | undefined
   /** Times in a row that the pending block was the latest one. */
   readonly pendingIsLatest: number
+  /** Nonces that were refused for lack of the ones below them. */
+  readonly gapsRefused: number
 }
 
-export const noEvidence: Evidence = { countedAtOnce: 0, uncounted: undefined, pendingIsLatest: 0 }
+export const noEvidence: Evidence = {
+  countedAtOnce: 0,
+  uncounted: undefined,
+  pendingIsLatest: 0,
+  gapsRefused: 0,
+}
 
 export type ProfileState = { readonly profile: EndpointProfile; readonly evidence: Evidence }
 
@@ -102,6 +114,8 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
               sizeMax: profile.batch.sizeMax,
             },
           })
+    case 'gapRefused':
+      return gapRefused(state, observation.overtook)
     case 'cadence':
       return set({ cadenceMs: observation.cadenceMs })
     case 'chain':
@@ -172,6 +186,21 @@ function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): 
   return open && times >= PENDING_IS_LATEST_MIN
     ? { profile: { ...profile, pending: 'latest' }, evidence: next }
     : { profile, evidence: next }
+}
+
+// One may come from a backend that lags behind the others.
+const GAPS_REFUSED_MIN = 2
+
+/**
+ * Hardhat 2.29 runs the calls of a batch in parallel and refuses what is above a gap while it mines by itself ("Note that
+ * transactions can't be queued when automining"); Nitro keeps it for a second, and refuses it then.
+ */
+function gapRefused({ profile, evidence }: ProfileState, overtook: boolean): ProfileState {
+  const next = { ...evidence, gapsRefused: evidence.gapsRefused + 1 }
+  const isKnown = next.gapsRefused >= GAPS_REFUSED_MIN
+  if (!isKnown && !overtook) return { profile, evidence: next }
+  const learned = { ...(isKnown ? { gapBudget: 0 } : {}), ...(overtook ? { batchInOrder: false } : {}) }
+  return { profile: { ...profile, ...learned }, evidence: next }
 }
 
 function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {

@@ -10,6 +10,7 @@ import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
+import { createInOrder } from './inOrder.js'
 
 /** What an endpoint said of bytes that it was handed. */
 export type Said = {
@@ -86,13 +87,15 @@ export function createCourier(
   // Batches in which a count rode along, and whether each so far had counted what was sent with it.
   let counts = 0
   let counted = true
+  const inOrder = createInOrder(lane.book, endpoint.profile)
+  const flying = new Set<number>()
 
   function schedule(): void {
     if (scheduled) return
     scheduled = true
     soon(() => {
       scheduled = false
-      while (open < limits.requestsMax && postNext()) {}
+      while (open < (inOrder.isOn ? 1 : limits.requestsMax) && postNext()) {}
       if (open === 0) idle()
     })
   }
@@ -119,13 +122,15 @@ export function createCourier(
 
   function sizeNow(learning: boolean): number {
     const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
+    if (inOrder.isOn) return Math.min(sizeMax, inOrder.sizeMax)
     if (learning) return Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS))
     return isCountWanted() ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS)) : sizeMax
   }
 
   /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */
   function take(max: number): Sending[] {
-    const gate = lane.book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
+    const uncommitted = lane.book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
+    let gate = inOrder.isOn ? Math.min(uncommitted, inOrder.next() + 1) : uncommitted
     const batch: Sending[] = []
     let bytes = 0
     for (
@@ -140,6 +145,8 @@ export function createCourier(
       if (sending === undefined) continue
       bytes += sending.attempt.raw.length
       batch.push(sending)
+      // What the batch itself brings is there for what stands above it.
+      if (nonce + 1 === gate) gate = Math.min(uncommitted, nonce + 2)
     }
     return batch
   }
@@ -167,12 +174,15 @@ export function createCourier(
     const replying = endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
     // In the same turn, while they are on their way.
     for (const { nonce, attempt } of batch) {
+      flying.add(nonce)
       lane.apply(nonce, { type: 'sent', hash: attempt.hash })
       if (attempt.sends === 0) sent(nonce)
     }
     const replies = await replying
     const outcomes: SendOutcome[] = []
     for (const [index, { attempt }] of batch.entries()) outcomes.push(outcomeOf(replies[index], attempt))
+    for (const { nonce } of batch) flying.delete(nonce)
+    for (const nonce of inOrder.said(batch, outcomes)) if (!flying.has(nonce)) add(nonce, true)
     noteWhole(batch, outcomes[0], replies[0])
     if (covering) noteCount(batch, outcomes, replies[batch.length], before)
     for (const [index, { nonce, attempt }] of batch.entries()) {
@@ -189,6 +199,7 @@ export function createCourier(
 
   /** Where it shows its pool a count covers, and makes room before all is sent. */
   function isCountWanted(): boolean {
+    if (inOrder.isOn) return false
     if (mayLearn()) return true
     const { pending } = endpoint.profile.current()
     const mayCover = endpoint === hub.reader && (pending === 'unknown' || pending === 'mempool')
@@ -200,7 +211,7 @@ export function createCourier(
    * first, and a few more, since it takes two answers to know that the node counts its pool.
    */
   function isLearning(): boolean {
-    return mayLearn() && counted && lane.room <= 0
+    return !inOrder.isOn && mayLearn() && counted && lane.room <= 0
   }
 
   /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
@@ -256,13 +267,15 @@ export function createCourier(
     if (counts) lane.counted(count)
   }
 
+  function add(nonce: number, alone: boolean): void {
+    if (!queued.has(nonce)) heap.push(nonce)
+    queued.set(nonce, alone && (queued.get(nonce) ?? true))
+    schedule()
+  }
+
   return {
     endpoint,
-    add(nonce, alone) {
-      if (!queued.has(nonce)) heap.push(nonce)
-      queued.set(nonce, alone && (queued.get(nonce) ?? true))
-      schedule()
-    },
+    add,
     kick: schedule,
     handBack() {
       const alone = [...queued].filter(([, only]) => only).map(([nonce]) => nonce)

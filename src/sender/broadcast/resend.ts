@@ -5,7 +5,8 @@ import type { LaneContext } from '../context.js'
 
 /**
  * When bytes that brought no acceptance are sent again: once soon, for the lost request, then at most once per
- * sealed block. Touches uncovered nonces only, the lowest ones, in order.
+ * sealed block, or by time where no block comes: some nodes make one only for a transaction (Hardhat, anvil and
+ * `geth --dev` by default, Arbitrum, Avalanche). Touches uncovered nonces only, the lowest ones, in order.
  */
 export type Resender = {
   /** The newest attempt of this nonce is to be sent again, not before `delayMs` where one is given. */
@@ -20,10 +21,15 @@ export type Resender = {
 type Due = { atMs: number; tries: number }
 
 const SOON_MS = 100
-const TRIES_BY_TIME = 3
+const TRIES_SOON = 3
+/** Pauses after that, doubled with each: longer than a block takes, as far as that is known. */
+const PAUSE_MS_MIN = 4_000
+const PAUSE_MS_MAX = 60_000
+const PAUSE_BLOCKS = 2
+const BLOCK_MS_MAX = 15_000
 
 export function createResender(context: LaneContext, send: (nonce: number) => void): Resender {
-  const { lane, clock, random, limits } = context
+  const { lane, hub, clock, random, limits } = context
   const due = new Map<number, Due>()
   let cancel: CancelTimer | undefined
   let wakeAtMs = Number.POSITIVE_INFINITY
@@ -59,6 +65,13 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
     if (next !== Number.POSITIVE_INFINITY) plan(next)
   }
 
+  /** After a few tries a sealed block makes it due again, and time only where none comes: some nodes ban who repeats itself. */
+  function pauseMs(tries: number): number {
+    const blockMs = Math.min(hub.tracker.blockMs ?? 0, BLOCK_MS_MAX)
+    const first = Math.max(PAUSE_MS_MIN, PAUSE_BLOCKS * blockMs)
+    return Math.min(PAUSE_MS_MAX, first * 2 ** (tries - TRIES_SOON - 1))
+  }
+
   function isOpen(nonce: number): boolean {
     const slot = lane.book.get(nonce)
     return slot?.state === 'live' && slot.preconfirmed === undefined && newestAttempt(slot) !== undefined
@@ -67,22 +80,16 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
   return {
     later(nonce, delayMs) {
       const tries = (due.get(nonce)?.tries ?? 0) + 1
-      // After a few tries only a sealed block makes it due again: some nodes ban who repeats itself.
-      const byTime = tries <= TRIES_BY_TIME
-      const usual = SOON_MS * 4 ** (tries - 1) * (1 + random() / 2)
-      const atMs =
-        byTime || delayMs !== undefined
-          ? clock.now() + Math.max(delayMs ?? 0, usual)
-          : Number.POSITIVE_INFINITY
+      const usual = (tries <= TRIES_SOON ? SOON_MS * 4 ** (tries - 1) : pauseMs(tries)) * (1 + random() / 2)
+      const atMs = clock.now() + Math.max(delayMs ?? 0, usual)
       due.set(nonce, { atMs, tries })
-      if (atMs !== Number.POSITIVE_INFINITY) plan(atMs)
+      plan(atMs)
     },
     forget: (nonce) => void due.delete(nonce),
     newHead() {
       if (due.size === 0) return
       const now = clock.now()
-      for (const entry of due.values())
-        if (entry.tries > TRIES_BY_TIME) entry.atMs = Math.min(entry.atMs, now)
+      for (const entry of due.values()) if (entry.tries > TRIES_SOON) entry.atMs = Math.min(entry.atMs, now)
       fire()
     },
     stop() {

@@ -224,6 +224,7 @@ export function createEngine(options: EngineOptions): Engine {
       relief.look()
       if (newHead) {
         resender.newHead()
+        broadcaster.kick()
         preparer.newHead()
       }
       preparer.ticked()

@@ -28,6 +28,16 @@ const OUTSIDE_STUCK_MS = 15_000
 /** What outside code signed cannot be outbid by us. */
 const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
 
+/**
+ * Some nodes make a block only for a transaction: without one, blocks say nothing of what stands still. So long without a
+ * sealed block, what is in flight is looked into by time, with pauses that double: a chain that halts must not drive fees
+ * up.
+ */
+const QUIET_MS_MIN = 10_000
+const QUIET_BLOCKS = 3
+const QUIET_BLOCK_MS_MAX = 20_000
+const QUIET_MS_MAX = 300_000
+
 type Sent = { readonly block: number; readonly atMs: number }
 
 export function createRepair(options: {
@@ -46,6 +56,11 @@ export function createRepair(options: {
   const { lane, limits, clock, hub, fees } = context
   const sentAt = new NonceMap<Sent>()
   let latest: Sent = { block: 0, atMs: 0 }
+  let quiet: { block: number | undefined; sinceMs: number; pauseMs: number } = {
+    block: undefined,
+    sinceMs: 0,
+    pauseMs: 0,
+  }
   let gapTimer: CancelTimer | undefined
   let gapSinceMs: number | undefined
 
@@ -80,7 +95,32 @@ export function createRepair(options: {
     return origin === 'seeded' && (lane.book.slots.has(nonce) || options.covers(nonce))
   }
 
-  function nudge(slot: Slot, head: boolean): void {
+  /** True once for each pause: no block was sealed during it, with something in flight all the time. */
+  function isQuiet(open: readonly Slot[]): boolean {
+    const { head, blockMs = 0 } = hub.tracker
+    const atMs = clock.now()
+    if (open.length === 0 || head?.number !== quiet.block) {
+      const pauseMs = Math.max(QUIET_MS_MIN, QUIET_BLOCKS * Math.min(blockMs, QUIET_BLOCK_MS_MAX))
+      quiet = { block: head?.number, sinceMs: atMs, pauseMs }
+      return false
+    }
+    if (atMs - quiet.sinceMs < quiet.pauseMs) return false
+    quiet = { ...quiet, sinceMs: atMs, pauseMs: Math.min(QUIET_MS_MAX, quiet.pauseMs * 2) }
+    context.logger?.warn?.(
+      { block: quiet.block, open: open.length, lowest: open[0]?.nonce },
+      'no block was sealed for a while, with transactions in flight: they are sent again',
+    )
+    return true
+  }
+
+  /** Handed to an endpoint, or seen first, long enough ago to be part of the silence. */
+  function stoodQuiet({ nonce }: Slot): boolean {
+    const since = sentAt.get(nonce)
+    return since !== undefined && clock.now() - since.atMs >= QUIET_MS_MIN
+  }
+
+  /** `byTime`: no block tells that it stands still. */
+  function nudge(slot: Slot, head: boolean, byTime: boolean): void {
     const signer = context.signer !== undefined
     sentAt.set(slot.nonce, now())
     const event = { type: 'stuck' as const, head, signer, token: lane.token() }
@@ -89,12 +129,20 @@ export function createRepair(options: {
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
       const newest = newestAttempt(slot)
-      const { dear, ...ceilings } = outside ? NOT_OURS : signing.ceilings(slot)
+      const isPriced = priced(slot)
+      // Without blocks nothing says that the price is too low: the same bytes again, and no more.
+      const mayBid = !byTime || !isPriced || slot.refusals > 0
+      const { dear, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
       // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
       if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
         block(context, slot.nonce, dear && sayDear(dear))
       // What outside code signed cannot be bumped by us, only sent again.
-      lane.apply(slot.nonce, { ...event, ...ceilings, priced: priced(slot), signer: signer && !outside })
+      lane.apply(slot.nonce, {
+        ...event,
+        ...ceilings,
+        priced: isPriced,
+        signer: signer && mayBid && !outside,
+      })
     }
   }
 
@@ -153,12 +201,15 @@ export function createRepair(options: {
         if (nonce >= floor) break
         sentAt.delete(nonce)
       }
-      for (const slot of lane.book.uncovered(limits.resendMax)) {
+      const open = lane.book.uncovered(limits.resendMax)
+      const silent = isQuiet(open)
+      for (const slot of open) {
         if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
         if (slot.state === 'outside' && !mayFill(slot)) continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
-        if (isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))) nudge(slot, head)
+        const byBlocks = isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))
+        if (byBlocks || (silent && stoodQuiet(slot))) nudge(slot, head, !byBlocks)
       }
     },
     watchGaps() {
