@@ -226,6 +226,24 @@ describe('the queue', () => {
 })
 
 describe('fees', () => {
+  test('a market that brings no answer is asked less and less often, and the lane goes on once it does', async () => {
+    await using lane = await openLane({ closed: true })
+    const isMarket = ({ method }: { method: string }) =>
+      /feeHistory|gasPrice|maxPriorityFeePerGas/i.test(method)
+    lane.script = (call) => (isMarket(call) ? refuses('internal error', -32603) : undefined)
+    lane.chain.start()
+    await lane.settle(lane.sender.ready())
+    const sent = lane.sender.send(transfer(1))
+    await lane.clock.advance(3_000)
+    const before = lane.requests.length
+    const asked = () => lane.requests.slice(before).filter((calls) => calls.some(isMarket)).length
+    await lane.clock.advance(60_000)
+    expect(asked()).toBeGreaterThanOrEqual(60_000 / 3_000 - 2)
+    expect(asked()).toBeLessThanOrEqual(60_000 / 3_000 + 2)
+    lane.script = undefined
+    await lane.settle(sent, 3_500)
+  })
+
   test('the market is asked once a block, however many are sent', async () => {
     await using lane = await openLane()
     const all = Array.from({ length: 40 }, (_, n) => lane.sender.send(transfer(n + 1)))

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { authorizing, DESIGNATOR, open } from '../intake/authorize.fixture.js'
-import { ACCOUNT, openLane, type SimLane, transfer } from '../simLane.fixture.js'
+import { ACCOUNT, openLane, refuses, type SimLane, transfer } from '../simLane.fixture.js'
 
 const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
 
@@ -48,6 +48,25 @@ describe('an account whose code changes', () => {
     await lane.settle(lane.sender.drain())
     expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6])
     expect(await lane.snapshot()).toMatchObject({ window: 1, account: { kind: 'delegated' } })
+  })
+
+  test('a read of its code that fails is repeated with the blocks, not with every look at the chain', async () => {
+    await using lane = await open()
+    await lane.settle(lane.sender.send(authorizing(1)))
+    lane.script = ({ method }) => (method === 'eth_getCode' ? refuses('internal error', -32603) : undefined)
+    await lane.settle(lane.sender.drain())
+    const waiting = lane.sender.send(transfer(9), { until: 'queued' })
+    await lane.settle(waiting)
+    const before = lane.requests.length
+    await lane.blocks(5)
+    const reads = lane.requests
+      .slice(before)
+      .filter((calls) => calls.some(({ method }) => method === 'eth_getCode'))
+    expect(reads.length).toBeGreaterThanOrEqual(3)
+    expect(reads.length).toBeLessThanOrEqual(7)
+    lane.script = undefined
+    await lane.blocks(2)
+    expect(await lane.snapshot()).toMatchObject({ account: { kind: 'delegated' } })
   })
 })
 

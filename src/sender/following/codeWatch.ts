@@ -19,12 +19,15 @@ export type CodeWatch = {
 
 /** A replica that lags shows the old code: it is read at two heads. */
 const LOOKS = 2
+/** After a read that failed, and no block came meanwhile. */
+const RETRY_MS = 2_000
 
 export function createCodeWatch(context: LaneContext, changed: () => void): CodeWatch {
   const { lane, hub, limits } = context
   let account: CodeWatch['account'] = { kind: 'unknown' }
   let looks = 0
   let reading = false
+  let readAtMs = Number.NEGATIVE_INFINITY
 
   function is(next: AccountKind): void {
     account = next
@@ -34,6 +37,7 @@ export function createCodeWatch(context: LaneContext, changed: () => void): Code
 
   async function read(): Promise<void> {
     reading = true
+    readAtMs = context.clock.now()
     try {
       const { address } = lane.key
       const timeoutMs = limits.readTimeoutMs
@@ -42,7 +46,7 @@ export function createCodeWatch(context: LaneContext, changed: () => void): Code
       looks--
       is(accountKind(code))
     } catch {
-      // Asked again with the next tick.
+      // Asked again with the next block, or after a while.
     } finally {
       reading = false
     }
@@ -50,6 +54,7 @@ export function createCodeWatch(context: LaneContext, changed: () => void): Code
 
   function look(): void {
     looks = LOOKS
+    readAtMs = Number.NEGATIVE_INFINITY
   }
 
   return {
@@ -62,7 +67,8 @@ export function createCodeWatch(context: LaneContext, changed: () => void): Code
       if (byOther(before) !== byOther(after)) look()
     },
     ticked(newHead) {
-      if (looks > 0 && !reading && (newHead || looks === LOOKS)) void read()
+      const isFirst = looks === LOOKS && context.clock.now() - readAtMs >= RETRY_MS
+      if (looks > 0 && !reading && (newHead || isFirst)) void read()
     },
   }
 }

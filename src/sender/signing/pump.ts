@@ -13,7 +13,9 @@ export type Pump = {
   run(): void
 }
 
+/** After a market that brought no answer; doubled each time. */
 const FEES_RETRY_MS = 300
+const FEES_RETRY_MS_MAX = 3_000
 /** A few signatures: what the answers that are let in make room for is worth more than what is signed meanwhile. */
 const BREATH_MS = 3
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
@@ -40,7 +42,8 @@ export function createPump(options: {
   let scheduled = false
   let running = false
   let again = false
-  let feesFailed = false
+  let retryingFees = false
+  let feeFailures = 0
   let breathedAtMs = 0
   // What the market asks for is known in this turn.
   let asked = false
@@ -64,9 +67,12 @@ export function createPump(options: {
     if (looking) await looking
     const first = line.peek()
     const asks = first !== undefined && !fees.known(first.request)
+    // However often something else changes: the market is asked again when its pause is over.
+    if (asks && retryingFees) return
     try {
       // Once a block, for the lane: what is signed in between goes by the same answer.
       if (asks) await fees.market()
+      feeFailures = 0
     } catch (error) {
       return retryFees(error)
     }
@@ -121,12 +127,12 @@ export function createPump(options: {
 
   function retryFees(error: unknown): void {
     reportError(context, error)
-    if (feesFailed) return
-    feesFailed = true
+    retryingFees = true
+    const pauseMs = Math.min(FEES_RETRY_MS_MAX, FEES_RETRY_MS * 2 ** feeFailures++)
     clock.setTimer(() => {
-      feesFailed = false
+      retryingFees = false
       run()
-    }, FEES_RETRY_MS)
+    }, pauseMs)
   }
 
   /** Signing may keep the event loop to itself: now and then answers are let in and bytes out. Never on an idle lane. */
