@@ -125,7 +125,11 @@ export function createLane(options: {
   }
 
   /** The pool's own limit for a delegated account counts its transactions until a block has them, covered or not. */
-  const room = () => window.size - (book.cursor - (window.capped ? book.floor : book.coveredTo))
+  const room = () =>
+    Math.min(
+      window.size - (book.cursor - (window.capped ? book.floor : book.coveredTo)),
+      window.aheadMax - (book.cursor - book.floor),
+    )
 
   return {
     key,

@@ -16,7 +16,22 @@ export type Window = {
   loss(coveredTo: number, cursor: number): void
   /** A limit from outside: an account with delegated code may have 1 to 4 transactions in flight. */
   cap(limit: number | undefined): void
+  /**
+   * How many nonces from the account's on the node takes at once, as far as it was learnt: the pool keeps no more
+   * (geth with few slots drops the rest without a word), or its rules allow no more (zkSync Era). Infinite until then.
+   */
+  readonly aheadMax: number
+  /** The node took so many, and dropped or refused what was above. It counts until more is shown, or tried. */
+  takes(ahead: number): void
+  /** The node holds so many at once: a lower limit was wrong. */
+  holds(ahead: number): void
+  /** A sealed block came. After some, a limit that was learnt is tried half as much higher. */
+  sealed(): void
 }
+
+/** Sealed blocks until a learnt limit is tried again: twice as many after each trial in vain. */
+const TRIAL_BLOCKS = 4
+const TRIAL_BLOCKS_MAX = 64
 
 export function createWindow(options: { start: number; max: number }): Window {
   let size = Math.min(options.start, options.max)
@@ -30,7 +45,11 @@ export function createWindow(options: { start: number; max: number }): Window {
   // End of what was in flight at the last loss: it tells of one loss only, and of no success.
   let lossTo = Number.NEGATIVE_INFINITY
 
-  const effective = (): number => Math.max(1, Math.min(size, limit ?? size))
+  let aheadMax = Number.POSITIVE_INFINITY
+  let trialBlocks = TRIAL_BLOCKS
+  let blocksLeft = TRIAL_BLOCKS
+
+  const effective = (): number => Math.max(1, Math.min(size, limit ?? size, aheadMax))
 
   /** Only a window that was full says anything: a lane that sends now and then has shown nothing. */
   function noticeFull(cursor: number): void {
@@ -63,6 +82,27 @@ export function createWindow(options: { start: number; max: number }): Window {
     },
     cap(next) {
       limit = next
+    },
+    get aheadMax() {
+      return aheadMax
+    },
+    takes(ahead) {
+      if (ahead >= aheadMax) return
+      // The first lesson is no trial in vain.
+      if (aheadMax !== Number.POSITIVE_INFINITY) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
+      aheadMax = Math.max(1, ahead)
+      blocksLeft = trialBlocks
+    },
+    holds(ahead) {
+      if (ahead <= aheadMax) return
+      aheadMax = Number.POSITIVE_INFINITY
+      trialBlocks = TRIAL_BLOCKS
+    },
+    sealed() {
+      if (aheadMax === Number.POSITIVE_INFINITY || --blocksLeft > 0) return
+      blocksLeft = trialBlocks
+      const next = Math.ceil(aheadMax * 1.5)
+      aheadMax = next < options.max ? next : Number.POSITIVE_INFINITY
     },
   }
 }

@@ -95,10 +95,14 @@ export function createCourier(
     scheduled = true
     soon(() => {
       scheduled = false
-      while (open < (inOrder.isOn ? 1 : limits.requestsMax) && postNext()) {}
+      while (open < requestsMax() && postNext()) {}
       if (open === 0) idle()
     })
   }
+
+  /** What a node takes little of goes in order, one request at a time: what overtakes is gapped, and dropped too. */
+  const isScarce = () => lane.window.aheadMax !== Number.POSITIVE_INFINITY
+  const requestsMax = () => (isScarce() || inOrder.isOn ? 1 : limits.requestsMax)
 
   function postNext(): boolean {
     // The endpoint may be shared, and stays open then.
@@ -124,13 +128,19 @@ export function createCourier(
     const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
     if (inOrder.isOn) return Math.min(sizeMax, inOrder.sizeMax)
     if (learning) return Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS))
-    return isCountWanted() ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS)) : sizeMax
+    return isCountWanted() && !isScarce()
+      ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS))
+      : sizeMax
   }
 
-  /** The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6). */
+  /**
+   * The lowest nonces whose bytes are committed, with nothing below that awaits its first commit (P6), and no further
+   * above the account's than the node takes.
+   */
   function take(max: number): Sending[] {
     const uncommitted = lane.book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
-    let gate = inOrder.isOn ? Math.min(uncommitted, inOrder.next() + 1) : uncommitted
+    const most = Math.min(uncommitted, lane.book.floor + lane.window.aheadMax)
+    let gate = inOrder.isOn ? Math.min(most, inOrder.next() + 1) : most
     const batch: Sending[] = []
     let bytes = 0
     for (
@@ -146,7 +156,7 @@ export function createCourier(
       bytes += sending.attempt.raw.length
       batch.push(sending)
       // What the batch itself brings is there for what stands above it.
-      if (nonce + 1 === gate) gate = Math.min(uncommitted, nonce + 2)
+      if (nonce + 1 === gate) gate = Math.min(most, nonce + 2)
     }
     return batch
   }

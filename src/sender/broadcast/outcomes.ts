@@ -3,6 +3,7 @@ import type { Beyond, OutcomeKind } from '../../ledger/event.js'
 import type { Attempt, Live } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import { block, type LaneContext } from '../context.js'
+import { acceptedTo } from '../following/drops.js'
 import { sayDear } from '../signing/dear.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
@@ -28,8 +29,18 @@ export function createOutcomes(
   // How long the endpoint asked to be left alone, until the slot has said whether it wants to be sent again.
   let retryAfterMs: number | undefined
 
-  function noteLane(outcome: SendOutcome): void {
+  /** How far above the account's nonce the node takes any, where it says so, or took all below this one. */
+  function noteDistance(nonce: number, { expectedNonce, nonceMax }: SendOutcome): void {
     const { book, window } = lane
+    if (nonceMax !== undefined && expectedNonce !== undefined) {
+      if (nonceMax >= expectedNonce) window.takes(nonceMax - expectedNonce + 1)
+    } else if (expectedNonce === undefined && acceptedTo(book, nonce) >= nonce)
+      window.takes(nonce - book.floor)
+  }
+
+  function noteLane(nonce: number, outcome: SendOutcome): void {
+    const { book, window } = lane
+    if (outcome.reason === 'nonceTooHigh') noteDistance(nonce, outcome)
     if (outcome.reason === 'insufficientFunds') funds.refused()
     if (outcome.reason === 'delegatedLimit') parts.delegated()
     if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit')
@@ -63,7 +74,7 @@ export function createOutcomes(
       const transaction = parts.transactionOf(nonce)
       if (transaction) transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
       retryAfterMs = outcome.retryAfterMs && Math.min(outcome.retryAfterMs, context.limits.restMsMax)
-      if (outcome.outcome === 'refused') noteLane(outcome)
+      if (outcome.outcome === 'refused') noteLane(nonce, outcome)
       if (outcome.outcome === 'accepted') {
         resender.forget(nonce)
         if (lane.holds.has('blocked')) lane.holds.lift('blocked')

@@ -9,6 +9,7 @@ import { createOutcomes } from '../broadcast/outcomes.js'
 import { createResender, uncoveredAttempts } from '../broadcast/resend.js'
 import { type LaneContext, reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
+import { createDropWatch } from '../following/drops.js'
 import { createFallenCount } from '../following/fallen.js'
 import { createFollower } from '../following/follow.js'
 import { createLandedIndex } from '../following/landed.js'
@@ -215,6 +216,7 @@ export function createEngine(options: EngineOptions): Engine {
     barrier,
     unwalked,
     landed,
+    drops: createDropWatch(context, { dropped: repair.dropped, send: broadcaster.add }),
     leased: options.leased,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
@@ -223,6 +225,7 @@ export function createEngine(options: EngineOptions): Engine {
       // Before those that wait for money are asked about once more.
       relief.look()
       if (newHead) {
+        lane.window.sealed()
         resender.newHead()
         broadcaster.kick()
         preparer.newHead()

@@ -7,6 +7,7 @@ import type { Funds } from '../signing/funds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
 import { horizonLimit, verdictLimit } from './depth.js'
+import type { DropWatch } from './drops.js'
 import type { FallenCount } from './fallen.js'
 import type { LandedIndex } from './landed.js'
 import type { Seeding } from './seeding.js'
@@ -23,6 +24,7 @@ export type FollowOptions = {
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
   readonly landed: LandedIndex
+  readonly drops: DropWatch
   /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
   readonly leased: () => boolean
   readonly waiting: () => number
@@ -143,7 +145,10 @@ export function createFollower(options: FollowOptions): Follower {
       }
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
       if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
-      else if (pending !== undefined) lane.counted(pending)
+      else if (pending !== undefined) {
+        lane.counted(pending)
+        if (latest !== undefined) options.drops.count(latest, pending)
+      }
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
       if (seeding.count({ latest, pending }, head)) return

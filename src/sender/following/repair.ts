@@ -12,6 +12,8 @@ import type { Signing } from '../signing/signing.js'
 export type Repair = {
   /** Bytes of this nonce were handed to an endpoint: it is given its time anew. */
   sent(nonce: number): void
+  /** It was dropped, and is sent again when there is room: its time has not begun. */
+  dropped(nonce: number): void
   /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
   ticked(): void
   /** There may be a hole below the cursor. */
@@ -194,6 +196,7 @@ export function createRepair(options: {
 
   return {
     sent: (nonce) => void sentAt.set(nonce, now()),
+    dropped: (nonce) => void sentAt.delete(nonce),
     ticked() {
       const { floor } = lane.book
       // Kept in the order of the first send, which is the order of nonces: the used ones stand in front.
@@ -204,6 +207,8 @@ export function createRepair(options: {
       const open = lane.book.uncovered(limits.resendMax)
       const silent = isQuiet(open)
       for (const slot of open) {
+        // The pool has no room for it: that it stands still is no mystery, and to send it again is in vain.
+        if (slot.nonce >= floor + lane.window.aheadMax) break
         if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
         if (slot.state === 'outside' && !mayFill(slot)) continue
         const head = slot.nonce === lane.book.floor

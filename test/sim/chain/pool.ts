@@ -60,6 +60,8 @@ export type Pool = {
   onHead(state: State): void
   /** While true the pool is full: nobody holds more than the guaranteed slots. */
   setPressure(full: boolean, state: State): void
+  /** Executable transactions of an account that it keeps from now on. */
+  setExecutableMax(count: number): void
   /** The least tip that it takes from now on. */
   setTipMin(wei: bigint): void
   /** Changes with every change of the contents. */
@@ -70,11 +72,8 @@ export type Pool = {
 /** A mempool with the rules of geth's core/txpool/legacypool and of reth's crates/transaction-pool. */
 export function createPool(options: PoolOptions): Pool {
   const { rules, gappedMax = 64, guaranteedSlots = 16, delegatedMax = rules === 'geth' ? 1 : 4 } = options
-  const {
-    nonceAheadMax = Number.POSITIVE_INFINITY,
-    executableMax = Number.POSITIVE_INFINITY,
-    priceAt,
-  } = options
+  const { nonceAheadMax = Number.POSITIVE_INFINITY, priceAt } = options
+  let { executableMax = Number.POSITIVE_INFINITY } = options
   const senders = new Map<Address, Map<number, SimTransaction>>()
   const hashes = new Map<Hash, SimTransaction>()
   const stranded = new Set<Hash>()
@@ -215,6 +214,9 @@ export function createPool(options: PoolOptions): Pool {
     setPressure(next, state) {
       full = next
       for (const from of senders.keys()) truncate(from, accountIn(state, from).nonce)
+    },
+    setExecutableMax(count) {
+      executableMax = count
     },
     setTipMin(wei) {
       tipWeiMin = wei
