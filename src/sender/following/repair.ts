@@ -22,10 +22,10 @@ export type Repair = {
 }
 
 /**
- * Somebody else's transaction is given more time than our own, since a no-op takes its place: its price may lie below
- * the market, and a count that is too high may last for some seconds.
+ * What only a count says that somebody has sent is given more time, since a no-op takes its place: its price may lie
+ * below the market, and a count that is too high may last for some seconds.
  */
-const OUTSIDE_STUCK_MS = 15_000
+const SUPPOSED_STUCK_MS = 15_000
 
 /** What outside code signed cannot be outbid by us. */
 const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
@@ -86,8 +86,9 @@ export function createRepair(options: {
       return false
     }
     const { block, atMs } = now()
-    const isPatient = slot.state === 'outside' || (slot.state === 'live' && slot.nudged)
-    const afterMs = slot.state === 'outside' ? OUTSIDE_STUCK_MS : limits.stuckAfterMs
+    const isSupposed = !lane.book.slots.has(nonce)
+    const isPatient = isSupposed || (slot.state === 'live' && slot.nudged)
+    const afterMs = isSupposed ? SUPPOSED_STUCK_MS : limits.stuckAfterMs
     const blocks = isPatient ? limits.stuckAfterBlocks : 1
     return block - since.block >= blocks && atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
   }
