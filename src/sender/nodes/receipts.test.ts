@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import { createProfile } from '../../rpc/profile.js'
 import { openSeveral } from '../severalEndpoints.fixture.js'
 import { openLane, refuses, type Script, type SimLane, transfer } from '../simLane.fixture.js'
+import { createReceipts, type ReceiptsHub } from './receipts.js'
 
 const BLOCK_MS = 2_000
 const markers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -64,6 +67,42 @@ describe('a receipt that is missing', () => {
       await lane.settle(Promise.all(landed), 16_000)
     },
   )
+
+  test('that another caller was shown in between reaches all who wait for it', async () => {
+    const hash = `0x${'ab'.repeat(32)}` as const
+    const block = { number: 5, hash: `0x${'cd'.repeat(32)}` } as const
+    const found = { transactionHash: hash, blockHash: block.hash, blockNumber: '0x5', status: '0x1' }
+    let result: unknown = null
+    const port = {
+      name: 'node',
+      batch: async (calls: readonly RpcCall[]) =>
+        calls.map(
+          ({ method }): RpcReply => ({ ok: true, result: method === 'eth_getBlockReceipts' ? [] : result }),
+        ),
+    }
+    const reader = {
+      port,
+      role: 'both',
+      probed: true,
+      restUntilMs: 0,
+      profile: createProfile({ blockReceipts: false }),
+    }
+    const tracker = { head: block, blockMs: BLOCK_MS, onHead: () => () => {}, wake() {} }
+    const hub = { reader, endpoints: [reader], chain: {}, tracker } as unknown as ReceiptsHub
+    const clock = createVirtualClock()
+    const all = createReceipts(hub, { clock, timeoutMs: 1_000, restMsMax: 1_000 })
+    expect(await all.get(hash, block)).toBeUndefined()
+    let isFree = false
+    const { promise } = all.due(hash, block)
+    void promise.then(() => {
+      isFree = true
+    })
+    result = found
+    expect(await all.get(hash, block)).toMatchObject({ status: 'success' })
+    await Promise.resolve()
+    expect(isFree).toBe(true)
+    expect(clock.pendingTimers).toBe(0)
+  })
 
   test('of 26 transactions in several blocks, is one batch for all of them, with growing pauses', async () => {
     await using lane = await openLane({ limits: { window: 8, windowMax: 8 } })

@@ -144,7 +144,7 @@ export function createReceipts(
     for (const one of all) {
       const answer = answerOf(found.get(one.hash), one)
       if ('receipt' in answer) {
-        if (one.key !== undefined) missing.delete(one.key)
+        if (one.key !== undefined) shown(one.key)
         one.done(answer.receipt)
         continue
       }
@@ -241,15 +241,25 @@ export function createReceipts(
   function round(): void {
     disarm?.()
     disarm = undefined
-    for (const { waiting } of [...missing.values()].filter(
-      (entry) => entry.waiting.size > 0 && isDue(entry),
-    )) {
-      const all = [...waiting]
-      waiting.clear()
-      waiters -= all.length
-      for (const done of all) done()
-    }
+    for (const entry of [...missing.values()].filter((one) => one.waiting.size > 0 && isDue(one))) free(entry)
     arm()
+  }
+
+  function free({ waiting }: Missing): void {
+    const all = [...waiting]
+    waiting.clear()
+    waiters -= all.length
+    for (const done of all) done()
+    if (waiters > 0) return
+    disarm?.()
+    disarm = undefined
+  }
+
+  /** Others may wait for the same receipt, with pauses of their own: they have it as soon as they ask. */
+  function shown(key: string): void {
+    const entry = missing.get(key)
+    missing.delete(key)
+    if (entry) free(entry)
   }
 
   function arm(): void {
