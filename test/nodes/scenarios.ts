@@ -43,7 +43,8 @@ const thousand = (name: string, node: NodeName, args: readonly string[], limitMs
   async run(command) {
     await using running = await startNode(command, args)
     await using proxy = await startCountingProxy(running.url)
-    return runBurst(running, proxy, limitMs)
+    // Awaited here: both are stopped when this function returns.
+    return await runBurst(running, proxy, limitMs)
   },
 })
 
