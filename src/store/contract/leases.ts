@@ -59,6 +59,23 @@ export const leases: readonly Case[] = [
     },
   },
   {
+    name: 'giving back a lease of an earlier epoch does nothing, also where the same holder has the lane again',
+    async run({ store, other, lane, newHolder, take }) {
+      const first = await take()
+      await store.release(first)
+      await store.release(await take())
+      const again = await store.acquire(lane, first.holder, LONG_MS)
+      ok(again !== undefined && again.epoch > first.epoch, 'the lane cannot be taken again')
+      await other.release(first)
+      equal(
+        await other.acquire(lane, newHolder(), 1),
+        undefined,
+        'a stale release took the lane from its holder',
+      )
+      await store.load(again)
+    },
+  },
+  {
     name: 'of many that try at once exactly one has the lane',
     async run({ store, other, lane, newHolder }) {
       const tries = Array.from({ length: 16 }, (_, index) =>

@@ -1,0 +1,38 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { countStatuses, type RowResult, writeResults } from './results.js'
+import type { Money, Row } from './rows.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'txlane-results-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const money: Money = { kind: 'native', symbol: 'ETH' }
+const row = (line: number, id: string) =>
+  ({ line, id, to: '0xaa', amount: 5n, request: {} }) as unknown as Row
+
+async function written(results: readonly RowResult[]): Promise<{ lines: string[]; mode: number }> {
+  const path = join(folder, 'results.csv')
+  await writeResults(path, results, money)
+  return { lines: readFileSync(path, 'utf8').split('\n'), mode: statSync(path).mode & 0o777 }
+}
+
+test('an id or an error may hold quotes, commas and line breaks, and is one cell all the same', async () => {
+  const { lines } = await written([{ row: row(1, 'a,"b"'), status: 'failed', error: 'two, "words"' }])
+  expect(lines[0]).toBe('line,id,to,amount,status,nonce,hash,block,gas_used,error')
+  expect(lines[1]).toMatch(/^1,"a,""b""",0xaa,.*,failed,,,,,"two, ""words"""$/)
+})
+
+test.each(['=1+1', '+1', '-1', '@x', '\tx'])('%j is a text in a spreadsheet, and no formula', async (id) => {
+  const { lines } = await written([{ row: row(1, id), status: 'paid' }])
+  expect(lines[1]).toContain(`1,'${id},`)
+})
+
+test('each status is counted, and written as it is', async () => {
+  const statuses = ['paid', 'reverted', 'failed', 'cancelled', 'unresolved', 'open'] as const
+  const results = statuses.map((status, index) => ({ row: row(index + 1, status), status }))
+  const { lines } = await written(results)
+  expect(lines.slice(1, -1).map((line) => line.split(',')[4])).toEqual(statuses)
+  expect(countStatuses(results)).toEqual(Object.fromEntries(statuses.map((status) => [status, 1])))
+})
