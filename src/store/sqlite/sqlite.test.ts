@@ -338,6 +338,24 @@ describe('what is kept', () => {
   })
 })
 
+describe('the age of an ended transaction', () => {
+  it('counts from its first end, however often it is written after that', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    const lease = await take(store)
+    const [kept] = await store.enqueue([transactionIn(lane, 'a')])
+    const ended = { ...kept!.transaction, stage: 'finalized' as const }
+    const write = (sequence: number) =>
+      store.write(lease, { slots: [], transactions: [{ ...ended, sequence }], cursor: 0 })
+    await write(1)
+    const raw = new Libsql(path)
+    raw.exec('UPDATE tx SET ended_ms = 5')
+    for (const sequence of [1, 2]) await write(sequence)
+    expect(raw.prepare('SELECT ended_ms FROM tx').raw().get()).toEqual([5])
+    raw.close()
+  })
+})
+
 describe('a store that is closed', () => {
   it('takes nothing more, and may be closed again; what was asked for before is done', async () => {
     const path = newPath()

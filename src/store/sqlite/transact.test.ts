@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Libsql from 'libsql'
 import { afterAll, describe, expect, it } from 'vitest'
-import { transactionIn } from '../contract/samples.js'
-import type { LaneKey } from '../store.js'
+import { hashIn, liveIn, transactionIn } from '../contract/samples.js'
+import type { LaneKey, Lease } from '../store.js'
 import { sqliteStore } from './sqliteStore.js'
 import { type Part, transact } from './transact.js'
 
@@ -85,6 +85,22 @@ describe('one transaction', () => {
 })
 
 describe('a write of the store that did not come about', () => {
+  it('has kept no hash: the write that comes after it keeps it', async () => {
+    const path = newPath()
+    const store = sqliteStore({ path })
+    const own = laneOf('0xaa')
+    const lease = (await store.acquire(own, 'me', 60_000)) as Lease
+    await store.enqueue([transactionIn(own, 'a')])
+    const beside = new Libsql(path)
+    beside.exec(`CREATE TRIGGER refuse BEFORE UPDATE OF cursor ON lane BEGIN SELECT RAISE(ABORT, 'no'); END`)
+    const write = () =>
+      store.write(lease, { slots: [liveIn(own, 0, 'a', 'a1')], transactions: [], cursor: 1 })
+    await expect(write()).rejects.toMatchObject({ code: 'STORE' })
+    beside.exec('DROP TRIGGER refuse')
+    await write()
+    expect((await store.find(own, { hash: hashIn(own, 'a1') }))?.id).toBe('a')
+  })
+
   const laneOf = (address: string) =>
     ({ chainId: 31_337, genesisHash: `0x${'00'.repeat(32)}`, address }) as LaneKey
 
