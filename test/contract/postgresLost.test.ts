@@ -10,6 +10,7 @@ import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } f
 
 // How each statement of the store begins, on the wire as in its text.
 const WRITE = 'slots_kept'
+const HAND = 'handed AS'
 const ENQUEUE = 'hashed AS'
 const KEPT = 'AS u(chain_id, genesis_hash, id)'
 
@@ -85,6 +86,20 @@ describe('an answer of PostgreSQL is lost', () => {
     await beside.write(lease, change({ slots: later, cursor: 1 }))
     await proxy.deliver()
     expect((await beside.load(lease)).slots).toEqual(later)
+    await beside.close()
+  })
+
+  it('what is handed to another lane with the number of a later write stays where it is', async () => {
+    const [a] = await keep(store, lane, `${lane.address}a`)
+    const beside = postgresStore({ connectionString: server.connectionString })
+    const to = { ...lane, address: newLane().address }
+    const [there] = await keep(store, to, `${to.address}a`)
+    proxy.fail('holdRequest', HAND)
+    await rejection(store.write(lease, change({ transactions: [{ ...a!, lane: to }] })))
+    await beside.write(lease, change({ transactions: [a!] }))
+    await proxy.deliver()
+    expect(await beside.find(lane, { id: a!.id })).toEqual(a)
+    expect((await beside.arrivals(to, 0, 9)).transactions).toEqual([there])
     await beside.close()
   })
 
