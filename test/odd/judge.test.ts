@@ -101,7 +101,7 @@ describe('what is held against a world', () => {
   })
 
   test('more requests in a second than one endpoint has to bear', async () => {
-    expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ loads: load(61) })))).toEqual(['load'])
+    expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ loads: load(100) })))).toEqual(['load'])
   })
 
   test('nonces that are kept because a node counted them', async () => {

@@ -41,7 +41,7 @@ export type OddOptions = {
 const READY_MS = 5_000
 const LATE_MS = 120_000
 const VERDICT_BLOCKS = 3
-const OPERATOR_MS = 5_000
+const OPERATOR_MS = 1_000
 const CLOSE_MS = 120_000
 const AFTERMATH_MS = 15_000
 
@@ -108,8 +108,11 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
       `${event} ${[tx?.id, nonce, reason, error?.message, name, change].filter((each) => each !== undefined).join(' ')}`,
     )
     watch.onEvent(event, payload)
-    // What a reset of the chain took back is the operator's to look at; whatever an endpoint said is not.
-    if (event === 'held' && plan.rewind) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
+    // What a reset of the chain took back, or another wallet did while nobody looked, is the operator's to look at;
+    // whatever an endpoint said is not.
+    const real =
+      plan.rewind !== undefined || (plan.foreign.length > 0 && String(reason) === 'storeBehindChain')
+    if (event === 'held' && real) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
   }
 
   chain.start()
