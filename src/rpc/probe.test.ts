@@ -44,6 +44,13 @@ describe('probing an endpoint', () => {
     }
   })
 
+  test('does not take another block for block 0: the lane would have another name after a restart', async () => {
+    const another = endpoint({ genesis: { result: rawBlock({ number: '0x3', hash: hashOf('3') }) } })
+    await expect(probeEndpoint(another)).rejects.toThrow('asked for block 0, got block 0x3')
+    const unnumbered = endpoint({ genesis: { result: { hash: hashOf('3') } } })
+    await expect(probeEndpoint(unnumbered)).rejects.toThrow('eth_getBlockByNumber')
+  })
+
   test('does not take a passing failure for the absence of block 0: the lane would have another name', async () => {
     for (const genesis of [refused('over rate limit', -32016), refused('header not found')]) {
       await expect(probeEndpoint(endpoint({ genesis }))).rejects.toMatchObject({ name: 'TxlaneError' })

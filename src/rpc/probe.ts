@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { batchReads } from './batchReads.js'
 import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
-import { chainMismatch, isRateLimit, rpcError } from './errors.js'
+import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
 import { isHistoryGone } from './history.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
 import { createProfile, type ProfileWatch } from './profile.js'
@@ -108,7 +108,10 @@ function genesisOf(reply: RpcReply | undefined): Hex | undefined {
   if (reply?.ok === false && isHistoryGone(reply.failure)) return undefined
   const block = resultOf(reply, METHOD)
   if (block === null) return undefined
-  return decodeHash((block as { hash?: unknown }).hash, METHOD, 'hash of block 0')
+  const { number, hash } = block as { number?: unknown; hash?: unknown }
+  // An endpoint that shows another block in its place would name the lane wrongly: after a restart nothing of it is found.
+  if (decodeNumber(number, METHOD) !== 0) throw malformed(METHOD, `asked for block 0, got block ${number}`)
+  return decodeHash(hash, METHOD, 'hash of block 0')
 }
 
 function pendingOf(reply: RpcReply | undefined): LightHeader | undefined {
