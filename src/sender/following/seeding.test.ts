@@ -3,20 +3,20 @@ import { openLane, type Script, type SimLane, transfer } from '../simLane.fixtur
 
 const FIRST = 7
 
-/** The endpoint counts that many more at `pending` than there are, until a time. */
-function pendingAhead(lane: SimLane, by: number, forMs: number): Script {
+/** The endpoint counts that many more at the tag than there are, until a time. */
+function ahead(lane: SimLane, tag: 'latest' | 'pending', by: number, forMs: number): Script {
   const untilMs = lane.clock.now() + forMs
   return ({ method, params }) => {
-    if (method !== 'eth_getTransactionCount' || params[1] !== 'pending') return undefined
+    if (method !== 'eth_getTransactionCount' || params[1] !== tag) return undefined
     if (lane.clock.now() >= untilMs) return undefined
     return { ok: true, result: `0x${(FIRST + lane.executed().length + by).toString(16)}` }
   }
 }
 
-async function openAhead(by: number, forMs: number): Promise<SimLane> {
+async function openAhead(by: number, forMs: number, tag: 'latest' | 'pending' = 'pending'): Promise<SimLane> {
   const lane = await openLane({ nonce: FIRST, closed: true })
   lane.chain.start()
-  lane.script = pendingAhead(lane, by, forMs)
+  lane.script = ahead(lane, tag, by, forMs)
   return lane
 }
 
@@ -64,6 +64,19 @@ describe('`pending` ahead at the start, for a time', () => {
     // What is believed is filled from the bottom, a block at a time, until a reading refutes it.
     expect(cursor).toBeLessThan(FIRST + 10)
     expect(holds).toEqual([])
+  })
+})
+
+describe('`latest` ahead of `pending` at the start, for a time', () => {
+  test.each([
+    ['by 5', 5],
+    ['by 100', 100],
+    ['by 1,000,000,001', 1_000_000_001],
+  ])('%s for 10 s: neither is believed, and every payment lands at its nonce', async (_, by) => {
+    await using lane = await openAhead(by, 10_000, 'latest')
+    await payTwelve(lane)
+    expect(lane.executed()).toEqual(markers)
+    expect(await lane.snapshot()).toMatchObject({ floor: 19, cursor: 19, holes: [], holds: [] })
   })
 })
 

@@ -102,6 +102,8 @@ export function createSeeding(
     // One that has no \`pending\` says with \`latest\` all that it has to say; of another the answer was lost.
     const isWithout = hub.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
+    // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
+    if (pending !== undefined && pending < latest) return undefined
     return { latest, pending: Math.max(latest, pending ?? latest), head, atMs: clock.now() }
   }
 
