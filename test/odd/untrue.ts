@@ -58,7 +58,7 @@ export function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
 function shifted(asked: Asked, by: number): RpcReply {
   const reply = answer(asked.chain, asked.view, asked.call)
   if (!reply.ok || reply.result === null) return reply
-  if (BLOCKS.has(asked.target)) return ok(elsewhere(reply.result as Wire, by))
+  if (BLOCKS.has(asked.target)) return elsewhere(reply.result as Wire, by)
   return ok(moved(reply.result as string, by))
 }
 
@@ -67,11 +67,12 @@ function moved(value: string, by: number): string {
   return quantity(number < 0n ? 0n : number)
 }
 
-/** A block of another height, which no branch has. */
-function elsewhere(block: Wire, by: number): Wire {
+/** A block of another height, which no branch has. Below block 0 is none: another block 0 is another chain. */
+function elsewhere(block: Wire, by: number): RpcReply {
   const number = moved(String(block.number), by)
+  if (number === block.number) return ok(block)
   const named = (kind: string) => `0x0dd${kind}${number.slice(2).padStart(60, '0')}`
-  return { ...block, number, hash: named('1'), parentHash: named('2') }
+  return ok({ ...block, number, hash: named('1'), parentHash: named('2') })
 }
 
 /** What the endpoint showed when its head was `blocks` lower. */
