@@ -236,8 +236,8 @@ function allowanceMs(plan: Plan, kind: ChainKind): number {
   return kind.blockTimeMs * (3 + kind.settledBlocks + batches) + REST_MS
 }
 
-/** An endpoint that asked for a rest, or left a request unanswered, is asked again after so long at the latest. */
-const REST_MS = 75_000
+/** An endpoint that asked for a rest, and bytes that were refused again and again, are tried again after so long at the latest. */
+const REST_MS = 120_000
 
 function inWords(asked: readonly RpcCall[], replies: readonly RpcReply[]): string {
   return asked
