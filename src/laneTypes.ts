@@ -47,6 +47,8 @@ export type HoldReason =
    * sealed block has it, or it has given its nonces back.
    */
   | 'authorizing'
+  /** A transaction was moved to another nonce more than three times, each time because its nonce was used by others; lifted by `resume()`. */
+  | 'rebound'
 
 /** What a lane looks like now. */
 export type LaneSnapshot = {
@@ -104,7 +106,15 @@ type EndEvents<chain extends Chain> = Record<
   { tx: Tx<chain>; error: TxlaneError }
 >
 type NonceEvents = Record<
-  'foreign' | 'displaced' | 'unresolved' | 'gap' | 'gapFilled' | 'reorged' | 'deepReorg',
+  | 'foreign'
+  | 'displaced'
+  | 'unresolved'
+  | 'gap'
+  | 'gapFilled'
+  | 'reorged'
+  | 'deepReorg'
+  /** What was reported of this nonce was wrong: a transaction of this lane stands there in a block of the chain. */
+  | 'corrected',
   { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
 >
 
@@ -117,10 +127,15 @@ export type EndpointEvent = {
    * `profile`: more is known of what it does. `up`: it answers, and is used from now on. `down`: it does not answer,
    * or not in time, or lags: it is not read. `wrongChain`: it is on another chain, and left out for as long as it is.
    * `reader`: counts and blocks are read here from now on. `rests`: it says that it is asked too often, and gets no
-   * transactions for a while (`limits.restMsMax`).
+   * transactions for a while (`limits.restMsMax`). `doubtful`: an answer contradicts the blocks that this endpoint or
+   * another one shows; it is not believed, and another endpoint is read where there is one. `reset`: the chain is shorter
+   * than it was, and no endpoint shows the blocks above.
    */
-  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader' | 'rests'
-  /** Of `rests`: for how long, what the endpoint asked for, and its words. */
+  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader' | 'rests' | 'doubtful' | 'reset'
+  /**
+   * Of `rests`: for how long, what the endpoint asked for, and its words. Of `doubtful` and `reset`: what was answered,
+   * and what contradicts it.
+   */
   reason?: string
   profile: object
 }
@@ -141,6 +156,8 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
      * be repeated, for the reason given. At most once for each time that it stepped aside; never with `order: 'strict'`.
      */
     reordered: { tx: Tx<chain>; by: Tx<chain>; waitingFor: WaitReason }
+    /** A transaction has lost its nonce to something else for the second time or more, and goes to another one. */
+    rebound: { tx: Tx<chain>; times: number }
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
     error: { error: Error }
@@ -234,6 +251,11 @@ export type Limits = {
   stuckAfterBlocks: number
   /** And the least time for either, in milliseconds. @default 2_000 */
   stuckAfterMs: number
+  /**
+   * How long the body that must show who used a nonce is looked for, in milliseconds, before its transaction is reported
+   * `UNRESOLVED`. @default 600_000
+   */
+  evidencePatienceMs: number
   /** Nonces resent per sealed block, the lowest ones. @default 64 */
   resendMax: number
   /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */

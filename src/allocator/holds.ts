@@ -13,7 +13,13 @@ export type Holds = {
 }
 
 /** Holds that only an operator's `resume()` lifts: something was seen that no rule covers. */
-export const liftedByResume: readonly HoldReason[] = ['paused', 'jump', 'deepReorg', 'storeBehindChain']
+export const liftedByResume: readonly HoldReason[] = [
+  'paused',
+  'jump',
+  'deepReorg',
+  'storeBehindChain',
+  'rebound',
+]
 
 export function createHolds(onChange: (reason: HoldReason, held: boolean, detail?: string) => void): Holds {
   const reasons = new Map<HoldReason, string | undefined>()

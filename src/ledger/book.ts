@@ -60,6 +60,10 @@ export type Book = {
   readonly base: number
   /** The end of the hypothesis; not above `base` where there is none. */
   readonly supposedTo: number
+  /** All below it was final once: seen in a block beyond the horizon by this process. */
+  readonly finalTo: number
+  /** Nonces that are believed to be used, without a witness (row 26). */
+  readonly unproven: ReadonlySet<number>
   /** The lowest nonce not used in the latest sealed block. */
   readonly floor: number
   /** The next nonce to hand out when there is no hole. */
@@ -115,6 +119,8 @@ export function createBook(seed: { floor: number }): Book {
   let counted = seed.floor
   let contiguous = seed.floor
   let unfinished = 0
+  let finalTo = 0
+  const unproven = new Set<number>()
   const foreseen = new NonceMap<Foreseen>()
 
   const slotAt = (nonce: number): Slot | undefined =>
@@ -148,6 +154,7 @@ export function createBook(seed: { floor: number }): Book {
   function index(nonce: number, before: Slot | undefined, after: Slot): void {
     unindex(nonce, before)
     if (after.state === 'used') {
+      if (after.by.kind === 'unproven') unproven.add(nonce)
       if (after.settled) settled.add(after.at ?? NOWHERE, nonce)
       else if (after.at !== undefined) used.add(after.at, nonce)
     }
@@ -159,6 +166,7 @@ export function createBook(seed: { floor: number }): Book {
 
   function unindex(nonce: number, before: Slot | undefined): void {
     if (before?.state === 'used') {
+      unproven.delete(nonce)
       if (before.settled) settled.remove(before.at ?? NOWHERE, nonce)
       else if (before.at !== undefined) used.remove(before.at, nonce)
     }
@@ -258,6 +266,7 @@ export function createBook(seed: { floor: number }): Book {
       const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
+      if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
       if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
       return result
@@ -282,6 +291,7 @@ export function createBook(seed: { floor: number }): Book {
     },
     lower(nonce) {
       counted = Math.min(counted, nonce)
+      finalTo = Math.min(finalTo, nonce)
       if (nonce >= base) return
       suppose(Math.max(base, hypothesis.to))
       base = nonce
@@ -300,6 +310,10 @@ export function createBook(seed: { floor: number }): Book {
     get supposedTo() {
       return hypothesis.to
     },
+    get finalTo() {
+      return finalTo
+    },
+    unproven,
     get floor() {
       return floor
     },

@@ -92,14 +92,21 @@ export type SlotEvent =
   | { readonly type: 'speedUp'; readonly named: boolean; readonly token: number }
   | { readonly type: 'preconfirmed'; readonly hash: Hash; readonly blockNumber: number }
   | { readonly type: 'notPreconfirmed'; readonly blockNumber: number }
-  | { readonly type: 'sealed'; readonly hash: Hash; readonly block: BlockRef }
+  | {
+      readonly type: 'sealed'
+      readonly hash: Hash
+      readonly block: BlockRef
+      /** The block is on the chain that is walked, so that this corrects what was believed of the nonce before. */
+      readonly walked?: boolean | undefined
+    }
   /**
-   * The pair of blocks of P4 says: used in `block`, by nothing of ours. Ignored while a commit is under way at a
-   * reserved nonce, so it is looked for again for as long as the count has passed the nonce.
+   * A witness in the body of `block` (rule W): the nonce is used, by nothing of ours. Ignored while a commit is under
+   * way at a reserved nonce, so it is looked for again for as long as the count has passed the nonce.
    */
   | {
       readonly type: 'evidence'
       readonly block: BlockRef
+      /** The transaction that is the witness, or that carries it; undefined for CREATE in delegated code. */
       readonly hash: Hash | undefined
       /**
        * A transaction of the lane's own in that very block authorizes for the account (EIP-7702), and each of its valid
@@ -107,8 +114,17 @@ export type SlotEvent =
        */
       readonly authorized?: boolean | undefined
     }
-  /** The count at a block `lossDepth` deep is above the nonce, and what used it cannot be read any more. */
+  /**
+   * The count at a block `lossDepth` deep is above the nonce, and for longer than the patience no endpoint serves the
+   * body that must hold the witness. A belief, which `refuted` takes back.
+   */
   | { readonly type: 'passed' }
+  /** A lower count was confirmed: the count that had passed the nonce was wrong. */
+  | { readonly type: 'refuted'; readonly token: number }
+  /** The body of the block that was said to hold the witness was read once more, and does not hold it. */
+  | { readonly type: 'unwitnessed'; readonly block: BlockRef; readonly token: number }
+  /** The claim has executed at another nonce, to which it was bound before: it must not execute here as well. */
+  | { readonly type: 'executedElsewhere'; readonly claim: string; readonly token: number }
   /** The operator's word, on the claim named and on no other. */
   | { readonly type: 'resolve'; readonly claim: string; readonly fate: 'executed' | 'notExecuted' }
   /** The block left the chain. Told before what took its place. */
@@ -135,6 +151,8 @@ export type SlotAction =
   | { readonly do: 'queueAgain'; readonly claim: string }
   | { readonly do: 'end'; readonly claim: string; readonly as: EndAs }
   | { readonly do: 'landed'; readonly claim: string; readonly hash: Hash | undefined }
+  /** The verdict on this nonce was wrong: the claim has executed here. Wherever it was bound since, that ends. */
+  | { readonly do: 'reclaim'; readonly claim: string; readonly hash: Hash }
   | { readonly do: 'hold'; readonly reason: 'deepReorg' }
   | { readonly do: 'tell'; readonly event: Told }
   | { readonly do: 'prune' }
@@ -150,6 +168,7 @@ export type Told =
   | 'gapFilled'
   | 'reorged'
   | 'deepReorg'
+  | 'corrected'
   | 'stuck'
   | 'feeCeiling'
   | 'sealed'

@@ -1,181 +1,139 @@
-import type { Address, Hash } from 'viem'
+import type { Hash } from 'viem'
 import type { BlockRef } from './slot.js'
 
-/** What the chain says of the use of one nonce, as far as block contents and counts prove it (P4). */
-export type EvidenceVerdict =
-  /** One of the slot's own attempts stands in the sealed block. */
-  | { readonly kind: 'own'; readonly hash: Hash; readonly block: BlockRef }
-  /**
-   * Proven: used in `block` by nothing of ours. The same proof holds for every nonce from the one asked for up to
-   * and without `upTo`. `hash` is that of the transaction which used the nonce asked for, where one did and could
-   * be read: an authorization or a CREATE uses a nonce without a transaction of the account.
-   */
-  | {
-      readonly kind: 'other'
-      readonly hash: Hash | undefined
-      readonly block: BlockRef
-      readonly upTo: number
-    }
-  /** The count at the block asked for has not passed the nonce: nothing to explain. */
-  | { readonly kind: 'notUsed' }
-  /** A reading failed, readings contradicted each other, or the chain moved: proves nothing, ask again later. */
-  | { readonly kind: 'unsure' }
-  /** The nonce is used, and the history that would tell by what is not served. */
-  | { readonly kind: 'pruned' }
+/**
+ * Evidence of who used a nonce (rule W): every use but CREATE in delegated code leaves a positive trace in the body of
+ * a block, and nothing but such a trace frees a transaction for another nonce. Counts only show where to look.
+ */
 
-/** One reading of a block. What the RPC codec decodes fits as it is. */
-export type BlockReading = {
-  readonly number: number | null
-  readonly hash: Hash | null
+/** How the body of a block shows the use of a nonce of the account, in the order of the body. */
+export type Use = {
+  /**
+   * `transaction`: sent by the account. `authorization`: an EIP-7702 tuple signed by it, which uses its nonce only where
+   * the account stands at that nonce. `deposit`: of the OP stack, whose nonce is in the receipt (undefined without it).
+   */
+  readonly kind: 'transaction' | 'authorization' | 'deposit'
+  readonly nonce: number | undefined
+  /** The transaction that uses the nonce, or that carries the tuple. */
+  readonly hash: Hash
+}
+
+/** A block with full transactions, as read and found to agree with its header. */
+export type Body = BlockRef & {
   readonly parentHash: Hash
   /** Of all its transactions, in lower case. */
   readonly hashes: readonly Hash[]
+  readonly uses: readonly Use[]
 }
 
 /** One reading of a count. `refused`: the node says that it has no state there. `undefined`: no usable answer. */
 export type CountReading = number | 'refused' | undefined
 
+export type Witness = { readonly nonce: number; readonly hash: Hash }
+
 export type EvidenceQuery = {
-  readonly address: Address
   readonly nonce: number
   /** Every attempt ever journaled at a nonce. Hashes in lower case. */
   readonly own: (nonce: number) => ReadonlySet<Hash>
-  /** The hashes of the blocks that were walked: what is read must be on the same chain. */
-  readonly hashAt?: ((number: number) => Hash | undefined) | undefined
+  /** The block with the transaction of ours that carries a tuple for this nonce, where there is one (EIP-7702). */
+  readonly carriedIn?: BlockRef | undefined
 }
 
-/** The block at which the walk stands, read again in the end: it ties what was read to the chain that was walked. */
-export type HeadReading = { readonly number: number; readonly reading: BlockReading | undefined }
+/** The counts before and after a block. Needed for tuples and deposits alone, which do not prove by themselves. */
+export type Counts = { readonly before: CountReading; readonly after: CountReading }
 
-/** The readings of a pair (A, S) with A the parent of S, so that (A, S] is S alone. */
-export type PairReadings = {
-  /** Number of S. */
-  readonly number: number
-  /** Every reading of A; not looked at for block 0. */
-  readonly parents: readonly (BlockReading | undefined)[]
-  /** Every reading of S: at least one asked for before the counts, and one after them. */
-  readonly blocks: readonly (BlockReading | undefined)[]
-  readonly parentCounts: readonly CountReading[]
-  readonly counts: readonly CountReading[]
-  readonly head?: HeadReading | undefined
+export type BodyFinding =
+  | { readonly kind: 'own'; readonly hash: Hash }
+  /** Used by nothing of ours: a witness for the nonce asked for, and for those right above it in the same body. */
+  | {
+      readonly kind: 'other'
+      readonly witnesses: readonly Witness[]
+      /** A transaction of the account. A tuple or a deposit proves only together with counts that pass the nonce. */
+      readonly isProof: boolean
+    }
+  /** Used by a tuple in a transaction of our own. */
+  | { readonly kind: 'authorized' }
+  /** The account stood above the nonce before this block. */
+  | { readonly kind: 'earlier' }
+  /** The account stands at `count`, not above the nonce, after this block. */
+  | { readonly kind: 'later'; readonly count: number }
+  /** The body says nothing of the nonce. */
+  | { readonly kind: 'nothing' }
+
+/** What one body says of the nonce. A pure reading: that the block is on the chain is the caller's to see to. */
+export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): BodyFinding {
+  const { nonce } = query
+  const mine = ownIn(query, nonce, new Set(body.hashes))
+  if (mine !== undefined) return { kind: 'own', hash: mine }
+  const passed = typeof counts.before === 'number' && typeof counts.after === 'number'
+  const crosses = passed && Number(counts.before) <= nonce && nonce < Number(counts.after)
+  const told = replay(body, crosses ? Number(counts.before) : undefined)
+  const use = told.used.get(nonce)
+  if (use !== undefined) {
+    const witnesses = witnessesFrom(query, body, told.used)
+    return { kind: 'other', witnesses, isProof: use.kind === 'transaction' }
+  }
+  if (crosses && query.carriedIn?.hash === body.hash) return { kind: 'authorized' }
+  if (told.first === undefined) return { kind: 'nothing' }
+  if (told.first > nonce) return { kind: 'earlier' }
+  if (told.count !== undefined && told.isCertain && told.count <= nonce)
+    return { kind: 'later', count: told.count }
+  return { kind: 'nothing' }
 }
 
-/** `earlier`: the count had passed the nonce before S already, so another pair is to be read. */
-export type PairVerdict = EvidenceVerdict | { readonly kind: 'earlier' }
+/** The count after a body whose transactions fix it; undefined where none of the account does. */
+export function countAfter(body: Body, before: number | undefined): number | undefined {
+  const { count } = replay(body, before)
+  return count
+}
 
-const UNSURE = { kind: 'unsure' } as const
-
-// One pair rarely covers more; it bounds what an absurd count makes us look up. The rest is asked for again.
-const NONCES_MAX = 4_096
+type Replay = {
+  /** Which use stands at which nonce. */
+  readonly used: ReadonlyMap<number, Use>
+  /** The lowest nonce that a transaction of the account has here. */
+  readonly first: number | undefined
+  /** What the account stands at after it. */
+  readonly count: number | undefined
+  /** No deposit without its nonce, and no tuple of which it is not known whether it was valid, came after the count. */
+  readonly isCertain: boolean
+}
 
 /**
- * Judges the readings of a pair. Every one of them must be there and agree with the others: what is missing or
- * contradicts itself proves nothing, since a verdict `other` lets the transaction be sent again.
+ * Goes through the uses as the chain did: a transaction fixes the count, a tuple adds one where it names the count
+ * (EIP-7702, after the increment of the sender), a deposit adds one.
  */
-export function judgePair(query: EvidenceQuery, pair: PairReadings): PairVerdict {
-  const block = agreed(query, pair.number, pair.blocks)
-  if (block === undefined || !headStands(query, pair.head)) return UNSURE
-  const mine = ownIn(query, query.nonce, new Set(block.hashes))
-  if (mine !== undefined) return { kind: 'own', hash: mine, block: block.ref }
-  const count = agreedCount(pair.counts)
-  const parentCount = agreedCount(pair.parentCounts)
-  // The state at the head is what a node is sure to have: a refusal there is no word on history.
-  if (typeof count !== 'number') return UNSURE
-  if (typeof parentCount === 'number' && parentCount > count) return UNSURE
-  if (count <= query.nonce) return { kind: 'notUsed' }
-  if (pair.number === 0 || parentCount === 'refused') return { kind: 'pruned' }
-  if (parentCount === undefined) return UNSURE
-  if (parentCount > query.nonce) return { kind: 'earlier' }
-  const parent = agreed(query, pair.number - 1, pair.parents)
-  if (parent === undefined || parent.ref.hash !== block.parentHash) return UNSURE
-  return { kind: 'other', hash: undefined, block: block.ref, upTo: coveredUpTo(query, block.hashes, count) }
+function replay({ uses }: Body, before: number | undefined): Replay {
+  const used = new Map<number, Use>()
+  const sent = uses.find(({ kind }) => kind === 'transaction')
+  let count = before
+  let isCertain = true
+  for (const use of uses) {
+    const nonce = use.nonce ?? count
+    const skipped = use.kind === 'authorization' && nonce !== count
+    if (skipped && count === undefined) isCertain = false
+    if (skipped) continue
+    if (nonce === undefined) {
+      isCertain = false
+      continue
+    }
+    if (use.kind === 'transaction') isCertain = true
+    used.set(nonce, use)
+    count = nonce + 1
+  }
+  return { used, first: sent?.nonce, count, isCertain }
 }
 
-/** The first nonce after the one asked for to which "used in S, by nothing of ours" does not extend. */
-function coveredUpTo(query: EvidenceQuery, hashes: readonly Hash[], count: number): number {
-  const inBody = new Set(hashes)
-  const end = Math.min(count, query.nonce + NONCES_MAX)
-  for (let nonce = query.nonce + 1; nonce < end; nonce++) {
-    if (ownIn(query, nonce, inBody) !== undefined) return nonce
+function witnessesFrom(query: EvidenceQuery, body: Body, used: ReadonlyMap<number, Use>): readonly Witness[] {
+  const inBody = new Set(body.hashes)
+  const witnesses: Witness[] = []
+  for (let { nonce } = query; ; nonce++) {
+    const use = used.get(nonce)
+    if (use === undefined || ownIn(query, nonce, inBody) !== undefined) return witnesses
+    witnesses.push({ nonce, hash: use.hash })
   }
-  return end
 }
 
 function ownIn(query: EvidenceQuery, nonce: number, hashes: ReadonlySet<Hash>): Hash | undefined {
   for (const hash of query.own(nonce)) if (hashes.has(hash)) return hash
   return undefined
-}
-
-export type BodyTransaction = { readonly hash: Hash; readonly from: string; readonly nonce: number }
-
-/** A block with what its transactions say of their sender. */
-export type BodyReading = BlockReading & { readonly transactions: readonly BodyTransaction[] }
-
-/** `above`, `below`: no use of the nonce, but uses by the account of higher ones, or of lower ones only. */
-export type BodyFinding =
-  | { readonly kind: 'own' | 'other'; readonly hash: Hash }
-  | { readonly kind: 'above' | 'below' | 'nothing' }
-
-/** What a body by itself says of the nonce. No verdict yet: whether the block stands is for `judgeBody`. */
-export function findUse(query: EvidenceQuery, body: BodyReading): BodyFinding {
-  const mine = ownIn(query, query.nonce, new Set(body.hashes))
-  if (mine !== undefined) return { kind: 'own', hash: mine }
-  const address = query.address.toLowerCase()
-  const sent = body.transactions.filter(({ from }) => from.toLowerCase() === address)
-  const use = sent.find(({ nonce }) => nonce === query.nonce)
-  if (use !== undefined) return { kind: 'other', hash: use.hash }
-  if (sent.some(({ nonce }) => nonce > query.nonce)) return { kind: 'above' }
-  return { kind: sent.length > 0 ? 'below' : 'nothing' }
-}
-
-export type BodyReadings = {
-  readonly number: number
-  readonly body: BodyReading
-  /** The same block, read again in a later request. */
-  readonly again: BlockReading | undefined
-  readonly head?: HeadReading | undefined
-}
-
-/**
- * Judges a body that holds the nonce. No count is needed: an account's transaction with this nonce, in a block of
- * the chain, rules every other out. `pruned` where the body does not hold it.
- */
-export function judgeBody(query: EvidenceQuery, readings: BodyReadings): EvidenceVerdict {
-  const block = agreed(query, readings.number, [readings.body, readings.again])
-  if (block === undefined || !headStands(query, readings.head)) return UNSURE
-  const use = findUse(query, readings.body)
-  if (use.kind === 'own') return { kind: 'own', hash: use.hash, block: block.ref }
-  if (use.kind !== 'other') return { kind: 'pruned' }
-  return { kind: 'other', hash: use.hash, block: block.ref, upTo: query.nonce + 1 }
-}
-
-type Agreed = { readonly ref: BlockRef; readonly parentHash: Hash; readonly hashes: readonly Hash[] }
-
-/** The one block that all readings show, with the hash that was walked where it is known. */
-function agreed(
-  query: EvidenceQuery,
-  number: number,
-  readings: readonly (BlockReading | undefined)[],
-): Agreed | undefined {
-  const first = readings[0]
-  if (first === undefined || first.hash === null || first.number !== number) return undefined
-  if (!readings.every((reading) => reading !== undefined && sameBlock(reading, first))) return undefined
-  const walked = query.hashAt?.(number)
-  if (walked !== undefined && walked !== first.hash) return undefined
-  return { ref: { number, hash: first.hash }, parentHash: first.parentHash, hashes: first.hashes }
-}
-
-function sameBlock(a: BlockReading, b: BlockReading): boolean {
-  if (a.number !== b.number || a.hash !== b.hash || a.parentHash !== b.parentHash) return false
-  return a.hashes.length === b.hashes.length && a.hashes.every((hash, index) => hash === b.hashes[index])
-}
-
-function headStands(query: EvidenceQuery, head: HeadReading | undefined): boolean {
-  return head === undefined || agreed(query, head.number, [head.reading]) !== undefined
-}
-
-function agreedCount(readings: readonly CountReading[]): CountReading {
-  if (readings.includes(undefined)) return undefined
-  if (readings.includes('refused')) return 'refused'
-  return readings.every((reading) => reading === readings[0]) ? readings[0] : undefined
 }

@@ -11,7 +11,8 @@ export function fromFree(slot: Hole | Outside, event: SlotEvent): Transition {
     case 'evidence':
       return usedByOther(25, slot, event)
     case 'passed':
-      return usedUnproven(slot)
+      // Nothing of ours can have been there: a hole that the chain has passed is covered by the base of the book.
+      return slot.state === 'hole' ? ignored(slot, event) : usedUnproven(slot)
     default:
       return slot.state === 'hole' ? fromHole(slot, event) : fromOutside(slot, event)
   }

@@ -49,6 +49,8 @@ export function fromLive(slot: Live, event: SlotEvent): Transition {
       return usedByOther(25, slot, event)
     case 'passed':
       return usedUnproven(slot)
+    case 'executedElsewhere':
+      return executedElsewhere(slot, event)
     default:
       return ignored(slot, event)
   }
@@ -102,6 +104,22 @@ function cancel(slot: Live, event: Extract<SlotEvent, { type: 'cancel' }>): Tran
   if (slot.end !== undefined) return ignored(slot, event)
   const { token } = event
   return { row: 21, slot: slotWith(slot, { end: 'cancel', token }), actions: [{ do: 'noop', token }] }
+}
+
+/**
+ * Row 35. Its bytes may still land here, so the nonce is used up by a no-op. What replaced the claim on request ends
+ * with it, as the verdict says.
+ */
+function executedElsewhere(slot: Live, event: Extract<SlotEvent, { type: 'executedElsewhere' }>): Transition {
+  if (!slot.claims.includes(event.claim)) return ignored(slot, event)
+  const claims = slot.claims.filter((claim) => claim !== event.claim)
+  const { token } = event
+  if (slot.end !== undefined) return { row: 35, slot: slotWith(slot, { claims }), actions: [] }
+  return {
+    row: 35,
+    slot: slotWith(slot, { claims, end: 'void', token }),
+    actions: [{ do: 'noop', token }],
+  }
 }
 
 function replace(slot: Live, event: Extract<SlotEvent, { type: 'replace' }>): Transition {

@@ -41,6 +41,15 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       const next = live(nonce, token, { claims: [claim], attempts, end: 'cancel', committing })
       return { row: 21, slot: next, actions: [{ do: 'noop', token }] }
     }
+    case 'executedElsewhere': {
+      if (event.claim !== claim) return ignored(slot, event)
+      if (slot.committing === 0) return { row: 35, slot: { state: 'hole', nonce, attempts }, actions: [] }
+      // Its bytes may be in the store already, so that another process may send them.
+      const { token } = event
+      const { committing } = slot
+      const next = live(nonce, token, { attempts, end: 'void', committing })
+      return { row: 35, slot: next, actions: [{ do: 'noop', token }] }
+    }
     case 'evidence':
     case 'sealed': {
       // A commit under way may yet journal bytes of the claim: were it queued again now, it could land twice (P4).

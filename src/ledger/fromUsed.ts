@@ -13,8 +13,7 @@ import { resolve, settle } from './verdict.js'
 export function fromUsed(slot: Used, event: SlotEvent): Transition {
   switch (event.type) {
     case 'sealed':
-      if (slot.by.kind !== 'unproven') return ignored(slot, event)
-      return { row: 27, slot: slotWith(slot, { by: whose(slot, event.hash), at: event.block }), actions: [] }
+      return sealed(slot, event)
     case 'evidence': {
       if (slot.by.kind !== 'unproven') return ignored(slot, event)
       const by = { kind: 'other' as const, hash: event.hash }
@@ -29,6 +28,13 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     case 'left':
       if (slot.at === undefined || slot.at.hash !== event.block.hash) return ignored(slot, event)
       return slot.settled ? leftSettled(slot, event.token) : left(slot, event.token)
+    case 'refuted':
+      if (slot.by.kind !== 'unproven') return ignored(slot, event)
+      return openAgain(27, slot, event.token)
+    case 'unwitnessed':
+      if (slot.settled || slot.by.kind !== 'other' || slot.at?.hash !== event.block.hash)
+        return ignored(slot, event)
+      return openAgain(34, slot, event.token)
     case 'lossDepth':
       return slot.settled ? ignored(slot, event) : settle(slot, event)
     case 'horizon':
@@ -49,6 +55,36 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
     default:
       return ignored(slot, event)
   }
+}
+
+/**
+ * Rows 24 and 27: a body of the walked chain holds an attempt of ours, which is the strongest evidence there is. Where the
+ * verdict was another one, the claim has been bound again or has ended: the shell ends what was begun since.
+ */
+function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Transition {
+  const by = whose(slot, event.hash)
+  if (slot.by.kind === 'unproven')
+    return { row: 27, slot: slotWith(slot, { by, at: event.block }), actions: [] }
+  const isOurs = slot.attempts.some(({ hash }) => hash === event.hash)
+  if (!event.walked || slot.by.kind !== 'other' || slot.by.hash === event.hash || !isOurs)
+    return ignored(slot, event)
+  const told: Transition['actions'] = [{ do: 'tell', event: 'corrected' }]
+  const corrected = slotWith(slot, { by, at: event.block, settled: false })
+  if (!slot.settled || by.kind !== 'claim') return { row: 24, slot: corrected, actions: told }
+  return {
+    row: 24,
+    slot: corrected,
+    actions: [...told, { do: 'reclaim', claim: by.claim, hash: event.hash }],
+  }
+}
+
+/** Rows 27 and 34: what the use of the nonce rested on is refuted. Nothing was concluded from it. */
+function openAgain(row: number, slot: Used, token: number): Transition {
+  const { nonce, attempts, claims, end, committing, wasSettled } = slot
+  if (attempts.length === 0 && claims.length === 0 && committing === 0)
+    return { row, slot: { state: 'hole', nonce, attempts }, actions: [] }
+  const ended = end ?? (claims.length === 0 ? 'void' : undefined)
+  return again(row, live(nonce, token, { attempts, claims, end: ended, committing, wasSettled }), [])
 }
 
 /** Bytes whose commit was under way when the nonce went: journaled counts as sent, so they are kept. */

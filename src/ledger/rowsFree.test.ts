@@ -207,17 +207,21 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
     expect(on(handedOut, stuck()).row).toBe(0)
   })
 
-  test('rows 24 to 26 hold for holes and nonces outside as they do for live ones', () => {
+  test('rows 24 and 25 hold for holes and nonces outside as they do for live ones, row 26 where something may be bound', () => {
     for (const slot of [undefined, hole, handedOut, seeded]) {
       expect(on(slot, evidence)).toMatchObject({
         row: 25,
         slot: { state: 'used', claims: [], by: { kind: 'other' } },
       })
+    }
+    for (const slot of [handedOut, seeded]) {
       expect(on(slot, { type: 'passed' })).toMatchObject({
         row: 26,
         slot: { state: 'used', by: { kind: 'unproven' } },
       })
     }
+    // Nothing of ours can have been there, so there is nothing to be resolved.
+    for (const slot of [undefined, hole]) expect(on(slot, { type: 'passed' }).row).toBe(0)
     const own = on(freed, { type: 'sealed', hash: hash('x1'), block: block(12) })
     expect(own).toMatchObject({ row: 24, slot: { by: { kind: 'other', hash: hash('x1') } } })
   })

@@ -34,6 +34,52 @@ describe('rows of used nonces', () => {
     })
   })
 
+  test('row 27: a refuted count opens the nonce again; what is bound there is sent again', () => {
+    expect(on(unresolved(), { type: 'refuted', token: 6 })).toMatchObject({
+      row: 27,
+      slot: { state: 'live', claims: ['a'], attempts: [a1], end: undefined, token: 6 },
+      actions: [{ do: 'resend', hash: a1.hash }],
+    })
+    const empty = unresolved({ claims: [], attempts: [] })
+    expect(on(empty, { type: 'refuted', token: 6 })).toMatchObject({ row: 27, slot: { state: 'hole' } })
+    for (const by of [byA, byNoop, byOther])
+      expect(on(usedSlot(by), { type: 'refuted', token: 6 }).row).toBe(0)
+  })
+
+  test('row 34: a body that is read again without the witness opens the nonce again', () => {
+    const unwitnessed = { type: 'unwitnessed', block: block(10), token: 6 } as const
+    expect(on(usedSlot(byOther), unwitnessed)).toMatchObject({
+      row: 34,
+      slot: { state: 'live', claims: ['a'], attempts: [a1] },
+      actions: [{ do: 'resend', hash: a1.hash }],
+    })
+    expect(on(usedSlot(byOther, { claims: [], attempts: [] }), unwitnessed).slot.state).toBe('hole')
+    // The verdict is given, or it was another block.
+    expect(on(usedSlot(byOther, { settled: true }), unwitnessed).row).toBe(0)
+    expect(on(usedSlot(byOther), { ...unwitnessed, block: block(11) }).row).toBe(0)
+    for (const by of [byA, byNoop]) expect(on(usedSlot(by), unwitnessed).row).toBe(0)
+  })
+
+  test('row 24: an own attempt in a walked block corrects what was believed, after the verdict too', () => {
+    const sealed = { type: 'sealed', hash: a1.hash, block: block(12), walked: true } as const
+    expect(on(usedSlot(byOther), sealed)).toMatchObject({
+      row: 24,
+      slot: { by: byA, at: block(12), settled: false },
+      actions: [{ do: 'tell', event: 'corrected' }],
+    })
+    expect(on(usedSlot(byOther, { settled: true }), sealed)).toMatchObject({
+      row: 24,
+      slot: { by: byA, at: block(12), settled: false },
+      actions: [
+        { do: 'tell', event: 'corrected' },
+        { do: 'reclaim', claim: 'a', hash: a1.hash },
+      ],
+    })
+    // A block that is not walked may have left the chain, and what is no attempt of ours corrects nothing.
+    expect(on(usedSlot(byOther), { ...sealed, walked: undefined }).row).toBe(0)
+    expect(on(usedSlot(byOther), { ...sealed, hash: hash('stranger') }).row).toBe(0)
+  })
+
   test('row 27: evidence that a tuple of our own used it is told to nobody', () => {
     const evidence = { type: 'evidence', block: block(10), hash: undefined, authorized: true } as const
     expect(on(unresolved(), evidence)).toMatchObject({

@@ -112,7 +112,7 @@ function* events(): Generator<SlotEvent> {
         for (const signer of flags)
           yield { ...sample.outcome(name, 'feeTooLow'), beyond: { head, fillable, signer, token: 5 } }
     yield { type: 'preconfirmed', hash: name, blockNumber: 11 }
-    yield { type: 'sealed', hash: name, block: block(12) }
+    for (const walked of flags) yield { type: 'sealed', hash: name, block: block(12), walked }
   }
   yield { type: 'cancel', token: 5 }
   yield { type: 'replace', claim: 'c', token: 5 }
@@ -120,7 +120,12 @@ function* events(): Generator<SlotEvent> {
   for (const blockNumber of [11, 12]) yield { type: 'notPreconfirmed', blockNumber }
   for (const found of [hash('f'), undefined]) yield { type: 'evidence', block: block(12), hash: found }
   yield { type: 'passed' }
-  for (const number of [10, 12]) yield { type: 'left', block: block(number), token: 5 }
+  for (const number of [10, 12]) {
+    yield { type: 'left', block: block(number), token: 5 }
+    yield { type: 'unwitnessed', block: block(number), token: 5 }
+  }
+  yield { type: 'refuted', token: 5 }
+  for (const claim of ['a', 'b', 'c']) yield { type: 'executedElsewhere', claim, token: 5 }
   yield { type: 'lossDepth' }
   yield { type: 'horizon' }
 }
@@ -176,8 +181,8 @@ describe('the transition function and the table', () => {
     expect([...new Set(careless)]).toEqual([])
   })
 
-  test('the rows are numbered 1 to 33, in order', () => {
-    expect(TABLE.map(({ row }) => row)).toEqual(Array.from({ length: 33 }, (_, index) => index + 1))
+  test('the rows are numbered 1 to 35, in order', () => {
+    expect(TABLE.map(({ row }) => row)).toEqual(Array.from({ length: 35 }, (_, index) => index + 1))
   })
 
   test('a command to a nonce that cannot take it is a bug of ours, and is thrown', () => {

@@ -13,7 +13,7 @@ export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed):
   return { row, slot: used(slot, by, event.block), actions: [told] }
 }
 
-/** Row 25: the pair of blocks says that nothing of ours used the nonce. */
+/** Row 25: a witness says that nothing of ours used the nonce. */
 export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {
   const by: UsedBy = { kind: 'other', hash: event.hash }
   return { row, slot: used(slot, by, event.block), actions: toldOf(event) }
@@ -25,7 +25,7 @@ export function toldOf(event: Evidence): readonly SlotAction[] {
 }
 
 /** Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that. */
-export function usedUnproven(slot: Hole | Outside | Live): Transition {
+export function usedUnproven(slot: Outside | Live): Transition {
   return {
     row: 26,
     slot: used(slot, { kind: 'unproven' }, undefined),

@@ -62,6 +62,8 @@ export function listenersOf(
     gapFilled: count('gapsFilled', 'gapFilled'),
     reorged: reorged(false),
     deepReorg: reorged(true),
+    corrected: ({ tx }) => happened(tx, 'corrected'),
+    rebound: ({ tx }) => happened(tx, 'rebound'),
     unresolved: ({ tx }) => void (tx && transactions.unresolved(tx)),
     held({ reason }) {
       held.set(reason, true)

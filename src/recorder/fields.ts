@@ -37,6 +37,8 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     reorged: ofNonce,
     deepReorg: ofNonce,
     reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
+    corrected: ofNonce,
+    rebound: ofTx,
     held: ({ reason }) => ({ reason }),
     released: ({ reason }) => ({ reason }),
     endpoint: ({ name, role, change }) => ({ endpoint: redactText(name), role, change }),

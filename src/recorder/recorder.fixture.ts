@@ -137,6 +137,8 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     gapFilled: { nonce: 7 },
     reorged: ofNonce,
     deepReorg: ofNonce,
+    corrected: ofNonce,
+    rebound: { ...ofTx, times: 2 },
     held: { reason: 'starved' },
     released: { reason: 'starved' },
     endpoint: { name: 'https://node.example', role: 'both', change: 'down', profile: {} },

@@ -4,6 +4,7 @@ import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { type RedactErrorOptions, safeError } from '../errors/redactError.js'
 import type { Attempt } from '../ledger/slot.js'
+import type { Signatures } from '../rpc/signatures.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
 import type { Emitter } from './emitter.js'
@@ -31,6 +32,7 @@ export type LaneContext = {
   readonly broadcast: 'first' | 'all'
   /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
   signer: LocalAccount | undefined
+  readonly signatures: Signatures
   /** Transactions that have not ended, by id. */
   readonly transactions: Map<string, Transaction>
   /** Transactions that are to be written with the next journal write. */

@@ -22,6 +22,8 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
   gapFilled: true,
   reorged: true,
   deepReorg: true,
+  corrected: true,
+  rebound: true,
   held: true,
   released: true,
   endpoint: true,

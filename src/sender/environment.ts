@@ -3,6 +3,7 @@ import { backgroundClock, type Clock, type Random, systemClock, systemRandom } f
 import { createLoader } from '../lazy.js'
 import type { SendOutcome } from '../rpc/outcome.js'
 import type { Port } from '../rpc/port.js'
+import type { Signatures } from '../rpc/signatures.js'
 import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
 import type { Endpoint } from '../types.js'
@@ -25,6 +26,8 @@ export type Environment = {
   /** For what stands for no unfinished work: its timers keep no process alive. @default `clock` */
   readonly background?: Clock
   readonly random: Random
+  /** Reads who signed what stands in a block. @default recovered from the curve */
+  readonly signatures?: Signatures
   /** @default what the client's transport is made of */
   readonly portsOf?: PortsOf
   /** Loaded by the first call that opens a lane; there in the turn of the call from then on. */

@@ -7,6 +7,7 @@ import { foreignTransaction, isForeign, isNoop } from '../../test/sim/foreign.js
 import { createSimPort } from '../../test/sim/port/simPort.js'
 import { programOf, programRequest } from '../../test/sim/program.js'
 import { createRandom } from '../../test/sim/random.js'
+import { simSignatures } from '../../test/sim/signatures.js'
 import { createSimClient } from '../../test/sim/simClient.js'
 import { createStubAccount, type StubAccount } from '../../test/sim/stubAccount.js'
 import { decodeTransaction, type SimTransaction } from '../../test/sim/transaction.js'
@@ -23,6 +24,8 @@ import { createSenderIn, type LooseParameters } from './sender.js'
 export const ACCOUNT = '0x00000000000000000000000000000000000000aa'
 const ONE_ETHER = 10n ** 18n
 const ANSWER_MS = 10
+// A test waits for it where the evidence cannot be had.
+const PATIENCE_MS = 500
 
 /** Answers a call in place of the node; `undefined` lets it through. */
 export type Script = (call: RpcCall, tx: SimTransaction | undefined) => RpcReply | undefined
@@ -127,10 +130,17 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     random: createRandom(3),
     portsOf: () => [{ port, role: 'both' }],
     machinery: () => machinery,
+    signatures: simSignatures,
     shared: createShared(),
   }
   const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
-  const parameters = { client: client as never, store: memoryStore(), lossDepth: 'child' as const, ...own }
+  const parameters = {
+    client: client as never,
+    store: memoryStore(),
+    lossDepth: 'child' as const,
+    ...own,
+    limits: { evidencePatienceMs: PATIENCE_MS, ...own.limits },
+  }
   const sender = createSenderIn(environment, parameters)
   for (const event of eventNames) {
     sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))

@@ -1,25 +1,23 @@
 import type { Hash, Hex } from 'viem'
-import type { BlockReading, BodyReading, BodyTransaction, CountReading } from '../ledger/evidence.js'
-import { decodeHeader, decodeNumber, decodeObject } from '../rpc/codec.js'
+import type { CountReading } from '../ledger/evidence.js'
+import { decodeData, decodeHeader, decodeNumber } from '../rpc/codec.js'
 import { isHistoryRefused } from '../rpc/history.js'
 import type { RpcReply } from '../rpc/port.js'
 import { readStatements, says } from '../rpc/statements.js'
+
+/** One reading of a block. What the RPC codec decodes fits as it is. */
+export type BlockReading = {
+  readonly number: number | null
+  readonly hash: Hash | null
+  readonly parentHash: Hash
+  /** Of all its transactions, in lower case. */
+  readonly hashes: readonly Hash[]
+}
 
 /** A block as read; undefined where there was no answer, none that can be decoded, or no such block. */
 export function readBlock(reply: RpcReply | undefined): BlockReading | undefined {
   if (!reply?.ok) return undefined
   return decoded(() => decodeHeader(reply.result) ?? undefined)
-}
-
-/** A body as read with full transactions. `refused`: the node's word that it does not serve it. */
-export function readBody(reply: RpcReply | undefined): BodyReading | 'refused' | undefined {
-  if (!reply?.ok) return reply !== undefined && isHistoryRefused(reply.failure) ? 'refused' : undefined
-  return decoded(() => {
-    const block = decodeHeader(reply.result)
-    if (block === null) return undefined
-    const { transactions } = decodeObject(reply.result, 'eth_getBlockByNumber')
-    return { ...block, transactions: senders(transactions as readonly unknown[], block.hashes) }
-  })
 }
 
 /** A count as read. */
@@ -55,6 +53,12 @@ export function readNumber(reply: RpcReply | undefined, method: string): number 
   return decoded(() => decodeNumber(reply.result, method))
 }
 
+/** Whether the code is that of a delegation (EIP-7702: 0xef0100 and an address); undefined without a usable answer. */
+export function readDelegated(reply: RpcReply | undefined): boolean | undefined {
+  if (!reply?.ok) return undefined
+  return decoded(() => decodeData(reply.result, 'eth_getCode').startsWith('0xef0100'))
+}
+
 /** The count at a block named by its hash (EIP-1898), which no reorg can change. */
 export function countAtHash(address: Hex, blockHash: Hash) {
   return { method: 'eth_getTransactionCount', params: [address, { blockHash }] }
@@ -67,14 +71,4 @@ function decoded<t>(decode: () => t): t | undefined {
   } catch {
     return undefined
   }
-}
-
-// Transactions that do not say who sent them under which nonce (a node that answers hashes) prove nothing.
-function senders(transactions: readonly unknown[], hashes: readonly Hash[]): readonly BodyTransaction[] {
-  return transactions.flatMap((transaction, index) => {
-    const { from, nonce } = (transaction ?? {}) as { from?: unknown; nonce?: unknown }
-    const hash = hashes[index]
-    if (typeof from !== 'string' || typeof nonce !== 'string' || hash === undefined) return []
-    return [{ hash, from, nonce: Number(nonce) }]
-  })
 }

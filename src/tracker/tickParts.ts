@@ -17,5 +17,7 @@ export function decoded<T>(reply: RpcReply, decode: (result: unknown, method: st
 
 export function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
   if (!header || header.number === null || header.hash === null) return undefined
+  // A header that was indexed before its body: the block used gas, and shows nothing that did.
+  if (header.gasUsed > 0n && header.hashes.length === 0) return undefined
   return { ...header, number: header.number, hash: header.hash }
 }

@@ -1,3 +1,4 @@
+import { pad } from 'viem'
 import { expect, test, vi } from 'vitest'
 import { createStubPort, rawBlock } from '../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
@@ -62,6 +63,7 @@ test('what wakes it again, or is signed meanwhile, does not put off the look tha
     timeoutMs: 1_000,
     horizon: 64,
   })
+  tracker.saw({ number: 16, hash: rawBlock().hash })
   tracker.wake()
   // Nobody follows it: planned anew, the look would not come at all.
   tracker.watch(`0x${'11'.repeat(32)}`, {} as never)
@@ -125,5 +127,33 @@ test('what left is told before what came, from the tip downwards: a hash may be 
   head = 5
   await clock.advance(400)
   expect(told).toEqual(['left 4', 'left 3', 'sealed 3', 'sealed 4', 'sealed 5'])
+  tracker.stop()
+})
+
+test('a first tip that is not shown once more by its number is not believed: one wrong answer is no chain', async () => {
+  let isWrong = true
+  const port = createStubPort((calls) =>
+    calls.map(({ params }) => {
+      if (params[0] === 'latest')
+        return { result: rawBlock(isWrong ? { number: '0x99', hash: pad('0x99') } : { number: '0x10' }) }
+      return { result: params[0] === '0x10' ? rawBlock({ number: '0x10' }) : null }
+    }),
+  )
+  const clock = createVirtualClock()
+  const tracker = createTracker({
+    port: () => port,
+    clock,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+  })
+  void tracker.nextTick()
+  await clock.advance(1_000)
+  expect(tracker.head).toBeUndefined()
+  isWrong = false
+  void tracker.nextTick()
+  await clock.advance(1_000)
+  expect(tracker.head?.number).toBe(16)
   tracker.stop()
 })

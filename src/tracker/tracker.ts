@@ -1,13 +1,15 @@
 import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../clock.js'
+import type { BlockRef } from '../ledger/slot.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
+import { isShownBy } from './shown.js'
 import { createTags } from './tags.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
-import { createWalk, type FetchBlocks } from './walk.js'
+import { type Advance, createWalk, type FetchBlocks } from './walk.js'
 
 /**
  * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
@@ -24,6 +26,8 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> & {
   readElsewhere(): void
   /** The endpoint may be on another chain: the next tick is believed only if it is not. */
   doubt(): void
+  /** A block was seen as the newest by another reading. */
+  saw(block: BlockRef): void
   /** Hashes that somebody else's feed saw pre-confirmed. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
   readonly head: SealedBlock | undefined
@@ -55,6 +59,10 @@ export type TrackerOptions = {
   }
   /** The endpoint that is read is on another chain. */
   readonly onStranger?: () => void
+  /** The other endpoints that may be asked whether they still show a block. */
+  readonly others?: () => readonly Port[]
+  /** The chain is shorter than it was: `left` walked blocks up to `tip` have left it, and its newest is `head`. */
+  readonly onReset?: (reset: { readonly tip: number; readonly head: number; readonly left: number }) => void
   /** What a tick has come to; `tookMs` until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
@@ -73,6 +81,11 @@ export type TrackerOptions = {
 
 /** Lanes whose counts one tick asks for; with more of them they take turns. */
 const COUNTS_AT_ONCE = 40
+/** For how many looks, and block periods, an endpoint may be below the tip before that is looked into. */
+const BELOW_LOOKS = 3
+const BELOW_PERIODS = 3
+const PERIOD_MS_DEFAULT = 2_000
+const PERIOD_MS_MAX = 12_000
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { clock, identity } = options
@@ -101,6 +114,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   let tickedAt: Moment | undefined
   let turn = 0
   let headAtMs: number | undefined
+  // The endpoint shows an older head than the tip.
+  let below: { readonly sinceMs: number; looks: number } | undefined
   let blockMs: number | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
 
@@ -215,7 +230,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAt = momentOf(clock)
-    const moved = await walk.advance(latest, (...asked) => fetchBlocks(port, ...asked))
+    const moved = await joined(latest, (...asked) => fetchBlocks(port, ...asked))
     if (loop.stopped) return
     if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
     if (moved !== undefined) {
@@ -236,10 +251,35 @@ export function createTracker(options: TrackerOptions): Tracker {
     loop.brought(newHead)
   }
 
+  /**
+   * A reader below the tip lags, or its chain was cut back: that is looked into once it has stood for three periods, and
+   * believed where no endpoint shows the tip any more.
+   */
+  async function joined(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    const tip = walk.tip
+    if (tip === undefined || latest.number >= tip.number) {
+      below = undefined
+      return walk.advance(latest, fetch)
+    }
+    const nowMs = clock.now()
+    below ??= { sinceMs: nowMs, looks: 0 }
+    below.looks++
+    const stands =
+      below.looks > BELOW_LOOKS &&
+      nowMs - below.sinceMs >= BELOW_PERIODS * Math.min(PERIOD_MS_MAX, blockMs ?? PERIOD_MS_DEFAULT)
+    if (!stands) return walk.advance(latest, fetch)
+    below = undefined
+    const ports = [options.port(), ...(options.others?.() ?? [])]
+    if ((await isShownBy(ports, tip, options.timeoutMs)) !== false) return walk.advance(latest, fetch)
+    const moved = await walk.rewind(latest, fetch)
+    if (moved) options.onReset?.({ tip: tip.number, head: latest.number, left: moved.left.length })
+    return moved
+  }
+
   function failed(replies: readonly RpcReply[]): void {
     failures++
     const first = replies[0]
-    const why = first === undefined || first.ok ? 'no block' : first.failure.message
+    const why = first === undefined || first.ok ? 'no block that agrees with itself' : first.failure.message
     for (const follower of followers) follower.unreachable(why)
   }
 
@@ -329,6 +369,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     doubt() {
       doubted = true
     },
+    saw: walk.saw,
     observe(blockNumber, hashes) {
       for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },

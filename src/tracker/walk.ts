@@ -14,6 +14,13 @@ export type Walk = {
    * False for one that is further back than the walk remembers.
    */
   reach(number: number): boolean
+  /** A block that was seen as the newest before: a first tip that is this one, or its child, is seen for the second time. */
+  saw(block: BlockRef): void
+  /**
+   * Goes back to the newest walked block that the endpoint still shows, and on to `latest`, which is below the tip: the
+   * chain was reset, or reorganised to a shorter one. Resolves as `advance` does.
+   */
+  rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
   /** Joins `latest` to what is known. Resolves with what left and what came, in order; `undefined`: ask again later. */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
 }
@@ -45,6 +52,7 @@ export function createWalk(options: { length: number }): Walk {
   let tip: SealedBlock | undefined
   // How far down somebody wants to know the chain.
   let reachTo = Number.POSITIVE_INFINITY
+  let seen: BlockRef | undefined
 
   function join(came: readonly SealedBlock[]): void {
     for (const block of came) {
@@ -144,6 +152,10 @@ export function createWalk(options: { length: number }): Walk {
       reachTo = Math.min(reachTo, Math.max(0, number))
       return true
     },
+    saw(block) {
+      seen = block
+    },
+    rewind,
     async advance(latest, fetch) {
       const moved = await step(latest, fetch)
       await extend(fetch)
@@ -151,8 +163,39 @@ export function createWalk(options: { length: number }): Walk {
     },
   }
 
+  /** Nothing links the first tip to what is known: it has to be shown twice, lest one wrong answer be taken for the chain. */
+  async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    const isSecondLook = seen?.hash === latest.hash || seen?.hash === latest.parentHash
+    if (isSecondLook) return restart(latest)
+    const shown = await fetch([latest.number], 'shown')
+    return shown?.[0]?.hash === latest.hash ? restart(latest) : undefined
+  }
+
+  async function rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
+    const fork = await ancestorOf(latest, fetch)
+    if (fork === undefined) return undefined
+    const left = leave(fork + 1)
+    tip = blocks.get(fork)
+    if (tip === undefined) return { ...restart(latest), left }
+    const on = await step(latest, fetch)
+    return { left, came: on?.came ?? [], jumped: false }
+  }
+
+  /** The number of the newest walked block that stands on the chain of `latest`; -1 for none. */
+  async function ancestorOf(latest: SealedBlock, fetch: FetchBlocks): Promise<number | undefined> {
+    for (let end = latest.number + 1; end > oldest(); end = Math.max(oldest(), end - FETCH_AT_ONCE)) {
+      const first = Math.max(oldest(), end - FETCH_AT_ONCE)
+      const numbers = Array.from({ length: end - first }, (_, index) => first + index)
+      const fetched = await fetch(numbers, 'shown')
+      if (fetched === undefined) return undefined
+      const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
+      if (same >= 0) return first + same
+    }
+    return -1
+  }
+
   async function step(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
-    if (tip === undefined) return restart(latest)
+    if (tip === undefined) return begin(latest, fetch)
     // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
     if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
     if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)

@@ -49,5 +49,8 @@ export function rawBlock(fields: object = {}) {
     gasUsed: '0x5208',
     transactions: [hashOf('1')],
     ...fields,
+    ...('transactions' in fields && !('gasUsed' in fields) && (fields.transactions as unknown[]).length === 0
+      ? { gasUsed: '0x0' }
+      : {}),
   }
 }

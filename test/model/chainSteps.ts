@@ -113,7 +113,8 @@ function walked(scope: Scope, machine: Machine, world: World, chain: readonly Us
   }
   for (const [nonce, use] of chain.entries()) {
     if (world.chain[nonce]?.block === use.block || !knows(next, nonce, use.hash)) continue
-    next = take(scope, machine, next, nonce, { type: 'sealed', hash: use.hash, block: blockRef(use) }).world
+    const sealed: SlotEvent = { type: 'sealed', hash: use.hash, block: blockRef(use), walked: true }
+    next = take(scope, machine, next, nonce, sealed).world
   }
   return next
 }
@@ -132,6 +133,8 @@ function findings(scope: Scope, machine: Machine, world: World, nonce: number, e
   }
   if (scope.facts && slot?.state === 'live') preconfirmations(scope, machine, world, nonce, emit)
   staleFindings(scope, machine, world, nonce, emit)
+  counts(scope, machine, world, nonce, emit)
+  if (world.left.lie > 0) lies(scope, machine, world, nonce, emit)
   const use = world.chain[nonce]
   if (use === undefined) return
   emit(`evidence at ${nonce}`, evidence(scope, machine, world, nonce))
@@ -161,6 +164,37 @@ function deepFindings(
     const verdict = take(scope, machine, world, nonce, { type: 'lossDepth' })
     emit(`verdict at ${nonce}`, verdict.world)
   }
+}
+
+/** A count that is read while the nonce is not used refutes the belief that it is. */
+function counts(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
+  const refuted = refutation(scope, machine, world, nonce)
+  if (refuted !== world) emit(`the count is seen to be no higher than ${nonce}`, refuted)
+}
+
+export function refutation(scope: Scope, machine: Machine, world: World, nonce: number): World {
+  const slot = world.slots[nonce]
+  const isBelieved = slot?.state === 'used' && slot.by.kind === 'unproven'
+  if (!isBelieved || world.chain[nonce] !== undefined) return world
+  return take(scope, machine, world, nonce, { type: 'refuted', token: 2 }).world
+}
+
+/**
+ * An endpoint errs: a count is too high for long, or too low, a body is shown without its transactions, or a head jumps
+ * back. A witness cannot be forged, so that none of it says that others used a nonce.
+ */
+function lies(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
+  const slot = world.slots[nonce]
+  const struckBy = (event: SlotEvent) => struck(scope, machine, world, 'lie', nonce, event)
+  if (world.chain[nonce] === undefined && (slot?.state === 'live' || slot?.state === 'outside'))
+    emit(`a count that is too high passes ${nonce}`, struckBy({ type: 'passed' }))
+  if (slot?.state !== 'used') return
+  if (slot.by.kind === 'unproven')
+    emit(`a count that is too low is read at ${nonce}`, struckBy({ type: 'refuted', token: 2 }))
+  if (slot.at === undefined || slot.settled) return
+  const block = slot.at
+  emit(`the body that used ${nonce} is shown without it`, struckBy({ type: 'unwitnessed', block, token: 2 }))
+  emit(`the block that used ${nonce} is not shown`, struckBy({ type: 'left', block, token: 2 }))
 }
 
 /** What an endpoint tells that walked a fork which lost; and that its blocks are gone, once and again. */

@@ -1,5 +1,5 @@
 import { newestAttempt, wantedClaim } from '../../src/ledger/slot.js'
-import { evidence, goneBlock, mined, words } from './chainSteps.js'
+import { evidence, goneBlock, mined, refutation, words } from './chainSteps.js'
 import { committed, stuckEvent } from './laneSteps.js'
 import { type Machine, take } from './shell.js'
 import { Violation } from './violation.js'
@@ -64,6 +64,8 @@ function learnOf(scope: Scope, machine: Machine, world: World, nonce: number): W
   if (gone !== undefined) {
     return take(scope, machine, world, nonce, { type: 'left', block: gone, token: 2 }).world
   }
+  const refuted = refutation(scope, machine, world, nonce)
+  if (refuted !== world) return refuted
   const found = evidence(scope, machine, world, nonce)
   if (found !== world) return found
   const slot = world.slots[nonce]

@@ -365,7 +365,32 @@ const ending: readonly Mutation[] = [
   },
 ]
 
+const lying: readonly Mutation[] = [
+  {
+    name: 'a refuted count frees a nonce with journaled bytes',
+    scope: 'lies',
+    breaks: 'P1',
+    machine: after('refuted', (slot, _, taken) =>
+      taken.row === 27
+        ? { ...taken, slot: { state: 'hole', nonce: slot.nonce, attempts: slot.attempts }, actions: [] }
+        : taken,
+    ),
+  },
+  {
+    name: 'a body without the witness queues the transaction again',
+    scope: 'lies',
+    breaks: 'P4',
+    machine: after('unwitnessed', (slot, _, taken) => {
+      const claim = slot.state === 'used' ? slot.claims.at(-1) : undefined
+      return taken.row === 34 && claim !== undefined
+        ? { ...taken, actions: [{ do: 'queueAgain', claim }] }
+        : taken
+    }),
+  },
+]
+
 export const MUTATIONS: readonly Mutation[] = [
+  ...lying,
   ...verdicts,
   ...forgetting,
   ...freeing,

@@ -29,6 +29,16 @@ export const SCOPES = {
     adversities: { foreign: 1, reorg: 1, cancel: 1, replace: 1 },
     atMost: 3,
   },
+  /** Endpoints that err, for a while: counts, bodies and heads that are wrong, beside strangers and reorgs. */
+  lies: {
+    name: 'lies',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { lie: 2, foreign: 1, reorg: 1, cancel: 1, takeover: 1 },
+    atMost: 3,
+  },
   /** Blocks believed only with two children: longer forks, two of them. */
   deeper: {
     name: 'deeper',

@@ -69,6 +69,7 @@ export const ADVERSITIES = [
   'passed',
   'staleFork',
   'deepReorg',
+  'lie',
 ] as const
 export type Adversity = (typeof ADVERSITIES)[number]
 

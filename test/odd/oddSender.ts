@@ -6,6 +6,7 @@ import * as machinery from '../../src/sender/machinery.js'
 import { createSenderIn } from '../../src/sender/sender.js'
 import type { Sender } from '../../src/types.js'
 import type { Process } from '../sim/process.js'
+import { simSignatures } from '../sim/signatures.js'
 import { createSimClient } from '../sim/simClient.js'
 import type { Subject } from '../sim/subjectTypes.js'
 import type { ChainKind } from './chainKinds.js'
@@ -30,6 +31,7 @@ export function createOddSender(options: {
     random,
     portsOf: () => ports,
     machinery: () => machinery,
+    signatures: simSignatures,
     shared: createShared(),
   }
   const [{ port }] = ports as [(typeof ports)[number]]

@@ -98,13 +98,16 @@ export function isOneHonest({ endpoints, faults }: Plan): boolean {
 }
 
 /** When nothing goes wrong any more, and all but the last payment were sent. */
+/** A chain that went back is told from a lag after some periods, and then an operator looks at it. */
+const REWIND_SEEN_MS = 20_000
+
 export function quietAt({ faults, items, steps, restart, foreign, rewind }: Plan): number {
   const sent = items.map(({ atMs, changes }) => atMs + Math.max(0, ...changes.map(({ afterMs }) => afterMs)))
   const restarted = restart === undefined ? 0 : restart.atMs + restart.downMs
   return Math.max(
     endOf(faults),
     restarted,
-    rewind?.atMs ?? 0,
+    rewind === undefined ? 0 : rewind.atMs + REWIND_SEEN_MS,
     ...sent,
     ...foreign,
     ...steps.map(({ atMs }) => atMs),

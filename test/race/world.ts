@@ -9,6 +9,7 @@ import { createChain } from '../sim/chain/chain.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { foreignTransaction } from '../sim/foreign.js'
 import { createRandom } from '../sim/random.js'
+import { simSignatures } from '../sim/signatures.js'
 import { createSimClient } from '../sim/simClient.js'
 import { createStubAccount } from '../sim/stubAccount.js'
 import { decodeTransaction } from '../sim/transaction.js'
@@ -120,6 +121,7 @@ export function createWorld(scheduler: Scheduler, options: WorldOptions = {}): W
       random: createRandom(100 + processes++),
       portsOf: () => [{ port: port.connect(), role: 'both' }],
       machinery: () => machinery,
+      signatures: simSignatures,
       shared: createShared(),
       probe: { row: (row) => rows.told?.(row), outcome: () => {} },
     }

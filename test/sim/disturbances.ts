@@ -221,7 +221,10 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
       chain.adjust({ address: lane, nonces: 1, code: disturbance.kind === 'creates' ? CREATING : DELEGATED })
       clock.setTimer(() => chain.adjust({ address: lane, nonces: 1, code: '0x' }), disturbance.forMs)
       if (disturbance.kind === 'creates')
-        clock.setTimer(() => chain.adjust({ address: lane, nonces: 1 }), disturbance.forMs / 2)
+        clock.setTimer(
+          () => chain.adjust({ address: lane, nonces: 1, isTraceless: true }),
+          disturbance.forMs / 2,
+        )
       return
     case 'submit':
       for (let afterMs = 0; afterMs < disturbance.forMs; afterMs += SUBMIT_EVERY_MS)

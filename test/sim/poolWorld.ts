@@ -16,6 +16,7 @@ import { createSimPort } from './port/simPort.js'
 import { type Process, startProcess } from './process.js'
 import { programRequest } from './program.js'
 import { between, chance, deriveRandom, pick } from './random.js'
+import { simSignatures } from './signatures.js'
 import { createSimClient } from './simClient.js'
 import {
   createSimStore,
@@ -155,6 +156,7 @@ function start(world: World, keys: readonly Address[]): Machine {
     random: deriveRandom(seed, `life ${life}`),
     portsOf: () => process.ports,
     machinery: () => machinery,
+    signatures: simSignatures,
     shared: createShared(),
   }
   const own = process.ports[0]?.port ?? port

@@ -3,6 +3,7 @@ import { createNonceAllocatorIn, type NonceAllocator } from '../../src/sender/al
 import { createShared, type Environment } from '../../src/sender/environment.js'
 import * as machinery from '../../src/sender/machinery.js'
 import { createSenderIn } from '../../src/sender/sender.js'
+import { simSignatures } from './signatures.js'
 import { createSimClient } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
@@ -18,6 +19,7 @@ export const createSubject: CreateSubject = (world) => {
     probe,
     portsOf: () => ports,
     machinery: () => machinery,
+    signatures: simSignatures,
     shared: createShared(),
   }
   const [{ port }] = ports as [(typeof ports)[number]]

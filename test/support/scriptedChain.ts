@@ -25,7 +25,7 @@ export type ScriptedChain = {
 export function scriptedChain(
   address: Hex,
   history: History,
-  fork: { id: number; forkedAt: number } = { id: 0, forkedAt: 0 },
+  fork: { id: number; forkedAt: number; code?: Hex } = { id: 0, forkedAt: 0 },
 ): ScriptedChain {
   const starts = [0]
   for (const uses of history) starts.push((starts.at(-1) ?? 0) + uses.length)
@@ -56,6 +56,11 @@ export function scriptedChain(
     if (method === 'eth_chainId') return { ok: true, result: hex(1) }
     if (method === 'eth_getBlockByNumber')
       return { ok: true, result: block(Number(params[0]), params[1] === true) }
+    if (method === 'eth_getBlockByHash') {
+      const number = numberOf(params[0])
+      return { ok: true, result: number === undefined ? null : block(number, params[1] === true) }
+    }
+    if (method === 'eth_getCode') return { ok: true, result: fork.code ?? '0x' }
     const selector = params[1]
     const number = typeof selector === 'string' ? Number(selector) : numberOf(blockHashOf(selector))
     if (number === undefined || history[number] === undefined) return rpcFailure(-32000, 'header not found')
@@ -102,5 +107,5 @@ function hex(value: number): Hex {
 /** What a call of the evidence reader asks for. */
 export const isCount = (call: RpcCall) => call.method === 'eth_getTransactionCount'
 export const isByHash = (call: RpcCall) => blockHashOf(call.params[1]) !== undefined
-export const isBody = (call: RpcCall) => call.method === 'eth_getBlockByNumber' && call.params[1] === true
+export const isBody = (call: RpcCall) => call.method.startsWith('eth_getBlockBy') && call.params[1] === true
 export const numberIn = (call: RpcCall) => Number(call.params[isCount(call) ? 1 : 0])

@@ -3,6 +3,7 @@ import { createLane } from '../../allocator/lane.js'
 import { stoppableClock } from '../../clock.js'
 import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
 import { createWindow } from '../../ledger/window.js'
+import { signatures } from '../../rpc/signatures.js'
 import type { HoldReason } from '../../types.js'
 import { createBroadcaster } from '../broadcast/broadcast.js'
 import { createOutcomes } from '../broadcast/outcomes.js'
@@ -10,12 +11,12 @@ import { createResender, uncoveredAttempts } from '../broadcast/resend.js'
 import { type LaneContext, reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
 import { createDropWatch } from '../following/drops.js'
-import { createFallenCount } from '../following/fallen.js'
 import { createFollower } from '../following/follow.js'
 import { createLandedIndex } from '../following/landed.js'
+import { createNonceRegression } from '../following/nonceRegression.js'
+import { createNonceUsage } from '../following/nonceUsage.js'
 import { createRepair } from '../following/repair.js'
 import { createSeeding } from '../following/seeding.js'
-import { createSeeker } from '../following/seek.js'
 import { createStages } from '../following/stages.js'
 import { type Arrivals, createArrivals } from '../intake/arrivals.js'
 import { createBarrier } from '../intake/barrier.js'
@@ -85,6 +86,7 @@ export function createEngine(options: EngineOptions): Engine {
     starved: options.starved,
     broadcast: options.broadcast,
     signer: options.signer,
+    signatures: environment.signatures ?? signatures,
     transactions,
     changed,
     handed: new Map(),
@@ -120,7 +122,7 @@ export function createEngine(options: EngineOptions): Engine {
       const first = line.peek()
       return !lane.holds.any && first !== undefined && admits(first)
     },
-    usedBelow: () => seeker.latest,
+    usedBelow: () => usage.latest,
     keeps: barrier.keeps,
   })
   const resender = createResender(context, (nonce) => resend(nonce))
@@ -135,8 +137,8 @@ export function createEngine(options: EngineOptions): Engine {
   const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const seeker = createSeeker(context, unwalked, barrier.carriedIn)
-  const fallen = createFallenCount(context)
+  const usage = createNonceUsage(context, unwalked, barrier.carriedIn)
+  const regression = createNonceRegression(context)
   const pump = createPump({
     context,
     line,
@@ -146,7 +148,7 @@ export function createEngine(options: EngineOptions): Engine {
     due: (transaction) => intake.due(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
     broken,
-    fresh: createFreshness(context, () => seeker.idle()),
+    fresh: createFreshness(context, () => usage.idle()),
   })
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const order = createOrder(context, line)
@@ -197,13 +199,14 @@ export function createEngine(options: EngineOptions): Engine {
     bump: signing.bump,
     broadcast: broadcaster.add,
     later: outcomes.later,
-    look: seeker.look,
+    look: usage.look,
     queueAgain(transaction) {
       stages.again(transaction)
       intake.again(transaction)
       sequences.unbound(transaction.id)
       requeue(transaction)
     },
+    reclaim: (transaction) => intake.reclaim(transaction),
     transactionOf: stages.transactionOf,
     forget: (transaction) => intake.forget(transaction),
   })
@@ -211,8 +214,8 @@ export function createEngine(options: EngineOptions): Engine {
     context,
     funds,
     seeding,
-    seeker,
-    fallen,
+    usage,
+    regression,
     barrier,
     unwalked,
     landed,
@@ -338,8 +341,8 @@ export function createEngine(options: EngineOptions): Engine {
       hub.tracker.wake()
     },
     resume() {
-      if (lane.holds.has('jump')) seeker.acceptJump()
-      if (lane.holds.has('deepReorg')) fallen.accept()
+      if (lane.holds.has('jump')) usage.acceptJump()
+      regression.accept()
       seeding.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },

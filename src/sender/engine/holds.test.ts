@@ -11,6 +11,7 @@ import {
   refuses,
   type SimLane,
   swallow,
+  swallows,
   TIMES_OUT,
   transfer,
 } from '../simLane.fixture.js'
@@ -198,7 +199,25 @@ test('P8: a no-op that stands at the ceiling and is refused in every block block
 })
 
 describe('jump', () => {
-  test('the floor moves by more than 64 without us: held until resume, then the lane goes on above', async () => {
+  test('a count more than 64 ahead that no body explains holds the lane, and lifts by itself once it is refuted', async () => {
+    await using lane = await openLane()
+    const first = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(first.wait())
+    lane.script = ({ method }) =>
+      method === 'eth_getTransactionCount' ? { ok: true, result: '0x65' } : undefined
+    const second = await queue(lane, 2)
+    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'jump'))
+    const { holds, holdDetails } = await lane.snapshot()
+    expect([holds, holdDetails?.jump]).toEqual([['jump'], expect.stringContaining('counts 101 used nonces')])
+    lane.script = undefined
+    const landed = await lane.settle(second.wait())
+    await lane.until(() => lane.events('released').length > 0)
+    expect([landed.nonce, (await lane.snapshot()).holds]).toEqual([1, []])
+    expect(lane.executed()).toEqual([1, 2])
+    expect(lane.events('foreign')).toEqual([])
+  })
+
+  test('the floor moves by more than 64 without us, and a body shows by what: the lane goes on above', async () => {
     await using lane = await openLane()
     const first = await lane.settle(lane.sender.send(transfer(1)))
     await lane.settle(first.wait())
@@ -206,9 +225,8 @@ describe('jump', () => {
     const second = await queue(lane, 2)
     await lane.blocks(1)
     lane.script = swallow(2)
-    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'jump'))
+    await lane.until(() => lane.events('foreign').length > 0)
     lane.script = undefined
-    lane.sender.resume()
     const landed = await lane.settle(second.wait())
     expect(landed.nonce).toBeGreaterThanOrEqual(101)
     expect(lane.executed()).toEqual([1, 2])
@@ -229,21 +247,24 @@ describe('what was sealed before our time, and leaves the chain', () => {
     expect(lane.executed()).toEqual(['noop', 'noop', 1])
   })
 
-  test('more than 64 at once are held for an operator: another chain, or a node that was reset', async () => {
+  test('more than 64 empty nonces below a signed transaction hold the lane, until the count is back', async () => {
     await using lane = await openLane({ closed: true, lossDepth: 3 })
     lane.chain.start()
     lane.chain.adjust({ address: ACCOUNT, nonces: 70 })
     await lane.blocks(1)
     await lane.settle(lane.sender.ready())
+    // Mined, it would refute the count.
+    lane.script = (call, tx) => {
+      if (tx) return swallows(tx)
+      return call.method === 'eth_getTransactionCount' ? { ok: true, result: '0x1' } : undefined
+    }
     await queue(lane, 1)
-    lane.script = (call) =>
-      call.method === 'eth_getTransactionCount' ? { ok: true, result: '0x1' } : undefined
-    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'deepReorg'))
+    await lane.until(() => lane.events('held').some(({ reason }) => reason === 'jump'))
+    expect(lane.events('held').at(-1)?.detail).toMatch(/stands at nonce 1, .* from nonce 70 on/)
     expect(lane.sent.filter((tx) => tx.nonce < 70)).toEqual([])
     // It was the node, and it is well again.
     lane.script = undefined
-    await lane.blocks(2)
-    lane.sender.resume()
+    await lane.until(() => lane.events('released').length > 0)
     expect((await lane.snapshot()).floor).toBeGreaterThanOrEqual(70)
     await lane.settle(lane.sender.drain())
     expect(new Set(lane.sent.map((tx) => tx.nonce))).toEqual(new Set([70]))

@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../../errors/base.js'
+import type { Book } from '../../ledger/book.js'
 import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
 import { type LaneContext, txError } from '../context.js'
 import { endWith } from '../transaction/telling.js'
@@ -15,9 +16,28 @@ export type PerformParts = {
   readonly later: (nonce: number) => void
   readonly look: () => void
   readonly queueAgain: (transaction: Transaction) => void
+  /** The transaction has executed after all: wherever it waits or was bound since, that ends. */
+  readonly reclaim: (transaction: Transaction) => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
   /** Nothing more can happen to it: from now on it is found in the store. */
   readonly forget: (transaction: Transaction) => void
+}
+
+/** A transaction that lost more nonces than this to others: something is wrong with what the endpoints answer. */
+const REBOUND_MAX = 3
+
+/** How many nonces a transaction with signed bytes has lost to something else, as far as slots are kept. */
+function timesDisplaced(book: Book, id: string): number {
+  let times = 0
+  for (const slot of book.slots.values()) {
+    if (slot.state !== 'used' || !slot.settled || slot.by.kind !== 'other') continue
+    if (slot.attempts.some(({ claim }) => claim === id)) times++
+  }
+  return times
+}
+
+function reboundOften(id: string, times: number): string {
+  return `Transaction ${id} lost ${times} nonces to other transactions of this account. Check who else has its key, and what the endpoints answer; resume() lets the lane go on.`
 }
 
 /** Carries out what the table asks for. It chooses nothing. */
@@ -50,6 +70,8 @@ export function createPerformer(parts: PerformParts) {
         return withTransaction(action.claim, (transaction) => finish(transaction, action.as))
       case 'landed':
         return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
+      case 'reclaim':
+        return withTransaction(action.claim, parts.reclaim)
       case 'hold':
         return context.lane.holds.add(action.reason)
       case 'tell':
@@ -70,6 +92,9 @@ export function createPerformer(parts: PerformParts) {
 
   function again(transaction: Transaction): void {
     if (transaction.outside) return finish(transaction, 'displacedOutside')
+    const times = timesDisplaced(context.lane.book, transaction.id)
+    if (times > 1) events.emit('rebound', { tx: context.txOf(transaction), times })
+    if (times > REBOUND_MAX) context.lane.holds.add('rebound', reboundOften(transaction.id, times))
     parts.queueAgain(transaction)
   }
 

@@ -8,18 +8,19 @@ import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
 import { horizonLimit, verdictLimit } from './depth.js'
 import type { DropWatch } from './drops.js'
-import type { FallenCount } from './fallen.js'
 import type { LandedIndex } from './landed.js'
+import type { NonceRegression } from './nonceRegression.js'
+import type { NonceUsage } from './nonceUsage.js'
 import type { Seeding } from './seeding.js'
-import type { EvidenceSeeker } from './seek.js'
 import { createSpotCheck } from './spotCheck.js'
+import { createWitnessCheck } from './witnessCheck.js'
 
 export type FollowOptions = {
   readonly context: LaneContext
   readonly funds: Funds
   readonly seeding: Seeding
-  readonly seeker: EvidenceSeeker
-  readonly fallen: FallenCount
+  readonly usage: NonceUsage
+  readonly regression: NonceRegression
   readonly barrier: Barrier
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
@@ -39,7 +40,7 @@ const FEED_AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeding, seeker, fallen, barrier, unwalked, landed } = options
+  const { context, funds, seeding, usage, regression, barrier, unwalked, landed } = options
   const { lane, hub } = context
   const { waiting } = context.handle
   const { book } = lane
@@ -52,16 +53,19 @@ export function createFollower(options: FollowOptions): Follower {
     unwalked.delete(nonce)
   })
 
+  const witnesses = createWitnessCheck(context)
+
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
-    if (open || funds.wanted || seeding.isUrgent || seeker.wanted || fallen.wanted) return 'cadence'
+    const isLooking = usage.wanted || regression.wanted || witnesses.wanted
+    if (open || funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
     return book.unfinished > 0 || landed.size > 0 || seeding.isDoubted ? 'block' : 'idle'
   }
 
   function judge(head: number): void {
     for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
     for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
-      if (stands(nonce) === true) lane.apply(nonce, { type: 'lossDepth' })
+      if (stands(nonce) === true && witnesses.confirmed(nonce)) lane.apply(nonce, { type: 'lossDepth' })
     const horizon = horizonLimit(context, head)
     landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, (nonce) => !unwalked.has(nonce))
     for (const nonce of book.dueForHorizon(horizon))
@@ -93,7 +97,12 @@ export function createFollower(options: FollowOptions): Follower {
     for (const hash of own) {
       const nonce = book.nonceOf(hash)
       if (nonce !== undefined)
-        lane.apply(nonce, { type: 'sealed', hash, block: { number: block.number, hash: block.hash } })
+        lane.apply(nonce, {
+          type: 'sealed',
+          hash,
+          block: { number: block.number, hash: block.hash },
+          walked: true,
+        })
     }
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
@@ -114,7 +123,7 @@ export function createFollower(options: FollowOptions): Follower {
     wantsPending: () => seeding.wantsPending,
     sealed,
     left(block) {
-      seeker.left(block)
+      usage.left(block)
       for (const nonce of book.usedIn(block.hash))
         lane.apply(nonce, { type: 'left', block, token: lane.token() })
     },
@@ -152,14 +161,14 @@ export function createFollower(options: FollowOptions): Follower {
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
       if (seeding.count({ latest, pending }, head)) return
-      seeker.count(latest, head)
+      usage.count(latest, head)
       barrier.count(latest, head)
-      fallen.count(latest, head)
+      regression.count(latest, head)
     },
     balance: funds.balance,
     ticked(newHead) {
       const head = tracker.head?.number
-      if (newHead && head !== undefined) judge(head)
+      if ((newHead || witnesses.wanted) && head !== undefined) judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
           landed.refuse(tag, (transaction) => tagError(transaction, tag))

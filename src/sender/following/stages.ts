@@ -79,7 +79,7 @@ export function createStages(
   function unbind(before: Slot | undefined): void {
     if (before?.state !== 'reserved') return
     const transaction = transactions.get(before.claim)
-    if (transaction && !hasFailed(transaction)) clear(transaction)
+    if (transaction?.nonce === before.nonce && !hasFailed(transaction)) clear(transaction)
   }
 
   function clear(transaction: Transaction): void {

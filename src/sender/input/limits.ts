@@ -20,6 +20,7 @@ export const defaultLimits: Limits = {
   fillsMax: 16,
   stuckAfterBlocks: 2,
   stuckAfterMs: 2_000,
+  evidencePatienceMs: 600_000,
   resendMax: 64,
   reservationTtlMs: 120_000,
   closeTimeoutMs: 10_000,

@@ -49,6 +49,8 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   const readOnce = () => readLaneOn(hub, key.address, limits.readTimeoutMs)
   const read = () => readLower(() => tryAgain(readOnce, { clock, stopped }))
   const reading = await read()
+  const { number, hash } = reading.latest.header
+  if (hash !== null) hub.tracker.saw({ number, hash })
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax)
   const { book, tokenAbove } = seeded
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)

@@ -46,6 +46,10 @@ export type Hub = {
   readonly tracker: Tracker
   readonly receipts: Receipts
   readonly rests: Rests
+  /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
+  others(): readonly HubEndpoint[]
+  /** What the reader answers contradicts its own blocks, or another endpoint. Another one is read where there is one. */
+  doubt(why: string): void
   /** Endpoints that take transactions, in the order in which they are tried. */
   senders(): readonly HubEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
@@ -95,6 +99,13 @@ export async function openHub(options: {
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
     onTick: readers.ticked,
     onStranger: readers.strange,
+    others: () => readers.others().map(({ port }) => port),
+    onReset: ({ tip, head, left }) =>
+      tell(
+        reader(),
+        'reset',
+        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
+      ),
     identity: prober.identity,
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
@@ -129,6 +140,8 @@ export async function openHub(options: {
     tracker,
     receipts,
     rests: createRests({ clock, random: environment.random, restMsMax: limits.restMsMax, tell }),
+    others: readers.others,
+    doubt: readers.doubt,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)

@@ -20,6 +20,10 @@ export type Readers = {
   ticked(brought: boolean, tookMs: number): void
   /** The current one shows another chain. */
   strange(): void
+  /** The others that may be read, the best first. */
+  others(): readonly HubEndpoint[]
+  /** What the current one answers is contradicted: another one is read as soon as one is known to be well. */
+  doubt(why: string): void
   stop(): void
 }
 
@@ -63,7 +67,7 @@ export function createReaders(parts: {
   readonly prober: Prober
   readonly clock: Clock
   readonly limits: Limits
-  readonly tell: (endpoint: HubEndpoint, change: EndpointEvent['change']) => void
+  readonly tell: (endpoint: HubEndpoint, change: EndpointEvent['change'], reason?: string) => void
 }): Readers | undefined {
   const { tracker, prober, clock, limits, tell } = parts
   const all = parts.endpoints.filter(({ role }) => role !== 'send')
@@ -80,6 +84,8 @@ export function createReaders(parts: {
   let lookedMs = clock.now()
   let looking = false
   let stopped = false
+  // Why the current one is doubted, since it was taken.
+  let doubtedFor: string | undefined
 
   const of = (endpoint: HubEndpoint) => healths.get(endpoint) as Health
   const blockMs = () => tracker().blockMs ?? BLOCK_MS_DEFAULT
@@ -95,7 +101,9 @@ export function createReaders(parts: {
 
   function doubtful(now: number): boolean {
     const stands = now - (tracker().headAtMs ?? now) > Math.max(LAG_MS, LAG_BLOCKS * blockMs())
-    return failures > 0 || lagged > 0 || stands || !current.probed || slowMs > SLOW_MS
+    return (
+      doubtedFor !== undefined || failures > 0 || lagged > 0 || stands || !current.probed || slowMs > SLOW_MS
+    )
   }
 
   // --- what they show ------------------------------------------------------------------------------------------
@@ -160,7 +168,7 @@ export function createReaders(parts: {
     const others = asked.filter((one) => one !== current && one.probed && of(one).answers)
     const gone =
       !current.probed || failures >= FAILED_TICKS || (failures > 0 && now - failingSinceMs >= SILENT_MS)
-    const bad = gone || isBehind(others) || isSlow(others)
+    const bad = gone || doubtedFor !== undefined || isBehind(others) || isSlow(others)
     // The one that was read is gone, and its last block with it: a reorg, as one endpoint alone would show it.
     const able = (tip: Health['tip']) => bestOf(others, tip, now, bad)
     const best = able('same') ?? (gone ? able('forked') : undefined)
@@ -205,6 +213,7 @@ export function createReaders(parts: {
     lagged = 0
     slowMs = 0
     betterSinceMs = undefined
+    doubtedFor = undefined
     tell(next, 'reader')
     tracker().readElsewhere()
   }
@@ -216,6 +225,15 @@ export function createReaders(parts: {
     ticked,
     strange() {
       leaveOut(current)
+    },
+    others: () =>
+      all
+        .filter((one) => one !== current && one.probed && one.restUntilMs <= clock.now())
+        .sort((a, b) => rank(b) - rank(a)),
+    doubt(why) {
+      if (doubtedFor !== why) tell(current, 'doubtful', why)
+      doubtedFor = why
+      if (!alone && !looking && !stopped) void look()
     },
     stop() {
       stopped = true

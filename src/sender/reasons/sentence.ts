@@ -67,6 +67,7 @@ const OPERATOR_HOLDS: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'deepReorg',
   'storeBehindChain',
   'storeReplaced',
+  'rebound',
 ])
 
 const HOLDS: Readonly<Record<HoldReason, string>> = {
@@ -79,6 +80,7 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   storeBehindChain: 'the store knows less than the chain, until resume()',
   seeding: 'the counts that the endpoint shows for the account are not believed yet',
   storeReplaced: 'the file of the store was replaced or removed',
+  rebound: 'a transaction lost more than three nonces to others, until resume()',
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
 }
 

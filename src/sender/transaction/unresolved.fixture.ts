@@ -12,7 +12,7 @@ export async function unresolved(
   lane.script = (call, tx) => {
     if (tx) return nameOf(tx) === 'noop' ? undefined : swallows(tx)
     const selector = call.params[1]
-    if (call.method === 'eth_getBlockByNumber' && selector === true)
+    if (call.method.startsWith('eth_getBlockBy') && selector === true)
       return refuses('pruned history unavailable')
     if (call.method !== 'eth_getTransactionCount' || selector === 'latest' || selector === 'pending')
       return undefined

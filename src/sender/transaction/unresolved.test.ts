@@ -33,8 +33,11 @@ test('row 26: it is found out however many states are pruned while it is looked 
     const { method, params } = call
     const head = lane.chain.head.number
     // The search goes down many bodies, so that the head moves on meanwhile.
-    if (method === 'eth_getBlockByNumber' && params[1] === true)
-      return Number(params[0]) > head - 60 ? undefined : refuses('pruned history unavailable')
+    if (method.startsWith('eth_getBlockBy') && params[1] === true) {
+      const byHash = lane.chain.canonical.findIndex(({ hash }) => hash === params[0])
+      const number = method === 'eth_getBlockByHash' ? byHash : Number(params[0])
+      return number > head - 60 ? undefined : refuses('pruned history unavailable')
+    }
     if (method !== 'eth_getTransactionCount' || params[1] === 'latest' || params[1] === 'pending')
       return undefined
     if (silent) return TIMES_OUT

@@ -16,11 +16,16 @@ export type Adjustment = {
   readonly address: Address
   /** Added to the balance, which does not go below zero. */
   readonly balanceWei?: bigint
-  /** Added to the nonce. */
+  /** Added to the nonce: by EIP-7702 tuples of the account that somebody else carried. */
   readonly nonces?: number
+  /** By CREATE in delegated code instead: no body shows it. */
+  readonly isTraceless?: boolean
   /** Takes the place of its code: a delegation (EIP-7702), or its end. */
   readonly code?: Hex
 }
+
+/** An adjustment where it was made: the nonce that the account stood at, and how many transactions came before. */
+export type Adjusted = Adjustment & { readonly from: number; readonly after: number }
 
 /** A block, sealed or in progress. Never changed: the block in progress is a new one with each flashblock. */
 export type SimBlock = {
@@ -31,7 +36,7 @@ export type SimBlock = {
   readonly timestampS: number
   readonly baseFeeWei: bigint
   readonly executed: readonly Executed[]
-  readonly adjustments: readonly Adjustment[]
+  readonly adjustments: readonly Adjusted[]
   readonly gasUsed: number
   /** After its transactions. */
   readonly state: State

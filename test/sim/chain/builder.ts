@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { SimTransaction } from '../transaction.js'
-import type { Adjustment, Executed, SimBlock } from './block.js'
+import type { Adjusted, Adjustment, Executed, SimBlock } from './block.js'
 import { adjust, execute } from './execute.js'
 import type { Pool } from './pool.js'
 import { createDraft, type State } from './state.js'
@@ -13,7 +13,7 @@ export type Builder = {
   readonly parent: SimBlock
   readonly baseFeeWei: bigint
   readonly executed: readonly Executed[]
-  readonly adjustments: readonly Adjustment[]
+  readonly adjustments: readonly Adjusted[]
   readonly gasUsed: number
   adjust(adjustment: Adjustment): void
   force(forced: Forced): void
@@ -28,7 +28,7 @@ export type Builder = {
 export function createBuilder(parent: SimBlock, baseFeeWei: bigint): Builder {
   const draft = createDraft(parent.state)
   const executed: Executed[] = []
-  const adjustments: Adjustment[] = []
+  const adjustments: Adjusted[] = []
   let gasUsed = 0
 
   function take(tx: SimTransaction): boolean {
@@ -48,7 +48,8 @@ export function createBuilder(parent: SimBlock, baseFeeWei: bigint): Builder {
       return gasUsed
     },
     adjust(adjustment) {
-      adjustments.push(adjustment)
+      const from = draft.account(adjustment.address).nonce
+      adjustments.push({ ...adjustment, from, after: executed.length })
       adjust(draft, adjustment)
     },
     force({ from, make }) {

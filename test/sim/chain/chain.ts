@@ -70,7 +70,7 @@ export function createChain(options: ChainOptions): SimChain {
       timestampS: Math.floor(timestampMs / 1_000),
       baseFeeWei: from.baseFeeWei,
       executed: [...from.executed],
-      adjustments: from.adjustments,
+      adjustments: [...from.adjustments],
       gasUsed: from.gasUsed,
       state: from.state(),
       words: {},

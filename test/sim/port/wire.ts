@@ -1,4 +1,4 @@
-import { type Executed, parentHashOf, type SimBlock, type Wire } from '../chain/block.js'
+import { type Adjusted, type Executed, parentHashOf, type SimBlock, type Wire } from '../chain/block.js'
 import type { ChainSettings } from '../chain/options.js'
 import { ZERO_WORD } from '../chain/state.js'
 
@@ -15,20 +15,66 @@ const NOTHING: readonly never[] = Object.freeze([])
 /** A block as `eth_getBlockByNumber` answers it. The answer is shared: it is not to be written to. */
 export function wireBlock(block: SimBlock, full: boolean, settings: ChainSettings): Wire {
   const { words, executed } = block
-  if (full && executed.length > 0) {
+  if (full && executed.length + block.adjustments.length > 0) {
     words.whole ??= wholeBlock(
       block,
       settings,
-      executed.map((done, index) => wireTransaction(done, block, index, settings)),
+      withCarriers(
+        block,
+        executed.map((done, index) => wireTransaction(done, block, index, settings)),
+        (carrier) => carrier,
+      ),
     )
     return words.whole
   }
   words.header ??= wholeBlock(
     block,
     settings,
-    executed.map(({ tx }) => tx.hash),
+    withCarriers(
+      block,
+      executed.map(({ tx }) => tx.hash),
+      ({ hash }) => hash,
+    ),
   )
   return words.header
+}
+
+type Carrier = ReturnType<typeof carrierOf>
+
+/** What moved a nonce without a transaction of the account stands in the body too: in a transaction that carries it. */
+function withCarriers<T>(
+  block: SimBlock,
+  transactions: readonly T[],
+  show: (carrier: Carrier) => T,
+): readonly T[] {
+  const all: T[] = []
+  for (let index = 0; index <= transactions.length; index++) {
+    for (const [order, adjusted] of block.adjustments.entries())
+      if (adjusted.after === index && adjusted.nonces && !adjusted.isTraceless)
+        all.push(show(carrierOf(block, adjusted, order)))
+    const transaction = transactions[index]
+    if (transaction !== undefined) all.push(transaction)
+  }
+  return all
+}
+
+/** A stranger's transaction with tuples that the account has signed, as the stub account does. */
+function carrierOf(block: SimBlock, { address, nonces = 0, from }: Adjusted, order: number) {
+  const r = `0x${address.slice(2).padStart(64, '0')}`
+  return {
+    hash: `${block.hash.slice(0, 50)}ca77${quantity(order).slice(2).padStart(12, '0')}`,
+    type: '0x4',
+    from: `0x${'ca'.repeat(20)}`,
+    nonce: '0x0',
+    to: address,
+    authorizationList: Array.from({ length: nonces }, (_, index) => ({
+      chainId: '0x0',
+      address: ADDRESS_ZERO,
+      nonce: quantity(from + index),
+      r,
+    })),
+    r: '0x1',
+  }
 }
 
 function wholeBlock(block: SimBlock, settings: ChainSettings, transactions: readonly unknown[]): Wire {
@@ -90,15 +136,27 @@ export function wireTransaction(
       ? {}
       : { maxFeePerGas: quantity(tx.maxFeeWei), maxPriorityFeePerGas: quantity(tx.tipWei) }),
     input: tx.data,
+    ...(tx.authorizations > 0 ? { authorizationList: tuplesOf(tx) } : {}),
     blockHash: wireHash(block, settings),
     blockNumber: quantity(block.number),
     transactionIndex: quantity(index),
     accessList: [],
     v: '0x0',
-    r: '0x1',
+    // The stub account's signature is its address.
+    r: `0x${tx.from.slice(2).padStart(64, '0')}`,
     s: '0x1',
     yParity: '0x0',
   }
+}
+
+/** Its own tuples that are valid: the others use nothing. */
+function tuplesOf({ from, nonce, authorizations }: Executed['tx']) {
+  return Array.from({ length: authorizations }, (_, index) => ({
+    chainId: '0x0',
+    address: ADDRESS_ZERO,
+    nonce: quantity(nonce + 1 + index),
+    r: `0x${from.slice(2).padStart(64, '0')}`,
+  }))
 }
 
 /** All receipts of a block, as `eth_getBlockReceipts` answers them. */

@@ -43,6 +43,8 @@ export const PROBLEMS: Readonly<Record<ProblemKind, Told>> = {
   gapFilled: { role: 'repair', what: 'A no-op used up the nonce' },
   reorged: { role: 'fault', what: 'Its block left the chain' },
   deepReorg: { role: 'fault', what: 'A block that counted as settled left the chain' },
+  corrected: { role: 'fault', what: 'What was reported of this nonce was wrong, and was corrected' },
+  rebound: { role: 'fault', what: 'It lost its nonce to something else more than once' },
   unresolved: { role: 'fault', what: 'Nobody can tell what used the nonce' },
   stuck: { role: 'fault', what: 'It stands still although blocks go by' },
   feeCeiling: { role: 'fault', what: 'It stands at its fee ceiling' },

@@ -1,10 +1,11 @@
 import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
+import { simSignatures } from '../../../test/sim/signatures.js'
 import type { Port } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import { ACCOUNT, openLane, type SimLane } from '../simLane.fixture.js'
 import { createStop } from '../unlessStopped.js'
-import { createSeeker } from './seek.js'
+import { createNonceUsage } from './nonceUsage.js'
 
 const OTHER: Hash = `0x${'ee'.repeat(32)}`
 
@@ -19,7 +20,6 @@ async function seek(leaves: boolean) {
   const asked: Port = {
     ...port,
     batch(calls, options) {
-      // The whole block is asked for last.
       if (leaves && calls.some(({ params }) => params[1] === true)) walked = OTHER
       return port.batch(calls, options)
     },
@@ -30,29 +30,40 @@ async function seek(leaves: boolean) {
   return applied
 }
 
-function seekerOn({ chain }: SimLane, port: Port, tipHash: () => Hash) {
+function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
   const to = chain.head.number
   const applied: string[] = []
   const live = { state: 'live', attempts: [] }
   const context = {
     lane: {
       key: { address: ACCOUNT },
-      book: { floor: 0, cursor: 1, unfinished: 1, get: () => live },
+      book: {
+        floor: 0,
+        cursor: 1,
+        unfinished: 1,
+        get: () => live,
+        nonceOf: () => undefined,
+        slots: new Map(),
+      },
       apply: (nonce: number, { type }: { type: string }) => applied.push(`${nonce} ${type}`),
     },
     hub: {
       chainId: chain.settings.chainId,
       reader: { port },
+      others: () => [],
+      doubt: () => {},
       tracker: {
         head: { number: to },
         hashAt: (number: number) => (number === to ? tipHash() : chain.canonical[number]?.hash),
       },
     },
-    limits: { readTimeoutMs: 1_000 },
+    clock,
+    signatures: simSignatures,
+    limits: { readTimeoutMs: 1_000, evidencePatienceMs: 1_000 },
     closing: createStop(() => new Error('closed')),
     closed: false,
   } as unknown as LaneContext
-  return { seeker: createSeeker(context, new Set(), () => undefined), applied }
+  return { seeker: createNonceUsage(context, new Set(), () => undefined), applied }
 }
 
 test('P4: evidence in a block that stands moves the slot; in one that left while it was read it says nothing', async () => {

@@ -1,0 +1,55 @@
+import type { Address } from 'viem'
+import type { Clock } from '../../clock.js'
+import { countCall } from '../../rpc/codec.js'
+import { readCount } from '../../tracker/evidenceReplies.js'
+import type { Hub } from '../nodes/hub.js'
+
+/**
+ * When a count is believed that no body explains: one reading may come from a backend that errs, so two have to agree,
+ * at different blocks or some time apart, and no other endpoint may contradict them. What is believed is given back when
+ * a lower count is confirmed.
+ */
+export type CountBelief = {
+  /** The count was read at least so high before, at another block or long enough ago. */
+  confirms(count: number, head: number): boolean
+  /** It is confirmed, and no other endpoint shows a lower one. */
+  believes(count: number, head: number): Promise<boolean>
+  forget(): void
+}
+
+/** The time between two readings that agree, on a chain without empty blocks. */
+const APART_MS = 3_000
+
+export function createCountBelief(parts: {
+  readonly clock: Clock
+  readonly hub: Pick<Hub, 'others'>
+  readonly address: Address
+  readonly timeoutMs: number
+}): CountBelief {
+  const { clock, hub, address, timeoutMs } = parts
+  let first: { readonly count: number; readonly head: number; readonly atMs: number } | undefined
+
+  function confirms(count: number, head: number): boolean {
+    if (first === undefined || first.count !== count) {
+      first = { count, head, atMs: clock.now() }
+      return false
+    }
+    return head > first.head || clock.now() - first.atMs >= APART_MS
+  }
+
+  return {
+    confirms,
+    async believes(count, head) {
+      if (!confirms(count, head)) return false
+      const call = countCall(address, 'latest')
+      const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
+      return replies.every(([reply]) => {
+        const other = readCount(reply)
+        return typeof other !== 'number' || other >= count
+      })
+    },
+    forget() {
+      first = undefined
+    },
+  }
+}

@@ -1,0 +1,146 @@
+import { isBound } from '../../ledger/slot.js'
+import { countCall } from '../../rpc/codec.js'
+import { readCountAtHead } from '../../tracker/evidence.js'
+import { readCount } from '../../tracker/evidenceReplies.js'
+import { type LaneContext, reportError } from '../context.js'
+import { untilStopped } from '../unlessStopped.js'
+
+/**
+ * Detects that the account's count is lower than this lane believed: a count that was believed is refuted, a reorg took
+ * away what an earlier process or another wallet had mined, or the node was reset. The nonces are given back; nothing of
+ * this lane is bound to them.
+ */
+export type NonceRegression = {
+  /** The `latest` count as a tick read it. */
+  count(latest: number, head: number): void
+  /** An operator has seen that final nonces are gone: they are given back too. */
+  accept(): void
+  /** A count has fallen, and is to be read once more. */
+  readonly wanted: boolean
+}
+
+/** How long a lower count has to stand on a chain without new blocks. Lagging replicas show lower counts all the time. */
+const STANDS_MS = 3_000
+/** More empty nonces than this below signed transactions are not filled without an operator. */
+const FILL_MAX = 64
+
+export function createNonceRegression(context: LaneContext): NonceRegression {
+  const { lane, hub, clock } = context
+  const { book } = lane
+  const tracker = hub.tracker
+  let since: { readonly head: number; readonly atMs: number } | undefined
+  let reading = false
+  let fallenTo: number | undefined
+
+  function count(latest: number, head: number): void {
+    if (latest >= book.base && latest >= unprovenFrom()) {
+      // The count has recovered, so a later `resume()` must not give these nonces back.
+      since = undefined
+      if (fallenTo === undefined) return
+      fallenTo = undefined
+      lane.holds.lift('jump')
+      return
+    }
+    const nowMs = clock.now()
+    since ??= { head, atMs: nowMs }
+    const stands = head > since.head || nowMs - since.atMs >= STANDS_MS
+    if (stands && !reading) void look(head)
+  }
+
+  async function look(head: number): Promise<void> {
+    reading = true
+    try {
+      await untilStopped(context.closing, (signal) => read(head, signal))
+    } catch (error) {
+      reportError(context, error)
+    } finally {
+      reading = false
+    }
+  }
+
+  async function read(head: number, signal: AbortSignal): Promise<void> {
+    const hash = tracker.hashAt(head)
+    if (hash === undefined) return
+    const { chainId, reader } = hub
+    const { address } = lane.key
+    const found = await readCountAtHead(reader.port, { address, to: head, hash, chainId, signal })
+    since = undefined
+    if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
+    const shown = shownByBlocks()
+    if (found < shown) {
+      hub.doubt(
+        `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
+      )
+    } else if (await isHigherElsewhere(found)) {
+      hub.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
+    } else if (found < book.finalTo) {
+      fallenTo = found
+      lane.holds.add('deepReorg', resetDetail(found, book.finalTo, head))
+      context.events.emit('deepReorg', { nonce: found })
+    } else if (book.base - found > FILL_MAX && isBoundFrom(found)) {
+      fallenTo = found
+      lane.holds.add('jump', gapDetail(found, book.base))
+    } else {
+      giveBack(found)
+    }
+  }
+
+  async function isHigherElsewhere(found: number): Promise<boolean> {
+    const call = countCall(lane.key.address, 'latest')
+    const timeoutMs = context.limits.readTimeoutMs
+    const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
+    return replies.some(([reply]) => {
+      const count = readCount(reply)
+      return typeof count === 'number' && count > found
+    })
+  }
+
+  /** What blocks that stand on the walked chain prove: a count below it is wrong. */
+  function shownByBlocks(): number {
+    let shown = 0
+    for (const slot of book.slots.values()) {
+      if (slot.state !== 'used' || slot.at === undefined || slot.nonce < shown) continue
+      if (tracker.hashAt(slot.at.number) === slot.at.hash) shown = slot.nonce + 1
+    }
+    return shown
+  }
+
+  /** The lowest nonce of which it is only believed that it is used, although something of ours is bound to it. */
+  function unprovenFrom(): number {
+    let lowest = 0
+    for (const nonce of book.unproven) lowest = Math.max(lowest, nonce + 1)
+    return lowest
+  }
+
+  function isBoundFrom(nonce: number): boolean {
+    for (const slot of book.slots.values()) if (slot.nonce >= nonce && isBound(slot)) return true
+    return false
+  }
+
+  /** What may come back waits as a hypothesis; what does not is free, or filled below what is bound. */
+  function giveBack(nonce: number): void {
+    for (const bound of [...book.unproven])
+      if (bound >= nonce) lane.apply(bound, { type: 'refuted', token: lane.token() })
+    book.lower(nonce)
+    tracker.wake()
+  }
+
+  return {
+    count,
+    accept() {
+      if (fallenTo !== undefined) giveBack(fallenTo)
+      fallenTo = undefined
+    },
+    get wanted() {
+      return since !== undefined
+    },
+  }
+}
+
+function resetDetail(found: number, finalTo: number, head: number): string {
+  return `The endpoint counts ${found} used nonces at block ${head}, and this lane has seen ${finalTo} become final: the node was reset, or lost blocks. Let it catch up, or call resume() to go on from its count.`
+}
+
+function gapDetail(found: number, base: number): string {
+  return `The account stands at nonce ${found}, and this lane has signed transactions from nonce ${base} on: more than ${FILL_MAX} empty nonces are not filled by themselves. The hold lifts when the count is higher again; resume() fills them.`
+}

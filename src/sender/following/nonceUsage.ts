@@ -1,0 +1,368 @@
+import type { Hash } from 'viem'
+import type { Witness } from '../../ledger/evidence.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import { countCall, decodeNumber, headerCall } from '../../rpc/codec.js'
+import { type EvidenceVerdict, readEvidence } from '../../tracker/evidence.js'
+import { readBlock } from '../../tracker/evidenceReplies.js'
+import { type LaneContext, reportError } from '../context.js'
+import type { HubEndpoint } from '../nodes/hub.js'
+import { untilStopped } from '../unlessStopped.js'
+import { createCountBelief } from './countBelief.js'
+import { verdictLimit } from './depth.js'
+
+/**
+ * Finds out who used a nonce that a count says is gone and none of the walked blocks explains. The count is only the
+ * trigger: a slot moves by a witness in a body (rule W), and what nothing of this lane is bound to is believed gone when
+ * the count was read twice.
+ */
+export type NonceUsage = {
+  /** The `latest` count as a tick read it. */
+  count(latest: number, head: number): void
+  /** A block left the chain: what was read at it, and above it, is not known any more. */
+  left(block: BlockRef): void
+  /** A node said "nonce too low". */
+  look(): void
+  /** An operator lifts a jump: what is below the count is taken as used. */
+  acceptJump(): void
+  /** A count is above the floor and not explained yet. */
+  readonly wanted: boolean
+  /** Resolves when nothing is being looked for. */
+  idle(): Promise<void>
+  /** The newest `latest` count that bodies do not contradict: nonces below it wait for evidence, not for inclusion. */
+  readonly latest: number
+  /** Why the nonce at the floor, which a count says is used, is not explained yet. */
+  readonly unexplained: string | undefined
+}
+
+/** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
+const JUMP_MAX = 64
+/** Pauses between two looks for the same nonce: at each new block, and in time where none comes. */
+const LOOK_MS = 500
+const LOOK_MS_MAX = 10_000
+
+/** The nonce that is looked for, and what came of it so far. */
+type Search = {
+  readonly nonce: number
+  looks: number
+  notBeforeMs: number
+  head: number
+  /** Since when no endpoint has shown what used it. */
+  fruitlessSinceMs: number | undefined
+  why: string | undefined
+}
+
+/**
+ * @param unwalked takes the nonces whose blocks the walk is still to reach
+ * @param carriedIn the block of the transaction of ours that has a tuple for this nonce (EIP-7702), where there is one
+ */
+export function createNonceUsage(
+  context: LaneContext,
+  unwalked: Set<number>,
+  carriedIn: (nonce: number) => BlockRef | undefined,
+): NonceUsage {
+  const { lane, hub, limits, clock } = context
+  const { book } = lane
+  const tracker = hub.tracker
+  const belief = createCountBelief({ clock, hub, address: lane.key.address, timeoutMs: limits.readTimeoutMs })
+  let seeking = false
+  let asked = false
+  // The newest head at which the count was not above the floor: evidence is looked for from there.
+  let quietAt: number | undefined
+  let search: Search | undefined
+  let jumpTo: number | undefined
+  let newest = 0
+  let idlers: (() => void)[] = []
+
+  function count(latest: number, head: number): void {
+    newest = latest
+    if (latest <= book.floor) {
+      quietAt = Math.max(quietAt ?? 0, head)
+      search = undefined
+      belief.forget()
+    }
+    watchJump(latest, head)
+    asked = false
+    if (latest <= book.floor || seeking || !isDue(head)) return
+    void seek(latest, head)
+  }
+
+  /**
+   * A count far above what this lane knows, read twice, holds it until it is explained or is no longer read. One reading
+   * alone does nothing: nonces are handed out from the books, not from counts.
+   */
+  function watchJump(latest: number, head: number): void {
+    const isFar = latest - Math.max(book.floor, book.cursor) > JUMP_MAX
+    if (!isFar && jumpTo !== undefined) liftJump()
+    if (!isFar || !belief.confirms(latest, head)) return
+    jumpTo = latest
+    lane.holds.add('jump', jumpDetail(latest, book.cursor, head))
+  }
+
+  function liftJump(): void {
+    jumpTo = undefined
+    lane.holds.lift('jump')
+  }
+
+  function isDue(head: number): boolean {
+    if (search?.nonce !== book.floor) return true
+    const pausedMs = clock.now() >= search.notBeforeMs
+    const since = search.notBeforeMs - pauseOf(search.looks) + LOOK_MS
+    return pausedMs || (head !== search.head && clock.now() >= since)
+  }
+
+  const pauseOf = (looks: number): number => Math.min(LOOK_MS_MAX, LOOK_MS * 2 ** Math.min(looks, 8))
+
+  async function seek(latest: number, head: number): Promise<void> {
+    seeking = true
+    try {
+      // A search asks several times, and the endpoint may be shared: it ends with the lane.
+      await untilStopped(context.closing, async (signal) => {
+        while (!context.closed && (await step(latest, head, signal))) {}
+      })
+    } catch (error) {
+      reportError(context, error)
+    } finally {
+      seeking = false
+      const all = idlers
+      idlers = []
+      for (const done of all) done()
+    }
+  }
+
+  /** One nonce, or as many as one body explains. True while there is more to explain. */
+  async function step(latest: number, head: number, signal: AbortSignal): Promise<boolean> {
+    const nonce = book.floor
+    // Above all that is bound here one witness stands for the whole range: nonces are used in order.
+    const isFar = latest - nonce > JUMP_MAX && !isBoundBelow(latest)
+    const target = isFar ? latest - 1 : nonce
+    if (search?.nonce !== nonce) search = beginAt(nonce, head)
+    const endpoint = endpointFor(search.looks)
+    const verdict = await readEvidence(endpoint.port, {
+      address: lane.key.address,
+      nonce: target,
+      own: ownAt,
+      isOwn: (hash) => book.nonceOf(hash) !== undefined,
+      signatures: context.signatures,
+      from: quietAt ?? head - 1,
+      to: head,
+      hashAt: tracker.hashAt,
+      carriedIn: carriedIn(target),
+      isFirst: search.looks === 0,
+      chainId: hub.chainId,
+      signal,
+    })
+    // The chain may have been walked on meanwhile: what is known by now needs no explanation.
+    if (nonce !== book.floor) return book.floor < book.cursor && book.floor < latest
+    if ('block' in verdict && hasLeft(verdict.block)) return false
+    return isFar ? takeFar(verdict, target, head) : take(verdict, nonce, head, signal)
+  }
+
+  async function take(
+    verdict: EvidenceVerdict,
+    nonce: number,
+    head: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    switch (verdict.kind) {
+      case 'own':
+        lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
+        reach(nonce, verdict.block.number)
+        quietAt = Math.max(quietAt ?? 0, verdict.block.number - 1)
+        await beside(verdict.block, signal)
+        return book.floor !== nonce
+      case 'other':
+        return others(verdict.witnesses, verdict.block)
+      case 'authorized':
+        lane.apply(nonce, { type: 'evidence', block: verdict.block, hash: undefined, authorized: true })
+        reach(nonce, verdict.block.number)
+        return book.floor !== nonce
+      case 'created':
+        return created(nonce, head, verdict.block)
+      case 'notUsed':
+        quietAt = Math.max(quietAt ?? 0, head)
+        return pause(head, undefined)
+      case 'refuted':
+        return refuted(verdict, head)
+      default:
+        return fruitless(nonce, head, verdict)
+    }
+  }
+
+  /** A witness for the highest used nonce: all below it are used, and nothing of this lane is among them. */
+  function takeFar(verdict: EvidenceVerdict, target: number, head: number): boolean {
+    if (verdict.kind === 'refuted') return refuted(verdict, head)
+    if (verdict.kind !== 'other') return pause(head, 'why' in verdict ? verdict.why : undefined)
+    const [witness] = verdict.witnesses
+    book.raise(target + 1)
+    context.events.emit('foreign', { nonce: target, hash: witness?.hash })
+    liftJump()
+    return book.floor < newest
+  }
+
+  function isBoundBelow(latest: number): boolean {
+    for (const slot of book.slots.values())
+      if (slot.nonce < latest && slot.nonce >= book.floor && slot.state !== 'hole') return true
+    return false
+  }
+
+  function beginAt(nonce: number, head: number): Search {
+    return { nonce, looks: 0, notBeforeMs: 0, head, fruitlessSinceMs: undefined, why: undefined }
+  }
+
+  /** The one that is read; where it had nothing to show, each of the others in turn. */
+  function endpointFor(looks: number): HubEndpoint {
+    const all = [hub.reader, ...hub.others()]
+    return all[looks % all.length] as HubEndpoint
+  }
+
+  function pause(head: number, why: string | undefined): false {
+    if (search === undefined) return false
+    search.looks++
+    search.head = head
+    search.why = why
+    search.notBeforeMs = clock.now() + pauseOf(search.looks)
+    return false
+  }
+
+  /** The bodies say what the account stands at: the count is wrong, and moves nothing. */
+  function refuted({ claimed, shown }: Extract<EvidenceVerdict, { kind: 'refuted' }>, head: number): false {
+    const why = `the endpoint counts ${claimed} used nonces, and the bodies of its blocks show ${shown}`
+    newest = shown
+    belief.forget()
+    if (jumpTo !== undefined && shown <= book.cursor + JUMP_MAX) liftJump()
+    hub.doubt(why)
+    return pause(head, why)
+  }
+
+  /** Nothing is shown. What is bound to us waits, for long if need be; what is not is believed after a second reading. */
+  async function fruitless(
+    nonce: number,
+    head: number,
+    { why }: Extract<EvidenceVerdict, { kind: 'unsure' | 'unreadable' }>,
+  ): Promise<boolean> {
+    pause(head, why)
+    const state = book.get(nonce)?.state
+    if (state !== undefined && state !== 'hole') return exhausted(nonce)
+    if (jumpTo !== undefined || !(await belief.believes(newest, head))) return false
+    if (book.floor !== nonce || newest <= nonce) return false
+    book.raise(newest)
+    return book.floor < newest
+  }
+
+  async function exhausted(nonce: number): Promise<boolean> {
+    if (search === undefined) return false
+    search.fruitlessSinceMs ??= clock.now()
+    if (clock.now() - search.fruitlessSinceMs < limits.evidencePatienceMs) return false
+    return passed(nonce)
+  }
+
+  /** CREATE in delegated code leaves no trace: two endpoints that agree prove it, one alone proves nothing. */
+  async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
+    const state = book.get(nonce)?.state
+    const isBound = state !== undefined && state !== 'hole'
+    const agree = isBound ? search?.why === createdIn(block) && hub.others().length > 0 : true
+    pause(head, createdIn(block))
+    if (agree) {
+      lane.apply(nonce, { type: 'evidence', block, hash: undefined })
+      reach(nonce, block.number)
+      return book.floor !== nonce
+    }
+    return hub.others().length > 0 ? false : passed(nonce)
+  }
+
+  const createdIn = ({ number, hash }: BlockRef): string =>
+    `the counts around block ${number} (${hash}) pass the nonce of a delegated account without a trace in its body`
+
+  /**
+   * What else of ours is in a block that used one nonce. A lane that is taken over may have a whole window of attempts
+   * in a few blocks, and a search for each of them takes several requests, one after the other.
+   */
+  async function beside(block: BlockRef, signal: AbortSignal): Promise<void> {
+    if (book.floor >= book.cursor) return
+    const [reply] = await hub.reader.port.batch([headerCall(block.number)], {
+      timeoutMs: limits.readTimeoutMs,
+      signal,
+    })
+    const read = readBlock(reply)
+    if (read?.hash !== block.hash || hasLeft(block)) return
+    for (const hash of read.hashes) {
+      const nonce = book.nonceOf(hash)
+      if (nonce === undefined || book.get(nonce)?.state !== 'live') continue
+      lane.apply(nonce, { type: 'sealed', hash, block })
+      reach(nonce, block.number)
+    }
+  }
+
+  /**
+   * Row 26, once the count has passed the nonce in a block deep enough to prove an end. Below the head of now: a search
+   * takes its time, and who has pruned old states soon has none of what was deep enough when it began.
+   */
+  async function passed(nonce: number): Promise<boolean> {
+    const deep = verdictLimit(context, tracker.head?.number ?? -1)
+    if (deep < 0 || nonce >= book.cursor) return false
+    const call = countCall(lane.key.address, deep)
+    const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false
+    lane.apply(nonce, { type: 'passed' })
+    return book.floor !== nonce
+  }
+
+  function others(witnesses: readonly Witness[], block: BlockRef): boolean {
+    const nonce = book.floor
+    for (const witness of witnesses) {
+      const authorized = carriedIn(witness.nonce)?.hash === block.hash
+      lane.apply(witness.nonce, { type: 'evidence', block, hash: witness.hash, authorized })
+      reach(witness.nonce, block.number)
+    }
+    return book.floor > nonce && book.floor < newest
+  }
+
+  /** It was left while it was asked about: nobody would tell so once more. */
+  function hasLeft({ number, hash }: BlockRef): boolean {
+    const walked = tracker.hashAt(number)
+    return walked !== undefined && walked !== hash
+  }
+
+  /** A block that the walk does not know could leave without a word. */
+  function reach(nonce: number, number: number): void {
+    if (tracker.hashAt(number) !== undefined) return
+    unwalked.add(nonce)
+    tracker.reach(number)
+  }
+
+  function ownAt(nonce: number): ReadonlySet<Hash> {
+    return new Set(book.get(nonce)?.attempts.map((attempt) => attempt.hash) ?? [])
+  }
+
+  return {
+    count,
+    left({ number }) {
+      if (quietAt !== undefined && quietAt >= number) quietAt = Math.max(0, number - 1)
+    },
+    look() {
+      asked = true
+      tracker.wake()
+    },
+    acceptJump() {
+      if (jumpTo !== undefined) book.raise(jumpTo)
+      jumpTo = undefined
+    },
+    idle() {
+      if (!seeking) return Promise.resolve()
+      return new Promise((resolve) => idlers.push(resolve))
+    },
+    get latest() {
+      return newest
+    },
+    get wanted() {
+      return seeking || asked || jumpTo !== undefined || search !== undefined
+    },
+    get unexplained() {
+      return search?.why
+    },
+  }
+}
+
+function jumpDetail(latest: number, cursor: number, head: number): string {
+  return `The endpoint counts ${latest} used nonces at block ${head}, and this lane knows of ${cursor}. The hold lifts when blocks show what used them, or when the count is ${cursor + JUMP_MAX} or less again; resume() believes the count.`
+}
