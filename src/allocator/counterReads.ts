@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { invalid } from '../errors/invalid.js'
 import { batchReads } from '../rpc/batchReads.js'
-import { decodeHash } from '../rpc/codec.js'
+import { decodeWord } from '../rpc/codec.js'
 import { malformed, resultOf } from '../rpc/errors.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import type { ProfileWatch } from '../rpc/profile.js'
@@ -96,7 +96,7 @@ export function createCounterReads(options: {
   }
 
   function countIn(reply: RpcReply | undefined): bigint {
-    const count = source.decode(decodeHash(resultOf(STORAGE, reply), STORAGE))
+    const count = source.decode(decodeWord(resultOf(STORAGE, reply), STORAGE))
     if (typeof count === 'bigint' && count >= 0n) return count
     throw invalid('source.decode', count, 'a function that returns a bigint')
   }

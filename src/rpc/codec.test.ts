@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
+  decodeCode,
   decodeHeader,
   decodeNumber,
   decodeQuantity,
+  decodeWord,
   encodeBlock,
   type LightHeader,
   sameContents,
@@ -144,6 +146,34 @@ describe('a quantity', () => {
 
   test('beyond 2^53 is no number', () => {
     expect(() => decodeNumber('0x20000000000000', 'm')).toThrow(expect.objectContaining({ method: 'm' }))
+  })
+})
+
+describe('a word of storage', () => {
+  test("Ganache's 0x for a slot that is not set is zero, as viem reads it", () => {
+    expect(decodeWord('0x', 'eth_getStorageAt')).toBe(hashOf('0'))
+  })
+
+  test('leading zeros may be missing, and an odd number of digits is a number all the same', () => {
+    expect(decodeWord('0x5', 'eth_getStorageAt')).toBe(`0x${'0'.repeat(63)}5`)
+    expect(decodeWord('0xABCD', 'eth_getStorageAt')).toBe(`0x${'0'.repeat(60)}abcd`)
+    expect(decodeWord(hashOf('f'), 'eth_getStorageAt')).toBe(hashOf('f'))
+  })
+
+  test.each(['', '5', '0xg', `${hashOf('1')}0`, null, undefined, 5, {}])('%j is none', (value) => {
+    expect(() => decodeWord(value, 'eth_getStorageAt')).toThrow('eth_getStorageAt')
+  })
+})
+
+describe('the code of an account', () => {
+  test('0x and 0x0 both say that there is none', () => {
+    expect(decodeCode('0x', 'eth_getCode')).toBe('0x')
+    expect(decodeCode('0x0', 'eth_getCode')).toBe('0x')
+    expect(decodeCode('0xEF01', 'eth_getCode')).toBe('0xef01')
+  })
+
+  test.each(['0x1', '', null])('%j is malformed', (value) => {
+    expect(() => decodeCode(value, 'eth_getCode')).toThrow('eth_getCode')
   })
 })
 

@@ -32,6 +32,7 @@ const TAGS: ReadonlySet<string> = new Set(blockTags)
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 const DATA = /^0x(?:[0-9a-f]{2})*$/i
+const WORD = /^0x[0-9a-f]{0,64}$/i
 const BLOCK_NUMBER_MAX = 2n ** 64n - 1n
 
 /**
@@ -91,6 +92,24 @@ export function decodeNumber(value: unknown, method: string, what = 'result'): n
 export function decodeHash(value: unknown, method: string, what = 'result'): Hex {
   if (typeof value === 'string' && HASH.test(value)) return value.toLowerCase() as Hex
   throw malformed(method, `${what} is not 32 bytes of hex`)
+}
+
+/**
+ * A word of storage: 32 bytes in lower case, with the leading zeros that some nodes leave out. Ganache 7.9 answers `0x`
+ * for a slot that is not set (asked).
+ */
+export function decodeWord(value: unknown, method: string, what = 'result'): Hex {
+  if (typeof value === 'string' && WORD.test(value))
+    return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
+  throw malformed(method, `${what} is not up to 32 bytes of hex`)
+}
+
+/**
+ * The code of an account, in lower case. ganache-core 2.2 answers `0x0` for an account that has none
+ * (MetaMask/metamask-extension shared/modules/contract-utils.ts).
+ */
+export function decodeCode(value: unknown, method: string): Hex {
+  return value === '0x0' ? '0x' : decodeData(value, method)
 }
 
 /** Any number of bytes of hex, in lower case. */

@@ -94,6 +94,12 @@ describe.each(Object.entries(reads))('%s', (method, read) => {
     },
   )
 
+  if (method === 'eth_getStorageAt')
+    test('answered with 0x, as Ganache says an unset slot, is a zero word', async () => {
+      server.script(results({ ...good, [method]: '0x' }))
+      expect(await read(port)).toBe(hashOf('0'))
+    })
+
   test.each([5, true, {}, 'x', '0x5g', ['x'], [[]], { hash: '0x' }].map((result) => [result]))(
     'answered with the result %j is a typed error that names the method, never a crash',
     async (result) => {

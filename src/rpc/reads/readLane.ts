@@ -3,10 +3,10 @@ import { invalid } from '../../errors/invalid.js'
 import { batchReads } from '../batchReads.js'
 import {
   countCall,
-  decodeData,
-  decodeHash,
+  decodeCode,
   decodeHeader,
   decodeNumber,
+  decodeWord,
   headerCall,
   type LightHeader,
   sameContents,
@@ -138,8 +138,8 @@ const BLOCK = 'eth_getBlockByNumber'
 function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]) {
   return {
     count: decodeNumber(resultOf('eth_getTransactionCount', count), 'eth_getTransactionCount'),
-    code: decodeData(resultOf('eth_getCode', code), 'eth_getCode'),
-    storage: storage.map((reply) => decodeHash(resultOf('eth_getStorageAt', reply), 'eth_getStorageAt')),
+    code: decodeCode(resultOf('eth_getCode', code), 'eth_getCode'),
+    storage: storage.map((reply) => decodeWord(resultOf('eth_getStorageAt', reply), 'eth_getStorageAt')),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { type BlockSelector, decodeData, decodeHash, decodeNumber, encodeBlock } from '../codec.js'
+import { type BlockSelector, decodeCode, decodeNumber, decodeWord, encodeBlock } from '../codec.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
 import { type ReadOptions, type ReadSource, readOne } from './source.js'
 
@@ -18,7 +18,7 @@ export async function getStorageAt(source: ReadSource, parameters: GetStorageAtP
   const { address, slot, block, ...options } = parameters
   const method = 'eth_getStorageAt'
   const params = [encodeAddress(address), encodeSlot(slot), encodeBlock(block)]
-  return readOne(source, { method, params }, options, (result) => decodeHash(result, method))
+  return readOne(source, { method, params }, options, (result) => decodeWord(result, method))
 }
 
 /** Described in `public.ts`. */
@@ -37,5 +37,5 @@ export async function getCode(source: ReadSource, parameters: GetCodeParameters)
   const { address, block, ...options } = parameters
   const method = 'eth_getCode'
   const params = [encodeAddress(address), encodeBlock(block)]
-  return readOne(source, { method, params }, options, (result) => decodeData(result, method))
+  return readOne(source, { method, params }, options, (result) => decodeCode(result, method))
 }
