@@ -1,12 +1,9 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { ignored, type Transition } from './result.js'
-import { type Live, newestAttempt, wantedClaim } from './slot.js'
+import { isRefusedForGood, type Live, newestAttempt, wantedClaim } from './slot.js'
 import { slotWith } from './slotWith.js'
 
 type Stuck = Extract<SlotEvent, { type: 'stuck' }>
-
-/** Refusals at the head after which the nonce is voided (row 20). */
-const REFUSALS_MAX = 3
 
 /** Rows 17, 19 and 20: sealed blocks went by, and the nonce is still not used. */
 export function stuck(slot: Live, event: Stuck): Transition {
@@ -21,7 +18,8 @@ export function stuck(slot: Live, event: Stuck): Transition {
   }
   if (newestAttempt(slot) === undefined) return ignored(slot, event)
   if (hopeless(slot, event)) return voided(slot, event.token, event.atCeiling)
-  const mayBump = event.signer && !event.atCeiling && (event.head || !event.priced)
+  // No fee mends what was refused for good: it is offered again as it is.
+  const mayBump = event.signer && !event.atCeiling && slot.refusals === 0 && (event.head || !event.priced)
   if (mayBump && (slot.nudged || !event.priced)) {
     // A bump that cannot be made (no signature, no price) keeps nobody from the next resend.
     return { row: 19, slot: slotWith(slot, { nudged: false }), actions: [bump(slot)] }
@@ -37,7 +35,7 @@ export function stuck(slot: Live, event: Stuck): Transition {
  */
 function hopeless(slot: Live, event: Stuck): boolean {
   if (!mayVoid(slot, event)) return false
-  return (atCeilingInVain(slot, event) && event.fillable) || slot.refusals >= REFUSALS_MAX
+  return (atCeilingInVain(slot, event) && event.fillable) || isRefusedForGood(slot)
 }
 
 /** Whether the lane may give this nonce up by itself. */

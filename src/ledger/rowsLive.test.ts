@@ -218,6 +218,15 @@ describe('rows of live nonces', () => {
     expect(on(first.slot, stuck({ signer: false })).actions).toEqual([resend('a1')])
   })
 
+  test('row 19: no fee mends what was refused for good: it is resent as it is, never bumped', () => {
+    for (const refusals of [1, 2]) {
+      for (const event of [stuck(), stuck({ priced: false })]) {
+        const taken = on(liveSlot({ refusals, nudged: true }), event)
+        expect(taken).toMatchObject({ row: 19, actions: [resend('a1')] })
+      }
+    }
+  })
+
   test('row 19: a bump that comes to nothing keeps nobody from the next resend', () => {
     const bumped = on(liveSlot({ nudged: true }), stuck())
     expect(bumped.actions).toMatchObject([{ do: 'bump' }])

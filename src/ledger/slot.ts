@@ -119,6 +119,14 @@ export function newestAttempt(slot: Slot): Attempt | undefined {
   return slot.attempts[slot.attempts.length - 1]
 }
 
+/** Refusals at the head after which the nonce is voided (row 20). */
+export const REFUSALS_MAX = 3
+
+/** Refused as often as it takes, and nothing else is asked for there: as soon as it is the head, a no-op takes its place. */
+export function isRefusedForGood(slot: Live): boolean {
+  return slot.refusals >= REFUSALS_MAX && slot.end === undefined && !slot.wasSettled
+}
+
 /** The transaction that is to execute at this nonce, if any is. */
 export function lastClaim(slot: Slot): string | undefined {
   if (slot.state === 'reserved') return slot.claim

@@ -77,8 +77,7 @@ export function txError(
   cause?: unknown,
 ): TxlaneError {
   const { refusal, dear } = transaction
-  const said = refusal === undefined ? [] : [`the endpoint said: ${refusal}`]
-  const details = [...(dear ? [sayDear(dear)] : []), ...said].join(' ') || undefined
+  const details = [dear && sayDear(dear), refusal].filter(Boolean).join(' ') || undefined
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
 }
 

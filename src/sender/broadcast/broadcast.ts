@@ -1,12 +1,14 @@
 import type { Hash } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
 import { type Courier, type CourierParts, createCourier, type Said } from './courier.js'
+import { createRefusals } from './refusals.js'
 
 /**
  * Chooses who gets journaled bytes: one endpoint, or every one where the lane is told so or where they have to be sent
@@ -22,7 +24,7 @@ export type Broadcaster = {
 }
 
 /** Bytes that are under way to several endpoints at once. */
-type Round = { open: number; accepted: boolean; held: Map<string, Said> }
+type Round = { open: number; accepted: boolean; held: Map<HubEndpoint, Said> }
 
 const NOBODY: readonly HubEndpoint[] = []
 
@@ -30,13 +32,14 @@ export function createBroadcaster(
   context: LaneContext,
   told: {
     sent: (nonce: number) => void
-    /** `words`: what the endpoint said, where it said anything but the hash. */
+    /** `words`: the endpoint's name and what it said, where it said anything but the hash. */
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
   },
 ): Broadcaster {
   const { lane, hub, clock } = context
   const several = hub.endpoints.filter(({ role }) => role !== 'read').length > 1
   const couriers = new Map<HubEndpoint, Courier>()
+  const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
   // Nobody can take them for now.
   const waiting = new Set<number>()
@@ -123,7 +126,7 @@ export function createBroadcaster(
     said(said) {
       const { hash } = said.attempt
       const round = rounds.get(hash)
-      if (round === undefined) return tell(said)
+      if (round === undefined) return tell(weighed(said, !several || isFromAll(said, [said])))
       if (said.awaited && --round.open === 0) rounds.delete(hash)
       inRound(round, said)
     },
@@ -147,14 +150,30 @@ export function createBroadcaster(
       round.accepted = true
       return tell(said)
     }
+    round.held.set(said.endpoint, said)
+    if (round.open > 0) return
+    const all = [...round.held.values()]
+    const fromAll = isFromAll(said, all)
     // One refusal is one, however many nodes repeat it.
-    round.held.set(`${said.outcome.outcome} ${said.outcome.reason}`, said)
-    if (round.open === 0) for (const each of round.held.values()) tell(each)
+    const kinds = new Map<string, Said>()
+    for (const each of all) {
+      const { outcome, ...rest } = weighed(each, fromAll)
+      kinds.set(`${outcome.outcome} ${outcome.reason} ${outcome.counted}`, { ...rest, outcome })
+    }
+    for (const each of kinds.values()) tell(each)
   }
 
-  function tell({ nonce, attempt, outcome, reply }: Said): void {
+  /** Every endpoint that would be asked now, and answers, refused the bytes for good. */
+  function isFromAll({ attempt }: Said, heard: readonly Said[]): boolean {
+    const refusing = new Set(heard.filter(isForGood).map(({ endpoint }) => endpoint))
+    const now = clock.now()
+    const asked = takers(attempt, true).filter(({ silentUntilMs }) => silentUntilMs <= now)
+    return heard.every(isForGood) && asked.every((endpoint) => refusing.has(endpoint))
+  }
+
+  function tell({ endpoint, nonce, attempt, outcome, reply }: Said): void {
     if (beginsAnew(attempt, outcome, reply)) told.sent(nonce)
-    told.outcome(nonce, attempt.hash, outcome, wordsOf(reply))
+    told.outcome(nonce, attempt.hash, refusals.paced(nonce, outcome), wordsOf(endpoint, reply))
   }
 
   const isIdle = () => ![...couriers.values()].some(({ busy }) => busy)
@@ -183,6 +202,24 @@ function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undef
 
 const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
 
-function wordsOf(reply: RpcReply | undefined): string | undefined {
-  return reply === undefined || reply.ok ? undefined : reply.failure.message
+function wordsOf({ port }: HubEndpoint, reply: RpcReply | undefined): string | undefined {
+  if (reply === undefined || reply.ok) return undefined
+  const { failure } = reply
+  return `${port.name} said: ${(failure.kind === 'http' ? failure.rpc?.message : undefined) ?? failure.message}`
+}
+
+/** A refusal that no retry at this node mends: by the table of messages, or in words that it does not have. */
+function isForGood({ outcome, reply }: Said): boolean {
+  return outcome.counted || isExplicitRefusal(reply, outcome)
+}
+
+/**
+ * What is refused for good counts where every endpoint refuses it so: another one may take what one of them does not
+ * (row 18), and words that are not known say nothing by themselves (row 13).
+ */
+function weighed(said: Said, fromAll: boolean): Said {
+  if (!isForGood(said)) return said
+  const { outcome } = said
+  if (fromAll) return { ...said, outcome: { ...outcome, outcome: 'refused', counted: true } }
+  return outcome.counted ? { ...said, outcome: { ...outcome, counted: false } } : said
 }

@@ -3,6 +3,7 @@ import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { classifyReply } from '../../rpc/classify.js'
 import { decodeNumber } from '../../rpc/codec.js'
+import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import { batchRefusal, isCut } from '../../rpc/ports/envelope.js'
@@ -14,6 +15,7 @@ import { createInOrder } from './inOrder.js'
 
 /** What an endpoint said of bytes that it was handed. */
 export type Said = {
+  readonly endpoint: HubEndpoint
   readonly nonce: number
   /** As it was before it was handed over. */
   readonly attempt: Attempt
@@ -197,7 +199,7 @@ export function createCourier(
     if (covering) noteCount(batch, outcomes, replies[batch.length], before)
     for (const [index, { nonce, attempt }] of batch.entries()) {
       const outcome = outcomes[index]
-      if (outcome) said({ nonce, attempt, outcome, reply: replies[index], awaited })
+      if (outcome) said({ endpoint, nonce, attempt, outcome, reply: replies[index], awaited })
     }
   }
 
@@ -240,7 +242,8 @@ export function createCourier(
     outcome: SendOutcome | undefined,
     first: RpcReply | undefined,
   ): void {
-    if (outcome?.outcome !== 'unknown') endpoint.silentUntilMs = 0
+    const isAnswer = outcome?.outcome !== 'unknown' || isExplicitRefusal(first, outcome)
+    if (isAnswer) endpoint.silentUntilMs = 0
     if (outcome?.reason !== 'rateLimited') hub.rests.over(endpoint)
     if (outcome === undefined || first === undefined || first.ok) return
     const { failure } = first
@@ -255,8 +258,8 @@ export function createCourier(
       batchMax = Math.max(1, Math.floor(batch.length / 2))
       if (!isCut(failure)) endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
     }
-    if (outcome.outcome === 'unknown') endpoint.silentUntilMs = clock.now() + SILENT_MS
-    if (outcome.outcome === 'unknown' || outcome.reason === 'rateLimited') failed(endpoint)
+    if (!isAnswer) endpoint.silentUntilMs = clock.now() + SILENT_MS
+    if (!isAnswer || outcome.reason === 'rateLimited') failed(endpoint)
   }
 
   function noteCount(

@@ -67,12 +67,18 @@ export function createOutcomes(
     return { head, fillable, signer: context.signer !== undefined, token: lane.token() }
   }
 
+  /** What is said of a no-op, or of what the transaction replaces, is no word on the transaction. */
+  function isOfClaim(nonce: number, hash: Hash, claim: string): boolean {
+    return lane.book.get(nonce)?.attempts.find((own) => own.hash === hash)?.claim === claim
+  }
+
   return {
     take(nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined): void {
       parts.seen?.(outcome)
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
-      if (transaction) transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
+      if (transaction && isOfClaim(nonce, hash, transaction.id))
+        transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
       retryAfterMs = outcome.retryAfterMs && Math.min(outcome.retryAfterMs, context.limits.restMsMax)
       if (outcome.outcome === 'refused') noteLane(nonce, outcome)
       if (outcome.outcome === 'accepted') {

@@ -3,6 +3,7 @@ import type { TxlaneErrorCode } from '../../errors/base.js'
 import type { Book } from '../../ledger/book.js'
 import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
 import { type LaneContext, txError } from '../context.js'
+import { sayGivenUp } from '../transaction/givenUp.js'
 import { endWith } from '../transaction/telling.js'
 import { hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
@@ -118,7 +119,8 @@ export function createPerformer(parts: PerformParts) {
 
   function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
     const { code, message } = ENDS[as]
-    const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', message)
+    const why = as === 'voided' ? sayGivenUp(transaction) : message
+    const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', why)
     endWith(context, transaction, error, parts.forget)
   }
 
@@ -156,11 +158,7 @@ export function createPerformer(parts: PerformParts) {
 
 const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {
   rejected: { code: 'REJECTED', message: 'No node can include these bytes.' },
-  voided: {
-    code: 'REJECTED',
-    message:
-      'The lane gave the nonce up: it was refused for good, stood at its fee ceiling, or was bumped as often as it may be. A no-op took its place.',
-  },
+  voided: { code: 'REJECTED', message: 'A no-op took its nonce.' },
   withdrawn: { code: 'ABORTED', message: 'It was withdrawn before it was sent.' },
   cancelled: { code: 'CANCELLED', message: 'It was cancelled.' },
   superseded: { code: 'SUPERSEDED', message: 'Its replacement took the nonce.' },

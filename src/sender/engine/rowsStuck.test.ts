@@ -136,6 +136,9 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+    expect(error.shortMessage).toBe(
+      'It was bumped as often as it may be (fees.bump.attemptsMax) and did not land. A no-op took its nonce.',
+    )
     expect(new Set(lane.sent.filter((one) => nameOf(one) === 1).map(({ hash }) => hash)).size).toBe(3)
     expect(lane.events('feeCeiling')).toHaveLength(1)
     expect(lane.executed()).toEqual(['noop'])
@@ -155,6 +158,7 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     const tx = await lane.settle(lane.sender.send(transfer(1)))
     const error = await lane.rejection(tx.wait('sealed'), 600_000)
     expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+    expect(error.shortMessage).toBe('It stood at its fee ceiling and did not land. A no-op took its nonce.')
     expect(lane.events('feeCeiling')).toHaveLength(1)
     expect(lane.executed()).toEqual(['noop'])
     // Two steps below the lane's own ceiling, which are kept for no-ops.

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../../clock.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
-import { type Live, newestAttempt, type Outside, type Slot } from '../../ledger/slot.js'
+import { isRefusedForGood, type Live, newestAttempt, type Outside, type Slot } from '../../ledger/slot.js'
 import { block, type LaneContext } from '../context.js'
 import { sayDear } from '../signing/dear.js'
 import type { Signing } from '../signing/signing.js'
@@ -149,6 +149,11 @@ export function createRepair(options: {
     }
   }
 
+  /** Row 20 waits for no block: there may come none while the head is refused. */
+  function isGivenUp(slot: Live): boolean {
+    return isRefusedForGood(slot) && context.signer !== undefined && !isOutside(slot)
+  }
+
   function isOutside(slot: Live): boolean {
     const claim = newestAttempt(slot)?.claim
     return claim !== undefined && (context.transactions.get(claim)?.outside ?? false)
@@ -214,7 +219,8 @@ export function createRepair(options: {
         if (slot.state === 'outside' && !mayFill(slot)) continue
         const head = slot.nonce === lane.book.floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
-        const byBlocks = isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))
+        const refused = head && slot.state === 'live' && isGivenUp(slot)
+        const byBlocks = refused || isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))
         if (byBlocks || (silent && stoodQuiet(slot))) nudge(slot, head, !byBlocks)
       }
     },

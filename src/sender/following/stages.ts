@@ -3,6 +3,7 @@ import type { StoredTransaction } from '../../store/store.js'
 import type { Follower } from '../../tracker/follower.js'
 import type { Stage } from '../../types.js'
 import type { LaneContext } from '../context.js'
+import { noteGivenUp } from '../transaction/givenUp.js'
 import { emitStage } from '../transaction/telling.js'
 import {
   hasFailed,
@@ -46,6 +47,7 @@ export function createStages(
       }
       case 'live':
         if (before?.state === 'used') takeBack(before)
+        noteGivenUp(context, before, after)
         for (const claim of after.claims) liveClaim(nonce, claim, before, after)
         return
       case 'used':

@@ -5,6 +5,7 @@ import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../../types.js'
 import type { Dear } from '../signing/dear.js'
+import type { GivenUp } from './givenUp.js'
 import { ORDER, OUTSIDE_PREFIX } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
@@ -60,10 +61,12 @@ export type Transaction = {
   stageBeforeEnd: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
   endKept: boolean
-  /** What an endpoint last said instead of taking it. */
+  /** The name of an endpoint, and what it last said instead of taking it. */
   refusal: string | undefined
   /** The node asks for more than its ceiling. */
   dear: Dear | undefined
+  /** Why the lane took its nonce for a no-op. */
+  givenUp?: GivenUp
   /** The landed receipt, once somebody asked for it. */
   landed: Landed | undefined
   unresolved: boolean

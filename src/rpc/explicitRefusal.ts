@@ -1,0 +1,76 @@
+import { normalise, tellsOfRevert } from './matchMessage.js'
+import type { SendOutcome } from './outcome.js'
+import type { RpcReply } from './port.js'
+
+/**
+ * Words about the endpoint and not about the bytes: it, or a proxy before it, could not do its work now. After them the
+ * bytes may be anywhere, and the same request may be answered otherwise a moment later.
+ */
+const PASSING_WORDS: readonly string[] = [
+  'internal',
+  'timeout',
+  'timed out',
+  'deadline',
+  'cancel',
+  'temporar',
+  'try again',
+  'retry',
+  'later',
+  'busy',
+  'unavailable',
+  'overload',
+  'not ready',
+  'starting',
+  'sync',
+  'shutting',
+  'maintenance',
+  'connect',
+  'upstream',
+  'gateway',
+  'backend',
+  'proxy',
+  'limit exceeded',
+  'rate limit',
+  'too many',
+  'quota',
+  'throttl',
+  'capacity',
+  'unauthorized',
+  'forbidden',
+  'api key',
+  'panic',
+  'crash',
+  'database',
+  'went wrong',
+]
+
+// The code 5 of EIP-7966 and a method that is missing are no word on the bytes; the others are rate limits (classify.ts),
+// and -32603 is the internal error of JSON-RPC 2.0.
+const PASSING_CODES: ReadonlySet<number> = new Set([
+  4, 5, 429, -32601, -32603, -32005, -32007, -32012, -32016, -32090,
+])
+
+/**
+ * Whether a node answered a send with a refusal of its own, in words that the table of messages does not have. A
+ * timeout, an HTTP error without a JSON-RPC error, a malformed answer, a rate limit, a revert and what a custom
+ * transport rejects with are none.
+ */
+export function isExplicitRefusal(reply: RpcReply | undefined, { outcome, reason }: SendOutcome): boolean {
+  if (outcome !== 'unknown' || reason !== 'unknown') return false
+  const error = rpcErrorOf(reply)
+  return error !== undefined && !PASSING_CODES.has(error.code) && isAboutTheRequest(error.message)
+}
+
+/** Whether the words of an error are about what was asked for, and not about the endpoint's own state. */
+export function isAboutTheRequest(message: string): boolean {
+  const text = normalise(message)
+  if (text.trim() === '' || tellsOfRevert(text)) return false
+  return !PASSING_WORDS.some((words) => text.includes(words))
+}
+
+function rpcErrorOf(reply: RpcReply | undefined): { code: number; message: string } | undefined {
+  if (reply === undefined || reply.ok) return undefined
+  const { failure } = reply
+  if (failure.kind === 'rpc') return failure
+  return failure.kind === 'http' && failure.status < 500 ? failure.rpc : undefined
+}
