@@ -23,6 +23,8 @@ export type LightHeader = {
   readonly gasLimit: bigint
   readonly gasUsed: bigint
   readonly hashes: readonly Hex[]
+  /** The newest fork that the header's own fields show: `withdrawalsRoot` came with Shanghai, `requestsHash` with Prague. */
+  readonly fork?: 'shanghai' | 'prague' | undefined
 }
 
 /** 32 zero bytes: what Base answers as the hash of a block that is not sealed. */
@@ -158,8 +160,21 @@ export function decodeHeader(result: unknown, method = 'eth_getBlockByNumber'): 
     gasLimit: decodeQuantity(block.gasLimit, method, 'gasLimit'),
     gasUsed: decodeQuantity(block.gasUsed, method, 'gasUsed'),
     hashes: decodeHashes(block.transactions, method),
+    ...forkOf(block),
   }
 }
+
+function forkOf({
+  requestsHash,
+  withdrawalsRoot,
+}: Readonly<Record<string, unknown>>): Pick<LightHeader, 'fork'> {
+  if (typeof requestsHash === 'string') return PRAGUE
+  return typeof withdrawalsRoot === 'string' ? SHANGHAI : NO_FORK
+}
+
+const PRAGUE = { fork: 'prague' } as const
+const SHANGHAI = { fork: 'shanghai' } as const
+const NO_FORK = {}
 
 /** The hashes of a block's transactions, whether it was answered with hashes or with full objects. */
 export function decodeHashes(transactions: unknown, method: string): readonly Hex[] {

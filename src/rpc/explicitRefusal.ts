@@ -1,6 +1,6 @@
 import { normalise, tellsOfRevert } from './matchMessage.js'
 import type { SendOutcome } from './outcome.js'
-import type { RpcReply } from './port.js'
+import type { RpcFailure, RpcReply } from './port.js'
 
 /**
  * Words about the endpoint and not about the bytes: it, or a proxy before it, could not do its work now. After them the
@@ -57,20 +57,22 @@ const PASSING_CODES: ReadonlySet<number> = new Set([
  */
 export function isExplicitRefusal(reply: RpcReply | undefined, { outcome, reason }: SendOutcome): boolean {
   if (outcome !== 'unknown' || reason !== 'unknown') return false
-  const error = rpcErrorOf(reply)
+  return reply !== undefined && !reply.ok && isExplicit(reply.failure)
+}
+
+/** Whether a failure is the node's own word on what was asked for, and not one on the endpoint's own state. */
+export function isExplicit(failure: RpcFailure): boolean {
+  const error = rpcErrorOf(failure)
   return error !== undefined && !PASSING_CODES.has(error.code) && isAboutTheRequest(error.message)
 }
 
-/** Whether the words of an error are about what was asked for, and not about the endpoint's own state. */
-export function isAboutTheRequest(message: string): boolean {
+function isAboutTheRequest(message: string): boolean {
   const text = normalise(message)
   if (text.trim() === '' || tellsOfRevert(text)) return false
   return !PASSING_WORDS.some((words) => text.includes(words))
 }
 
-function rpcErrorOf(reply: RpcReply | undefined): { code: number; message: string } | undefined {
-  if (reply === undefined || reply.ok) return undefined
-  const { failure } = reply
+function rpcErrorOf(failure: RpcFailure): { code: number; message: string } | undefined {
   if (failure.kind === 'rpc') return failure
   return failure.kind === 'http' && failure.status < 500 ? failure.rpc : undefined
 }

@@ -11,6 +11,8 @@ export type SealedBlock = BlockRef & {
   readonly gasLimit: bigint
   readonly gasUsed: bigint
   readonly hashes: readonly Hash[]
+  /** As in `LightHeader`. */
+  readonly fork?: 'shanghai' | 'prague' | undefined
 }
 
 /**

@@ -147,7 +147,7 @@ describe.each(Object.entries(LIBRARIES))('against a node, what %s throws', (_, s
     expect(await told(rich)).toMatchObject({ outcome: 'refused', reason: 'insufficientFunds' })
 
     const starved = await sign(devnet, account, 1, { gas: 20_000n })
-    expect(await told(starved)).toMatchObject({ outcome: 'intrinsic', reason: 'gasLimit' })
+    expect(await told(starved)).toMatchObject({ outcome: 'refused', reason: 'gasLimit', counted: true })
 
     const elsewhere = await sign(devnet, account, 1, { chainId: 1 })
     expect(await told(elsewhere)).toMatchObject({ outcome: 'refused', reason: 'wrongChain' })

@@ -196,12 +196,20 @@ test('a nonce that was committed or settled cannot be given back', async () => {
   expect((await allocator.reserve()).nonce).toBe(3)
 })
 
+/** The devnet takes the signature of these bytes for none, whoever sends them. */
+function refuseSignature(raw: Hex): void {
+  const message = 'invalid sender: invalid transaction v, r, s values'
+  const own = keccak256(raw)
+  devnet.faults.inject({ fault: 'rpcError', code: -32_000, message, match: ({ hash }) => hash === own })
+}
+
 test('an intrinsic refusal frees the nonce, and ends what was committed', async () => {
   const account = fresh()
   const allocator = allocatorOf(account)
   const sender = senderOf(account)
   const reservation = await allocator.reserve()
-  const raw = await sign(devnet, account, 0, { gas: 20_000n })
+  const raw = await sign(devnet, account, 0)
+  refuseSignature(raw)
   await reservation.commit({ serializedTransaction: raw })
   const refusal = await submit(raw).then(
     () => undefined,
@@ -217,7 +225,9 @@ test('an intrinsic refusal of what the lane sent again frees nothing: others may
   const account = fresh()
   const allocator = allocatorOf(account, { limits: { stuckAfterMs: 100, stuckAfterBlocks: 1 } })
   const reservation = await allocator.reserve()
-  await reservation.commit({ serializedTransaction: await sign(devnet, account, 0, { gas: 20_000n }) })
+  const raw = await sign(devnet, account, 0)
+  refuseSignature(raw)
+  await reservation.commit({ serializedTransaction: raw })
   const sends = () => devnet.stats.byMethod.eth_sendRawTransaction ?? 0
   const before = sends()
   await vi.waitFor(() => expect(sends()).toBeGreaterThan(before + 1), { timeout: 10_000 })

@@ -3,6 +3,7 @@ import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
 import { OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
+import { type GasFork, intrinsicGas } from './intrinsicGas.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
@@ -42,7 +43,16 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   ) {
     throw invalid('request.to', fields.to, 'an address, or data to deploy')
   }
+  checkGas(request)
   checkChain(fields, chain)
+}
+
+/** What no chain runs for less is refused before anything is kept or sent; what a fork adds, once a header shows it. */
+export function checkGas(request: TxRequest, fork?: GasFork): void {
+  const { gas } = request
+  if (gas === undefined) return
+  const least = intrinsicGas(request, fork)
+  if (gas < least) throw invalid('request.gas', gas, `at least ${least}, which it costs before it runs`)
 }
 
 function checkAccessList(list: unknown): void {

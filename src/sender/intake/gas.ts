@@ -10,10 +10,13 @@ import {
 } from 'viem'
 import { formatTransactionRequest } from 'viem/utils'
 import { decodeQuantity } from '../../rpc/codec.js'
+import { malformed } from '../../rpc/errors.js'
+import { isExplicit } from '../../rpc/explicitRefusal.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
-import type { Hub } from '../nodes/hub.js'
+import { intrinsicGas } from '../input/intrinsicGas.js'
+import type { Hub, HubEndpoint } from '../nodes/hub.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
 
 /** What a node said when it was asked to run a transaction. */
@@ -23,8 +26,16 @@ export type Estimate =
   | { readonly kind: 'reverted'; readonly cause: Error }
   /** The account cannot pay for it now. */
   | { readonly kind: 'funds'; readonly cause: Error }
-  /** No word was had on whether it would run. */
-  | { readonly kind: 'unknown'; readonly cause: Error; readonly retryAfterMs: number | undefined }
+  | {
+      readonly kind: 'unknown'
+      readonly cause: Error
+      readonly retryAfterMs: number | undefined
+      /**
+       * `silence`: no word was had on whether it would run. `words`: the node answered this very request in words that
+       * are not known. `absurd`: an answer that cannot be, since no chain runs it for so little, or no block has room.
+       */
+      readonly how: 'silence' | 'words' | 'absurd'
+    }
 
 export type GasEstimator = {
   /** `eth_estimateGas` at `pending`. Requests of one turn share a batch. */
@@ -36,16 +47,22 @@ export type GasEstimator = {
 // EIP-7702, PER_EMPTY_ACCOUNT_COST: charged for each tuple before anything runs; a part of it comes back afterwards.
 const TUPLE_GAS = 25_000n
 
-type Asked = { readonly call: RpcCall; readonly done: (reply: RpcReply) => void }
+type Asked = {
+  readonly endpoint: HubEndpoint
+  readonly call: RpcCall
+  readonly done: (reply: RpcReply) => void
+}
+
+type Method = 'eth_estimateGas' | 'eth_call'
 
 export function createGasEstimator(options: { hub: Hub; batchMax: number; timeoutMs: number }): GasEstimator {
   const { hub, batchMax } = options
   let asked: Asked[] = []
   let scheduled = false
 
-  function ask(call: RpcCall): Promise<RpcReply> {
+  function ask(endpoint: HubEndpoint, call: RpcCall): Promise<RpcReply> {
     return new Promise((done) => {
-      asked.push({ call, done })
+      asked.push({ endpoint, call, done })
       if (scheduled) return
       scheduled = true
       soon(post)
@@ -56,12 +73,15 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
     scheduled = false
     const all = asked
     asked = []
-    for (let start = 0; start < all.length; start += batchMax)
-      void postBatch(all.slice(start, start + batchMax))
+    for (const endpoint of new Set(all.map((one) => one.endpoint))) {
+      const own = all.filter((one) => one.endpoint === endpoint)
+      for (let start = 0; start < own.length; start += batchMax)
+        void postBatch(endpoint, own.slice(start, start + batchMax))
+    }
   }
 
-  async function postBatch(batch: readonly Asked[]): Promise<void> {
-    const replies = await hub.reader.port.batch(
+  async function postBatch({ port }: HubEndpoint, batch: readonly Asked[]): Promise<void> {
+    const replies = await port.batch(
       batch.map(({ call }) => call),
       { timeoutMs: options.timeoutMs },
     )
@@ -70,23 +90,48 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
     })
   }
 
-  async function run(
-    method: 'eth_estimateGas' | 'eth_call',
+  /** What the endpoint that is read says; where that cannot be, what another one says, if it says how much gas. */
+  async function run(method: Method, request: TxRequest, from: Hex): Promise<Estimate> {
+    const { reader } = hub
+    const own = await runAt(reader, method, request, from)
+    if (own.kind !== 'unknown' || own.how !== 'absurd') return own
+    const others = hub.endpoints.filter((one) => one !== reader && one.role !== 'send' && one.probed)
+    for (const other of others) {
+      const estimate = await runAt(other, method, request, from)
+      if (estimate.kind === 'gas') return estimate
+    }
+    return own
+  }
+
+  async function runAt(
+    endpoint: HubEndpoint,
+    method: Method,
     request: TxRequest,
     from: Hex,
   ): Promise<Estimate> {
-    const tag = hub.reader.profile.current().pending === 'absent' ? 'latest' : 'pending'
+    const tag = endpoint.profile.current().pending === 'absent' ? 'latest' : 'pending'
     const tuples = tuplesOf(request)
     const params: unknown[] = [formatted(hub.chain, request, from), tag]
     if (tuples.length > 0) params.push(delegatedState(tuples, from))
-    const reply = await ask({ method, params })
+    const reply = await ask(endpoint, { method, params })
     if (!reply.ok) return failed(reply.failure, method, params)
     if (method === 'eth_call') return { kind: 'gas', gas: request.gas ?? 0n }
     try {
-      return { kind: 'gas', gas: decodeQuantity(reply.result, method) + TUPLE_GAS * BigInt(tuples.length) }
+      const gas = decodeQuantity(reply.result, method) + TUPLE_GAS * BigInt(tuples.length)
+      checkBounds(gas, request)
+      return { kind: 'gas', gas }
     } catch (error) {
-      return { kind: 'unknown', cause: error as Error, retryAfterMs: undefined }
+      return { kind: 'unknown', cause: error as Error, retryAfterMs: undefined, how: 'absurd' }
     }
+  }
+
+  function checkBounds(gas: bigint, request: TxRequest): void {
+    const least = intrinsicGas(request)
+    const most = hub.tracker.head?.gasLimit
+    if (gas < least)
+      throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)
+    if (most !== undefined && most > 0n && gas > most)
+      throw malformed('eth_estimateGas', `${gas} is more than the ${most} that a block has room for`)
   }
 
   return {
@@ -120,14 +165,15 @@ function delegatedState(tuples: readonly Tuple[], own: Hex): object {
 function failed(failure: RpcFailure, method: string, params: readonly unknown[]): Estimate {
   const rpc = failure.kind === 'rpc' ? failure : failure.kind === 'http' ? failure.rpc : undefined
   const retryAfterMs = failure.kind === 'http' ? failure.retryAfterMs : undefined
-  if (rpc === undefined) return { kind: 'unknown', cause: new Error(failure.message), retryAfterMs }
+  if (rpc === undefined)
+    return { kind: 'unknown', cause: new Error(failure.message), retryAfterMs, how: 'silence' }
   // viem's own error type, so that its decoding of custom errors and its `walk` find what they look for.
   const cause = new RpcRequestError({ body: { method, params }, error: rpc, url: 'redacted' })
   const message = rpc.message.toLowerCase()
   if (rpc.code === 3 || REVERTED.test(message)) return { kind: 'reverted', cause }
   if (message.includes('insufficient funds') || message.includes('insufficient balance'))
     return { kind: 'funds', cause }
-  return { kind: 'unknown', cause, retryAfterMs }
+  return { kind: 'unknown', cause, retryAfterMs, how: isExplicit(failure) ? 'words' : 'silence' }
 }
 
 // Code 3 is geth's for a revert (internal/ethapi/errors.go); the others tell it by message only.

@@ -1,10 +1,12 @@
 import PQueue from 'p-queue'
-import type { TxlaneError } from '../../errors/base.js'
+import { TxlaneError } from '../../errors/base.js'
 import type { WaitCause } from '../../waitTypes.js'
 import { type LaneContext, txError } from '../context.js'
+import { checkGas } from '../input/validate.js'
 import { hasPrivateWay } from '../nodes/privacy.js'
 import { quoteOf } from '../reasons/quote.js'
-import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import { describe, hasFailed, type Transaction } from '../transaction/transaction.js'
+import { ANSWERS_MAX, createAnswers } from './answers.js'
 import type { Estimate, GasEstimator } from './gas.js'
 import type { Relieved } from './relief.js'
 import type { SequenceGas } from './sequenceGas.js'
@@ -68,6 +70,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   const metAt = new WeakMap<Transaction, number>()
   // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
   const asking = new Set<Transaction>()
+  const answers = createAnswers(context, (transaction) => context.closed || hasFailed(transaction))
 
   /** Nothing to wait for where no node is asked. */
   function run(transaction: Transaction): Promise<void> | undefined {
@@ -109,6 +112,11 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   function prepared(transaction: Transaction): void {
     if (hasFailed(transaction)) return
+    try {
+      checkGas(transaction.request, context.hub.tracker.head?.fork)
+    } catch (error) {
+      return options.failed(transaction, error as TxlaneError)
+    }
     transaction.gas = transaction.request.gas
     options.ready(transaction)
   }
@@ -159,11 +167,37 @@ export function createPreparer(options: PrepareOptions): Preparer {
         if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
-        if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
-        return retry(transaction, tries, estimate)
+        return takeUnknown(transaction, estimate, tries)
       default:
         return estimate satisfies never
     }
+  }
+
+  function takeUnknown(transaction: Transaction, estimate: Unknown, tries: number): void {
+    switch (estimate.how) {
+      case 'words':
+        return repeated(transaction, estimate)
+      case 'absurd':
+        // It decides nothing, however often it comes: the pause is what bounds it.
+        return retry(transaction, Math.min(tries, RETRIES_MAX - 1), estimate)
+      case 'silence':
+        if (tries >= RETRIES_MAX) return options.failed(transaction, unanswered(transaction, estimate.cause))
+        return retry(transaction, tries, estimate)
+      default:
+        return estimate.how satisfies never
+    }
+  }
+
+  /** The node answers in words that are not known: three times the same, at different blocks, is its last word. */
+  function repeated(transaction: Transaction, estimate: Unknown): void {
+    const answer = answers.note(transaction, quoteOf(estimate.cause))
+    if (answer.times < ANSWERS_MAX) {
+      options.stepAside(transaction, causeOf(estimate, answer.times))
+      return answers.again(transaction, () => void prepare(transaction))
+    }
+    if (mayDepend(transaction)) return park(transaction, estimate)
+    const said = `${context.hub.reader.port.name} said: ${quoteOf(estimate.cause)}`
+    options.failed(transaction, refused(transaction, estimate.cause, said))
   }
 
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
@@ -195,11 +229,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     context.hub.tracker.wake()
   }
 
-  function retry(
-    transaction: Transaction,
-    tries: number,
-    estimate: Extract<Estimate, { kind: 'unknown' }>,
-  ): void {
+  function retry(transaction: Transaction, tries: number, estimate: Unknown): void {
     options.stepAside(transaction, causeOf(estimate, tries + 1))
     const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + context.random() / 2)
     context.clock.setTimer(
@@ -224,6 +254,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       parked.clear()
       following.clear()
       for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
+      answers.newHead()
     },
     ticked() {
       for (const transaction of following) {
@@ -233,12 +264,15 @@ export function createPreparer(options: PrepareOptions): Preparer {
       }
     },
     get size() {
-      return parked.size + following.size
+      return parked.size + following.size + answers.size
     },
     get forMoney() {
       return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
     },
-    drop: (transaction) => void parked.delete(transaction),
+    drop(transaction) {
+      parked.delete(transaction)
+      answers.forget(transaction)
+    },
   }
 
   function causeOf({ kind, cause }: Unmet, tries: number): WaitCause {
@@ -258,6 +292,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
 /** No gas for now. */
 type Unmet = Extract<Estimate, { cause: Error }>
+type Unknown = Extract<Estimate, { kind: 'unknown' }>
 
 function afterOf({ needs }: Transaction): readonly string[] {
   return (needs?.after ?? []).map((one) => (typeof one === 'string' ? one : one.id))
@@ -270,6 +305,12 @@ function goesBefore(one: Transaction, other: Transaction): boolean {
 function scaled(gas: bigint, given: bigint | undefined, multiplier: number): bigint {
   if (given !== undefined || multiplier === 1) return given ?? gas
   return (gas * BigInt(Math.ceil(multiplier * 1_000)) + 999n) / 1_000n
+}
+
+function refused(transaction: Transaction, cause: Error, said: string): TxlaneError {
+  const message = `The node refuses to run the transaction before it is sent, ${ANSWERS_MAX} times in the same words.`
+  const tx = describe(transaction)
+  return new TxlaneError(message, { code: 'PREPARE_REVERTED', fate: 'notExecuted', tx, cause, details: said })
 }
 
 function unanswered(transaction: Transaction, cause: Error): TxlaneError {

@@ -4,6 +4,7 @@ import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
+import { intrinsicGas } from '../input/intrinsicGas.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type Estimate, formatted } from './gas.js'
 
@@ -50,7 +51,7 @@ export function createSequenceGas({
     const reply = await call(port, METHOD, [{ blockStateCalls, validation: false }, tag], {
       timeoutMs: limits.readTimeoutMs,
     })
-    if (reply.ok) return resultsOf(reply.result, chain.length)
+    if (reply.ok) return sound(resultsOf(reply.result, chain.length), chain)
     if (isMethodRefused(METHOD, reply.failure)) profile.observe({ kind: 'methodRefused', method: METHOD })
     return undefined
   }
@@ -112,6 +113,19 @@ export function createSequenceGas({
 /** The most that `used` can have been before the refund, and a 64th on top. */
 function enough(used: bigint): bigint {
   return (((used * 5n) / 4n) * 64n) / 63n + 1n
+}
+
+/** Undefined where a call is said to have run for less than it costs before it runs. */
+function sound(
+  results: readonly Result[] | undefined,
+  chain: readonly Transaction[],
+): readonly Result[] | undefined {
+  const isSound = results?.every(({ ok, gasUsed }, index) => {
+    const request = chain[index]?.request
+    // A fifth of it may have been refunded (EIP-3529), so that what is reported is less.
+    return !ok || request === undefined || 5n * gasUsed >= 4n * intrinsicGas(request)
+  })
+  return isSound ? results : undefined
 }
 
 /** As in the execution-apis' spec of `eth_simulateV1`: blocks, each with its calls; undefined for anything else. */
