@@ -23,6 +23,14 @@ export type Broadcaster = {
   idle(): Promise<void>
 }
 
+/** Beside an outcome. */
+export type Reported = {
+  /** The endpoint's name and what it said, where it said anything but the hash. */
+  readonly words: string | undefined
+  /** Of a refusal that no retry mends: when the same bytes are to be offered again, in milliseconds from now. */
+  readonly againMs?: number | undefined
+}
+
 /** Bytes that are under way to several endpoints at once. */
 type Round = { open: number; accepted: boolean; held: Map<HubEndpoint, Said> }
 
@@ -32,8 +40,7 @@ export function createBroadcaster(
   context: LaneContext,
   told: {
     sent: (nonce: number) => void
-    /** `words`: the endpoint's name and what it said, where it said anything but the hash. */
-    outcome: (nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined) => void
+    outcome: (nonce: number, hash: Hash, outcome: SendOutcome, said: Reported) => void
   },
 ): Broadcaster {
   const { lane, hub, clock } = context
@@ -173,7 +180,11 @@ export function createBroadcaster(
 
   function tell({ endpoint, nonce, attempt, outcome, reply }: Said): void {
     if (beginsAnew(attempt, outcome, reply)) told.sent(nonce)
-    told.outcome(nonce, attempt.hash, refusals.paced(nonce, outcome), wordsOf(endpoint, reply))
+    const paced = refusals.paced(nonce, outcome)
+    told.outcome(nonce, attempt.hash, paced.outcome, {
+      words: wordsOf(endpoint, reply),
+      againMs: paced.againMs,
+    })
   }
 
   const isIdle = () => ![...couriers.values()].some(({ busy }) => busy)

@@ -84,7 +84,7 @@ test('without a sealed block time makes bytes due again: a node that is away for
   await using lane = await openLane({ closed: true })
   const mines = automining(lane)
   let away = true
-  lane.script = (call, tx) => (tx && away ? refuses('something that nobody knows') : mines(call, tx))
+  lane.script = (call, tx) => (tx && away ? refuses('internal error') : mines(call, tx))
   await lane.settle(lane.sender.ready())
   const sent = range(3).map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
   await lane.clock.advance(60_000)
@@ -106,7 +106,7 @@ test('what was taken with a hash and is gone is sent again by time where no bloc
 
 test('cancel and close answer while no block comes', async () => {
   await using lane = await openLane({ closed: true, limits: { closeTimeoutMs: 5_000 } })
-  lane.script = (_, tx) => tx && refuses('something that nobody knows')
+  lane.script = (_, tx) => tx && refuses('internal error')
   await lane.settle(lane.sender.ready())
   const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
   await lane.clock.advance(30_000)

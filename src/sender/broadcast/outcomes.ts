@@ -8,6 +8,7 @@ import { sayDear } from '../signing/dear.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
+import type { Reported } from './broadcast.js'
 import type { Resender } from './resend.js'
 
 /** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
@@ -28,6 +29,8 @@ export function createOutcomes(
   const { resender, funds, signing } = parts
   // How long the endpoint asked to be left alone, until the slot has said whether it wants to be sent again.
   let retryAfterMs: number | undefined
+  // The same, for a refusal that has a pace of its own.
+  let againMs: number | undefined
 
   /** How far above the account's nonce the node takes any, where it says so, or took all below this one. */
   function noteDistance(nonce: number, { expectedNonce, nonceMax }: SendOutcome): void {
@@ -73,7 +76,8 @@ export function createOutcomes(
   }
 
   return {
-    take(nonce: number, hash: Hash, outcome: SendOutcome, words: string | undefined): void {
+    take(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs: atMs }: Reported): void {
+      againMs = atMs
       parts.seen?.(outcome)
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
@@ -100,7 +104,10 @@ export function createOutcomes(
       })
     },
     /** Rows 13 and 18: the same bytes again, later. */
-    later: (nonce: number) => resender.later(nonce, retryAfterMs),
+    later(nonce: number): void {
+      if (againMs === undefined) resender.later(nonce, retryAfterMs)
+      else resender.after(nonce, againMs)
+    },
   }
 }
 

@@ -24,14 +24,14 @@ export function createRefusals(context: Pick<LaneContext, 'clock' | 'hub' | 'lan
   }
 
   return {
-    /** The outcome as the table is to have it now, with the pause until the same refusal would count again. */
-    paced(nonce: number, outcome: SendOutcome): SendOutcome {
-      if (!outcome.counted && outcome.outcome !== 'intrinsic') return outcome
+    /** The outcome as the table is to have it now, with the time after which the same refusal would count again. */
+    paced(nonce: number, outcome: SendOutcome): { outcome: SendOutcome; againMs?: number } {
+      if (!outcome.counted && outcome.outcome !== 'intrinsic') return { outcome }
       const isNew = count(nonce)
-      const retryAfterMs = Math.max(outcome.retryAfterMs ?? 0, apart.waitMs(last.get(nonce) ?? apart.now()))
+      const againMs = apart.waitMs(last.get(nonce) ?? apart.now())
       return isNew
-        ? { ...outcome, retryAfterMs }
-        : { ...outcome, outcome: 'refused', counted: false, retryAfterMs }
+        ? { outcome, againMs }
+        : { outcome: { ...outcome, outcome: 'refused', counted: false }, againMs }
     },
   }
 }

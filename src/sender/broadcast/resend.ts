@@ -11,6 +11,8 @@ import type { LaneContext } from '../context.js'
 export type Resender = {
   /** The newest attempt of this nonce is to be sent again, not before `delayMs` where one is given. */
   later(nonce: number, delayMs?: number): void
+  /** The same, at its own pace: after so long, whatever was tried before. */
+  after(nonce: number, delayMs: number): void
   /** It was accepted, or is not ours to send any more. */
   forget(nonce: number): void
   /** A sealed block joined: everything that waits is due. */
@@ -83,6 +85,11 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       const usual = (tries <= TRIES_SOON ? SOON_MS * 4 ** (tries - 1) : pauseMs(tries)) * (1 + random() / 2)
       const atMs = clock.now() + Math.max(delayMs ?? 0, usual)
       due.set(nonce, { atMs, tries })
+      plan(atMs)
+    },
+    after(nonce, delayMs) {
+      const atMs = clock.now() + delayMs
+      due.set(nonce, { atMs, tries: TRIES_SOON })
       plan(atMs)
     },
     forget: (nonce) => void due.delete(nonce),
