@@ -1,5 +1,6 @@
 import type { LocalAccount } from 'viem'
 import type { Sender } from '../types.js'
+import { printedAs } from './printedAs.js'
 import type { Member } from './sender.js'
 
 /** What all lanes of a chain have in common. */
@@ -93,6 +94,9 @@ class LazySender {
         },
       })
     }
+    printedAs(LazySender.prototype, function shown(this: LazySender) {
+      return { chainId: this.chain.id, address: this.address }
+    })
   }
 
   get chain() {

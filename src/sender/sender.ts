@@ -35,6 +35,7 @@ import type { LaneHandle } from './lane/handle.js'
 import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
 import { createOpening } from './opening.js'
+import { printedAs } from './printedAs.js'
 import { type Start, sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
@@ -208,7 +209,10 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 
   const sender: Sender = {
-    chain,
+    // Read by a getter, so that `console.dir`, which asks nothing how to show it, does not show its URLs.
+    get chain() {
+      return chain
+    },
     address,
     async ready() {
       const { tenure } = await open()
@@ -299,6 +303,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     [Symbol.asyncDispose]: () => sender.close(),
   }
+  printedAs(sender, () => ({ chainId: chain.id, address }))
   return {
     sender,
     start,

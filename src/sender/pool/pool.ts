@@ -20,6 +20,7 @@ import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
 import { checkSequence } from '../input/validateCalls.js'
 import type { PlaceFor } from '../lane/handle.js'
+import { printedAs } from '../printedAs.js'
 import { createMemberIn, type Member } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
 import { nearestTo } from './affinity.js'
@@ -292,7 +293,9 @@ export function createPool(members: readonly Member[]): SenderPool {
 
   const pool: SenderPool = {
     senders,
-    chain: first.chain,
+    get chain() {
+      return first.chain
+    },
     address: first.address,
     ready: () => all((sender) => sender.ready()),
     send,
@@ -329,7 +332,10 @@ export function createPool(members: readonly Member[]): SenderPool {
     close: () => all((sender) => sender.close()),
     [Symbol.asyncDispose]: () => pool.close(),
   }
-  return pool
+  return printedAs(pool, () => ({
+    chainId: first.chain.id,
+    addresses: senders.map(({ address }) => address),
+  }))
 
   /** What the ABI tells is the same for every account; the one that is named is kept for the choice of the lane. */
   function withAccount(
