@@ -85,7 +85,17 @@ export type LaneSnapshot = {
     calls: number
     /** Why nothing is sent to it for now, where it said that it is asked too often. */
     rests?: string
+    /** Its answers are of no use, since then, in wall time; `said` quotes the last one. */
+    failing?: { sinceMs: number; said: string } | undefined
   }[]
+  /**
+   * What transactions wait for that no sealed block has yet. `head`: the reason of the one at the lowest nonce, or of the
+   * first that was called. `by`: how many wait for what, counted over 10,000 of them at most.
+   */
+  waiting: {
+    head: (WaitReason & { id: string }) | undefined
+    by: Partial<Record<WaitReason['for'], number>>
+  }
 }
 
 type TxEvents<chain extends Chain> = Record<
@@ -129,14 +139,27 @@ export type EndpointEvent = {
    * `reader`: counts and blocks are read here from now on. `rests`: it says that it is asked too often, and gets no
    * transactions for a while (`limits.restMsMax`). `doubtful`: an answer contradicts the blocks that this endpoint or
    * another one shows; it is not believed, and another endpoint is read where there is one. `reset`: the chain is shorter
-   * than it was, and no endpoint shows the blocks above.
+   * than it was, and no endpoint shows the blocks above. `failing`: what it answers is of no use, for a second and more:
+   * an HTML page, a 503, a 429, nothing in time, nonsense; `said` quotes it. `answering`: its answers are of use again.
    */
-  change: 'profile' | 'up' | 'down' | 'wrongChain' | 'reader' | 'rests' | 'doubtful' | 'reset'
+  change:
+    | 'profile'
+    | 'up'
+    | 'down'
+    | 'wrongChain'
+    | 'reader'
+    | 'rests'
+    | 'doubtful'
+    | 'reset'
+    | 'failing'
+    | 'answering'
   /**
    * Of `rests`: for how long, what the endpoint asked for, and its words. Of `doubtful` and `reset`: what was answered,
    * and what contradicts it.
    */
   reason?: string
+  /** With `failing`: what it said, cut, without URLs and secrets. */
+  said?: string | undefined
   profile: object
 }
 
@@ -151,6 +174,11 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
     /** `detail` is a sentence: what was read, and what lifts the hold. Missing where the reason says it all. */
     held: { reason: HoldReason; detail?: string }
     endpoint: EndpointEvent
+    /**
+     * `tx` has waited for 2 seconds and more for what only a person can bring about, money say. Once for each kind of
+     * reason, until no transaction waits for that any more. Holds are told by `held`, and unresolved ones by `unresolved`.
+     */
+    waiting: { tx: Tx<chain>; waitingFor: WaitReason }
     /**
      * `by` took a nonce before `tx`, which was called earlier and has the same priority: the preparation of `tx` has to
      * be repeated, for the reason given. At most once for each time that it stepped aside; never with `order: 'strict'`.

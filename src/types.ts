@@ -17,7 +17,7 @@ import type {
 } from 'viem'
 import type { Fate, TxlaneError } from './errors/base.js'
 import type { FeePolicy, LaneSnapshot, Limits, SenderEvents, SequenceOptions } from './laneTypes.js'
-import type { Landed, TxRecord, WaitOptions } from './waitTypes.js'
+import type { Landed, TxRecord, WaitOptions, WaitReason } from './waitTypes.js'
 
 export type {
   EndpointEvent,
@@ -227,6 +227,12 @@ export interface Tx<chain extends Chain = Chain> {
   readonly hash: Hash | undefined
   /** Where another process holds the lane: the newest alone. */
   readonly attempts: readonly { nonce: number; hash: Hash; fees: FeeValues }[]
+  /**
+   * Why it is not further yet; undefined where nothing is waited for: it ended, or a sealed block has it and nobody waits
+   * for more. Where another process holds the lane: what that process kept of it, a few seconds ago, or what its stage
+   * says.
+   */
+  readonly waitingFor: WaitReason | undefined
   /**
    * Resolves when the transaction has come to the stage or beyond it. `preconfirmed` resolves at `sealed` where
    * the endpoint has no pre-confirmations.

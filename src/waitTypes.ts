@@ -8,6 +8,8 @@ export type TxRecord = {
   stage: Stage
   nonce?: number
   hash?: Hash
+  /** In `list`: why it is not further yet, in a sentence. */
+  waitingFor?: string
 }
 
 type LandedBase = { id: string; nonce: number; hash: Hash }
@@ -56,7 +58,7 @@ export type WaitCause =
   /** A transaction that goes before it: the first that is not ready, or the one before it in its sequence. */
   | { for: 'order'; behind: string | undefined }
   /** The lane, which reserves no nonces for now. */
-  | { for: 'hold'; holds: readonly HoldReason[] }
+  | { for: 'hold'; holds: readonly HoldReason[]; details?: Partial<Record<HoldReason, string>> | undefined }
   /** What gas costs: the endpoint has not said it, or the base fee is above what the transaction offers. */
   | {
       for: 'fee'
@@ -78,7 +80,7 @@ export type WaitCause =
   /** The next block. `accepted`: an endpoint took it; otherwise it is pre-confirmed. */
   | { for: 'block'; head: number | undefined; said?: string | undefined }
   /** Its receipt, which a caller waits for. */
-  | { for: 'receipt'; hash: string | undefined }
+  | { for: 'receipt'; hash: string | undefined; said?: string | undefined }
   /** The stage that a caller waits for. */
   | { for: 'finality'; stage: 'safe' | 'finalized' }
   /** What used its nonce: that is being looked for, or only an operator can say it (`operator`). */

@@ -43,6 +43,7 @@ export function listenersOf(
       instruments.replaced.add(1, attributes)
       happened(tx, 'replaced')
     },
+    waiting: ({ tx }) => happened(tx, 'waiting'),
     reordered: ({ tx }) => happened(tx, 'reordered'),
     rebroadcast({ tx }) {
       instruments.rebroadcasts.add(1, attributes)

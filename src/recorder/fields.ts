@@ -39,9 +39,15 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
     corrected: ofNonce,
     rebound: ofTx,
+    waiting: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
     held: ({ reason }) => ({ reason }),
     released: ({ reason }) => ({ reason }),
-    endpoint: ({ name, role, change }) => ({ endpoint: redactText(name), role, change }),
+    endpoint: ({ name, role, change, said }) => ({
+      endpoint: redactText(name),
+      role,
+      change,
+      ...(said === undefined ? {} : { said }),
+    }),
     leaseLost: ({ epoch }) => ({ epoch }),
     error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
   }

@@ -126,6 +126,7 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     cancelled: ofEnd,
     superseded: ofEnd,
     replaced: ofTx,
+    waiting: { tx, waitingFor: reasonOf({ for: 'funds' }, 0) },
     reordered: { tx, by: tx, waitingFor: reasonOf({ for: 'funds' }, 0) },
     rebroadcast: ofTx,
     stuck: ofTx,

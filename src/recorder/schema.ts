@@ -56,6 +56,8 @@ export type EventFields = {
   readonly hash?: string
   readonly attempts?: readonly RecordedAttempt[]
   readonly reason?: HoldReason
+  /** What an endpoint said whose answers are of no use. */
+  readonly said?: string
   readonly waitingFor?: WaitCause['for']
   /** Origin of its URL. */
   readonly endpoint?: string

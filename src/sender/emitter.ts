@@ -12,6 +12,7 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
   superseded: true,
   replaced: true,
   reordered: true,
+  waiting: true,
   rebroadcast: true,
   stuck: true,
   feeCeiling: true,

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Tx, TxRecord } from '../types.js'
+import type { Tx, TxRecord, WaitReason } from '../types.js'
 import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
 import { describe, fromStored } from './transaction/transaction.js'
@@ -36,13 +36,18 @@ export async function listTransactions(
   const items = page.items.map((stored): TxRecord => {
     const { id, nonce, hash } = stored
     const live = seat.live({ id })
-    if (live) return describe(live)
+    if (live) return withReason(describe(live), lane.handle.operations?.waitingFor(live))
     return {
       id,
       stage: stored.stage,
       ...(nonce === undefined ? {} : { nonce }),
       ...(hash === undefined ? {} : { hash }),
+      ...(stored.waiting === undefined ? {} : { waitingFor: stored.waiting.sentence }),
     }
   })
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+}
+
+function withReason(record: TxRecord, reason: WaitReason | undefined): TxRecord {
+  return reason === undefined ? record : { ...record, waitingFor: reason.sentence }
 }

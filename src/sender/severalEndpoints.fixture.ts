@@ -10,6 +10,9 @@ import { createSenderIn } from './sender.js'
 import { nameOf, openLane, type Script, type SimLane, type SimLaneOptions } from './simLane.fixture.js'
 
 /** One of several endpoints onto the same chain, with what is wrong with it now. */
+// What is known of an endpoint, and whether its answers are of use: neither says who is read.
+const ASIDE: ReadonlySet<unknown> = new Set(['profile', 'failing', 'answering'])
+
 export type SimEndpoint = {
   readonly name: string
   readonly role: EndpointRole
@@ -82,7 +85,7 @@ export async function openSeveral(
     told,
     changes: () =>
       told
-        .filter(({ event, payload }) => event === 'endpoint' && payload.change !== 'profile')
+        .filter(({ event, payload }) => event === 'endpoint' && !ASIDE.has(payload.change))
         .map(({ payload }) => `${payload.name} ${payload.change}`),
     events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
     another,

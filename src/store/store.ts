@@ -2,7 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { Slot } from '../ledger/slot.js'
-import type { SendOptions, Stage, TxRequest } from '../types.js'
+import type { SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
@@ -55,6 +55,8 @@ export type StoredTransaction = {
   readonly stage: Stage
   readonly nonce: number | undefined
   readonly hash: Hash | undefined
+  /** What it has waited for, for some seconds, as its holder noticed it: for other processes. */
+  readonly waiting?: WaitReason | undefined
   /** What its newest attempt offers. */
   readonly fees?: Fees | undefined
   readonly status: 'success' | 'reverted' | undefined

@@ -30,7 +30,7 @@ export async function freshSender(node: RunningNode, url: string, account: Local
   return createSender({
     client: createWalletClient({ account, chain, transport: http() }),
     store: memoryStore(),
-  })
+  }) as unknown as Sender
 }
 
 /** The lines of the quick start. */

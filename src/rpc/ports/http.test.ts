@@ -135,6 +135,10 @@ describe('the HTTP port', () => {
 
   test.each([
     ['<html>busy</html>', 'a body that is not JSON'],
+    [
+      '<html><head><title>\n502 Bad Gateway</title>',
+      'a body that is not JSON: a page titled "502 Bad Gateway"',
+    ],
     ['', 'an empty body'],
     ['  ', 'an empty body'],
     ['{"jsonrpc":"2.0","id":1,"resu', 'a body that is not JSON'],

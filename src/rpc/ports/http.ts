@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { redactForeign, redactUrl } from '../../errors/redact.js'
+import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { boundedText, OversizedAnswer, RESPONSE_BYTES_MAX } from './boundedText.js'
 import { takeCallIds } from './callIds.js'
@@ -149,7 +149,7 @@ function decodePosted(
   const body = parse(text)
   if (status >= 200 && status < 300) {
     if (body !== undefined) return decodeAnswers(body, firstId, count)
-    const what = text.trim() === '' ? 'an empty body' : 'a body that is not JSON'
+    const what = text.trim() === '' ? 'an empty body' : `a body that is not JSON${titleOf(text)}`
     return new Array<RpcReply>(count).fill({ ok: false, failure: { kind: 'malformed', message: what } })
   }
   const retry = retryAfterMs(retryAfter, nowMs)
@@ -170,6 +170,15 @@ function decodePosted(
     )
   }
   return new Array<RpcReply>(count).fill(http(errorObject(body)))
+}
+
+/** Where a page begins: a title is found there, or nowhere. */
+const PAGE_START_MAX = 4_000
+
+/** A gateway says in the title of its page what is wrong. */
+function titleOf(text: string): string {
+  const title = /<title[^<>]{0,100}>([^<]{1,200})/i.exec(text.slice(0, PAGE_START_MAX))?.[1]?.trim()
+  return title ? `: a page titled "${redactText(title)}"` : ''
 }
 
 type HttpFailure = Extract<RpcFailure, { kind: 'http' }>

@@ -1,4 +1,6 @@
 import { TxlaneError } from '../../errors/base.js'
+import type { LaneContext } from '../context.js'
+import { hasFailed, hasReached } from '../transaction/transaction.js'
 
 /** Promises for the moment when everything is done; looked at after each tick and on request. */
 export function createDrains(isDrained: () => boolean) {
@@ -25,4 +27,16 @@ export function closedLaneError(): TxlaneError {
     code: 'CLOSED',
     fate: 'inFlight',
   })
+}
+
+/** Nothing is queued or being signed (`open` counts both), every nonce is used, and each transaction is over. */
+export function isAllDone({ lane, transactions, handed }: LaneContext, open: number): boolean {
+  const { book } = lane
+  if (open > 0 || book.floor !== book.cursor) return false
+  // A nonce that something else took may send its transaction to another one: not done before its verdict.
+  for (const transaction of transactions.values()) {
+    const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
+    if (!isOver && !handed.has(transaction)) return false
+  }
+  return true
 }

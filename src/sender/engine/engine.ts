@@ -32,16 +32,17 @@ import { createFeeOracle } from '../signing/feeOracle.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
 import { createSigning } from '../signing/signing.js'
-import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { createHolderOperations } from '../transaction/txOperations.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
 import { createWishes } from '../transaction/wishes.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
-import { closedLaneError, createDrains } from './drains.js'
+import { closedLaneError, createDrains, isAllDone } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFreshness } from './freshness.js'
 import { createPerformer } from './perform.js'
 import { createReservations } from './reservations.js'
+import { createWaitReasons } from './waitReasons.js'
 
 export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options
@@ -190,7 +191,8 @@ export function createEngine(options: EngineOptions): Engine {
     nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const operations = createHolderOperations({ context, intake })
+  const reasons = createWaitReasons(context, { order, line, funds })
+  const operations = createHolderOperations({ context, intake, waitingFor: reasons.of })
   const wishes = createWishes(context, operations)
   const perform = createPerformer({
     context,
@@ -239,7 +241,9 @@ export function createEngine(options: EngineOptions): Engine {
       repair.watchGaps()
       pump.run()
       drains.check()
+      reasons.look()
     },
+    unreachable: reasons.look,
   })
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, before, after)
@@ -255,11 +259,13 @@ export function createEngine(options: EngineOptions): Engine {
     barrier.moved(nonce, after)
   }
 
-  const drains = createDrains(() => isDrained())
+  const isDrained = () => isAllDone(context, intake.open + signing.open)
+  const drains = createDrains(isDrained)
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint(({ port, role, profile }, change, reason) => {
-    const more = reason === undefined ? {} : { reason }
+  const offEndpoint = hub.onEndpoint(({ port, role, profile, trouble }, change, reason) => {
+    const said = change === 'failing' ? trouble?.said : undefined
+    const more = { ...(reason === undefined ? {} : { reason }), ...(said === undefined ? {} : { said }) }
     events.emit('endpoint', { name: port.name, role, change, profile: profile.current(), ...more })
     broadcaster.kick()
   })
@@ -289,22 +295,12 @@ export function createEngine(options: EngineOptions): Engine {
     if (!isHeld) pump.run()
   }
 
-  function isDrained(): boolean {
-    const { book } = lane
-    if (intake.open > 0 || book.floor !== book.cursor || signing.open > 0) return false
-    // A nonce that something else took may send its transaction to another one: not done before its verdict.
-    for (const transaction of transactions.values()) {
-      const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
-      if (!isOver && !context.handed.has(transaction)) return false
-    }
-    return true
-  }
-
   return {
     context,
     intake,
     signing,
     reservations,
+    reasons,
     restore({ open, final }) {
       stages.follow(follower)
       for (const transaction of [...open, ...final]) intake.restore(transaction)

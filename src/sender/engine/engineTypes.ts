@@ -14,6 +14,7 @@ import type { Hub } from '../nodes/hub.js'
 import type { createFeeOracle } from '../signing/feeOracle.js'
 import type { Signing } from '../signing/signing.js'
 import type { Reservations } from './reservations.js'
+import type { WaitReasons } from './waitReasons.js'
 
 export type EngineOptions = {
   readonly environment: Environment
@@ -49,6 +50,7 @@ export type Engine = {
   readonly intake: Intake
   readonly signing: Signing
   readonly reservations: Reservations
+  readonly reasons: WaitReasons
   /** Takes up what an earlier life left in the store. */
   restore(restored: Restored): void
   /** Resolves when the counts that the lane began with have settled, or their time is over. */

@@ -33,6 +33,8 @@ export type FollowOptions = {
   /** All of a tick was told. */
   readonly ticked: (newHead: boolean) => void
   readonly broken: (error: unknown) => void
+  /** A tick brought nothing. */
+  readonly unreachable: () => void
 }
 
 // Blocks that a feed may be ahead of the endpoint.
@@ -179,6 +181,8 @@ export function createFollower(options: FollowOptions): Follower {
     },
     broken: options.broken,
     unreachable(why) {
+      hub.reader.nonsense(why)
+      options.unreachable()
       context.logger?.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
     },
   }

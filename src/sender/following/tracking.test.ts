@@ -171,7 +171,13 @@ describe('get, list, inFlight, snapshot', () => {
     expect(pages.map((page) => page.length)).toEqual([3, 3, 2])
     expect(pages.flat().map(({ id }) => id)).toEqual(['t8', 't7', 't6', 't5', 't4', 't3', 't2', 't1'])
     const queued = await lane.settle(lane.sender.list({ stage: 'queued' }))
-    expect(queued.items).toEqual([{ id: 't8', stage: 'queued' }])
+    expect(queued.items).toEqual([
+      {
+        id: 't8',
+        stage: 'queued',
+        waitingFor: 'The lane reserves no nonces for now: it was paused, until resume().',
+      },
+    ])
     const sealed = await lane.settle(lane.sender.list({ stage: 'sealed' }))
     expect(sealed.items).toHaveLength(7)
   })

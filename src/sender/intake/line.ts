@@ -14,6 +14,8 @@ export type Line<T extends LineEntry> = {
   shift(): T | undefined
   /** Whether another entry stands before it, or would where it is not in the line. */
   isBehind(entry: T): boolean
+  /** What it waits behind: the first of its priority, or the first of all that may go. */
+  ahead(entry: T): T | undefined
   /** Those that may not go yet included. */
   readonly size: number
   /** Those that may go as soon as it is their turn. */
@@ -103,6 +105,12 @@ export function createLine<T extends LineEntry>(): Line<T> {
       next.pop()
       remove(top)
       return top
+    },
+    ahead(entry) {
+      const first = ranks.get(entry.priority)?.first()
+      if (first !== undefined && before(first, entry)) return first
+      const top = peek()
+      return top !== undefined && before(top, entry) ? top : undefined
     },
     isBehind(entry) {
       const first = ranks.get(entry.priority)?.first()

@@ -46,7 +46,7 @@ export function createOrder(
     },
     stepAside(transaction, cause) {
       const before = reasons.get(transaction)
-      const sinceMs = before?.for === cause.for ? before.sinceMs : clock.now()
+      const sinceMs = before?.for === cause.for ? before.sinceMs : clock.wallNow()
       reasons.set(transaction, reasonOf(cause, sinceMs))
       if (transaction.order === 'strict') return line.add(transaction, false)
       line.remove(transaction)

@@ -13,6 +13,7 @@ import type { Caller } from '../transaction/caller.js'
 import { follow } from '../transaction/telling.js'
 import { fromStored, type Transaction } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
+import { keptReason, summaryOf } from '../transaction/waitingFor.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
 import { FINDS, findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
@@ -347,5 +348,6 @@ function chainSnapshot(
     balanceWei: undefined,
     account,
     endpoints: endpointsOf(hub),
+    waiting: summaryOf(own.map((one) => [one, keptReason(one)])),
   }
 }

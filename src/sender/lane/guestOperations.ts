@@ -7,6 +7,7 @@ import { added } from '../transaction/caller.js'
 import { rejectSenders, type Transaction } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/txFace.js'
 import { checkWatched, createVerdicts } from '../transaction/verdicts.js'
+import { keptReason } from '../transaction/waitingFor.js'
 import type { LaneHandle } from './handle.js'
 import type { Seat } from './seat.js'
 
@@ -50,6 +51,7 @@ export function createGuestOperations(parts: {
       if (nonce === undefined || hash === undefined || fees === undefined) return []
       return [{ nonce, hash, fees: fees as FeeValues }]
     },
+    waitingFor: keptReason,
     /** The holder has them. */
     raw: () => undefined,
   }

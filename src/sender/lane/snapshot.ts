@@ -32,12 +32,13 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     balanceWei: engine.balanceWei,
     account: engine.account,
     endpoints: endpointsOf(hub),
+    waiting: engine.reasons.summary(),
   }
 }
 
 export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
   return hub.endpoints.map((endpoint) => {
-    const { port, role, profile } = endpoint
+    const { port, role, profile, trouble } = endpoint
     const rests = hub.rests.reasonOf(endpoint)
     return {
       name: port.name,
@@ -46,6 +47,7 @@ export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
       requests: port.stats.requests,
       calls: port.stats.calls,
       ...(rests === undefined ? {} : { rests }),
+      ...(trouble === undefined ? {} : { failing: trouble }),
     }
   })
 }

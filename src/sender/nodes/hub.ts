@@ -13,6 +13,7 @@ import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import { createRests, type Rests } from './rests.js'
+import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and what is known of it. */
 export type HubEndpoint = {
@@ -23,6 +24,10 @@ export type HubEndpoint = {
   probed: boolean
   /** Not to be asked before this time: it said that it is asked too often. */
   restUntilMs: number
+  /** What is wrong with its answers, where they are of no use. */
+  readonly trouble: Trouble | undefined
+  /** See `TroubleWatch`. */
+  nonsense(said: string | false): void
   /** It left a send without an answer: until then nobody waits for its word on one. */
   silentUntilMs: number
 }
@@ -80,11 +85,13 @@ export async function openHub(options: {
 }): Promise<Hub> {
   const { client, limits, environment } = options
   const { clock } = environment
-  const endpoints = endpointsOf(options)
   const listeners = new Set<OnEndpoint>()
   const tell: OnEndpoint = (endpoint, change, reason) => {
     for (const listener of listeners) listener(endpoint, change, reason)
   }
+  const endpoints = endpointsOf(options, (endpoint) =>
+    tell(endpoint, endpoint.trouble ? 'failing' : 'answering'),
+  )
   const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
   const prober = createProber({ endpoints, chain: client.chain, limits, clock, answered })
   await prober.first()
@@ -97,7 +104,10 @@ export async function openHub(options: {
     cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
-    onTick: readers.ticked,
+    onTick(brought, tookMs) {
+      if (brought) reader().nonsense(false)
+      readers.ticked(brought, tookMs)
+    },
     onStranger: readers.strange,
     others: () => readers.others().map(({ port }) => port),
     onReset: ({ tip, head, left }) =>
@@ -157,20 +167,38 @@ export async function openHub(options: {
 }
 
 /** `send` endpoints first: who names one wants transactions to go there. */
-function endpointsOf(options: Parameters<typeof openHub>[0]): HubEndpoint[] {
+function endpointsOf(
+  options: Parameters<typeof openHub>[0],
+  troubled: (endpoint: HubEndpoint) => void,
+): HubEndpoint[] {
   const { client, endpoints, environment } = options
-  const own: Endpoint = { client }
+  const first: Endpoint = { client }
   const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, options.limits)
   return [
     ...endpoints.filter((e) => e.role === 'send'),
-    own,
+    first,
     ...endpoints.filter((e) => e.role !== 'send'),
   ].flatMap((endpoint) =>
-    portsOf(endpoint.client, endpoint).map(({ port, role }): HubEndpoint => {
+    portsOf(endpoint.client, endpoint).map(({ port: plain, role }): HubEndpoint => {
+      const watch = watchTrouble(plain, environment.clock, () => troubled(own))
+      const { port } = watch
       const profile = createProfile(endpoint.profile ?? {})
       // What plain reads through this port learn goes into the same profile.
       setProfile(port, profile)
-      return { port, role, profile, probed: false, restUntilMs: 0, silentUntilMs: 0 }
+      setProfile(plain, profile)
+      const own: HubEndpoint = {
+        port,
+        role,
+        profile,
+        probed: false,
+        restUntilMs: 0,
+        silentUntilMs: 0,
+        get trouble() {
+          return watch.trouble
+        },
+        nonsense: watch.nonsense,
+      }
+      return own
     }),
   )
 }

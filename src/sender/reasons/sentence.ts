@@ -20,7 +20,7 @@ export function sentenceOf(cause: WaitCause): string {
         ? 'It waits for its turn in the queue.'
         : `It waits behind the transaction ${cause.behind}, which goes first.`
     case 'hold':
-      return `The lane reserves no nonces for now: ${cause.holds.map((hold) => HOLDS[hold]).join('; ')}.`
+      return holdSentence(cause)
     case 'fee':
       return feeSentence(cause)
     case 'window':
@@ -42,7 +42,7 @@ export function sentenceOf(cause: WaitCause): string {
         ? 'It waits for the next block.'
         : `It waits for a block after ${cause.head}.${saidOf(cause.said)}`
     case 'receipt':
-      return 'It is in a sealed block, and no endpoint has shown its receipt yet.'
+      return `It is in a sealed block, and no endpoint has shown its receipt yet${cause.said === undefined ? '' : `; one${quoted(cause.said)}`}.`
     case 'finality':
       return `It is in a sealed block that is not ${cause.stage} yet.`
     case 'evidence':
@@ -82,6 +82,11 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   storeReplaced: 'the file of the store was replaced or removed',
   rebound: 'a transaction lost more than three nonces to others, until resume()',
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
+}
+
+function holdSentence({ holds, details }: Extract<WaitCause, { for: 'hold' }>): string {
+  const why = holds.map((hold) => details?.[hold]?.replace(/\.$/, '') ?? HOLDS[hold])
+  return `The lane reserves no nonces for now: ${why.join('; ')}.`
 }
 
 function estimateSentence({ endpoint, said, tries }: Extract<WaitCause, { for: 'estimate' }>): string {

@@ -23,6 +23,8 @@ export type Funds = {
   /** Whether the balance is to be read with the next tick. */
   readonly wanted: boolean
   readonly balanceWei: bigint | undefined
+  /** What did not fit beside all that is in flight. */
+  readonly shortWei: bigint | undefined
   /** What of the balance nothing in flight, and nothing in line, may take; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** True where what is known of the balance may be out of date: it is read with the next tick. */
@@ -139,6 +141,9 @@ export function createFunds(
     },
     get balanceWei() {
       return balanceWei
+    },
+    get shortWei() {
+      return missingWei > 0n ? missingWei : undefined
     },
     get spareWei() {
       if (balanceWei === undefined) return undefined

@@ -3,7 +3,9 @@ import type { CancelTimer } from '../../clock.js'
 import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
-import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitStage } from '../../types.js'
+import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
+import type { MissingReceipt } from '../nodes/receipts.js'
+import { isTimely } from '../reasons/timely.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
 import { ORDER, OUTSIDE_PREFIX } from './words.js'
@@ -67,6 +69,10 @@ export type Transaction = {
   dear: Dear | undefined
   /** Why the lane took its nonce for a no-op. */
   givenUp?: GivenUp
+  /** What it has waited for so long that the store was told: see `isTimely`. */
+  waiting?: WaitReason | undefined
+  /** A caller waits for its receipt, which nobody has shown. */
+  missingReceipt?: MissingReceipt | undefined
   /** The landed receipt, once somebody asked for it. */
   landed: Landed | undefined
   unresolved: boolean
@@ -247,6 +253,8 @@ export function toStored(transaction: Transaction): StoredTransaction {
     nonce: transaction.nonce,
     hash: transaction.hash,
     fees: transaction.fees,
+    waiting:
+      transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
     status: transaction.status,
     verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
     failure: failure && { code: failure.code, message: failure.shortMessage },
@@ -356,6 +364,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.nonce = stored.nonce
   transaction.hash = stored.hash
   transaction.fees = stored.fees
+  transaction.waiting = stored.waiting
   transaction.status = stored.status
   transaction.settled = verdict === 'landed'
   transaction.unresolved = verdict === 'unresolved'

@@ -1,5 +1,13 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
-import type { CancelResult, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../../types.js'
+import type {
+  CancelResult,
+  SendOptions,
+  Tx,
+  TxRequest,
+  WaitOptions,
+  WaitReason,
+  WaitStage,
+} from '../../types.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import {
   checkAccountOf,
@@ -32,6 +40,7 @@ export type TxOperations = {
   abort(transaction: Transaction): void
   speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
   attempts(transaction: Transaction): Tx['attempts']
+  waitingFor(transaction: Transaction): WaitReason | undefined
   /** The signed bytes of the newest attempt, where this process has them. */
   raw(transaction: Transaction): Hex | undefined
 }
@@ -103,6 +112,10 @@ class Face implements Tx {
 
   get attempts() {
     return this.#parts.operations().attempts(this.#transaction)
+  }
+
+  get waitingFor() {
+    return this.#parts.operations().waitingFor(this.#transaction)
   }
 
   async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {

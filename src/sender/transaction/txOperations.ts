@@ -10,7 +10,11 @@ import type { TxOperations } from './txFace.js'
 import { checkWatched, createVerdicts } from './verdicts.js'
 
 /** What the holder of a lane does for callers who have a transaction of it. */
-export function createHolderOperations(parts: { context: LaneContext; intake: Intake }): TxOperations {
+export function createHolderOperations(parts: {
+  context: LaneContext
+  intake: Intake
+  waitingFor: TxOperations['waitingFor']
+}): TxOperations {
   const { context, intake } = parts
   const { lane, handle } = context
   const verdicts = createVerdicts(handle)
@@ -56,6 +60,7 @@ export function createHolderOperations(parts: { context: LaneContext; intake: In
     },
     speedUp,
     abort: intake.abort,
+    waitingFor: parts.waitingFor,
     attempts: (transaction) => attemptsOf(context, transaction),
     raw: ({ nonce, hash }) =>
       nonce === undefined

@@ -90,8 +90,9 @@ export function createWaiting(parts: {
       // Others have asked for it a moment ago.
       if (missing(transaction)) await due(transaction, interrupt)
       const landed = await sealed(transaction)
+      const said = landed ? undefined : missing(transaction)
+      transaction.missingReceipt = said
       if (landed) return landed
-      const said = missing(transaction)
       if (said && isHopeless(transaction, said)) throw noReceipt(transaction, said)
       // Not shown yet, or its block left the chain while we asked.
       await due(transaction, interrupt)

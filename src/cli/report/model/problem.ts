@@ -49,6 +49,7 @@ export const PROBLEMS: Readonly<Record<ProblemKind, Told>> = {
   stuck: { role: 'fault', what: 'It stands still although blocks go by' },
   feeCeiling: { role: 'fault', what: 'It stands at its fee ceiling' },
   rebroadcast: { role: 'repair', what: 'It was sent again' },
+  waiting: { role: 'fault', what: 'It waits for a person' },
   reordered: { role: 'fault', what: 'It could not be prepared at once: later ones went before it' },
   replaced: { role: 'asked', what: 'The caller replaced it' },
   reverted: { role: 'fault', what: 'It executed and reverted' },

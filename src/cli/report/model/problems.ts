@@ -47,7 +47,7 @@ function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
     case 'released':
       return undefined
     case 'endpoint':
-      if (change === 'down') return 'endpointDown'
+      if (change === 'down' || change === 'failing') return 'endpointDown'
       return change === 'wrongChain' ? 'wrongChain' : undefined
     default:
       return event
@@ -76,6 +76,7 @@ function whatOf(kind: ProblemKind, { reason, endpoint, error }: ReportEvent): st
   return detail === undefined ? PROBLEMS[kind].what : `${PROBLEMS[kind].what}: ${detail}`
 }
 
+const BACK: ReadonlySet<string> = new Set(['up', 'reader', 'answering'])
 const LASTING: readonly ProblemKind[] = ['held', 'endpointDown', 'wrongChain']
 
 function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent): string {
@@ -84,7 +85,7 @@ function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent):
 
 /** `released` ends the hold of that reason, `up` and `reader` the time in which that endpoint was away. */
 function endLasting(lasting: Map<string, Problem>, event: ReportEvent): void {
-  const isUp = event.event === 'endpoint' && (event.change === 'up' || event.change === 'reader')
+  const isUp = event.event === 'endpoint' && BACK.has(event.change ?? '')
   if (event.event !== 'released' && !isUp) return
   const kinds: readonly ProblemKind[] = isUp ? ['endpointDown', 'wrongChain'] : ['held']
   for (const kind of kinds) {

@@ -1,0 +1,181 @@
+import { newestAttempt } from '../../ledger/slot.js'
+import type { LaneSnapshot } from '../../types.js'
+import type { WaitReason } from '../../waitTypes.js'
+import type { LaneContext } from '../context.js'
+import type { Line } from '../intake/line.js'
+import type { Order } from '../intake/order.js'
+import { reasonOf } from '../reasons/sentence.js'
+import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
+import type { Funds } from '../signing/funds.js'
+import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
+import { endedOf, receiptSaidOf, summaryOf, wantedOf } from '../transaction/waitingFor.js'
+
+/** Why the transactions of a lane are not further yet, from what its parts know. */
+export type WaitReasons = {
+  of(transaction: Transaction): WaitReason | undefined
+  /** Of the lowest nonce, or the first in line, and how many wait for what. */
+  summary(): LaneSnapshot['waiting']
+  /**
+   * Keeps the reasons of those that have waited for long, so that another process can tell, and tells who listens where
+   * only a person can end a wait. Costs little, and does it once a second at most.
+   */
+  look(): void
+}
+
+const LOOK_MS = 1_000
+/** For so long nobody needs to be told. */
+const LONG_MS = 2_000
+/** So many are looked at: the lowest nonces, and the first that were called. */
+const LOOKED_AT_MAX = 128
+const SUMMARY_MAX = 10_000
+/** Those that a stage says by itself are not kept: another process can tell them anyway. */
+const PLAIN: ReadonlySet<WaitReason['for']> = new Set(['order', 'block', 'window', 'receipt', 'finality'])
+
+export function createWaitReasons(
+  context: LaneContext,
+  parts: {
+    readonly order: Pick<Order, 'reasonFor'>
+    readonly line: Line<Transaction>
+    readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
+  },
+): WaitReasons {
+  const { lane, hub, clock, transactions, events, logger } = context
+  const { book, holds, window } = lane
+  const { order, line, funds } = parts
+  // Since when each waits for what it waits for now, as it was noticed.
+  const noticed = new WeakMap<Transaction, WaitReason>()
+  let lookedMs = 0
+  let alarmed: WaitReason['for'] | undefined
+
+  function laneFacts(): LaneFacts {
+    const [sender = hub.reader] = hub.senders()
+    const first = line.peek()
+    return {
+      holds: holds.list(),
+      holdDetails: holds.details(),
+      feesKnown: first === undefined || context.fees.known(first.request),
+      hasRoom: lane.hasRoom(),
+      window: { size: window.size, uncovered: book.cursor - book.coveredTo },
+      shortWei: funds.shortWei,
+      balanceWei: funds.balanceWei,
+      head: hub.tracker.head?.number,
+      baseFeeWei: context.fees.baseFee(),
+      floor: book.floor,
+      lowestOpen: lowestOpen(),
+      lowestUncommitted: book.lowestUncommitted(),
+      reader: { name: hub.reader.port.name, said: hub.reader.trouble?.said },
+      sender: { name: sender.port.name, said: sender.trouble?.said },
+    }
+  }
+
+  function lowestOpen(): number {
+    let nonce = book.floor
+    for (; nonce < book.cursor; nonce++) {
+      const slot = book.get(nonce)
+      if (slot?.state === 'used' || slot?.state === 'final' || nonce < book.coveredTo) continue
+      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) break
+    }
+    return nonce
+  }
+
+  function factsOf(transaction: Transaction): TxFacts {
+    const { id, stage, nonce, hash, unresolved, ready, refusal, keeping } = transaction
+    return {
+      id,
+      stage,
+      nonce,
+      hash,
+      ended: endedOf(transaction),
+      unresolved,
+      kept: keeping === undefined && !context.handed.has(transaction),
+      aside: order.reasonFor(transaction),
+      ready,
+      behind: line.ahead(transaction)?.id,
+      slot: nonce === undefined ? undefined : book.get(nonce),
+      refusal,
+      wanted: wantedOf(transaction),
+      receiptSaid: receiptSaidOf(transaction),
+    }
+  }
+
+  function reasonIn(facts: LaneFacts, transaction: Transaction): WaitReason | undefined {
+    const cause = waitCauseOf(factsOf(transaction), facts)
+    const before = noticed.get(transaction)
+    if (cause === undefined) {
+      noticed.delete(transaction)
+      return undefined
+    }
+    // What is not known from the beginning is known since it is looked at, or since it was sent.
+    const since = before?.for === cause.for ? before.sinceMs : sinceOf(transaction, before)
+    const reason = reasonOf(cause, 'sinceMs' in cause ? (cause as WaitReason).sinceMs : since)
+    noticed.set(transaction, reason)
+    return reason
+  }
+
+  function sinceOf({ nonce, createdAtMs }: Transaction, before: WaitReason | undefined): number {
+    return before === undefined && nonce === undefined ? createdAtMs : clock.wallNow()
+  }
+
+  /** Those whose reasons say why the others wait. */
+  function lookedAt(): readonly Transaction[] {
+    const found: Transaction[] = []
+    for (const slot of book.uncovered(LOOKED_AT_MAX)) {
+      const claim = slot.state === 'live' ? slot.claims.at(-1) : slot.state === 'reserved' && slot.claim
+      const transaction = claim ? transactions.get(claim) : undefined
+      if (transaction) found.push(transaction)
+    }
+    let left = LOOKED_AT_MAX
+    for (const transaction of transactions.values()) {
+      if (transaction.nonce !== undefined || hasFailed(transaction)) continue
+      found.push(transaction)
+      if (--left === 0) break
+    }
+    return found
+  }
+
+  function* unsealed(): Generator<readonly [Transaction, WaitReason | undefined]> {
+    const facts = laneFacts()
+    let left = SUMMARY_MAX
+    for (const transaction of transactions.values()) {
+      if (hasReached(transaction, 'sealed')) continue
+      yield [transaction, reasonIn(facts, transaction)]
+      if (--left === 0) return
+    }
+  }
+
+  function keep(transaction: Transaction, reason: WaitReason | undefined): void {
+    const isKept = reason !== undefined && !PLAIN.has(reason.for)
+    const wanted = isKept && clock.wallNow() - reason.sinceMs >= LONG_MS ? reason : undefined
+    const { waiting } = transaction
+    if (waiting?.for === wanted?.for || (isKept && wanted === undefined)) return
+    transaction.waiting = wanted
+    context.changed.add(transaction)
+    lane.journal.touch()
+  }
+
+  function alarm(transaction: Transaction, reason: WaitReason): boolean {
+    if (!reason.operator || reason.for === 'hold' || clock.wallNow() - reason.sinceMs < LONG_MS) return false
+    if (alarmed === reason.for) return true
+    alarmed = reason.for
+    logger?.warn?.({ id: transaction.id, for: reason.for }, reason.sentence)
+    events.emit('waiting', { tx: context.txOf(transaction), waitingFor: reason })
+    return true
+  }
+
+  return {
+    of: (transaction) => reasonIn(laneFacts(), transaction),
+    summary: () => summaryOf(unsealed()),
+    look() {
+      if (clock.now() - lookedMs < LOOK_MS) return
+      lookedMs = clock.now()
+      const facts = laneFacts()
+      let alarming = false
+      for (const transaction of lookedAt()) {
+        const reason = reasonIn(facts, transaction)
+        keep(transaction, reason)
+        if (reason !== undefined && !alarming) alarming = alarm(transaction, reason)
+      }
+      if (!alarming) alarmed = undefined
+    },
+  }
+}
