@@ -149,6 +149,19 @@ describe('a receipt that is missing', () => {
     })
   })
 
+  test('that another caller gets meanwhile is had by those too who wait until it is due', async () => {
+    await using lane = await openLane()
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    await lane.until(() => tx.stage === 'sealed')
+    let asked = 0
+    lane.script = receipts(() => (asked++ === 0 ? { ok: true, result: null } : undefined))
+    const first = tx.wait('sealed')
+    await lane.clock.advance(5)
+    const second = tx.wait('sealed')
+    expect(await lane.settle(second, 100)).toMatchObject({ status: 'success' })
+    expect(await lane.settle(first, 100)).toMatchObject({ status: 'success' })
+  })
+
   test('does not keep who asks again and again any busier', async () => {
     await using lane = await openLane()
     lane.script = receipts(() => ({ ok: true, result: null }))
