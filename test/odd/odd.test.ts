@@ -26,10 +26,11 @@ afterAll(() => {
 
 type Name = keyof typeof NAMED
 
+const REASON_TITLE = 'what waits for long says why, for the seeds 1 to 160'
+
 /** What does not hold yet, and what it waits for: an entry that holds fails its test, and goes. */
 const MISSING: Readonly<Record<string, string>> = {
-  'every rule holds for the seeds 1 to 40': 'all of it',
-  'every rule holds for the seeds 41 to 80': 'all of it',
+  [REASON_TITLE]: 'a transaction that says what it waits for',
 }
 
 /** A test that what `run` finds broken is nothing. */
@@ -96,16 +97,24 @@ describe('drawn worlds', () => {
   holds('without a fault every rule holds', () => brokenIn(FIRST_SEED, CALM_WORLDS, { faults: [] }))
 
   for (let first = FIRST_SEED; first < FIRST_SEED + WORLDS; first += WORLDS_A_TEST) {
-    holds(`every rule holds for the seeds ${first} to ${first + WORLDS_A_TEST - 1}`, () =>
-      brokenIn(first, WORLDS_A_TEST),
+    holds(`every other rule holds for the seeds ${first} to ${first + WORLDS_A_TEST - 1}`, () =>
+      brokenIn(first, WORLDS_A_TEST, {}, (rule) => rule !== 'reason'),
     )
   }
+
+  holds(REASON_TITLE, () => brokenIn(FIRST_SEED, WORLDS, {}, (rule) => rule === 'reason'))
 })
 
 /** What the first of these worlds that fails breaks, with how to run it again. */
-async function brokenIn(first: number, count: number, keep = {}): Promise<string[]> {
+async function brokenIn(
+  first: number,
+  count: number,
+  keep = {},
+  isLooked: (rule: string) => boolean = () => true,
+): Promise<string[]> {
   for (let seed = first; seed < first + count; seed++) {
-    const { violations } = await runOddWorld(drawPlan(seed, { keep }))
+    const result = await runOddWorld(drawPlan(seed, { keep }))
+    const violations = result.violations.filter(({ rule }) => isLooked(rule))
     const replay = `npm run odd -- --worlds 1 --seed ${seed} --keep '${JSON.stringify(keep)}'`
     if (violations.length > 0) return [replay, ...violations.map(({ rule, text }) => `${rule}: ${text}`)]
   }
