@@ -4,6 +4,7 @@ import type { WaitReason } from '../../waitTypes.js'
 import type { LaneContext } from '../context.js'
 import type { Line } from '../intake/line.js'
 import type { Order } from '../intake/order.js'
+import { refusalOf } from '../reasons/quote.js'
 import { reasonOf } from '../reasons/sentence.js'
 import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
 import type { Funds } from '../signing/funds.js'
@@ -92,7 +93,7 @@ export function createWaitReasons(
       ready,
       behind: line.ahead(transaction)?.id,
       slot: nonce === undefined ? undefined : book.get(nonce),
-      refusal,
+      refusal: refusal === undefined ? undefined : refusalOf(refusal),
       wanted: wantedOf(transaction),
       receiptSaid: receiptSaidOf(transaction),
     }

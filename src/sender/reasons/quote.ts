@@ -17,3 +17,14 @@ function wordsOf(error: Error): string {
   const { details } = error as { details?: unknown }
   return typeof details === 'string' && details !== '' ? details : error.message
 }
+
+const SAID = ' said: '
+
+/** A refusal as it is kept with its transaction: the endpoint's name, then what it said. */
+export function refusalOf(refusal: string): { readonly endpoint: string; readonly said: string } {
+  const at = refusal.indexOf(SAID)
+  return {
+    endpoint: refusal.slice(0, Math.max(0, at)),
+    said: quoteOf(refusal.slice(at < 0 ? 0 : at + SAID.length)),
+  }
+}

@@ -21,7 +21,7 @@ export type TxFacts = {
   readonly behind: string | undefined
   readonly slot: Slot | undefined
   /** What an endpoint last said instead of taking it. */
-  readonly refusal: string | undefined
+  readonly refusal: { readonly endpoint: string; readonly said: string } | undefined
   /** A caller waits for its receipt, or for a stage beyond `sealed`. */
   readonly wanted: 'receipt' | 'safe' | 'finalized' | undefined
   /** What was last said of its receipt. */
@@ -97,7 +97,9 @@ function liveCause(tx: TxFacts, slot: Extract<Slot, { state: 'live' }>, lane: La
   if (!newest.accepted) {
     if (lowestUncommitted !== undefined && lowestUncommitted < nonce)
       return { for: 'nonce', nonce: lowestUncommitted }
-    return { for: 'endpoint', endpoint: sender.name, said: tx.refusal ?? sender.said }
+    return tx.refusal
+      ? { for: 'endpoint', ...tx.refusal }
+      : { for: 'endpoint', endpoint: sender.name, said: sender.said }
   }
   if (lane.lowestOpen < nonce) return { for: 'nonce', nonce: lane.lowestOpen }
   const { fees } = newest
