@@ -8,7 +8,7 @@ export type SendReason =
   | 'replacementUnderpriced'
   | 'feeTooLow'
   | 'insufficientFunds'
-  /** Intrinsic and floor gas (outcome `intrinsic`), or the limit of a block or transaction (`refused`, counted). */
+  /** Below what the bytes cost before they run, or above the limit of a block or transaction: counted. */
   | 'gasLimit'
   /** The pool, or this account's share of it, is full; or the address is reserved by another pool of the node. */
   | 'poolFull'
