@@ -23,7 +23,10 @@ export type HoldReason =
   | 'blocked'
   /** Nobody knows whether a commit took; lifted when the store has been read again. */
   | 'unknownCommit'
-  /** The floor moved by more than 64 without us; lifted by `resume()`. */
+  /**
+   * The account's count is more than 64 above what the lane knows and no body explains it, or more than 64 nonces below
+   * signed transactions are empty. Lifted when bodies explain the count or refute it, or by `resume()`, which believes it.
+   */
   | 'jump'
   /** A block beyond `lossDepth` left the chain; lifted by `resume()`. */
   | 'deepReorg'

@@ -91,7 +91,7 @@ export type LaneOptions<chain extends Chain> = {
   /**
    * Who gets a transaction's bytes where several endpoints take transactions. `first`: one of them, and the others
    * too once it has to be sent again (no answer, a refusal, or a block went by without it). `all`: every one at once.
-   * It costs as many requests as there are endpoints, and a mistake that every node rejects (too little gas, say) no
+   * It costs as many requests as there are endpoints, and a mistake that every node rejects (a bad signature, say) no
    * longer frees its nonce at once: bytes that several nodes have seen are known to be nowhere only when the chain
    * says so, so the lane pays for a no-op. @default 'first'
    */
