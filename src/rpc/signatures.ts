@@ -25,9 +25,17 @@ const SIGNED_TYPES: ReadonlySet<unknown> = new Set([undefined, null, '0x0', '0x1
 const signerOf: Signatures['signerOf'] = async (transaction) => {
   if (!SIGNED_TYPES.has(transaction.type)) return 'unsigned'
   try {
-    const { r, s, v, yParity, input, blockHash: _, ...fields } = formatTransaction(transaction as never)
+    const {
+      r,
+      s,
+      v,
+      yParity,
+      input,
+      blockHash: _,
+      ...fields
+    } = formatTransaction(typed(transaction) as never)
     const signature = yParity === undefined ? { r, s, v } : { r, s, v, yParity }
-    const unsigned = { ...fields, data: input, gasPrice: gasPriceOf(fields) }
+    const unsigned = { ...fields, data: input, gasPrice: gasPriceOf(fields), chainId: chainIdOf(fields, v) }
     const serializedTransaction = serializeTransaction(unsigned as never, signature as never)
     if (keccak256(serializedTransaction) !== String(transaction.hash).toLowerCase()) return undefined
     return await recoverTransactionAddress({ serializedTransaction: serializedTransaction as never })
@@ -36,15 +44,29 @@ const signerOf: Signatures['signerOf'] = async (transaction) => {
   }
 }
 
+/** Nodes from before EIP-2718 name no type: what they show is legacy. */
+function typed(transaction: Readonly<Record<string, unknown>>): object {
+  return { ...transaction, type: transaction.type ?? '0x0' }
+}
+
 /** The price that a block paid stands beside the fees of the envelope from EIP-1559 on, and is not signed. */
 function gasPriceOf(fields: { type?: unknown; gasPrice?: unknown }): unknown {
   return fields.type === 'legacy' || fields.type === 'eip2930' ? fields.gasPrice : undefined
 }
 
+/** Of a legacy transaction the signature says it (EIP-155). A node may name its chain beside one that was signed for none. */
+function chainIdOf(fields: { type?: unknown; chainId?: unknown }, v: bigint | undefined): unknown {
+  return fields.type === 'legacy' && (v === 27n || v === 28n) ? undefined : fields.chainId
+}
+
+// EIP-7702, behavior: "s value must be less than or equal to secp256k1n/2, as specified in EIP-2".
+const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
 async function authorityOf(tuple: unknown): Promise<Address | undefined> {
   try {
     const { chainId, nonce, address, r, s, yParity, v } = tuple as Record<string, string>
     const parity = Number(yParity ?? v)
+    if (BigInt(s as string) > S_MAX) return undefined
     return await recoverAuthorizationAddress({
       authorization: {
         chainId: Number(chainId),
