@@ -1,5 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { a1, a2, attempt, b1, block, hash, liveSlot, noop, on, outcome, stuck } from './samples.fixture.js'
+import {
+  a1,
+  a2,
+  attempt,
+  b1,
+  block,
+  hash,
+  liveSlot,
+  noop,
+  on,
+  outcome,
+  reserved,
+  stuck,
+} from './samples.fixture.js'
 import type { Attempt, Live } from './slot.js'
 
 const resend = (name: string) => ({ do: 'resend', hash: hash(name) })
@@ -121,6 +134,62 @@ describe('rows of live nonces', () => {
       slot = taken.slot as Live
     }
     expect(on(slot, said).actions).toEqual([{ do: 'tell', event: 'displaced' }])
+  })
+
+  describe('row 35: the claim has executed at a nonce that it was bound to before', () => {
+    const elsewhere = (claim: string) => ({ type: 'executedElsewhere', claim, token: 6 }) as const
+
+    test('live: it is voided here by a no-op, since its bytes may still land', () => {
+      expect(on(liveSlot({ claims: ['a', 'b'], committing: 1 }), elsewhere('b'))).toEqual({
+        row: 35,
+        slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1 }),
+        actions: [{ do: 'noop', token: 6 }],
+      })
+    })
+
+    test('live with an end: the no-op that was asked for does, and nothing of the claim is told here', () => {
+      expect(on(liveSlot({ end: 'cancel' }), elsewhere('a'))).toEqual({
+        row: 35,
+        slot: liveSlot({ claims: [], end: 'cancel' }),
+        actions: [],
+      })
+    })
+
+    test('reserved: nothing is journaled, so the nonce is free; with a commit under way a no-op uses it up', () => {
+      expect(on(reserved(), elsewhere('a'))).toEqual({
+        row: 35,
+        slot: { state: 'hole', nonce: 7, attempts: [] },
+        actions: [],
+      })
+      expect(on(reserved({ committing: 1, attempts: [noop] }), elsewhere('a'))).toMatchObject({
+        row: 35,
+        slot: { state: 'live', claims: [], end: 'void', token: 6, committing: 1, attempts: [noop] },
+        actions: [{ do: 'noop', token: 6 }],
+      })
+    })
+
+    test('another claim than those that are bound here is not concerned', () => {
+      for (const slot of [liveSlot(), reserved(), reserved({ committing: 1 })])
+        expect(on(slot, elsewhere('c'))).toMatchObject({ row: 0, slot })
+    })
+  })
+
+  describe('rows 24 to 26: a commit under way when the nonce is used', () => {
+    test('is still under way, so that nothing is concluded from there being no attempt', () => {
+      const slot = liveSlot({ committing: 1, attempts: [], claims: [], end: 'void' })
+      for (const event of [
+        { type: 'sealed', hash: hash('stranger'), block: block(10) },
+        { type: 'evidence', hash: hash('stranger'), block: block(10) },
+        { type: 'passed' },
+      ] as const)
+        expect(on(slot, event).slot).toMatchObject({ state: 'used', committing: 1 })
+      const used = on(slot, { type: 'evidence', hash: hash('stranger'), block: block(10) }).slot
+      expect(on(used, { type: 'left', block: block(10), token: 6 }).slot).toMatchObject({
+        state: 'live',
+        committing: 1,
+      })
+      expect(on(used, { type: 'notCommitted' }).slot).toMatchObject({ state: 'used', committing: 0 })
+    })
   })
 
   describe('row 16: the node asks for more than the ceiling', () => {

@@ -14,6 +14,8 @@ export function hashOf(kind: 'own' | 'foreign' | 'stranger' | 'block', ...parts:
 }
 
 export type ScriptedChain = {
+  /** Number of its last block. */
+  readonly newest: number
   readonly blockHash: (number: number) => Hash
   readonly countAt: (number: number) => number
   readonly numberOf: (hash: unknown) => number | undefined
@@ -66,7 +68,7 @@ export function scriptedChain(
     if (number === undefined || history[number] === undefined) return rpcFailure(-32000, 'header not found')
     return { ok: true, result: hex(countAt(number)) }
   }
-  return { blockHash, countAt, numberOf, answer }
+  return { newest: history.length - 1, blockHash, countAt, numberOf, answer }
 }
 
 export function blockHashOf(selector: unknown): unknown {

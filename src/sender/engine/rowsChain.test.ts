@@ -317,9 +317,13 @@ describe('rows 28, 32 and 33: blocks that leave, and blocks that cannot', () => 
     lane.chain.reorg({ depth: 2, drops: () => true })
     await lane.blocks(20)
     const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+    const told: string[] = []
+    for (const event of ['reorged', 'deepReorg', 'held'] as const) again.on(event, () => told.push(event))
     const found = await lane.settle(again.get(tx.id))
     await lane.blocks(4)
     expect(lane.executed()).toEqual([1])
+    // Deep enough by its number: no verdict is given before it is known whether the block stands.
+    expect(told).toEqual(['reorged'])
     expect(await lane.settle(found?.wait('finalized') ?? Promise.reject())).toMatchObject({ nonce: 0 })
     await lane.settle(again.close())
   })

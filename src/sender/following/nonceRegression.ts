@@ -33,7 +33,7 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
   let fallenTo: number | undefined
 
   function count(latest: number, head: number): void {
-    if (latest >= book.base && latest >= unprovenFrom()) {
+    if (latest >= book.base && latest >= unprovenTo()) {
       // The count has recovered, so a later `resume()` must not give these nonces back.
       since = undefined
       if (fallenTo === undefined) return
@@ -105,11 +105,11 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
     return shown
   }
 
-  /** The lowest nonce of which it is only believed that it is used, although something of ours is bound to it. */
-  function unprovenFrom(): number {
-    let lowest = 0
-    for (const nonce of book.unproven) lowest = Math.max(lowest, nonce + 1)
-    return lowest
+  /** Above the highest nonce of which it is only believed that it is used, although something of ours is bound to it. */
+  function unprovenTo(): number {
+    let end = 0
+    for (const nonce of book.unproven) end = Math.max(end, nonce + 1)
+    return end
   }
 
   function isBoundFrom(nonce: number): boolean {

@@ -39,6 +39,8 @@ const JUMP_MAX = 64
 /** Pauses between two looks for the same nonce: at each new block, and in time where none comes. */
 const LOOK_MS = 500
 const LOOK_MS_MAX = 10_000
+/** A new block makes the pause so much shorter: on a chain of many blocks a second not each of them is a look. */
+const NEW_BLOCK_PART = 8
 
 /** The nonce that is looked for, and what came of it so far. */
 type Search = {
@@ -105,9 +107,10 @@ export function createNonceUsage(
 
   function isDue(head: number): boolean {
     if (search?.nonce !== book.floor) return true
-    const pausedMs = clock.now() >= search.notBeforeMs
-    const since = search.notBeforeMs - pauseOf(search.looks) + LOOK_MS
-    return pausedMs || (head !== search.head && clock.now() >= since)
+    const nowMs = clock.now()
+    const pauseMs = pauseOf(search.looks)
+    const atNewBlockMs = search.notBeforeMs - pauseMs + Math.max(LOOK_MS, pauseMs / NEW_BLOCK_PART)
+    return nowMs >= search.notBeforeMs || (head !== search.head && nowMs >= atNewBlockMs)
   }
 
   const pauseOf = (looks: number): number => Math.min(LOOK_MS_MAX, LOOK_MS * 2 ** Math.min(looks, 8))
@@ -132,6 +135,7 @@ export function createNonceUsage(
   /** One nonce, or as many as one body explains. True while there is more to explain. */
   async function step(latest: number, head: number, signal: AbortSignal): Promise<boolean> {
     const nonce = book.floor
+    if (nonce >= latest) return false
     // Above all that is bound here one witness stands for the whole range: nonces are used in order.
     const isFar = latest - nonce > JUMP_MAX && !isBoundBelow(latest)
     const target = isFar ? latest - 1 : nonce

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import { isCount } from '../../../test/support/scriptedChain.js'
+import type { RpcReply } from '../../rpc/port.js'
+import { createNonceRegression } from './nonceRegression.js'
+import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
+
+/** The account stands at 3, and the lane believes that it stands at `floor`. */
+function believed(floor: number, endpoints = 1): ScriptedLane {
+  return scriptedLane({
+    history: [[], [foreign(0), foreign(1), foreign(2)], ...Array.from({ length: 20 }, () => [])],
+    floor,
+    endpoints,
+  })
+}
+
+const requests = (lane: ScriptedLane) => lane.endpoints.reduce((sum, { batches }) => sum + batches.length, 0)
+
+/** A lower count that is read at two blocks. */
+async function fallen(lane: ScriptedLane) {
+  const regression = createNonceRegression(lane.context)
+  regression.count(3, lane.head - 1)
+  regression.count(3, lane.head)
+  await lane.clock.advance(0)
+  return regression
+}
+
+describe('a count that is lower than what was believed', () => {
+  test('says nothing when it is read once: a replica that lags shows one all the time', async () => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    regression.count(3, 20)
+    expect(regression.wanted).toBe(true)
+    regression.count(3, 20)
+    await lane.clock.advance(2_999)
+    regression.count(3, 20)
+    await lane.clock.advance(0)
+    expect([requests(lane), lane.book.floor]).toEqual([0, 5])
+  })
+
+  test('is believed at a second block, read once more with the hash that was walked: the nonces are given back', async () => {
+    const lane = believed(5)
+    const regression = await fallen(lane)
+    expect([lane.book.floor, lane.book.base]).toEqual([3, 3])
+    expect(regression.wanted).toBe(false)
+    expect(lane.doubts).toEqual([])
+  })
+
+  test('is believed 3 s later at the same block, on a chain that stands still', async () => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    regression.count(3, lane.head)
+    await lane.clock.advance(3_000)
+    regression.count(3, lane.head)
+    await lane.clock.advance(0)
+    expect(lane.book.floor).toBe(3)
+  })
+
+  test('begins anew where the higher count was read in between', async () => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    regression.count(3, lane.head - 1)
+    regression.count(5, lane.head - 1)
+    regression.count(3, lane.head)
+    await lane.clock.advance(0)
+    expect([requests(lane), lane.book.floor]).toEqual([0, 5])
+  })
+
+  test('says nothing where the endpoint has another block than the walk by then', async () => {
+    for (const moves of ['before', 'while'] as const) {
+      const lane = believed(5)
+      const away = () => void lane.walked.set(lane.head, foreign(99))
+      if (moves === 'before') away()
+      const [only] = lane.endpoints
+      if (only && moves === 'while')
+        only.script = (call) => {
+          const reply = lane.chain.answer(call)
+          queueMicrotask(away)
+          return reply
+        }
+      await fallen(lane)
+      expect(lane.book.floor, moves).toBe(5)
+    }
+  })
+
+  test('is refuted by blocks of the walked chain with a higher nonce: the endpoint is doubted, with both numbers', async () => {
+    const lane = believed(3)
+    lane.journal(3, 'a', mine(3))
+    lane.journal(4, 'b', mine(4))
+    for (const nonce of [3, 4])
+      lane.book.apply(nonce, {
+        type: 'sealed',
+        hash: mine(nonce),
+        block: { number: 9, hash: lane.chain.blockHash(9) },
+      })
+    expect(lane.book.base).toBe(5)
+    await fallen(lane)
+    expect(lane.book.floor).toBe(5)
+    expect(lane.doubts).toEqual([
+      'the endpoint counts 3 used nonces, and its own blocks hold a transaction with nonce 4',
+    ])
+  })
+
+  test('is not refuted by a block that is not on the walked chain any more', async () => {
+    const lane = believed(3)
+    lane.journal(3, 'a', mine(3))
+    const block = { number: 9, hash: foreign(77) }
+    lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
+    await fallen(lane)
+    expect(lane.doubts).toEqual([])
+  })
+
+  test('is not believed where another endpoint counts more: a backend lags, and another one is to be read', async () => {
+    const lane = believed(5, 2)
+    const [, other] = lane.endpoints
+    if (other)
+      other.script = (call) => (isCount(call) ? ({ ok: true, result: '0x4' } as RpcReply) : undefined)
+    await fallen(lane)
+    expect(lane.book.floor).toBe(5)
+    expect(lane.doubts).toEqual(['the endpoint counts 3 used nonces, and another endpoint counts more'])
+  })
+
+  test('row 27: gives back what is bound to us and was only believed to be gone', async () => {
+    const lane = believed(3)
+    lane.journal(3, 'a', mine(3))
+    lane.book.apply(3, { type: 'passed' })
+    expect(lane.book.get(3)).toMatchObject({ state: 'used', by: { kind: 'unproven' } })
+    await fallen(lane)
+    expect(lane.applied).toEqual(['3 refuted'])
+    expect(lane.book.get(3)).toMatchObject({ state: 'live', claims: ['a'] })
+  })
+
+  test('row 27: the count of the highest of them is no lower one: it refutes nothing', async () => {
+    const lane = believed(2)
+    lane.journal(2, 'a', mine(2))
+    lane.book.apply(2, { type: 'passed' })
+    await fallen(lane)
+    expect(lane.applied).toEqual([])
+    expect(requests(lane)).toBe(0)
+  })
+})
+
+describe('more empty nonces below signed transactions than are filled unasked', () => {
+  async function gap(floor: number) {
+    const lane = believed(floor)
+    lane.journal(floor, 'a', mine(0))
+    return { lane, regression: await fallen(lane) }
+  }
+
+  test('64 of them are given back, 65 hold the lane with the numbers', async () => {
+    expect((await gap(3 + 64)).lane.book.floor).toBe(3)
+    const { lane } = await gap(3 + 65)
+    expect(lane.book.floor).toBe(68)
+    expect(lane.holds.get('jump')).toMatch(/stands at nonce 3.*from nonce 68 on/)
+  })
+
+  test('the hold lifts when the count is higher again, and a later resume() gives nothing back', async () => {
+    const { lane, regression } = await gap(68)
+    regression.count(68, lane.head)
+    expect([...lane.holds.keys()]).toEqual([])
+    regression.accept()
+    expect(lane.book.floor).toBe(68)
+  })
+
+  test('resume() gives them back', async () => {
+    const { lane, regression } = await gap(68)
+    regression.accept()
+    expect(lane.book.floor).toBe(3)
+    expect(lane.book.get(68)).toMatchObject({ state: 'live' })
+  })
+
+  test('with nothing bound above them there is nothing to fill: they are given back', async () => {
+    const lane = believed(100)
+    await fallen(lane)
+    expect([lane.book.floor, [...lane.holds.keys()]]).toEqual([3, []])
+  })
+})
+
+test('below what was final once: the node was reset, which holds the lane until an operator goes on from its count', async () => {
+  const lane = believed(3)
+  lane.journal(3, 'a', mine(3))
+  const block = { number: 9, hash: foreign(77) }
+  lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
+  lane.book.apply(3, { type: 'lossDepth' })
+  lane.book.apply(3, { type: 'horizon' })
+  expect(lane.book.finalTo).toBe(4)
+  const regression = await fallen(lane)
+  expect(lane.holds.get('deepReorg')).toMatch(/counts 3 used nonces.*seen 4 become final/)
+  expect(lane.emitted).toEqual([{ event: 'deepReorg', payload: { nonce: 3 } }])
+  expect(lane.book.floor).toBe(4)
+  regression.accept()
+  expect(lane.book.floor).toBe(3)
+})

@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest'
+import { isBody, isCount } from '../../../test/support/scriptedChain.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import { createNonceUsage } from './nonceUsage.js'
+import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
+
+const blocks = (length: number, uses: Record<number, readonly (`0x${string}` | null)[]> = {}) =>
+  Array.from({ length }, (_, number) => uses[number] ?? [])
+
+const usageOn = (lane: ScriptedLane) => createNonceUsage(lane.context, new Set(), () => undefined)
+const batches = (lane: ScriptedLane) => lane.endpoints.reduce((sum, one) => sum + one.batches.length, 0)
+const bodies = (lane: ScriptedLane) =>
+  lane.endpoints.flatMap((one) => one.batches.flat()).filter(isBody).length
+
+/** Ticks with this count for so long, a block every `blockMs`; resolves when nothing is looked for. */
+async function tick(
+  lane: ScriptedLane,
+  usage: ReturnType<typeof usageOn>,
+  count: number,
+  forMs: number,
+  blockMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const beganMs = lane.clock.now()
+  const from = lane.head
+  for (let ms = 0; ms <= forMs; ms += 200) {
+    lane.head = Math.min(lane.chain.newest, from + Math.floor(ms / blockMs))
+    usage.count(count, lane.head)
+    await usage.idle()
+    await lane.clock.advance(Math.max(0, beganMs + ms + 200 - lane.clock.now()))
+  }
+}
+
+const REFUSED: RpcReply = {
+  ok: false,
+  failure: { kind: 'rpc', code: 4444, message: 'pruned history unavailable' },
+}
+const noBodies = (call: RpcCall) => (isBody(call) ? REFUSED : undefined)
+const claims = (count: number) => (call: RpcCall) =>
+  isCount(call) ? ({ ok: true, result: `0x${count.toString(16)}` } as const) : undefined
+
+function scriptAll(lane: ScriptedLane, script: (call: RpcCall) => RpcReply | undefined): void {
+  for (const endpoint of lane.endpoints) endpoint.script = script
+}
+
+describe('row 26: no endpoint shows what used a nonce that is bound to us', () => {
+  function pruned(options: { lossDepth: number; patienceMs?: number }): ScriptedLane {
+    const lane = scriptedLane({ history: blocks(30, { 19: [foreign(0)] }), ...options })
+    lane.journal(0, 'a', mine(0))
+    scriptAll(lane, noBodies)
+    return lane
+  }
+
+  test('it is passed when the count at a block that is deep enough is above it, not when that equals it', async () => {
+    const lane = pruned({ lossDepth: 3, patienceMs: 1_000 })
+    const usage = usageOn(lane)
+    // Block 18 is deep enough, and the count there is 0.
+    lane.head = 21
+    await tick(lane, usage, 1, 30_000)
+    expect(lane.applied).toEqual([])
+    lane.head = 22
+    await tick(lane, usage, 1, 15_000)
+    expect(lane.applied).toEqual(['0 passed'])
+  })
+
+  test('not before the patience has gone', async () => {
+    const lane = pruned({ lossDepth: 3, patienceMs: 20_000 })
+    const usage = usageOn(lane)
+    lane.head = 22
+    await tick(lane, usage, 1, 19_000)
+    expect(lane.applied).toEqual([])
+    expect(usage.unexplained).toMatch(/^the body of block \d+ is refused$/)
+    await tick(lane, usage, 1, 15_000)
+    expect(lane.applied).toEqual(['0 passed'])
+  })
+
+  test('not where another endpoint shows it, which is asked in its turn', async () => {
+    const lane = scriptedLane({ history: blocks(20, { 19: [foreign(0)] }), endpoints: 2 })
+    lane.journal(0, 'a', mine(0))
+    const [reader] = lane.endpoints
+    if (reader) reader.script = noBodies
+    await tick(lane, usageOn(lane), 1, 3_000)
+    expect(lane.applied).toEqual(['0 evidence'])
+  })
+})
+
+describe('a count that no body explains, with nothing bound to us', () => {
+  test('is believed at the second reading, at another block', async () => {
+    const lane = scriptedLane({ history: blocks(20) })
+    scriptAll(lane, claims(5))
+    const usage = usageOn(lane)
+    lane.head = 18
+    await tick(lane, usage, 5, 1_000)
+    expect(lane.book.floor).toBe(0)
+    lane.head = 19
+    await tick(lane, usage, 5, 1_000)
+    expect(lane.book.floor).toBe(5)
+  })
+
+  test('is not believed while another endpoint counts less', async () => {
+    const lane = scriptedLane({ history: blocks(60), endpoints: 2 })
+    const [reader] = lane.endpoints
+    if (reader) reader.script = claims(5)
+    lane.head = 20
+    await tick(lane, usageOn(lane), 5, 60_000, 2_000)
+    expect(lane.book.floor).toBe(0)
+  })
+})
+
+describe('a count that is too high for a minute', () => {
+  test('is refuted by bodies: the endpoint is doubted with both numbers, and nothing moves', async () => {
+    const lane = scriptedLane({ history: blocks(60, { 15: [mine(0), mine(1)] }), floor: 2 })
+    lane.journal(2, 'a', mine(2))
+    scriptAll(lane, claims(7))
+    const usage = usageOn(lane)
+    usage.count(2, 14)
+    lane.head = 18
+    await tick(lane, usage, 7, 2_000, 2_000)
+    expect(lane.doubts[0]).toBe('the endpoint counts 7 used nonces, and the bodies of its blocks show 2')
+    expect(usage.latest).toBe(2)
+    expect(usage.unexplained).toBe(lane.doubts[0])
+    expect([lane.applied, lane.book.floor]).toEqual([[], 2])
+    // It is honest again: nothing is looked for any more.
+    usage.count(2, lane.head)
+    expect([usage.wanted, usage.unexplained]).toEqual([false, undefined])
+  })
+
+  test('costs few requests, the first look no body but one, and not one for each block where blocks are many', async () => {
+    for (const [blockMs, requestsMax] of [
+      [2_000, 300],
+      [200, 450],
+    ] as const) {
+      const lane = scriptedLane({ history: blocks(400), floor: 2, patienceMs: 120_000 })
+      lane.journal(2, 'a', mine(2))
+      scriptAll(lane, claims(7))
+      const usage = usageOn(lane)
+      usage.count(2, 45)
+      lane.head = 50
+      usage.count(7, lane.head)
+      await usage.idle()
+      expect(bodies(lane)).toBeLessThanOrEqual(1)
+      expect(batches(lane)).toBeLessThanOrEqual(5)
+      await tick(lane, usage, 7, 60_000, blockMs)
+      expect(batches(lane), `a block every ${blockMs} ms`).toBeLessThanOrEqual(requestsMax)
+      expect(bodies(lane)).toBeLessThanOrEqual(requestsMax * 4)
+      expect([lane.applied, lane.book.floor]).toEqual([[], 2])
+    }
+  })
+
+  test('on a chain that stands still the looks are up to 10 s apart', async () => {
+    const lane = scriptedLane({ history: blocks(50), floor: 2 })
+    lane.journal(2, 'a', mine(2))
+    scriptAll(lane, noBodies)
+    const at: number[] = []
+    const [only] = lane.endpoints
+    if (only)
+      only.script = (call) => {
+        if (isBody(call)) at.push(lane.clock.now())
+        return noBodies(call) ?? claims(7)(call)
+      }
+    await tick(lane, usageOn(lane), 7, 60_000)
+    const looks = [...new Set(at)]
+    expect(looks.length).toBeGreaterThanOrEqual(6)
+    expect(looks.length).toBeLessThanOrEqual(12)
+  })
+})
+
+describe('a jump: more than 64 nonces gone without us', () => {
+  test('one reading does nothing, two at different blocks hold the lane with the numbers', () => {
+    const lane = scriptedLane({ history: blocks(20) })
+    scriptAll(lane, claims(65))
+    const usage = usageOn(lane)
+    usage.count(65, 18)
+    usage.count(65, 18)
+    expect(lane.holds.size).toBe(0)
+    usage.count(65, 19)
+    expect(lane.holds.get('jump')).toMatch(/counts 65 used nonces at block 19, and this lane knows of 0/)
+    expect(lane.book.floor).toBe(0)
+    usage.count(64, 19)
+    expect(lane.holds.size).toBe(0)
+  })
+
+  test('64 are none', () => {
+    const lane = scriptedLane({ history: blocks(20) })
+    const usage = usageOn(lane)
+    usage.count(64, 18)
+    usage.count(64, 19)
+    expect(lane.holds.size).toBe(0)
+  })
+
+  test('it is not believed however long it is read; resume() believes it', async () => {
+    const lane = scriptedLane({ history: blocks(60) })
+    scriptAll(lane, claims(100))
+    const usage = usageOn(lane)
+    lane.head = 18
+    await tick(lane, usage, 100, 30_000, 2_000)
+    expect(lane.book.floor).toBe(0)
+    usage.acceptJump()
+    expect(lane.book.floor).toBe(100)
+  })
+
+  test('a witness for the highest of them explains all, and lifts it', async () => {
+    const all = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
+    const lane = scriptedLane({ history: blocks(22, { 19: all }) })
+    lane.head = 21
+    await tick(lane, usageOn(lane), 100, 1_000)
+    expect([lane.book.floor, lane.holds.size]).toEqual([100, 0])
+    expect(lane.emitted).toEqual([{ event: 'foreign', payload: { nonce: 99, hash: foreign(99) } }])
+  })
+
+  test('what is bound to us is never skipped: each of its nonces gets its own witness', async () => {
+    const all = Array.from({ length: 100 }, (_, nonce) => (nonce === 1 ? mine(1) : foreign(nonce)))
+    const lane = scriptedLane({ history: blocks(22, { 19: all }) })
+    lane.journal(0, 'a', mine(0))
+    lane.journal(1, 'b', mine(1))
+    lane.head = 21
+    await tick(lane, usageOn(lane), 100, 1_000)
+    expect(lane.applied.slice(0, 2)).toEqual(['0 evidence', '1 sealed'])
+    expect(lane.book.get(1)).toMatchObject({ state: 'used', by: { kind: 'claim', claim: 'b' } })
+  })
+})
+
+describe('CREATE in delegated code, which leaves no trace', () => {
+  function delegated(endpoints: number): ScriptedLane {
+    const code = `0xef0100${'12'.repeat(20)}` as const
+    const lane = scriptedLane({ history: blocks(21, { 18: [mine(0), null] }), floor: 1, endpoints, code })
+    lane.journal(1, 'b', mine(1))
+    return lane
+  }
+
+  test('one endpoint alone proves nothing: row 26', async () => {
+    const lane = delegated(1)
+    await tick(lane, usageOn(lane), 2, 0)
+    expect(lane.applied).toEqual(['1 passed'])
+  })
+
+  test('two that agree do', async () => {
+    const lane = delegated(2)
+    const usage = usageOn(lane)
+    await tick(lane, usage, 2, 0)
+    expect(lane.applied).toEqual([])
+    await tick(lane, usage, 2, 2_000)
+    expect(lane.applied).toEqual(['1 evidence'])
+    expect(lane.book.get(1)).toMatchObject({ by: { kind: 'other', hash: undefined } })
+  })
+
+  test('two of which one denies it do not', async () => {
+    const lane = delegated(2)
+    const [, other] = lane.endpoints
+    if (other) other.script = claims(1)
+    await tick(lane, usageOn(lane), 2, 60_000)
+    expect(lane.applied).toEqual([])
+  })
+})
+
+test('what else of ours stands in the block of one nonce is told with it, without a search of its own', async () => {
+  const lane = scriptedLane({ history: blocks(20, { 15: [mine(0), mine(1), mine(2)] }) })
+  for (const nonce of [0, 1, 2]) lane.journal(nonce, `t${nonce}`, mine(nonce))
+  await tick(lane, usageOn(lane), 3, 0)
+  expect(lane.applied).toEqual(['0 sealed', '1 sealed', '2 sealed'])
+  expect(batches(lane)).toBeLessThanOrEqual(6)
+})
