@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isCount } from '../../../test/support/scriptedChain.js'
+import { usedSlot } from '../../ledger/samples.fixture.js'
 import type { RpcReply } from '../../rpc/port.js'
 import { createNonceRegression } from './nonceRegression.js'
 import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
@@ -127,6 +128,17 @@ describe('a count that is lower than what was believed', () => {
     await fallen(lane)
     expect(lane.applied).toEqual(['3 refuted'])
     expect(lane.book.get(3)).toMatchObject({ state: 'live', claims: ['a'] })
+  })
+
+  test('row 27: of several it gives back those that it does not cover, also above one that was never believed gone', async () => {
+    const lane = believed(3)
+    const unproven = usedSlot({ kind: 'unproven' }, { nonce: 4, at: undefined })
+    // As read from a store: nonce 3 is still open.
+    lane.journal(3, 'b', mine(3))
+    lane.book.restore(unproven)
+    expect(lane.book.base).toBe(3)
+    await fallen(lane)
+    expect(lane.applied).toEqual(['4 refuted'])
   })
 
   test('row 27: the count of the highest of them is no lower one: it refutes nothing', async () => {

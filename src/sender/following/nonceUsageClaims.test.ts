@@ -198,6 +198,16 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.book.floor).toBe(100)
   })
 
+  test('nor where something is bound to us below it: what is not is not believed to be gone for that', async () => {
+    const lane = scriptedLane({ history: blocks(60), patienceMs: 600_000 })
+    lane.journal(5, 'a', mine(5))
+    scriptAll(lane, claims(100))
+    const usage = usageOn(lane)
+    lane.head = 18
+    await tick(lane, usage, 100, 30_000, 2_000)
+    expect([lane.book.floor, [...lane.holds.keys()]]).toEqual([0, ['jump']])
+  })
+
   test('a witness for the highest of them explains all, and lifts it', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })

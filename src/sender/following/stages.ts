@@ -136,7 +136,8 @@ export function createStages(
   }
 
   function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
-    if (before?.state === 'used' && before.settled !== after.settled) return
+    // A verdict says nothing new of who used it; a correction after the verdict does (row 24).
+    if (before?.state === 'used' && after.settled && !before.settled) return
     for (const claim of after.claims) {
       const transaction = transactions.get(claim)
       // Row 26: of several that were bound here, nobody can tell of any.
