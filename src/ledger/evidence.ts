@@ -10,7 +10,8 @@ import type { BlockRef } from './slot.js'
 export type Use = {
   /**
    * `transaction`: sent by the account. `authorization`: an EIP-7702 tuple signed by it, which uses its nonce only where
-   * the account stands at that nonce. `deposit`: of the OP stack, whose nonce is in the receipt (undefined without it).
+   * the account stands at that nonce. `deposit`: of the OP stack, whose nonce is in the receipt (undefined without it), or
+   * of another type whose signature cannot be read here.
    */
   readonly kind: 'transaction' | 'authorization' | 'deposit'
   readonly nonce: number | undefined

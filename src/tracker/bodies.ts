@@ -57,24 +57,38 @@ async function usesIn(
     const transaction = decodeObject(item, 'eth_getBlockByNumber', 'a transaction')
     const hash = decodeHash(transaction.hash, 'eth_getBlockByNumber', 'a transaction hash')
     if (String(transaction.from).toLowerCase() === address) {
-      const nonce = decodeNumber(transaction.nonce ?? '', 'eth_getBlockByNumber', 'a nonce')
-      if (transaction.type === DEPOSIT) uses.push({ kind: 'deposit', nonce: undefined, hash })
-      else if (!query.isOwn(hash) && !(await isSignedBy(address, transaction, query.signatures)))
-        return undefined
-      else uses.push({ kind: 'transaction', nonce, hash })
+      const use = await useOf(transaction, hash, query)
+      if (use === undefined) return undefined
+      uses.push(use)
     }
     uses.push(...(await tuplesIn(transaction, hash, query)))
   }
   return uses
 }
 
-async function isSignedBy(
-  address: string,
+/** Undefined where the account has not signed it, or not for this chain: then an endpoint has put it there. */
+async function useOf(
   transaction: Readonly<Record<string, unknown>>,
-  signatures: Signatures,
-): Promise<boolean> {
+  hash: Hash,
+  { address, chainId, signatures, isOwn }: BodyQuery,
+): Promise<Use | undefined> {
+  const nonce = decodeNumber(transaction.nonce ?? '', 'eth_getBlockByNumber', 'a nonce')
+  if (transaction.type === DEPOSIT) return { kind: 'deposit', nonce: undefined, hash }
+  if (isOwn(hash)) return { kind: 'transaction', nonce, hash }
   const signer = await signatures.signerOf(transaction)
-  return signer === 'unsigned' || signer?.toLowerCase() === address
+  // A type without a signature that can be read here could be anybody's: like a deposit, it needs counts beside it.
+  if (signer === 'unsigned') return { kind: 'deposit', nonce, hash }
+  const isSigned = signer?.toLowerCase() === address.toLowerCase() && isForChain(transaction, chainId)
+  return isSigned ? { kind: 'transaction', nonce, hash } : undefined
+}
+
+/** EIP-155: `v` of a legacy transaction is chain id * 2 + 35 or 36, or 27 or 28 where it names no chain. */
+function isForChain(transaction: Readonly<Record<string, unknown>>, chainId: number | undefined): boolean {
+  if (chainId === undefined) return true
+  const { type, v, chainId: named } = transaction
+  if (type !== undefined && type !== null && type !== '0x0')
+    return named === undefined || Number(named) === chainId
+  return v === undefined || Number(v) < 35 || (BigInt(v as string) - 35n) / 2n === BigInt(chainId)
 }
 
 /** EIP-7702: a tuple goes for one chain, or for all with chain id 0. */
