@@ -306,7 +306,10 @@ async function crosses({ query, ask }: Reader, body: Body): Promise<boolean> {
 /** The one use without a trace: CREATE in the code that an account is delegated to (EIP-7702). */
 async function isCreated(reader: Reader, body: Body): Promise<boolean> {
   const around = [Math.max(0, body.number - 1), body.number]
-  return (await readDelegation(reader, around)) === true && (await crosses(reader, body))
+  // The delegation may begin and end within the block: then its tuples show it.
+  const isWithin = body.uses.some(({ kind }) => kind === 'authorization')
+  if (!isWithin && (await readDelegation(reader, around)) !== true) return false
+  return crosses(reader, body)
 }
 
 /** Whether the account is delegated at any of these blocks; undefined where that is not known. */

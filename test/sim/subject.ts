@@ -8,7 +8,7 @@ import { createSimClient } from './simClient.js'
 import type { CreateSubject, Subject } from './subjectTypes.js'
 
 // Worlds are short: what takes its time for the sake of people has to come within one.
-const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12 }
+const LIMITS = { reservationTtlMs: 8_000, reorgHorizon: 12, evidencePatienceMs: 30_000 }
 
 /** The sender under test: the one place where it is wired to the simulated world. */
 export const createSubject: CreateSubject = (world) => {

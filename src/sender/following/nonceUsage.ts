@@ -139,7 +139,7 @@ export function createNonceUsage(
     // Above all that is bound here one witness stands for the whole range: nonces are used in order.
     const isFar = latest - nonce > JUMP_MAX && !isBoundBelow(latest)
     const target = isFar ? latest - 1 : nonce
-    if (search?.nonce !== nonce) search = beginAt(nonce, head)
+    if (search?.nonce !== nonce) search = beginAt(nonce, head, search?.nonce === nonce - 1 ? search : undefined)
     const endpoint = endpointFor(search.looks)
     const verdict = await readEvidence(endpoint.port, {
       address: lane.key.address,
@@ -209,8 +209,11 @@ export function createNonceUsage(
     return false
   }
 
-  function beginAt(nonce: number, head: number): Search {
-    return { nonce, looks: 0, notBeforeMs: 0, head, fruitlessSinceMs: undefined, why: undefined }
+  /** Whose patience ended goes on to the next nonce without waiting for as long once more. */
+  function beginAt(nonce: number, head: number, below: Search | undefined): Search {
+    const isExhausted = below !== undefined && book.unproven.has(below.nonce)
+    const fruitlessSinceMs = isExhausted ? below.fruitlessSinceMs : undefined
+    return { nonce, looks: 0, notBeforeMs: 0, head, fruitlessSinceMs, why: undefined }
   }
 
   /** The one that is read; where it had nothing to show, each of the others in turn. */
