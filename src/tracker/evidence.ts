@@ -145,8 +145,11 @@ export async function readWitness(
   const [reply] = await ask(port, query, [bodyCall(block.number, block.hash)])
   const body = await bodyOf(reply, query)
   if (typeof body !== 'object' || body.hash !== block.hash) return undefined
-  const use = body.uses.find(({ hash }) => hash === witness.hash)
-  return use !== undefined && (use.nonce ?? witness.nonce) === witness.nonce ? 'stands' : 'missing'
+  // One transaction may carry several tuples of the account.
+  const isThere = body.uses.some(
+    ({ hash, nonce }) => hash === witness.hash && (nonce ?? witness.nonce) === witness.nonce,
+  )
+  return isThere ? 'stands' : 'missing'
 }
 
 type Reader = {

@@ -139,7 +139,8 @@ export function createNonceUsage(
     // Above all that is bound here one witness stands for the whole range: nonces are used in order.
     const isFar = latest - nonce > JUMP_MAX && !isBoundBelow(latest)
     const target = isFar ? latest - 1 : nonce
-    if (search?.nonce !== nonce) search = beginAt(nonce, head, search?.nonce === nonce - 1 ? search : undefined)
+    if (search?.nonce !== nonce)
+      search = beginAt(nonce, head, search?.nonce === nonce - 1 ? search : undefined)
     const endpoint = endpointFor(search.looks)
     const verdict = await readEvidence(endpoint.port, {
       address: lane.key.address,
