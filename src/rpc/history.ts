@@ -15,6 +15,14 @@ const BUSY =
 // -32005: EIP-1474. -32016: Base's public endpoints, "over rate limit". 429: gateways that repeat the HTTP status.
 const BUSY_CODES: ReadonlySet<unknown> = new Set([-32005, -32016, 429])
 
+// What is missing is a state: a header is in none.
+const OF_STATE = /\btrie|\bstate\b|world ?state/i
+
+/** True where the node says, in words we know, that it no longer has a block. */
+export function isBlockGone(failure: RpcFailure): boolean {
+  return isHistoryGone(failure) && !says(readStatements(failure), OF_STATE)
+}
+
 /** True where the node says, in words we know, that it no longer has what was asked. */
 export function isHistoryGone(failure: RpcFailure): boolean {
   return (

@@ -37,7 +37,7 @@ describe('probing an endpoint', () => {
     )
   })
 
-  test('accepts a node that does not show block 0', async () => {
+  test('accepts a node that does not show block 0, in words that say so', async () => {
     for (const genesis of [{ result: null }, refused('pruned history unavailable')]) {
       const probed = await probeEndpoint(endpoint({ genesis }), { expectGenesisHash: hashOf('9') })
       expect(probed.genesisHash).toBeUndefined()
@@ -51,8 +51,12 @@ describe('probing an endpoint', () => {
     await expect(probeEndpoint(unnumbered)).rejects.toThrow('eth_getBlockByNumber')
   })
 
-  test('does not take a passing failure for the absence of block 0: the lane would have another name', async () => {
-    for (const genesis of [refused('over rate limit', -32016), refused('header not found')]) {
+  test('does not take a passing failure, or the absence of a state, for the absence of block 0', async () => {
+    for (const genesis of [
+      refused('over rate limit', -32016),
+      refused('header not found'),
+      refused('missing trie node b10c (path ) state is not available'),
+    ]) {
       await expect(probeEndpoint(endpoint({ genesis }))).rejects.toMatchObject({ name: 'TxlaneError' })
     }
   })

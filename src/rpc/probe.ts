@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { batchReads } from './batchReads.js'
 import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
 import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
-import { isHistoryGone } from './history.js'
+import { isBlockGone } from './history.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
 import { createProfile, type ProfileWatch } from './profile.js'
 
@@ -18,7 +18,7 @@ export type ProbeOptions = {
 /** What one request shows of an endpoint. */
 export type ProbeResult = {
   readonly chainId: number
-  /** `undefined` where the node has no block 0, as pruned nodes do not. */
+  /** `undefined` where the node does not show block 0: pruned nodes never do, others may not for a time. */
   readonly genesisHash: Hex | undefined
   readonly latest: LightHeader & { readonly number: number }
   /** `undefined` where the endpoint refuses the tag or answers null. */
@@ -101,15 +101,15 @@ function resultOf(reply: RpcReply | undefined, method: string): unknown {
 }
 
 /**
- * The genesis is half of a lane's name: a node that has pruned it names its lanes without, for ever; one that could
- * not be asked must be asked again, or a restart would look for its transactions under another name.
+ * Undefined where the node says that it has no block 0: for now, or for good. What a lane is called does not follow
+ * from it (`chainOf`). A node that could not be asked is asked again.
  */
 function genesisOf(reply: RpcReply | undefined): Hex | undefined {
-  if (reply?.ok === false && isHistoryGone(reply.failure)) return undefined
+  if (reply?.ok === false && isBlockGone(reply.failure)) return undefined
   const block = resultOf(reply, METHOD)
   if (block === null) return undefined
   const { number, hash } = block as { number?: unknown; hash?: unknown }
-  // An endpoint that shows another block in its place would name the lane wrongly: after a restart nothing of it is found.
+  // An endpoint that shows another block in its place would name the lane wrongly.
   if (decodeNumber(number, METHOD) !== 0) throw malformed(METHOD, `asked for block 0, got block ${number}`)
   return decodeHash(hash, METHOD, 'hash of block 0')
 }

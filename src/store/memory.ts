@@ -60,6 +60,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { historyMax = 100_000, now = systemClock.now } = options
   const lanes = new Map<string, Kept>()
   const books = new Map<string, Book>()
+  const chains = new Map<number, Hash[]>()
   // The same few keys are asked for all the time: their names are not made anew.
   const known = new WeakMap<LaneKey, Kept>()
   // Insertion order is age: the first ended one is the first to be forgotten.
@@ -83,6 +84,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   function newLane(lane: LaneKey): Kept {
+    const { chainId, genesisHash } = lane
+    const known = chains.get(chainId) ?? []
+    if (!known.includes(genesisHash)) chains.set(chainId, [...known, genesisHash])
     return {
       key: lane,
       book: bookOf(lane),
@@ -191,6 +195,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     kind: 'memory',
     durable: false,
+    async chains({ chainId, genesisHash }) {
+      const found = chains.get(chainId) ?? [genesisHash]
+      chains.set(chainId, found)
+      return [...found]
+    },
     async acquire(lane, holder, ttlMs) {
       const state = kept(lane)
       if (state.holder !== holder) {

@@ -36,6 +36,19 @@ const AT_START = {
   items: Array.from({ length: 12 }, (_, index) => payment(index + 1, 100)),
 }
 
+const RESTART = { atMs: 3_000, downMs: 10 }
+
+/** What an endpoint says that does not show block 0. */
+const NO_BLOCK_0: Readonly<Record<string, How>> = {
+  null: { kind: 'null' },
+  'pruned history unavailable': { kind: 'refused', code: 4444, message: 'pruned history unavailable' },
+  'missing trie node': {
+    kind: 'refused',
+    code: -32000,
+    message: 'missing trie node b10c (path ) state is not available',
+  },
+}
+
 /** What was measured, one ordinary accident each. */
 export const NAMED = {
   'every count is 5 too high for 8 s': worldOf(errs(COUNTS, off(5), 3_000, 8_000)),
@@ -87,7 +100,19 @@ export const NAMED = {
   'receipts are refused with HTTP 429 for 20 s': worldOf(
     errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
   ),
-} as const satisfies Record<string, Plan>
+  ...Object.fromEntries(
+    Object.entries(NO_BLOCK_0).map(([said, how]) => [
+      `block 0 is not shown (${said}) while a process starts again`,
+      worldOf(errs(['headerByNumber'], how, 0, 8_000), { readyFirst: false, restart: RESTART }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(NO_BLOCK_0).map(([said, how]) => [
+      `block 0 is not shown (${said}) from 2 s on, while a process starts again`,
+      worldOf(errs(['headerByNumber'], how, 2_000, 8_000), { readyFirst: false, restart: RESTART }),
+    ]),
+  ),
+} satisfies Record<string, Plan>
 
 const BURST = Array.from({ length: 20 }, (_, index) => payment(index + 1, 0))
 

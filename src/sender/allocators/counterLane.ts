@@ -3,8 +3,10 @@ import { type CounterRequest, createCounterReads } from '../../allocator/counter
 import type { NonceSource } from '../../allocator/sources.js'
 import { isTxlaneError } from '../../errors/base.js'
 import type { RpcReply } from '../../rpc/port.js'
+import { chainName } from '../../store/store.js'
 import { defaultStore, type Environment, identityOf } from '../environment.js'
 import { holdHub, type OpenOptions } from '../lane/open.js'
+import { chainOf } from '../nodes/chainOf.js'
 import type { Hub } from '../nodes/hub.js'
 import { type Held, hold } from '../registry.js'
 
@@ -43,11 +45,11 @@ export async function openCounter(
 ): Promise<Held<CounterLane>> {
   const { shared } = environment
   const probed = await holdHub(options, environment)
-  const { chainId, genesisHash } = probed.value
   const { address, slot } = source.counter
-  const store = identityOf(shared, options.store ?? defaultStore(shared))
-  const name = `${chainId}:${genesisHash}:${address}/${slot}@${store}`
+  const store = options.store ?? defaultStore(shared)
   try {
+    const chain = chainName(await chainOf(probed.value, store))
+    const name = `${chain}:${address}/${slot}@${identityOf(shared, store)}`
     return await hold(shared.lanes, name, async () => {
       const hub = await holdHub(options, environment)
       const books = (shared.counters.get(name) ?? createBooks(options, environment)) as Books

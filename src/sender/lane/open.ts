@@ -5,6 +5,7 @@ import type { LaneOptions, Limits, SequenceOptions, Tx, TxRecord, TxRequest } fr
 import { defaultStore, type Environment, identityOf } from '../environment.js'
 import type { ListOptions } from '../input/validateCalls.js'
 import { findTransaction, listTransactions } from '../lookup.js'
+import { chainOf } from '../nodes/chainOf.js'
 import { type Hub, openHub } from '../nodes/hub.js'
 import { type Held, hold, shared } from '../registry.js'
 import { sendSequence } from '../sendSequence.js'
@@ -46,8 +47,8 @@ export async function openLane(options: OpenOptions, environment: Environment): 
   // Which chain it is, and with it which lane, is known once an endpoint has answered.
   const probed = await holdHub(options, environment)
   try {
-    const { chainId, genesisHash } = probed.value
-    const key: LaneKey = { chainId, genesisHash, address: options.address.toLowerCase() as Address }
+    const chain = await chainOf(probed.value, store)
+    const key: LaneKey = { ...chain, address: options.address.toLowerCase() as Address }
     const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
     const beside = (address: Address) =>
       shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure.handle

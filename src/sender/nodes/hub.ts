@@ -39,7 +39,10 @@ type OnEndpoint = (endpoint: HubEndpoint, change: EndpointEvent['change'], reaso
  */
 export type Hub = {
   readonly chainId: number
-  readonly genesisHash: Hash
+  /** Undefined where no endpoint showed block 0 when the hub was opened. `chainOf` names the chain. */
+  readonly genesisHash: Hash | undefined
+  /** See `Prober`. */
+  expectGenesis(genesis: Hash): void
   readonly client: Client<Transport, Chain>
   readonly chain: Chain
   readonly endpoints: readonly HubEndpoint[]
@@ -72,9 +75,6 @@ export function readLaneOn(
 ): Promise<LaneReading> {
   return readLane(reader.port, { address, chainId, timeoutMs })
 }
-
-// A chain whose node does not show block 0 is told apart by its id alone.
-const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
 
 /** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
 export async function openHub(options: {
@@ -140,7 +140,8 @@ export async function openHub(options: {
   )
   return {
     chainId: client.chain.id,
-    genesisHash: prober.genesis() ?? NO_GENESIS,
+    genesisHash: prober.genesis(),
+    expectGenesis: prober.expect,
     client,
     chain: client.chain,
     endpoints,

@@ -1,6 +1,7 @@
 import type { Chain, Hash } from 'viem'
 import type { CancelTimer, Clock } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
+import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types.js'
 import type { HubEndpoint } from './hub.js'
@@ -9,6 +10,8 @@ import { isWorthAsking, tryAgain } from './tryAgain.js'
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
   genesis(): Hash | undefined
+  /** For a chain of which no endpoint shows block 0 now. @throws `CHAIN_MISMATCH` where it is known to have another one */
+  expect(genesis: Hash): void
   /** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
   first(): Promise<void>
   /** What asks an endpoint which chain it is on, and what the answers mean. */
@@ -92,6 +95,10 @@ export function createProber(parts: {
 
   return {
     genesis: () => genesis,
+    expect(wanted) {
+      genesis ??= wanted
+      if (genesis !== wanted) throw chainMismatch('the endpoints', 'genesis hash', wanted, genesis)
+    },
     first: () => tryAgain(probeRest, { clock, stopped: () => stopped }),
     identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
     again() {

@@ -1,5 +1,6 @@
 import type { Store } from '../store.js'
 import { arrivals } from './arrivals.js'
+import { chains } from './chains.js'
 import { enqueue } from './enqueue.js'
 import { fencing } from './fencing.js'
 import { find } from './find.js'
@@ -44,6 +45,7 @@ export type StoreContractCase = { readonly name: string; run(): Promise<void> }
 export function storeContract(options: StoreContractOptions): readonly StoreContractCase[] {
   const { open, reopen: again, elapse = sleep, setBack } = options
   const all = [
+    ...chains,
     ...leases,
     ...fencing,
     ...writes,

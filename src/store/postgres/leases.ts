@@ -3,7 +3,7 @@ import { type LaneKey, type Lease, laneName, type Store } from '../store.js'
 import { addLanes, type Context, nameOf } from './context.js'
 
 /** Leases are columns of the lane's row, and their time is the database's: no two clocks are compared. */
-export function leaseVerbs(context: Context): Pick<Store, 'acquire' | 'renew' | 'release'> {
+export function leaseVerbs(context: Context): Pick<Store, 'chains' | 'acquire' | 'renew' | 'release'> {
   const { database, sql, channel } = context
 
   async function take(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | 'held' | 'missing'> {
@@ -14,6 +14,11 @@ export function leaseVerbs(context: Context): Pick<Store, 'acquire' | 'renew' | 
   }
 
   return {
+    async chains({ chainId, genesisHash }) {
+      await database.change({ text: sql.addFirstChain, values: [chainId, genesisHash] })
+      const rows = await database.read({ text: sql.chainsOf, values: [chainId] })
+      return rows.map((row) => row.genesis_hash as Hash)
+    },
     async acquire(lane, holder, ttlMs) {
       let taken = await take(lane, holder, ttlMs)
       if (taken === 'missing') {

@@ -1,5 +1,6 @@
+import type { Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import type { LaneKey, Lease } from '../store.js'
+import type { ChainKey, LaneKey, Lease } from '../store.js'
 import type { Prepared } from './connection.js'
 import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
 
@@ -13,6 +14,11 @@ export type LaneRecord = {
 
 export function laneRecord(prepared: Prepared, lane: number): LaneRecord {
   return prepared.laneState.get(lane) as LaneRecord
+}
+
+export function chains(prepared: Prepared, { chainId, genesisHash }: ChainKey): readonly Hash[] {
+  prepared.addFirstChain.run(chainId, genesisHash)
+  return (prepared.chainsOf.all(chainId) as { genesis: Hash }[]).map(({ genesis }) => genesis)
 }
 
 export function acquire(prepared: Prepared, keys: Keys, lane: LaneKey, holder: string, ttlMs: number) {

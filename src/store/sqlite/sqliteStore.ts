@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { type LaneKey, lanesOf, type Store } from '../store.js'
 import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
-import { acquire, release, renew } from './leases.js'
+import { acquire, chains, release, renew } from './leases.js'
 import { type SqliteStoreOptions, settingsOf } from './options.js'
 import { createPruner } from './prune.js'
 import { arrivals, changes, find, list, load } from './reads.js'
@@ -48,6 +48,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   return {
     kind: 'sqlite',
     durable: true,
+    chains: (chain) => connection.write((sql) => chains(sql, chain)),
     acquire: (lane, holder, ttlMs) => connection.write((sql) => acquire(sql, keys, lane, holder, ttlMs)),
     renew: (holder, ttlMs) => connection.write((sql) => renew(sql, holder, ttlMs)),
     async release(lease) {

@@ -6,6 +6,9 @@ export const SQL = {
   dataVersion: 'PRAGMA data_version',
 
   addChain: 'INSERT INTO chain (chain_id, genesis) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  addFirstChain: `INSERT INTO chain (chain_id, genesis) SELECT ?1, ?2
+    WHERE NOT EXISTS (SELECT 1 FROM chain WHERE chain_id = ?1)`,
+  chainsOf: 'SELECT genesis FROM chain WHERE chain_id = ? ORDER BY key',
   chain: 'SELECT key FROM chain WHERE chain_id = ? AND genesis = ?',
   addLane: 'INSERT INTO lane (chain, address) VALUES (?, ?) ON CONFLICT DO NOTHING',
   lane: 'SELECT key FROM lane WHERE chain = ? AND address = ?',

@@ -13,6 +13,14 @@ export const leaseStatements = (schema: string) => ({
     ORDER BY 1, 2
     ON CONFLICT DO NOTHING`,
 
+  /** Two at once: the second waits at the unique index, and adds nothing. */
+  addFirstChain: `
+    INSERT INTO ${schema}.chains (chain_id, genesis_hash, first)
+    SELECT $1::bigint, $2::text, true WHERE NOT EXISTS (SELECT FROM ${schema}.chains WHERE chain_id = $1::bigint)
+    ON CONFLICT DO NOTHING`,
+
+  chainsOf: `SELECT genesis_hash FROM ${schema}.chains WHERE chain_id = $1::bigint ORDER BY chain`,
+
   addLanes: `
     INSERT INTO ${schema}.lanes (chain, address)
     SELECT DISTINCT c.chain, u.address
