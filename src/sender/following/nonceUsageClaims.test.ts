@@ -230,9 +230,15 @@ describe('a jump: more than 64 nonces gone without us', () => {
 })
 
 describe('CREATE in delegated code, which leaves no trace', () => {
-  function delegated(endpoints: number): ScriptedLane {
+  function delegated(endpoints: number, lossDepth: number | 'child' = 'child'): ScriptedLane {
     const code = `0xef0100${'12'.repeat(20)}` as const
-    const lane = scriptedLane({ history: blocks(21, { 18: [mine(0), null] }), floor: 1, endpoints, code })
+    const lane = scriptedLane({
+      history: blocks(21, { 18: [mine(0), null] }),
+      floor: 1,
+      endpoints,
+      code,
+      lossDepth,
+    })
     lane.journal(1, 'b', mine(1))
     return lane
   }
@@ -241,6 +247,13 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     const lane = delegated(1)
     await tick(lane, usageOn(lane), 2, 0)
     expect(lane.applied).toEqual(['1 passed'])
+  })
+
+  test('one endpoint that says it twice proves no more', async () => {
+    const lane = delegated(1, 12)
+    // The use is not deep enough for row 26 yet.
+    await tick(lane, usageOn(lane), 2, 30_000)
+    expect(lane.applied).toEqual([])
   })
 
   test('two that agree do', async () => {
@@ -268,4 +281,23 @@ test('what else of ours stands in the block of one nonce is told with it, withou
   await tick(lane, usageOn(lane), 3, 0)
   expect(lane.applied).toEqual(['0 sealed', '1 sealed', '2 sealed'])
   expect(batches(lane)).toBeLessThanOrEqual(6)
+})
+
+test('another block that is shown under the number of that one says nothing of what else is in it', async () => {
+  const lane = scriptedLane({ history: blocks(20, { 15: [mine(0)] }) })
+  for (const nonce of [0, 1]) lane.journal(nonce, `t${nonce}`, mine(nonce))
+  const [only] = lane.endpoints
+  let looks = 0
+  if (only)
+    only.script = (call) => {
+      const isHeader =
+        call.method === 'eth_getBlockByNumber' && Number(call.params[0]) === 15 && !isBody(call)
+      // The first confirms that the block stands, the second is read for what stands beside.
+      if (!isHeader || ++looks < 2) return undefined
+      const { result } = lane.chain.answer(call) as { result: object }
+      return { ok: true, result: { ...result, hash: foreign(77), transactions: [mine(0), mine(1)] } }
+    }
+  await tick(lane, usageOn(lane), 1, 0)
+  expect(looks).toBe(2)
+  expect(lane.applied).toEqual(['0 sealed'])
 })
