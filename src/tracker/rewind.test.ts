@@ -1,0 +1,93 @@
+import type { Hash } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { SealedBlock } from './follower.js'
+import { createWalk } from './walk.js'
+
+const hashOf = (fork: number, number: number): Hash =>
+  `0x${(fork * 1_000 + number).toString(16).padStart(64, '0')}`
+
+/** Blocks up to `shared` are those of fork 0. */
+function forkOf(fork: number, length: number, shared = length): SealedBlock[] {
+  const at = (number: number) => hashOf(number <= shared ? 0 : fork, number)
+  return Array.from({ length }, (_, number) => ({
+    number,
+    hash: at(number),
+    parentHash: at(number - 1),
+    timestamp: 0,
+    baseFeePerGas: undefined,
+    gasLimit: 0n,
+    gasUsed: 0n,
+    hashes: [],
+  }))
+}
+
+const shows = (blocks: readonly SealedBlock[]) => async (numbers: readonly number[]) =>
+  numbers.map((number) => blocks[number] as SealedBlock)
+const numbers = (blocks: readonly { number: number }[] | undefined) => blocks?.map(({ number }) => number)
+
+async function walked(length: number) {
+  const walk = createWalk({ length: 64 })
+  const blocks = forkOf(0, length)
+  for (const block of blocks) await walk.advance(block, shows(blocks))
+  return walk
+}
+
+describe('a chain that is shorter than it was', () => {
+  test('cut back: what stood above its newest block leaves, from the tip downwards, and nothing comes', async () => {
+    const walk = await walked(10)
+    const cut = forkOf(0, 6)
+    const moved = await walk.rewind(cut[5] as SealedBlock, shows(cut))
+    expect(numbers(moved?.left)).toEqual([9, 8, 7, 6])
+    expect(moved?.came).toEqual([])
+    expect(walk.tip?.number).toBe(5)
+  })
+
+  test('reorganised: back to the common ancestor, and on to the newest of the other fork', async () => {
+    const walk = await walked(10)
+    const other = forkOf(1, 7, 4)
+    const moved = await walk.rewind(other[6] as SealedBlock, shows(other))
+    expect(numbers(moved?.left)).toEqual([9, 8, 7, 6, 5])
+    expect(numbers(moved?.came)).toEqual([5, 6])
+    expect([walk.tip?.hash, walk.hashAt(4)]).toEqual([hashOf(1, 6), hashOf(0, 4)])
+  })
+
+  test('with no common ancestor: all leaves, and the walk begins anew at its newest', async () => {
+    const walk = await walked(10)
+    const other = forkOf(2, 7, -1)
+    const moved = await walk.rewind(other[6] as SealedBlock, shows(other))
+    expect(moved?.left).toHaveLength(10)
+    expect(numbers(moved?.came)).toEqual([6])
+    expect(walk.tip?.hash).toBe(hashOf(2, 6))
+  })
+
+  test('whose blocks could not be had: nothing changes', async () => {
+    const walk = await walked(10)
+    expect(await walk.rewind(forkOf(0, 6)[5] as SealedBlock, async () => undefined)).toBeUndefined()
+    expect(walk.tip?.number).toBe(9)
+  })
+})
+
+describe('the first tip', () => {
+  const blocks = forkOf(0, 10)
+  const never = () => Promise.reject(new Error('fetched'))
+
+  test('is believed without another look where it, or its parent, was seen as the newest before', async () => {
+    for (const seen of [9, 8]) {
+      const walk = createWalk({ length: 64 })
+      walk.saw(blocks[seen] as SealedBlock)
+      await walk.advance(blocks[9] as SealedBlock, never)
+      expect(walk.tip?.number).toBe(9)
+    }
+  })
+
+  test('has to be shown once more where another was seen, or none', async () => {
+    for (const seen of [7, undefined]) {
+      const walk = createWalk({ length: 64 })
+      if (seen !== undefined) walk.saw(blocks[seen] as SealedBlock)
+      expect(await walk.advance(blocks[9] as SealedBlock, async () => undefined)).toBeUndefined()
+      expect(walk.tip).toBeUndefined()
+      await walk.advance(blocks[9] as SealedBlock, shows(blocks))
+      expect(walk.tip?.number).toBe(9)
+    }
+  })
+})
