@@ -15,8 +15,8 @@ import { createRefusals } from './refusals.js'
  * again. Nothing is sent twice by itself; what becomes of an attempt is the table's to say.
  */
 export type Broadcaster = {
-  /** The newest attempt of this nonce is to be sent. */
-  add(nonce: number): void
+  /** The newest attempt of this nonce is to be sent. `again`: told when an endpoint is handed it, and not before. */
+  add(nonce: number, again?: 'again'): void
   /** Something that held bytes back (a lower reservation, a rest) may be over. */
   kick(): void
   /** Resolves when no request is open. */
@@ -40,6 +40,8 @@ export function createBroadcaster(
   context: LaneContext,
   told: {
     sent: (nonce: number) => void
+    /** What was to be sent again is handed over. */
+    again: (nonce: number) => void
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, said: Reported) => void
   },
 ): Broadcaster {
@@ -49,20 +51,21 @@ export function createBroadcaster(
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
   // Nobody can take them for now.
-  const waiting = new Set<number>()
+  const waiting = new Map<number, 'again' | undefined>()
   let cancelWake: CancelTimer | undefined
   // Whose turn it is: moved on when it left us without an answer.
   let turn = 0
   const idlers: (() => void)[] = []
 
-  function add(nonce: number): void {
+  function add(nonce: number, asAgain?: 'again'): void {
     const slot = lane.book.get(nonce)
     const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
     if (slot === undefined || attempt === undefined) return
     // One that had a chance and is not in a block may have been swallowed, or be known to some of them only.
     const again = attempt.sends > 0 || slot.attempts.length > 1
     const endpoints = takers(attempt, again || context.broadcast === 'all')
-    if (endpoints.length === 0) waitForOne(nonce, attempt)
+    if (endpoints.length === 0) return waitForOne(nonce, attempt, asAgain)
+    if (asAgain) told.again(nonce)
     for (const endpoint of endpoints) courierOf(endpoint).add(nonce, endpoints.length === 1)
   }
 
@@ -91,8 +94,8 @@ export function createBroadcaster(
     return courier
   }
 
-  function waitForOne(nonce: number, attempt: Attempt): void {
-    waiting.add(nonce)
+  function waitForOne(nonce: number, attempt: Attempt, asAgain: 'again' | undefined): void {
+    waiting.set(nonce, asAgain ?? waiting.get(nonce))
     const rests = hub
       .senders()
       .filter((endpoint) => mayHave(endpoint, attempt))
@@ -105,16 +108,12 @@ export function createBroadcaster(
     cancelWake = clock.setTimer(wake, Math.max(1, Math.min(...rests) - clock.now()))
   }
 
-  function again(nonces: Iterable<number>): void {
-    for (const nonce of nonces) add(nonce)
-  }
-
   function kick(): void {
     for (const courier of couriers.values()) courier.kick()
     if (waiting.size === 0) return
     const all = [...waiting]
     waiting.clear()
-    again(all)
+    for (const [nonce, asAgain] of all) add(nonce, asAgain)
   }
 
   // --- what comes back -----------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ export function createBroadcaster(
     failed(endpoint) {
       const order = hub.senders()
       if (order[turn % order.length] === endpoint) turn++
-      again(couriers.get(endpoint)?.handBack() ?? [])
+      for (const nonce of couriers.get(endpoint)?.handBack() ?? []) add(nonce)
     },
     idle() {
       if (isIdle()) for (const done of idlers.splice(0)) done()

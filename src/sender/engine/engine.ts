@@ -126,7 +126,7 @@ export function createEngine(options: EngineOptions): Engine {
     usedBelow: () => usage.latest,
     keeps: barrier.keeps,
   })
-  const resender = createResender(context, (nonce) => resend(nonce))
+  const resender = createResender(context, (nonce) => broadcaster.add(nonce, 'again'))
   const outcomes = createOutcomes(context, {
     resender,
     funds,
@@ -135,7 +135,7 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
   })
-  const broadcaster = createBroadcaster(context, { sent: repair.sent, outcome: outcomes.take })
+  const broadcaster = createBroadcaster(context, { sent: repair.sent, again: resent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
   const usage = createNonceUsage(context, unwalked, barrier.carriedIn)
@@ -278,8 +278,7 @@ export function createEngine(options: EngineOptions): Engine {
     pump.run()
   }
 
-  function resend(nonce: number): void {
-    broadcaster.add(nonce)
+  function resent(nonce: number): void {
     const transaction = stages.transactionOf(nonce)
     if (transaction) events.emit('rebroadcast', { tx: txOf(transaction) })
   }

@@ -68,3 +68,19 @@ test('a run of short rests is told once, and again after it was over', async () 
     expect(rests(lane)).toHaveLength(round)
   }
 })
+
+test('bytes that wait for the end of a rest are told as sent again when they are handed over, whatever blocks come', async () => {
+  await using lane = await openLane({ chain: { blockTimeMs: 200 } })
+  let limited = true
+  lane.script = onSend(() => (limited ? retryAfter(10_000) : undefined))
+  const sent = lane.sender.send(transfer(1))
+  await lane.clock.advance(25_000)
+  limited = false
+  await lane.settle(sent)
+  const handed = lane.sent.length
+  expect(handed).toBeGreaterThan(2)
+  const { length: told } = lane.events('rebroadcast')
+  expect(told).toBeGreaterThan(0)
+  // The first of them is no repetition.
+  expect(told).toBeLessThan(handed)
+})
