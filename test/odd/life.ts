@@ -48,7 +48,14 @@ export function createLife(options: {
       ports: ports.map((port) => ({ port, role: 'both' as const })),
     })
     const random = options.random(lives++)
-    const begun = createOddSender({ process, random, kind, chainId, onEvent: watch.onEvent })
+    const begun = createOddSender({
+      process,
+      random,
+      kind,
+      chainId,
+      onEvent: watch.onEvent,
+      calls: watch,
+    })
     watch.look(begun.sender)
     return begun
   }

@@ -10,6 +10,7 @@ import { simSignatures } from '../sim/signatures.js'
 import { createSimClient } from '../sim/simClient.js'
 import type { Subject } from '../sim/subjectTypes.js'
 import type { ChainKind } from './chainKinds.js'
+import type { Watch } from './watch.js'
 
 /** Sees each event of the sender. */
 export type OnEvent = (event: string, payload: Readonly<Record<string, unknown>>) => void
@@ -17,14 +18,18 @@ export type OnEvent = (event: string, payload: Readonly<Record<string, unknown>>
 /** The real sender on the machine of one process, and the part of it that a workload uses. */
 export type OddSender = { readonly sender: Sender; readonly subject: Subject }
 
+type Calls = Pick<Watch, 'rejected' | 'askedAgain'>
+
 export function createOddSender(options: {
   readonly process: Process
   readonly random: Random
   readonly kind: ChainKind
   readonly chainId: number
   readonly onEvent: OnEvent
+  /** Hears of each call of `send`, and of its failure. */
+  readonly calls: Calls
 }): OddSender {
-  const { process, random, kind, chainId, onEvent } = options
+  const { process, random, kind, chainId, onEvent, calls } = options
   const { clock, ports, account, store } = process
   const environment: Environment = {
     clock,
@@ -43,13 +48,20 @@ export function createOddSender(options: {
   }) as unknown as Sender
   for (const event of eventNames)
     sender.on(event, (payload) => onEvent(event, payload as unknown as Record<string, unknown>))
-  return { sender, subject: subjectOf(sender) }
+  return { sender, subject: subjectOf(sender, calls) }
 }
 
-function subjectOf(sender: Sender): Subject {
+function subjectOf(sender: Sender, calls: Calls): Subject {
   return {
     ready: sender.ready,
-    send: (request, options) => sender.send(request as never, options as never) as never,
+    send(request, options) {
+      const id = options?.id ?? ''
+      calls.askedAgain(id)
+      return sender.send(request as never, options as never).catch((error: unknown) => {
+        calls.rejected(id)
+        throw error
+      }) as never
+    },
     sendSequence: (requests, options) => sender.sendSequence(requests as never, options as never) as never,
     get: (by) => sender.get(by) as never,
     reserve: () => Promise.reject(new Error('no allocator in these worlds')),

@@ -20,8 +20,9 @@ export type Watch = {
   onEvent(event: string, payload: Readonly<Record<string, unknown>>): void
   /** A caller has handed over what has this id. */
   sent(id: string): void
-  /** It has ended for its caller. */
-  ended(id: string): void
+  /** Its caller got an error, which says why: the sender has nothing of it until it is asked again. */
+  rejected(id: string): void
+  askedAgain(id: string): void
   /** Looks at another life of the sender from now on; at none while there is none. */
   look(sender: Sender | undefined): void
   stop(): void
@@ -59,6 +60,9 @@ const STAGES: ReadonlySet<string> = new Set([
   'replaced',
 ])
 
+/** What ends without execution says why in its error. */
+const ENDS: ReadonlySet<string> = new Set(['failed', 'cancelled', 'superseded'])
+
 /** `verdictMs`: how long an end that only blocks can show takes where all goes well. */
 export function createWatch(clock: Clock, verdictMs: number): Watch {
   const beganMs = clock.now()
@@ -66,6 +70,8 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
   const unexplained: string[] = []
   const most = { holes: 0, inFlight: 0, queued: 0 }
   const moved = new Map<string, { atMs: number; stage: string }>()
+  // Rejected, and not asked for again yet.
+  const away = new Set<string>()
   let looking: Sender | undefined
   let reasonAtMs = beganMs
   let cancel = clock.setTimer(look, LOOK_MS)
@@ -75,25 +81,40 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
     const sender = looking
     if (sender === undefined) return
     void sender.snapshot().then(
-      (shown) => sender === looking && see(shown),
+      (shown) => {
+        if (sender === looking) see(sender, shown)
+      },
       () => {},
     )
   }
 
-  function see(shown: LaneSnapshot): void {
+  function see(sender: Sender, shown: LaneSnapshot): void {
     most.holes = Math.max(most.holes, shown.holes.length)
     most.inFlight = Math.max(most.inFlight, shown.inFlight)
     most.queued = Math.max(most.queued, shown.queued)
     const now = clock.now()
-    const { waitingFor } = shown as { waitingFor?: unknown }
-    if (shown.holds.length > 0 || waitingFor !== undefined) return
+    if (shown.holds.length > 0) return
     for (const [id, { atMs, stage }] of moved) {
       // What was accepted waits for its block, and says so. What was said since it moved last may be about it.
       const patience = PATIENCE_MS + (stage === 'accepted' || stage === 'replaced' ? verdictMs : 0)
       if (now - atMs < patience || reasonAtMs >= atMs) continue
-      unexplained.push(`${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`)
-      moved.delete(id)
+      void ask(
+        sender,
+        id,
+        `${id} was ${stage} for ${now - atMs} ms at ${now - beganMs}, and nothing said why`,
+      )
     }
+  }
+
+  /** Of the transaction itself, as its caller does. */
+  async function ask(sender: Sender, id: string, complaint: string): Promise<void> {
+    const saw = moved.get(id)
+    const tx = await sender.get(id).catch(() => undefined)
+    // It may have moved, or the process may be gone, since it was asked.
+    if (sender !== looking || saw === undefined || moved.get(id) !== saw || tx?.waitingFor !== undefined)
+      return
+    unexplained.push(complaint)
+    moved.delete(id)
   }
 
   return {
@@ -106,12 +127,18 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
       said.push({ atMs: atMs - beganMs, event, id: tx?.id, nonce, reason })
       if (REASONS.has(event)) reasonAtMs = atMs
       if (tx === undefined) return
+      if (ENDS.has(event)) moved.delete(tx.id)
       if (!STAGES.has(event)) return
       if (event === 'sealed' || event === 'reverted') moved.delete(tx.id)
       else if (moved.has(tx.id)) moved.set(tx.id, { atMs, stage: event })
     },
     sent: (id) => void moved.set(id, { atMs: clock.now(), stage: 'sent' }),
-    ended: (id) => void moved.delete(id),
+    rejected(id) {
+      if (moved.delete(id)) away.add(id)
+    },
+    askedAgain(id) {
+      if (away.delete(id)) moved.set(id, { atMs: clock.now(), stage: 'sent' })
+    },
     look(sender) {
       looking = sender
     },
