@@ -37,7 +37,7 @@ describe('a world', () => {
   test('has every rule, fault and disturbance somewhere', () => {
     const plans = Array.from({ length: 300 }, (_, seed) => drawPlan(seed))
     const kinds = new Set(plans.flatMap((plan) => plan.disturbances.map(({ kind }) => kind)))
-    expect(kinds.size).toBe(17)
+    expect(kinds.size).toBe(18)
     expect(new Set(plans.map(({ rules }) => rules)).size).toBe(4)
     const faults = plans.flatMap((plan) => plan.ports.flatMap((port) => Object.entries(port.faults)))
     expect(new Set(faults.filter(([, rate]) => rate > 0).map(([name]) => name)).size).toBe(16)
