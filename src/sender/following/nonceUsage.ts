@@ -39,6 +39,8 @@ const JUMP_MAX = 64
 /** Pauses between two looks for the same nonce: at each new block, and in time where none comes. */
 const LOOK_MS = 500
 const LOOK_MS_MAX = 10_000
+/** How far below the head the account is believed not to have passed the nonce while nothing was read: bodies show it. */
+const LOOK_BACK_BLOCKS = 31
 /** A new block makes the pause so much shorter: on a chain of many blocks a second not each of them is a look. */
 const NEW_BLOCK_PART = 8
 
@@ -148,7 +150,7 @@ export function createNonceUsage(
       own: ownAt,
       isOwn: (hash) => book.nonceOf(hash) !== undefined,
       signatures: context.signatures,
-      from: quietAt ?? head - 1,
+      from: quietAt ?? Math.max(0, head - LOOK_BACK_BLOCKS),
       to: head,
       hashAt: tracker.hashAt,
       carriedIn: carriedIn(target),
