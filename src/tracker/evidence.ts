@@ -1,4 +1,4 @@
-import type { Address, Hash } from 'viem'
+import type { Hash } from 'viem'
 import {
   type Body,
   type BodyFinding,
@@ -21,16 +21,9 @@ import {
 import type { BlockRef } from '../ledger/slot.js'
 import { countCall, encodeBlock, headerCall } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
-import type { Signatures } from '../rpc/signatures.js'
-import { type BodyReply, bodyCall, readBody } from './bodies.js'
-import {
-  countAtHash,
-  readBlock,
-  readCount,
-  readCountAtHash,
-  readDelegated,
-  readNumber,
-} from './evidenceReplies.js'
+import { type BodyReply, bodyCall } from './bodies.js'
+import { type AskedWith, ask, type BodyParts, bodyOf } from './evidenceAsk.js'
+import { countAtHash, readBlock, readCount, readCountAtHash, readDelegated } from './evidenceReplies.js'
 
 /** What one endpoint shows of the use of one nonce. */
 export type EvidenceVerdict =
@@ -51,22 +44,6 @@ export type EvidenceVerdict =
   /** The body that must hold the witness cannot be had from this endpoint. */
   | { readonly kind: 'unreadable'; readonly why: string }
 
-type Common = {
-  readonly address: Address
-  /** Asked beside each reading where given: an endpoint on another chain proves nothing. */
-  readonly chainId?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  /** Calls in one request. @default 17 */
-  readonly batchMax?: number | undefined
-}
-
-type BodyParts = Common & {
-  /** Every attempt ever journaled at a nonce. Hashes in lower case. */
-  readonly own: (nonce: number) => ReadonlySet<Hash>
-  readonly signatures: Signatures
-  readonly isOwn: (hash: Hash) => boolean
-}
-
 export type ReadEvidenceQuery = BodyParts &
   Pick<EvidenceQuery, 'carriedIn'> & {
     readonly nonce: number
@@ -83,7 +60,6 @@ export type ReadEvidenceQuery = BodyParts &
   }
 
 const COUNTS_MAX = 16
-const BATCH_MAX = COUNTS_MAX + 1
 // A full body may be a megabyte, and gateways cut answers at ten or so.
 const BODIES_AT_ONCE = 8
 const BODIES_MAX = 256
@@ -122,7 +98,7 @@ export async function readEvidence(port: Port, query: ReadEvidenceQuery): Promis
  */
 export async function readCountAtHead(
   port: Port,
-  query: Common & { readonly to: number; readonly hash: Hash },
+  query: AskedWith & { readonly to: number; readonly hash: Hash },
 ): Promise<number | undefined> {
   const { address, to, hash } = query
   const calls = [headerCall(to), countCall(address, to), countAtHash(address, hash), headerCall(to)]
@@ -155,29 +131,6 @@ export async function readWitness(
 type Reader = {
   readonly query: ReadEvidenceQuery
   ask(calls: readonly RpcCall[]): Promise<readonly RpcReply[]>
-}
-
-/** The replies to all calls, in order; none where the endpoint is on another chain or does not say. */
-async function ask(
-  port: Port,
-  { chainId, signal, batchMax = BATCH_MAX }: Common,
-  calls: readonly RpcCall[],
-): Promise<readonly RpcReply[]> {
-  const all = chainId === undefined ? calls : [...calls, { method: 'eth_chainId', params: [] }]
-  const replies: RpcReply[] = []
-  for (let start = 0; start < all.length; start += batchMax) {
-    const some = all.slice(start, start + batchMax)
-    const answered = await port.batch(some, { signal })
-    if (answered.length !== some.length) return []
-    replies.push(...answered)
-  }
-  if (chainId === undefined) return replies
-  return readNumber(replies.pop(), 'eth_chainId') === chainId ? replies : []
-}
-
-function bodyOf(reply: RpcReply | undefined, query: BodyParts): Promise<BodyReply> {
-  const { address, chainId, signatures, isOwn } = query
-  return readBody(reply, { address, chainId, signatures, isOwn })
 }
 
 /** The counts at the head and at its parent, where the endpoint has the head that was walked. */

@@ -30,6 +30,10 @@ const good = {
   eth_chainId: '0x1',
 }
 
+/** The block that is asked for by its number: block 0 is no other. */
+const numbered = ({ calls }: Parameters<Script>[0]) =>
+  rawBlock(calls[0]?.params?.[0] === '0x0' ? { number: '0x0' } : {})
+
 const reads = {
   eth_getBlockByNumber: (port: Port) => getBlockByNumber(port, { block: 'pending' }),
   eth_getBlockReceipts: (port: Port) => getBlockReceipts(port, { block: 'pending' }),
@@ -231,7 +235,7 @@ describe('a batch', () => {
               error: { code: -32600, message: 'batch requests are not supported' },
             },
           }
-        : results(good)(request),
+        : results({ ...good, eth_getBlockByNumber: numbered(request) })(request),
     )
     expect(await readLane(port, { address })).toMatchObject({ latest: { count: 5 }, pending: { count: 5 } })
     expect(profileOf(port).current().batch).toEqual({ usable: false, sizeMax: 1 })

@@ -45,6 +45,7 @@ export function createWaitReasons(
   const { order, line, funds } = parts
   // Since when each waits for what it waits for now, as it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
+  const noticedAt = new WeakMap<Transaction, number>()
   let lookedMs = 0
   let alarmed: WaitReason['for'] | undefined
 
@@ -109,8 +110,15 @@ export function createWaitReasons(
     // What is not known from the beginning is known since it is looked at, or since it was sent.
     const since = before?.for === cause.for ? before.sinceMs : sinceOf(transaction, before)
     const reason = reasonOf(cause, 'sinceMs' in cause ? (cause as WaitReason).sinceMs : since)
+    if (before?.for !== cause.for) noticedAt.set(transaction, clock.now())
     noticed.set(transaction, reason)
     return reason
+  }
+
+  /** It has waited for the same for long. By the clock that does not step; `sinceMs` is a time of day, for people. */
+  function isLong(transaction: Transaction): boolean {
+    const atMs = noticedAt.get(transaction)
+    return atMs !== undefined && clock.now() - atMs >= LONG_MS
   }
 
   function sinceOf({ nonce, createdAtMs }: Transaction, before: WaitReason | undefined): number {
@@ -146,7 +154,7 @@ export function createWaitReasons(
 
   function keep(transaction: Transaction, reason: WaitReason | undefined): void {
     const isKept = reason !== undefined && !PLAIN.has(reason.for)
-    const wanted = isKept && clock.wallNow() - reason.sinceMs >= LONG_MS ? reason : undefined
+    const wanted = isKept && isLong(transaction) ? reason : undefined
     const { waiting } = transaction
     if (waiting?.for === wanted?.for || (isKept && wanted === undefined)) return
     transaction.waiting = wanted
@@ -155,7 +163,7 @@ export function createWaitReasons(
   }
 
   function alarm(transaction: Transaction, reason: WaitReason): boolean {
-    if (!reason.operator || reason.for === 'hold' || clock.wallNow() - reason.sinceMs < LONG_MS) return false
+    if (!reason.operator || reason.for === 'hold' || !isLong(transaction)) return false
     if (alarmed === reason.for) return true
     alarmed = reason.for
     logger?.warn?.({ id: transaction.id, for: reason.for }, reason.sentence)
