@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { BaseError } from 'viem'
 import { getNodeError } from 'viem/utils'
 import { classifySendError } from '../../src/index.js'
-import { answerOf, type Said } from '../../src/rpc/corpus/corpus.fixture.js'
+import { answerOf, meaningOf, type Said } from '../../src/rpc/corpus/corpus.fixture.js'
 import { ALL } from '../../src/rpc/corpus/index.fixture.js'
 import { PROVIDERS } from '../../src/rpc/corpus/providers.fixture.js'
+import type { SendOutcome } from '../../src/rpc/outcome.js'
 import { atLeast, medianOf } from '../check.js'
 import type { Claim } from '../claim.js'
 import { takeTurns } from '../support/rounds.js'
@@ -44,7 +45,7 @@ const TXLANE: Reader = {
   name: 'txlane, classifySendError',
   shape: (error) => ({ kind: 'rpc', ...error }),
   read: classifySendError,
-  isRight: (said, read) => isDeepStrictEqual(read, answerOf(said)),
+  isRight: (said, read) => isDeepStrictEqual(meaningOf(read as SendOutcome), answerOf(said)),
 }
 
 /** It has names for eleven reasons, and counts as right whenever it finds any. */

@@ -23,6 +23,8 @@ function redactRunsOf(tokens: readonly Token[], { unit, min, shown }: Kind): voi
     count = 0
   }
   for (const token of tokens) {
+    // Names of several words, such as those of options and scenarios: no part of a mnemonic is joined so.
+    if (COMPOUND.test(token.text)) end()
     for (const each of unitsOf(token.text)) {
       if (unit.test(each) && !PROSE.has(each.toLowerCase())) {
         count++
@@ -34,6 +36,8 @@ function redactRunsOf(tokens: readonly Token[], { unit, min, shown }: Kind): voi
   }
   end()
 }
+
+const COMPOUND = /^[a-z]+(?:-[a-z]+){1,3}[,.;:]?$/i
 
 const unitsOf = (text: string): string[] =>
   text

@@ -137,11 +137,14 @@ function placeShown(text: string, before: Before, rule: Rule): string | undefine
   return hostShown(text, before, rule)
 }
 
+// A longer one is a value that something was glued to.
+const NAME_LENGTH_MAX = 24
+
 /** Behind `Bearer` and `Basic`: whatever is no word of the sentence. */
 function isCredential(text: string, { names }: Before): boolean {
   const scheme = names.at(-1)
   // A name of its own, whose value comes next.
-  if (/[:=]$/.test(text) && isSecretName(nameOf(text))) return false
+  if (/[:=]$/.test(text) && text.length <= NAME_LENGTH_MAX && isSecretName(nameOf(text))) return false
   if (scheme === 'bearer') return !BEARER_PROSE.has(nameOf(text)) && /[a-z0-9]/i.test(text)
   if (scheme !== 'basic') return false
   return names.at(-2) === 'authorization' || /[0-9=]|[a-z][A-Z]|[A-Z]{2}/.test(text)

@@ -230,6 +230,7 @@ export function createBook(seed: { floor: number }): Book {
     for (let nonce = from; nonce < Math.min(end, top); nonce++) addHole(nonce)
     for (const [nonce, { attempts }] of slots) if (nonce >= top && attempts.length === 0) slots.delete(nonce)
     cursor = top
+    lowerCursor()
     return true
   }
 

@@ -61,7 +61,15 @@ describe.each(['base', 'geth'] as const)('delegated accounts under the rules of 
       },
     }
     const limits = { pollIntervalMs: 50, stuckAfterMs: 400, gapFillAfterMs: 200 }
-    const sender = createSender({ client: devnet.client(index), account, store: memoryStore(), limits })
+    // A second endpoint: of a CREATE no body tells, so that two have to agree.
+    const endpoints = [{ client: devnet.client(index), role: 'read' as const }]
+    const sender = createSender({
+      client: devnet.client(index),
+      endpoints,
+      account,
+      store: memoryStore(),
+      limits,
+    })
     sender.on('foreign', ({ nonce }) => void foreign.push(nonce))
     opened.push(sender)
     return Object.assign(sender, { account, tuples, foreign })

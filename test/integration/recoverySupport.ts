@@ -146,7 +146,7 @@ export function startLife(options: LifeOptions): Life {
 }
 
 function later(byMs: number): Clock {
-  return { ...systemClock, now: () => systemClock.now() + byMs }
+  return { ...systemClock, now: () => systemClock.now() + byMs, wallNow: () => systemClock.wallNow() + byMs }
 }
 
 /** Looks until it is so, or until the test's own time is over. */

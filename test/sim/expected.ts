@@ -4,12 +4,20 @@ import { type Coverage, missing } from './coverage.js'
 import type { Disturbance } from './disturbances.js'
 import { WORST, WORST_STORE } from './plan.js'
 
+/**
+ * Bodies are told as they are here, and the operator says the truth: `npm run odd` has bodies that err, and
+ * src/sender/following/corrected.test.ts what follows from a verdict that was wrong.
+ */
+const BEYOND_ROWS: ReadonlySet<number> = new Set([34, 35])
+
 /** Rows that only a world with reorgs beyond `lossDepth` takes. */
 const DEEP_ROWS: ReadonlySet<number> = new Set([32])
 
 /** What a long simulation has to have been through, and was not. */
 export function unexercised({ rows, outcomes, faults }: Coverage, { deep }: { deep: boolean }): string[] {
-  const expectedRows = TABLE.map(({ row }) => row).filter((row) => deep || !DEEP_ROWS.has(row))
+  const expectedRows = TABLE.map(({ row }) => row).filter(
+    (row) => !BEYOND_ROWS.has(row) && (deep || !DEEP_ROWS.has(row)),
+  )
   return [
     ...missing(rows, expectedRows).map((row) => `row ${row}`),
     ...missing(outcomes, OUTCOMES),
