@@ -24,7 +24,7 @@ export function isBlockGone(failure: RpcFailure): boolean {
 }
 
 /** True where the node says, in words we know, that it no longer has what was asked. */
-export function isHistoryGone(failure: RpcFailure): boolean {
+function isHistoryGone(failure: RpcFailure): boolean {
   return (
     (failure.kind === 'rpc' || failure.kind === 'http' || failure.kind === 'custom') &&
     says(readStatements(failure), NO_HISTORY)

@@ -53,7 +53,7 @@ const refusals = new WeakMap<Port, ReturnType<typeof rpcError>>()
  * The receipts of a block as they came, from one endpoint; what is learnt goes into the port's profile.
  * @throws as `getBlockReceipts`
  */
-export async function readRawReceipts(
+async function readRawReceipts(
   port: Port,
   block: string,
   options: ReadOptions = {},

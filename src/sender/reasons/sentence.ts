@@ -7,7 +7,7 @@ export function reasonOf(cause: WaitCause, sinceMs: number): WaitReason {
 }
 
 /** One plain sentence for a cause. What an endpoint said is quoted as it stands: it was cut and redacted before. */
-export function sentenceOf(cause: WaitCause): string {
+function sentenceOf(cause: WaitCause): string {
   switch (cause.for) {
     case 'estimate':
       return estimateSentence(cause)
