@@ -77,8 +77,7 @@ export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): Bod
   if (crosses && query.carriedIn?.hash === body.hash) return { kind: 'authorized' }
   if (told.first === undefined) return { kind: 'nothing' }
   if (told.first > nonce) return { kind: 'earlier' }
-  if (told.count !== undefined && told.isCertain && told.count <= nonce)
-    return { kind: 'later', count: told.count }
+  if (told.count !== undefined && told.count <= nonce) return { kind: 'later', count: told.count }
   return { kind: 'nothing' }
 }
 
@@ -95,8 +94,6 @@ type Replay = {
   readonly first: number | undefined
   /** What the account stands at after it. */
   readonly count: number | undefined
-  /** No deposit without its nonce, and no tuple of which it is not known whether it was valid, came after the count. */
-  readonly isCertain: boolean
 }
 
 /**
@@ -107,21 +104,15 @@ function replay({ uses }: Body, before: number | undefined): Replay {
   const used = new Map<number, Use>()
   const sent = uses.find(({ kind }) => kind === 'transaction')
   let count = before
-  let isCertain = true
   for (const use of uses) {
     const nonce = use.nonce ?? count
     const skipped = use.kind === 'authorization' && nonce !== count
-    if (skipped && count === undefined) isCertain = false
     if (skipped) continue
-    if (nonce === undefined) {
-      isCertain = false
-      continue
-    }
-    if (use.kind === 'transaction') isCertain = true
+    if (nonce === undefined) continue
     used.set(nonce, use)
     count = nonce + 1
   }
-  return { used, first: sent?.nonce, count, isCertain }
+  return { used, first: sent?.nonce, count }
 }
 
 function witnessesFrom(query: EvidenceQuery, body: Body, used: ReadonlyMap<number, Use>): readonly Witness[] {

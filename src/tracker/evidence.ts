@@ -45,7 +45,7 @@ export type EvidenceVerdict =
   | { readonly kind: 'unreadable'; readonly why: string }
 
 export type ReadEvidenceQuery = BodyParts &
-  Pick<EvidenceQuery, 'carriedIn'> & {
+  Pick<EvidenceQuery, 'own' | 'carriedIn'> & {
     readonly nonce: number
     /** Number of a block believed to have a count ≤ nonce. Where it is wrong, the search goes lower. */
     readonly from: number

@@ -16,8 +16,6 @@ export type AskedWith = {
 
 /** What the reading of a body needs beside. */
 export type BodyParts = AskedWith & {
-  /** Every attempt ever journaled at a nonce. Hashes in lower case. */
-  readonly own: (nonce: number) => ReadonlySet<Hash>
   readonly signatures: Signatures
   readonly isOwn: (hash: Hash) => boolean
 }

@@ -97,10 +97,10 @@ export function isOneHonest({ endpoints, faults }: Plan): boolean {
   return endpoints === 2 && new Set(faults.map(({ endpoint }) => endpoint)).size < 2
 }
 
-/** When nothing goes wrong any more, and all but the last payment were sent. */
 /** A chain that went back is told from a lag after some periods, and then an operator looks at it. */
 const REWIND_SEEN_MS = 20_000
 
+/** When nothing goes wrong any more, and all but the last payment were sent. */
 export function quietAt({ faults, items, steps, restart, foreign, rewind }: Plan): number {
   const sent = items.map(({ atMs, changes }) => atMs + Math.max(0, ...changes.map(({ afterMs }) => afterMs)))
   const restarted = restart === undefined ? 0 : restart.atMs + restart.downMs

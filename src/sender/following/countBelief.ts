@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
 import type { Clock } from '../../clock.js'
-import { countCall } from '../../rpc/codec.js'
-import { readCount } from '../../tracker/evidenceReplies.js'
 import type { Hub } from '../nodes/hub.js'
+import { countsElsewhere } from './countsElsewhere.js'
 
 /**
  * When a count is believed that no body explains: one reading may come from a backend that errs, so two have to agree,
@@ -41,12 +40,8 @@ export function createCountBelief(parts: {
     confirms,
     async believes(count, head) {
       if (!confirms(count, head)) return false
-      const call = countCall(address, 'latest')
-      const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
-      return replies.every(([reply]) => {
-        const other = readCount(reply)
-        return typeof other !== 'number' || other >= count
-      })
+      const others = await countsElsewhere(hub, address, timeoutMs)
+      return others.every((other) => other >= count)
     },
     forget() {
       first = undefined

@@ -1,9 +1,8 @@
 import { isBound } from '../../ledger/slot.js'
-import { countCall } from '../../rpc/codec.js'
 import { readCountAtHead } from '../../tracker/evidence.js'
-import { readCount } from '../../tracker/evidenceReplies.js'
 import { type LaneContext, reportError } from '../context.js'
 import { untilStopped } from '../unlessStopped.js'
+import { countsElsewhere } from './countsElsewhere.js'
 
 /**
  * Detects that the account's count is lower than this lane believed: a count that was believed is refuted, a reorg took
@@ -86,13 +85,8 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
   }
 
   async function isHigherElsewhere(found: number): Promise<boolean> {
-    const call = countCall(lane.key.address, 'latest')
-    const timeoutMs = context.limits.readTimeoutMs
-    const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
-    return replies.some(([reply]) => {
-      const count = readCount(reply)
-      return typeof count === 'number' && count > found
-    })
+    const others = await countsElsewhere(hub, lane.key.address, context.limits.readTimeoutMs)
+    return others.some((count) => count > found)
   }
 
   /** What blocks that stand on the walked chain prove: a count below it is wrong. */

@@ -57,7 +57,6 @@ export function createWitnessCheck(context: LaneContext): WitnessCheck {
         readWitness(endpoint.port, {
           address: lane.key.address,
           chainId: hub.chainId,
-          own: () => new Set(),
           isOwn: (other) => book.nonceOf(other) !== undefined,
           signatures: context.signatures,
           block,
