@@ -38,15 +38,16 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     deepReorg: ofNonce,
     reordered: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
     corrected: ofNonce,
-    rebound: ofTx,
+    rebound: ({ tx, times }) => ({ ...txFields(tx, told), times }),
     waiting: ({ tx, waitingFor }) => ({ ...txFields(tx, told), waitingFor: waitingFor.for }),
-    held: ({ reason }) => ({ reason }),
+    held: ({ reason, detail }) => ({ reason, ...textOf('detail', detail) }),
     released: ({ reason }) => ({ reason }),
-    endpoint: ({ name, role, change, said }) => ({
+    endpoint: ({ name, role, change, reason, said }) => ({
       endpoint: redactText(name),
       role,
       change,
-      ...(said === undefined ? {} : { said }),
+      ...textOf('reason', reason),
+      ...textOf('said', said),
     }),
     leaseLost: ({ epoch }) => ({ epoch }),
     error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
@@ -107,6 +108,17 @@ function transactionOf(error: unknown): EventFields {
 
 const MESSAGE_MAX = 400
 
+/** A sentence that may quote an endpoint: without URLs and secrets, and cut, whoever wrote it. */
+function textOf<name extends 'detail' | 'reason' | 'said'>(
+  name: name,
+  sentence: string | undefined,
+): { readonly [field in name]?: string } {
+  if (sentence === undefined) return {}
+  return { [name]: cut(redactText(sentence)) } as { readonly [field in name]: string }
+}
+
+const cut = (text: string) => (text.length > MESSAGE_MAX ? `${text.slice(0, MESSAGE_MAX)}…` : text)
+
 /** What may be kept of an error: no stack, no cause, no URL beyond its origin, no bytes. */
 export function describeError(error: unknown): RecordedError {
   const { name, shortMessage, message } = (error ?? {}) as Readonly<Record<string, unknown>>
@@ -118,6 +130,6 @@ export function describeError(error: unknown): RecordedError {
   return {
     name: typeof name === 'string' ? name : 'Error',
     ...(isTxlaneError(error) ? { code: error.code, fate: error.fate } : {}),
-    message: safe.length > MESSAGE_MAX ? `${safe.slice(0, MESSAGE_MAX)}…` : safe,
+    message: cut(safe),
   }
 }

@@ -79,6 +79,31 @@ describe('a recording', () => {
     ])
   })
 
+  test('carries the sentences of holds and endpoints, and how often a nonce was lost', async () => {
+    const { recorder, lines } = record()
+    const { sender, emit } = createStubSender()
+    recorder.follow(sender)
+    const endpoint = { name: 'https://node.example', role: 'both', profile: {} } as const
+    emit('held', { reason: 'jump', detail: 'latest counts 900, and the lane knows 20' })
+    emit('endpoint', { ...endpoint, change: 'doubtful', reason: 'it counts 9 at block 4, whose body has 2' })
+    emit('endpoint', { ...endpoint, change: 'failing', said: '502 Bad Gateway' })
+    emit('rebound', { tx: createStubTx(), times: 3 })
+    expect((await lines()).slice(2)).toMatchObject([
+      { event: 'held', reason: 'jump', detail: 'latest counts 900, and the lane knows 20' },
+      { event: 'endpoint', change: 'doubtful', reason: 'it counts 9 at block 4, whose body has 2' },
+      { event: 'endpoint', change: 'failing', said: '502 Bad Gateway' },
+      { event: 'rebound', times: 3 },
+    ])
+  })
+
+  test('cuts a sentence that is long', async () => {
+    const { recorder, lines } = record()
+    const { sender, emit } = createStubSender()
+    recorder.follow(sender)
+    emit('held', { reason: 'blocked', detail: 'count 12, '.repeat(100) })
+    expect(String((await lines()).at(-1)?.detail)).toHaveLength(401)
+  })
+
   test('has each attempt once, with the first event after it was made', async () => {
     const { recorder, lines } = record()
     const { sender, emit } = createStubSender()
@@ -191,6 +216,19 @@ describe('no secret gets into a recording', () => {
       { name: 'wss://me:secret-key@node.example/x', role: 'both', change: 'up', profile: {} },
     ],
     ['a token', 'error', { error: new Error('token=secret-key') }],
+    ['the detail of a hold', 'held', { reason: 'blocked', detail: 'https://rpc.example.com/v2/secret-key' }],
+    [
+      'the reason of an endpoint',
+      'endpoint',
+      {
+        name: 'https://node.example',
+        role: 'both',
+        change: 'rests',
+        reason: 'Authorization: Bearer secret-key',
+        said: 'password=secret-key',
+        profile: {},
+      },
+    ],
     [
       'calldata that a node repeats',
       'error',

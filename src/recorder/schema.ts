@@ -55,7 +55,12 @@ export type EventFields = {
   readonly nonce?: number
   readonly hash?: string
   readonly attempts?: readonly RecordedAttempt[]
-  readonly reason?: HoldReason
+  /** Of `held` and `released`, the hold. Of `endpoint`, a sentence: what was answered, and what contradicts it. */
+  readonly reason?: HoldReason | (string & {})
+  /** Of `held`, a sentence: what was read, and what lifts the hold. */
+  readonly detail?: string
+  /** How often the transaction has lost its nonce. */
+  readonly times?: number
   /** What an endpoint said whose answers are of no use. */
   readonly said?: string
   readonly waitingFor?: WaitCause['for']

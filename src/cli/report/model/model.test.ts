@@ -107,8 +107,8 @@ describe('how what went wrong ended', () => {
       'endpoints, each by itself',
       'endpointDown',
       [
-        told(0, 'endpoint', { endpoint: 'https://a', change: 'down' }),
-        told(1, 'endpoint', { endpoint: 'https://b', change: 'down' }),
+        told(0, 'endpoint', { endpoint: 'https://a', change: 'down', reason: 'it lags by 4 blocks' }),
+        told(1, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 5 blocks' }),
         told(3, 'endpoint', { endpoint: 'https://b', change: 'up' }),
       ],
       ['open: Not back until the end', 'mended: It is used again +2'],
@@ -130,6 +130,21 @@ describe('how what went wrong ended', () => {
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatchObject({ kind: 'rebroadcast', times: 3, nonce: 1, history: { id: 'tx-1' } })
     expect(summary.problems).toMatchObject([{ kind: 'rebroadcast', rows: 1, times: 3 }])
+  })
+
+  test('a hold, an endpoint and a wait say what was recorded of them', async () => {
+    const { problems } = await modelOf(
+      told(0, 'held', { reason: 'jump', detail: 'latest counts 900, the lane 20' }),
+      told(1, 'endpoint', { endpoint: 'https://a', change: 'failing', said: '502 Bad Gateway' }),
+      told(2, 'endpoint', { endpoint: 'https://b', change: 'down', reason: 'it lags by 4 blocks' }),
+      told(3, 'waiting', { id: 'a', waitingFor: 'funds' }),
+    )
+    expect(problems.map(({ what }) => what)).toEqual([
+      'The lane reserved no nonces: jump: latest counts 900, the lane 20',
+      'An endpoint did not answer, or lagged: https://a: "502 Bad Gateway"',
+      'An endpoint did not answer, or lagged: https://b: it lags by 4 blocks',
+      'It waits for a person: funds',
+    ])
   })
 
   test('the no-op that fills a gap is the end of the gap, and no case of its own', async () => {

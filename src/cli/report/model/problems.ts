@@ -71,16 +71,19 @@ function begin(book: Book, kind: ProblemKind, event: ReportEvent): Problem {
   return { kind, at, times: 1, lane, nonce, history, what: whatOf(kind, event), ...end }
 }
 
-function whatOf(kind: ProblemKind, { reason, endpoint, error }: ReportEvent): string {
-  const detail = reason ?? endpoint ?? (kind === 'error' ? error?.message : undefined)
-  return detail === undefined ? PROBLEMS[kind].what : `${PROBLEMS[kind].what}: ${detail}`
+function whatOf(kind: ProblemKind, event: ReportEvent): string {
+  const { reason, detail, endpoint, said, waitingFor, error } = event
+  // The first names it, and a sentence of the lane or of the endpoint says more.
+  const named = endpoint ?? reason ?? waitingFor ?? (kind === 'error' ? error?.message : undefined)
+  const more = endpoint === undefined ? detail : (reason ?? (said === undefined ? undefined : `"${said}"`))
+  return [PROBLEMS[kind].what, named, more].filter((part) => part !== undefined).join(': ')
 }
 
 const BACK: ReadonlySet<string> = new Set(['up', 'reader', 'answering'])
 const LASTING: readonly ProblemKind[] = ['held', 'endpointDown', 'wrongChain']
 
 function lastingKey(kind: ProblemKind, { lane, reason, endpoint }: ReportEvent): string {
-  return `${kind} ${lane} ${reason ?? endpoint}`
+  return `${kind} ${lane} ${endpoint ?? reason}`
 }
 
 /** `released` ends the hold of that reason, `up` and `reader` the time in which that endpoint was away. */
