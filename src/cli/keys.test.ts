@@ -37,7 +37,7 @@ test('a key comes from the environment, from a file of its owner alone, or from 
   await expect(openAccount(keySource({ keystore, passwordFile: wrong }), {})).rejects.toThrow('does not open')
 })
 
-test('what others may read is no secret, and what was read is never shown', async () => {
+test('a file that others may read is refused, and its contents are never shown', async () => {
   const open = await file('open', KEY, 0o644)
   await expect(openAccount(keySource({ keyFile: open }), {})).rejects.toThrow(/mode 0644: others may read it/)
   const slip = await file('slip', `${KEY}5`, 0o600)
@@ -46,12 +46,13 @@ test('what others may read is no secret, and what was read is never shown', asyn
   expect(String((error as Error).stack)).not.toContain('4444')
   await expect(openAccount(keySource({}), {})).rejects.toThrow('TXLANE_PRIVATE_KEY holds no private key')
   await expect(openAccount(keySource({ keyFile: join(folder, 'none') }), {})).rejects.toThrow(
-    'cannot be read',
+    '--key-file expects the path of a file',
   )
 })
 
 test('a key is never an argument, and has one place', () => {
-  expect(() => keySource({ keyFile: KEY })).toThrow('never an argument')
+  expect(() => keySource({ keyFile: KEY })).toThrow('--key-file names the place of the key')
+  expect(() => keySource({ keyEnv: KEY.slice(2) })).toThrow('--key-env names the place of the key')
   expect(() => keySource({ keyEnv: 'A', keyFile: 'b' })).toThrow('Give one of')
   expect(() => keySource({ passwordFile: 'b' })).toThrow('is for --keystore')
 })

@@ -36,12 +36,14 @@ export function keyFlags(command: Command): Command {
 /** @throws badOption where two places are named, or where a name looks like a key */
 export function keySource(flags: KeyFlags): KeySource {
   const { keyEnv, keyFile, keystore, passwordFile } = flags
-  const named = [keyEnv, keyFile, keystore].filter((one) => one !== undefined)
+  const places = { '--key-env': keyEnv, '--key-file': keyFile, '--keystore': keystore }
+  const named = Object.entries(places).filter(([, place]) => place !== undefined)
   if (named.length > 1) throw badOption('Give one of --key-env, --key-file and --keystore.')
   if (passwordFile !== undefined && keystore === undefined)
     throw badOption('--password-file is for --keystore.')
-  for (const one of named)
-    if (/[0-9a-f]{64}/i.test(one)) throw badOption('A key is never an argument: name its place.')
+  for (const [option, place] of named)
+    if (/[0-9a-f]{64}/i.test(place ?? ''))
+      throw badOption(`${option} names the place of the key. A key is never an argument.`)
   if (keyFile !== undefined) return { kind: 'file', path: keyFile }
   if (keystore !== undefined) return { kind: 'keystore', path: keystore, passwordFile }
   return { kind: 'environment', name: keyEnv ?? KEY_ENV }
@@ -63,12 +65,15 @@ async function readKey(
     case 'environment': {
       const key = keyOf(environment[source.name])
       if (key) return key
+      // A name under which nothing is set may be the key itself.
+      const isShown = source.name === KEY_ENV || environment[source.name] !== undefined
+      const variable = isShown ? source.name : 'that --key-env names'
       throw new Refusal(
-        `The environment variable ${source.name} holds no private key (32 bytes of hex). --key-file and --keystore are the other places for it.`,
+        `The environment variable ${variable} holds no private key (32 bytes of hex). --key-file and --keystore are the other places for it.`,
       )
     }
     case 'file': {
-      const key = keyOf(await secret(source.path))
+      const key = keyOf(await secret('--key-file', source.path))
       if (key) return key
       throw new Refusal(`${source.path} holds no private key (32 bytes of hex).`)
     }
@@ -85,29 +90,43 @@ function keyOf(text: string | undefined): Hex | undefined {
   return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined
 }
 
+type FileOption = '--key-file' | '--keystore' | '--password-file'
+
+/** @throws Refusal where it is no file. Its name is not shown then: the secret itself may have been given for it */
+async function fileMode(option: FileOption, path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isFile()) return found.mode
+  throw new Refusal(
+    `${option} expects the path of a file, and there is none. What was given is not shown: it may be a secret.`,
+  )
+}
+
 /** A secret that others on the machine may read is none. Windows has no such modes. */
-async function secret(path: string): Promise<string> {
-  const { mode } = await stat(path).catch(() => {
-    throw new Refusal(`${path} cannot be read.`)
-  })
+async function secret(option: FileOption, path: string): Promise<string> {
+  const mode = await fileMode(option, path)
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
     const shown = (mode & 0o777).toString(8).padStart(4, '0')
     throw new Refusal(`${path} has the mode ${shown}: others may read it. Run: chmod 600 ${path}`)
   }
-  return readFile(path, 'utf8')
+  return contents(path)
+}
+
+function contents(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => {
+    throw new Refusal(`${path} cannot be read.`)
+  })
 }
 
 async function decrypt({ path, passwordFile }: Extract<KeySource, { kind: 'keystore' }>): Promise<Hex> {
   const { decryptKeystoreJson, isKeystoreJson } = await import('ethers')
-  const text = await readFile(path, 'utf8').catch(() => {
-    throw new Refusal(`${path} cannot be read.`)
-  })
+  await fileMode('--keystore', path)
+  const text = await contents(path)
   if (!isKeystoreJson(text))
     throw new Refusal(`${path} is no keystore (version 3, as geth and foundry write it).`)
   const password =
     passwordFile === undefined
       ? await askSecret(`Password of ${path}: `)
-      : (await secret(passwordFile)).trimEnd()
+      : (await secret('--password-file', passwordFile)).trimEnd()
   try {
     return (await decryptKeystoreJson(text, password)).privateKey as Hex
   } catch {

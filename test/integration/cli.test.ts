@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { encryptKeystoreJson } from 'ethers'
 import { type Hex, parseGwei } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
@@ -13,6 +14,8 @@ const [ANNA, BOB] = [
   '0x000000000000000000000000000000000000a11a',
   '0x0000000000000000000000000000000000000B0b',
 ]
+
+const SLIP_ACCOUNT = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', privateKey: accountKey(1) }
 
 const program = bundledChild(new URL('../../src/cli/main.ts', import.meta.url))
 let devnet: Devnet
@@ -225,7 +228,38 @@ test('txlane devnet says where it is once it is up, and ends when it is asked to
   expect(await ended).toMatchObject({ code: 0, err: '' })
 })
 
-test('what cannot be begun is refused at once, with a code of its own, and shows no secret', async () => {
+const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const SECRET = 'c0ffee5eedc0ffee5eedc0ffee5eedc0ffee5eedc0ffee5eedc0ffee5eedc0ff'
+
+test.each<[string, string, readonly string[]]>([
+  ['a key', `0x${SECRET}`, [SECRET]],
+  ['a key without 0x', SECRET, [SECRET]],
+  ['a key that lost digits', SECRET.slice(0, 59), [SECRET.slice(0, 59)]],
+  ['a key in base64', Buffer.from(SECRET, 'hex').toString('base64'), ['wP/uXu3A']],
+  ['a mnemonic', PHRASE, ['winner', 'sausage', 'yellow']],
+  ['a URL with credentials', 'https://me:pass-w0rd@vault.example/v1/t0ken-of-mine', ['pass-w0rd', 't0ken']],
+  ['a password', 'correct-horse-battery', ['correct-horse']],
+])('%s in the place of a file is never printed, and the option is named', async (_, slip, secrets) => {
+  const good = await file('good.csv', ['to,amount', `${ANNA},1 wei`])
+  const keystore = await file('keystore.json', [
+    await encryptKeystoreJson(SLIP_ACCOUNT, 'x', { scrypt: { N: 2 } }),
+  ])
+  const slips: readonly (readonly [option: string, args: readonly string[]])[] = [
+    ['--key-file', ['--key-file', slip]],
+    ['--key-file', [`--key-file=${slip}`]],
+    ['--keystore', ['--keystore', slip]],
+    ['--key-env', ['--key-env', slip]],
+    ['--password-file', ['--keystore', keystore, '--password-file', slip]],
+  ]
+  const runs = await Promise.all(slips.map(([, args]) => txlane(['send', good, '--yes', ...args])))
+  for (const [index, { code, out, err }] of runs.entries()) {
+    expect([2, 3]).toContain(code)
+    expect(err).toContain(slips[index]?.[0])
+    for (const secret of secrets) expect(`${out}${err}`).not.toContain(secret)
+  }
+})
+
+test('a command that cannot begin is refused at once, with a code of its own, and shows no secret', async () => {
   const path = await file('bad.csv', ['to,amount', `${ANNA},1`])
   expect(await txlane(['send', path, '--yes'])).toMatchObject({
     code: 3,
