@@ -32,8 +32,8 @@ export type ClassifySendErrorOptions = {
  * matter), an ethers error, a JSON-RPC error object, a string. Never throws.
  *
  * `unknown` is the default: it is the answer for every message that is not in the table of `messages.ts`, for time
- * limits, lost connections and HTTP 5xx, and for what a custom transport rejects with (its `reason` tells what the
- * words would mean). After it the bytes may be anywhere.
+ * limits, lost connections and HTTP 5xx, and for a port's `custom` failure (its `reason` tells what the words would
+ * mean). After it the bytes may be anywhere.
  *
  * NOT guaranteed: that a refused transaction never lands, since another node may have the bytes; that an accepted
  * one is pooled; that the numbers of `expectedNonce`, `nonceMax` and

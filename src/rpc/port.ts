@@ -24,7 +24,7 @@ export type RpcFailure =
   | { readonly kind: 'malformed'; readonly message: string; readonly cut?: true }
   /** The request was given up on our side (signal, or the port was closed) before anything was written. */
   | { readonly kind: 'aborted'; readonly message: string }
-  /** A custom transport rejected: what happened inside cannot be seen. */
+  /** A custom transport rejected without a JSON-RPC error: what happened inside cannot be seen. */
   | { readonly kind: 'custom'; readonly message: string; readonly cause: unknown }
 
 export type RpcReply =

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.js'
 import { redactForeign, redactText } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
 import { createGiveUps } from './giveUp.js'
+import { thrownRpcError } from './thrownError.js'
 
 /** The request function of a viem client or transport: the second argument overrides the transport's options. */
 export type CustomRequest = (
@@ -22,8 +23,9 @@ const TIMEOUT_MS = 10_000
 
 /**
  * A port over a transport whose inside cannot be seen. Each call is one request with viem's retries off; those of a
- * batch are started in order and run side by side, so that a transport that batches can do so. A rejection is a
- * `custom` failure, whatever it says: the transport may have sent the call anywhere, any number of times. How large an
+ * batch are started in order and run side by side, so that a transport that batches can do so. A rejection with a
+ * JSON-RPC code and a message is the word of a node, and an `rpc` failure like that of any other port; any other
+ * rejection is a `custom` failure: the transport may have sent the call anywhere, any number of times. How large an
  * answer may be is the transport's own matter: it arrives whole.
  */
 export function createCustomPort({ request, name, clock, ...options }: CustomPortOptions): Port {
@@ -37,6 +39,8 @@ export function createCustomPort({ request, name, clock, ...options }: CustomPor
       // A transport that answers nothing answers null: JSON-RPC has no other word for it.
       return { ok: true, result: (await request({ method, params }, { retryCount: 0 })) ?? null }
     } catch (cause) {
+      const error = thrownRpcError(cause)
+      if (error !== undefined) return { ok: false, failure: { kind: 'rpc', ...error } }
       return { ok: false, failure: { kind: 'custom', message: messageOf(cause), cause } }
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { createProfile } from '../../rpc/profile.js'
 import { openSeveral } from '../severalEndpoints.fixture.js'
 import { openLane, refuses, type Script, type SimLane, transfer } from '../simLane.fixture.js'
@@ -67,6 +67,28 @@ describe('a receipt that is missing', () => {
       await lane.settle(Promise.all(landed), 16_000)
     },
   )
+
+  test('is had by hash where the endpoint fails at the receipts of a block, however it fails', async () => {
+    const failures: readonly RpcFailure[] = [
+      { kind: 'custom', message: 'strange', cause: new Error('strange') },
+      { kind: 'rpc', code: -32000, message: 'strange' },
+      { kind: 'rpc', code: -32603, message: 'internal error' },
+      { kind: 'http', status: 500, message: 'HTTP 500' },
+      { kind: 'network', message: 'socket hang up' },
+      { kind: 'malformed', message: 'no answer has the id of this call' },
+      { kind: 'timeout', message: 'no answer within 10000 ms' },
+    ]
+    for (const failure of failures) {
+      await using lane = await openLane()
+      lane.script = ({ method }) => (method === 'eth_getBlockReceipts' ? { ok: false, failure } : undefined)
+      const { landed } = await sealed(lane, 10)
+      const before = lane.requests.length
+      const sealedAtMs = lane.clock.now()
+      await lane.settle(Promise.all(landed), 16_000)
+      const blocks = Math.ceil((lane.clock.now() - sealedAtMs) / BLOCK_MS)
+      expect(lane.requests.length - before, failure.message).toBeLessThanOrEqual(12 * (blocks + 1))
+    }
+  })
 
   test('that another caller was shown in between reaches all who wait for it', async () => {
     const hash = `0x${'ab'.repeat(32)}` as const
