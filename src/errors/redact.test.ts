@@ -29,6 +29,7 @@ describe('what gives access to something is not in a redacted text', () => {
     ['user and password without a scheme', 'user:hunter2@db.example.com/x', 'hunter2'],
     ['a Basic credential', 'Basic dXNlcjpodW50ZXIy', 'dXNlcjpodW50ZXIy'],
     ['a Bearer token', 'Authorization: Bearer abcdefgh', 'abcdefgh'],
+    ['a Bearer token that a name announces', '&auth= Bearer abcdefgh', 'abcdefgh'],
     ['a JSON web token', 'got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', 'c2ln'],
     ['an API key in a query', '?apikey=abc&x=1', 'abc'],
     ['an API key in a header', "headers: { 'x-api-key': 'abc' }", 'abc'],
@@ -242,6 +243,23 @@ const edge = fc.constantFrom(...EDGES)
 const end = fc.constantFrom(' ', '\n', '"', "'", ')', ']', '}', '>', ', ', '. ', '')
 
 describe('no planted secret survives in hostile noise', () => {
+  it('a private key in base64, from somebody who knows it', () => {
+    const key = fc
+      .noBias(fc.uint8Array({ minLength: 32, maxLength: 32 }))
+      .map((bytes) => Buffer.from(bytes))
+      // What repeats its bytes looks like no key.
+      .filter((bytes) => new Set(bytes).size > 24)
+    const encoding = fc.constantFrom('base64', 'base64url') as fc.Arbitrary<BufferEncoding>
+    fc.assert(
+      fc.property(noise, edge, key, encoding, end, noise, (ahead, before, bytes, as, after, behind) => {
+        const text = bytes.toString(as)
+        const safe = redactForeign(`${ahead}${before}${text}${after}${behind}`, 'never')
+        for (let at = 0; at + 12 <= text.length; at++) expect(safe).not.toContain(text.slice(at, at + 12))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   it.each(Object.entries(planted))('%s', (_, secret) => {
     fc.assert(
       fc.property(noise, edge, secret, end, noise, (ahead, before, { text, secrets }, after, behind) => {

@@ -1,3 +1,4 @@
+import { AccountFailure } from './accountFailure.js'
 import { redactForeign, redactText, redactUrl } from './redact.js'
 import { isHarmless, isHashName, isSecretName, isUrlName, nameOf } from './secretWords.js'
 
@@ -10,16 +11,18 @@ const VALUES_MAX = 2_000
 // `account` and the like are not needed to understand a failure and may hold secrets.
 const DROPPED = new Set(['client', 'account', 'headers', 'request', 'transport', 'privateKey', 'body'])
 
-export type RedactErrorOptions = {
+type RedactErrorOptions = {
   /** Who failed knows a private key: no 32 bytes of hex are taken for a hash. */
   readonly knowsKey?: boolean | undefined
 }
 
 /** What is told of whatever was thrown: ours as it is, a copy of anything else. */
-export function safeError(error: unknown, options?: RedactErrorOptions): Error {
-  if (isOwn(error)) return error
-  return redactError(error instanceof Error ? error : new Error(String(error)), options) as Error
+export function safeError(error: unknown): Error {
+  if (error instanceof AccountFailure) return redactError(errorOf(error.cause), { knowsKey: true }) as Error
+  return isOwn(error) ? error : (redactError(errorOf(error)) as Error)
 }
+
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
 function isOwn(value: unknown): value is Error {
   return value instanceof Error && value.name === 'TxlaneError' && 'fate' in value
@@ -51,6 +54,7 @@ export function redactError(error: unknown, { knowsKey = false }: RedactErrorOpt
 function copy(value: unknown, place: Place, copying: Copying): unknown {
   if (--copying.left.values < 0) return undefined
   if (typeof value === 'string') return copyText(value, place.key, copying)
+  if (typeof value === 'bigint') return copying.hashes === 'never' && isLong(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : value
   const { seen } = copying
   if (seen.has(value)) return seen.get(value)
@@ -63,6 +67,11 @@ function copy(value: unknown, place: Place, copying: Copying): unknown {
   // Responses, sockets, buffers: what they hold is neither needed nor known to be safe.
   return undefined
 }
+
+const LONG_BITS = 128n
+
+/** No amount, and no number of anything that is counted. */
+const isLong = (value: bigint): boolean => value >> LONG_BITS !== 0n && -value >> LONG_BITS !== 0n
 
 function copyText(text: string, key: string, { hashes }: Copying): string {
   const name = nameOf(key)
@@ -92,9 +101,9 @@ function isSigned(hex: string): boolean {
   return bytes * 2 === hex.length - from - 2 - lengthChars
 }
 
-/** Ours were redacted when they were made, by the rule for our own words. */
+/** Ours were redacted when they were made, by the rule for our own words. Who knows a key may only call its error so. */
 function ownWords(value: object, copying: Copying): Copying {
-  return isOwn(value) ? { ...copying, hashes: 'all' } : copying
+  return isOwn(value) && copying.hashes !== 'never' ? { ...copying, hashes: 'all' } : copying
 }
 
 /** Its getters check what they are called on, so a copy that shares its prototype throws on reading. */
@@ -109,9 +118,13 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
+const LIST_MIN = 12
+
 function copyArray(value: readonly unknown[], { key, depth }: Place, copying: Copying): unknown[] {
   const result: unknown[] = []
   copying.seen.set(value, result)
+  // Words of a mnemonic and bytes of a key, each of which is harmless alone.
+  if (copying.hashes === 'never' && value.length >= LIST_MIN) return result
   for (const item of value) {
     if (copying.left.values <= 0) break
     result.push(copy(item, { key, depth: depth + 1 }, copying))

@@ -84,6 +84,11 @@ function hideAnnounced(token: Token, before: Before, closing: Closing): void {
   const wasPhrase = before.announced === 'phrase'
   before.announced = undefined
   if (isHarmless(text)) return
+  // `Authorization: Bearer …`: the credential is the next one.
+  if (/^(?:bearer|basic)$/i.test(text)) {
+    before.announced = 'value'
+    return note(before, nameOf(text))
+  }
   token.shown = HIDDEN
   const quoteAt = closing(token)
   if (quoteAt !== undefined) before.hiddenTo = quoteAt
@@ -104,7 +109,7 @@ function isGlued(text: string, token: Token, before: Before): boolean {
 // --- other tokens ----------------------------------------------------------------------------------------------------
 
 function shownOf(token: Token, before: Before, rule: Rule): string {
-  const { text } = token
+  const text = rule.hashes === 'never' ? withoutBase64(token.text) : token.text
   const shown = credentialShown(text, before) ?? placeShown(text, before, rule)
   if (shown !== undefined) {
     before.gluedTo = endOf(token)
@@ -113,6 +118,14 @@ function shownOf(token: Token, before: Before, rule: Rule): string {
   const parts = partsShown(text, before, rule)
   if (parts.endsWith(HIDDEN)) before.gluedTo = endOf(token)
   return parts
+}
+
+// 32 bytes take 43 characters.
+const BASE64 = /[\w+/-]{40,}={0,2}/g
+
+/** Who knows a key may print it so. Slashes and pluses would break it into parts that look like words. */
+function withoutBase64(text: string): string {
+  return text.replace(BASE64, (run) => (looksRandom(run.replace(/[+/=]/g, '')) ? HIDDEN : run))
 }
 
 function credentialShown(text: string, before: Before): string | undefined {
@@ -229,7 +242,8 @@ const lastTwo = ({ names }: Before): string => names.slice(-2).join('')
 function partShown(part: string, before: Before, hashes: Hashes, isPlace: boolean): string {
   if (/^eyJ[\w-]{10}/.test(part)) return HIDDEN
   if (HEX.test(part)) return hexShown(part, before, hashes)
-  const isSuspect = isPlace || isDoubtfulName(before.names.at(-1) ?? '') || isNear(before, isSecretName)
+  const isSuspect =
+    isPlace || hashes === 'never' || isDoubtfulName(before.names.at(-1) ?? '') || isNear(before, isSecretName)
   return isSuspect ? part.replace(RANDOM, (run) => (looksRandom(run) ? HIDDEN : run)) : part
 }
 

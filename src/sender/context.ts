@@ -2,7 +2,7 @@ import type { LocalAccount } from 'viem'
 import type { Lane } from '../allocator/lane.js'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
-import { type RedactErrorOptions, safeError } from '../errors/redactError.js'
+import { safeError } from '../errors/redactError.js'
 import type { Attempt } from '../ledger/slot.js'
 import type { Signatures } from '../rpc/signatures.js'
 import type { Store, StoredTransaction } from '../store/store.js'
@@ -60,12 +60,8 @@ export function block(context: LaneContext, nonce: number, detail?: string): voi
  * What nobody awaits is told as an event. An error of a signer, a store or an endpoint may quote a key or a URL: a copy
  * without them is told.
  */
-export function reportError(
-  { events }: Pick<LaneContext, 'events'>,
-  error: unknown,
-  options?: RedactErrorOptions,
-): void {
-  events.emit('error', { error: safeError(error, options) })
+export function reportError({ events }: Pick<LaneContext, 'events'>, error: unknown): void {
+  events.emit('error', { error: safeError(error) })
 }
 
 /** An error about one transaction. */

@@ -27,6 +27,7 @@ export function leaksOf(value: unknown, secrets: readonly string[] = []): readon
 
   function look(at: string, item: unknown, depth: number): void {
     if (typeof item === 'string') return text(at, item)
+    if (typeof item === 'bigint') return text(at, String(item))
     if (typeof item !== 'object' || item === null || seen.has(item) || depth > DEPTH_MAX) return
     seen.add(item)
     if (item instanceof URL) return text(at, item.href)

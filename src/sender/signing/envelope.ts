@@ -7,6 +7,7 @@ import {
   type SerializeTransactionFn,
   type TransactionSerializable,
 } from 'viem'
+import { AccountFailure } from '../../errors/accountFailure.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { EnvelopeSigner, TxRequest } from '../../types.js'
@@ -41,6 +42,10 @@ type Parameters = {
   readonly authorizationList: unknown
 }
 
+function failed(cause: unknown): never {
+  throw new AccountFailure(cause)
+}
+
 /** How one account signs: looked up once, since every account has a shape of its own. */
 type SignEnvelope = EnvelopeSigner['signEnvelope']
 
@@ -65,7 +70,15 @@ export function createEnvelopes(chain: Chain) {
 
 function signerOf(account: LocalAccount): SignEnvelope {
   const { signEnvelope } = account as Partial<EnvelopeSigner>
-  return signEnvelope ?? ((transaction, serializer) => signWith(account, transaction, serializer))
+  if (signEnvelope)
+    return async (transaction, serializer) => {
+      try {
+        return await signEnvelope(transaction, serializer)
+      } catch (error) {
+        return failed(error)
+      }
+    }
+  return (transaction, serializer) => signWith(account, transaction, serializer)
 }
 
 async function signWith(
@@ -73,7 +86,9 @@ async function signWith(
   transaction: TransactionSerializable,
   serializer: SerializeTransactionFn | undefined,
 ): Promise<Signed> {
-  const raw = await account.signTransaction(transaction, serializer ? { serializer } : undefined)
+  const options = serializer ? { serializer } : undefined
+  // It may throw before there is a promise.
+  const raw = await (async () => account.signTransaction(transaction, options))().catch(failed)
   if (typeof raw !== 'string' || !/^0x[0-9a-f]+$/i.test(raw)) {
     throw new TxlaneError('The account gave back something other than signed bytes.', {
       code: 'SIGNER',

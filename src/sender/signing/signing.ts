@@ -1,5 +1,6 @@
 import { type Hex, numberToHex } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
+import { AccountFailure } from '../../errors/accountFailure.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import { capped, type FeeCeiling, type Fees, feeCap } from '../../ledger/fees.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
@@ -52,9 +53,6 @@ type Order = { readonly claim: string | undefined; readonly content: Content; re
 const NOOP_GAS_FIXED = 100_000n
 const SIGN_RETRY_MS = 500
 const SIGN_RETRY_MS_MAX = 10_000
-
-// What an account throws may quote its key.
-const SIGNER = { knowsKey: true }
 
 export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
   /** One more may be signed. */
@@ -174,14 +172,14 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
       return
     }
     // A bump or a no-op that could not be signed is asked for again when the nonce is stuck the next time.
-    reportError(context, error, SIGNER)
+    reportError(context, error)
   }
 
   /** Its callers were told that it is on its way: one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
     transaction.retryAtMs = context.clock.now() + pauseMs
-    reportError(context, error, SIGNER)
+    reportError(context, error)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
 
@@ -359,5 +357,6 @@ function overCeiling(transaction: Transaction, ceiling: FeeCeiling): TxlaneError
 
 function signerError(transaction: Transaction, error: unknown): TxlaneError {
   if (isTxlaneError(error)) return error
-  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', error)
+  const cause = error instanceof AccountFailure ? error.cause : error
+  return txError(transaction, 'SIGNER', 'notExecuted', 'The account could not sign the transaction.', cause)
 }
