@@ -21,6 +21,8 @@ export type Pacing = {
 
 const BACKOFF_MS_MAX = 5_000
 const BLOCK_MS_DEFAULT = 2_000
+/** A chain that makes blocks on demand has no period: hours may lie between two of them, and then none. */
+const BLOCK_MS_MAX = 12_000
 /** For how many refreshes what was sent is looked for more closely; and with more in flight none of them is. */
 const KEEN_REFRESHES = 3
 const KEEN_FLIGHT_MAX = 64
@@ -60,7 +62,9 @@ export function createPacing(options: {
       const nowMs = clock.now()
       if (wanted && failures === 0 && options.refreshes())
         return phase.next({ startedMs, nowMs, keen: nowMs < keenUntilMs })
-      const usual = wanted ? cadenceMs() : Math.max(cadenceMs(), blockMs ?? BLOCK_MS_DEFAULT)
+      const usual = wanted
+        ? cadenceMs()
+        : Math.max(cadenceMs(), Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT))
       if (failures === 0) return startedMs + usual
       return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
     },

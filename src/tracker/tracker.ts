@@ -3,6 +3,7 @@ import { type Clock, type Moment, momentOf } from '../clock.js'
 import type { BlockRef } from '../ledger/slot.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
+import { type Arrivals, createArrivals } from './arrivals.js'
 import type { Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
@@ -15,35 +16,32 @@ import { type Advance, createWalk, type FetchBlocks } from './walk.js'
  * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
  * cost follows the transactions that are new in the chain, not those in flight.
  */
-export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> & {
-  follow(follower: Follower): () => void
-  /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
-  watch(hash: Hash, follower: Follower): void
-  unwatch(hash: Hash): void
-  /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
-  lookAgain(): void
-  /** Another endpoint is read from the next tick on: what was said of the former one does not go for it. */
-  readElsewhere(): void
-  /** The endpoint may be on another chain: the next tick is believed only if it is not. */
-  doubt(): void
-  /** A block was seen as the newest by another reading. */
-  saw(block: BlockRef): void
-  /** Hashes that somebody else's feed saw pre-confirmed. */
-  observe(blockNumber: number, hashes: readonly Hash[]): void
-  readonly head: SealedBlock | undefined
-  /** When a tick last brought a head. */
-  readonly tickedAt: Moment | undefined
-  /** When the newest sealed block was seen first, likewise. */
-  readonly headAtMs: number | undefined
-  /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
-  tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
-  hashAt(number: number): Hash | undefined
-  /** Asks for `hashAt` of a block below where the walk began. False for one too far back to be of interest. */
-  reach(number: number): boolean
-  /** Milliseconds between sealed blocks, as observed. */
-  readonly blockMs: number | undefined
-  stop(): void
-}
+export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
+  Pick<Arrivals, 'headAtMs' | 'blockMs' | 'isAtRest'> & {
+    follow(follower: Follower): () => void
+    /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
+    watch(hash: Hash, follower: Follower): void
+    unwatch(hash: Hash): void
+    /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
+    lookAgain(): void
+    /** Another endpoint is read from the next tick on: what was said of the former one does not go for it. */
+    readElsewhere(): void
+    /** The endpoint may be on another chain: the next tick is believed only if it is not. */
+    doubt(): void
+    /** A block was seen as the newest by another reading. */
+    saw(block: BlockRef): void
+    /** Hashes that somebody else's feed saw pre-confirmed. */
+    observe(blockNumber: number, hashes: readonly Hash[]): void
+    readonly head: SealedBlock | undefined
+    /** When a tick last brought a head. */
+    readonly tickedAt: Moment | undefined
+    /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
+    tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
+    hashAt(number: number): Hash | undefined
+    /** Asks for `hashAt` of a block below where the walk began. False for one too far back to be of interest. */
+    reach(number: number): boolean
+    stop(): void
+  }
 
 export type TrackerOptions = {
   /** The one that is read now. A tick that comes back after it has changed is not told. */
@@ -66,6 +64,7 @@ export type TrackerOptions = {
   /** What a tick has come to; `tookMs` until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
+  readonly chainId?: number
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
   /**
@@ -97,12 +96,13 @@ export function createTracker(options: TrackerOptions): Tracker {
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
   })
+  const arrivals = createArrivals({ clock, chainId: options.chainId })
   const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
   const loop = createLoop({
     clock,
     tick,
     paces: () => [...followers].map((follower) => follower.pace()),
-    next: (paces) => pacing.next(paces, failures, blockMs),
+    next: (paces) => pacing.next(paces, failures, arrivals.blockMs),
     // A follower that throws has a bug; the others still want to know of the next block.
     broken(error) {
       for (const follower of followers) follower.broken(error)
@@ -113,10 +113,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   let doubted = true
   let tickedAt: Moment | undefined
   let turn = 0
-  let headAtMs: number | undefined
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
-  let blockMs: number | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
 
   // --- one tick: what is asked -------------------------------------------------------------------------------
@@ -150,7 +148,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       })
     }
     for (const follower of inTurn()) parts.push(...partsOf(follower, wants.count, told))
-    parts.push(...tags.parts(walk.tip?.number ?? -1))
+    parts.push(...tags.parts(walk.tip?.number ?? -1), ...arrivals.parts())
     const asked = parts.map((part) => part.call)
     const sure = failures === 0 && !doubted
     const replies = await askOf(port, asked, sure)
@@ -230,13 +228,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAt = momentOf(clock)
+    arrivals.looked()
+    const known = walk.tip !== undefined
     const moved = await joined(latest, (...asked) => fetchBlocks(port, ...asked))
     if (loop.stopped) return
     if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
       for (const block of moved.came) tellSealed(block)
-      if (moved.came.length > 0) observeBlockTime(moved.came.length)
+      arrivals.came(moved.came, known && !moved.jumped)
     }
     // The blocks are linked to ours, whoever showed them; the rest is the word of one that is not read any more.
     if (port !== options.port()) return
@@ -266,7 +266,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     below.looks++
     const stands =
       below.looks > BELOW_LOOKS &&
-      nowMs - below.sinceMs >= BELOW_PERIODS * Math.min(PERIOD_MS_MAX, blockMs ?? PERIOD_MS_DEFAULT)
+      nowMs - below.sinceMs >= BELOW_PERIODS * Math.min(PERIOD_MS_MAX, arrivals.blockMs ?? PERIOD_MS_DEFAULT)
     if (!stands) return walk.advance(latest, fetch)
     below = undefined
     const ports = [options.port(), ...(options.others?.() ?? [])]
@@ -316,15 +316,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     return own
   }
 
-  function observeBlockTime(blocks: number): void {
-    const now = clock.now()
-    if (headAtMs !== undefined) {
-      const observed = (now - headAtMs) / blocks
-      blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
-    }
-    headAtMs = now
-  }
-
   async function fetchBlocks(
     port: Port,
     ...[numbers, how]: Parameters<FetchBlocks>
@@ -364,6 +355,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       pacing.elsewhere()
       failures = 0
       tags.elsewhere()
+      arrivals.elsewhere()
       loop.wake()
     },
     doubt() {
@@ -380,13 +372,16 @@ export function createTracker(options: TrackerOptions): Tracker {
       return tickedAt
     },
     get headAtMs() {
-      return headAtMs
+      return arrivals.headAtMs
     },
     tag: tags.get,
     hashAt: walk.hashAt,
     reach: walk.reach,
     get blockMs() {
-      return blockMs
+      return arrivals.blockMs
+    },
+    get isAtRest() {
+      return arrivals.isAtRest
     },
     stop: loop.stop,
   }

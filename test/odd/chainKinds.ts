@@ -15,6 +15,8 @@ export type ChainKind = {
   readonly settledBlocks: number
   /** A block is made when there is a transaction, and never without: Hardhat's default, anvil's. */
   readonly onDemand?: true
+  /** That of Base where none is given. */
+  readonly chainId?: number
   /** The calls of a batch are run in any order. */
   readonly parallel?: true
   /** Transactions of the account that the pool keeps; a higher nonce is answered with its hash, and dropped. */
@@ -32,6 +34,7 @@ export const CHAIN_KINDS = {
     lossDepth: 'child',
     settledBlocks: 1,
     onDemand: true,
+    chainId: 31_337,
     parallel: true,
   },
   deep: { rules: 'geth', blockTimeMs: 2_000, lossDepth: 12, settledBlocks: 12 },
@@ -50,13 +53,14 @@ export function createOddChain(options: {
   readonly nonce: number
 }): SimChain {
   const { kind, clock, random, nonce } = options
-  const { rules, blockTimeMs } = kind
+  const { rules, blockTimeMs, chainId } = kind
   const chain = createChain({
     clock,
     setBeat: clock.setQuietTimer,
     random,
     rules,
     blockTimeMs,
+    ...(chainId === undefined ? {} : { chainId }),
     accounts: [{ address: LANE, nonce, balanceWei: ONE_ETHER }],
   })
   const next = () => accountIn(chain.head.state, LANE).nonce

@@ -100,6 +100,15 @@ export const NAMED = {
   'receipts are refused with HTTP 429 for 20 s': worldOf(
     errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
   ),
+  'another wallet takes a nonce on a chain without empty blocks': worldOf([], {
+    chain: 'hardhat',
+    items: [payment(1, 0), payment(2, 4_000, { changes: [{ action: 'cancel', afterMs: 0, marker: 1_002 }] })],
+    foreign: [3_900],
+  }),
+  'a node that makes blocks on demand refuses every send for 18 s': worldOf(
+    errs(['send'], { kind: 'refused', code: -32603, message: 'internal error' }, 0, 18_000),
+    { chain: 'hardhat', items: Array.from({ length: 12 }, (_, index) => payment(index + 1, 100)) },
+  ),
   ...Object.fromEntries(
     Object.entries(NO_BLOCK_0).map(([said, how]) => [
       `block 0 is not shown (${said}) while a process starts again`,

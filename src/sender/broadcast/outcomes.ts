@@ -86,7 +86,7 @@ export function createOutcomes(
       retryAfterMs = outcome.retryAfterMs && Math.min(outcome.retryAfterMs, context.limits.restMsMax)
       if (outcome.outcome === 'refused') noteLane(nonce, outcome)
       if (outcome.outcome === 'accepted') {
-        resender.forget(nonce)
+        resender.taken(nonce)
         if (lane.holds.has('blocked')) lane.holds.lift('blocked')
       }
       const slot = lane.book.get(nonce)

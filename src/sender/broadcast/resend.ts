@@ -13,14 +13,14 @@ export type Resender = {
   later(nonce: number, delayMs?: number): void
   /** The same, at its own pace: after so long, whatever was tried before. */
   after(nonce: number, delayMs: number): void
-  /** It was accepted, or is not ours to send any more. */
-  forget(nonce: number): void
+  /** It was accepted. What the endpoint refused for whatever reason may have a chance now: it is due too, once. */
+  taken(nonce: number): void
   /** A sealed block joined: everything that waits is due. */
   newHead(): void
   stop(): void
 }
 
-type Due = { atMs: number; tries: number }
+type Due = { atMs: number; tries: number; hurried: boolean }
 
 const SOON_MS = 100
 const TRIES_SOON = 3
@@ -81,18 +81,29 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
 
   return {
     later(nonce, delayMs) {
-      const tries = (due.get(nonce)?.tries ?? 0) + 1
+      const { tries: before = 0, hurried = false } = due.get(nonce) ?? {}
+      const tries = before + 1
       const usual = (tries <= TRIES_SOON ? SOON_MS * 4 ** (tries - 1) : pauseMs(tries)) * (1 + random() / 2)
       const atMs = clock.now() + Math.max(delayMs ?? 0, usual)
-      due.set(nonce, { atMs, tries })
+      due.set(nonce, { atMs, tries, hurried })
       plan(atMs)
     },
     after(nonce, delayMs) {
       const atMs = clock.now() + delayMs
-      due.set(nonce, { atMs, tries: TRIES_SOON })
+      due.set(nonce, { atMs, tries: TRIES_SOON, hurried: true })
       plan(atMs)
     },
-    forget: (nonce) => void due.delete(nonce),
+    taken(nonce) {
+      due.delete(nonce)
+      // Once for each: an endpoint that takes some and refuses others for good would be asked at every acceptance.
+      const waiting = [...due.values()].filter(({ tries, hurried }) => tries > TRIES_SOON && !hurried)
+      const soonMs = clock.now() + SOON_MS
+      for (const entry of waiting) {
+        entry.hurried = true
+        entry.atMs = Math.min(entry.atMs, soonMs)
+      }
+      if (waiting.length > 0) plan(soonMs)
+    },
     newHead() {
       if (due.size === 0) return
       const now = clock.now()

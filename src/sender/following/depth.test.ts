@@ -5,8 +5,9 @@ import { horizonLimit, verdictLimit } from './depth.js'
 function contextWith(
   lossDepth: LaneContext['lossDepth'],
   tags: Partial<Record<'safe' | 'finalized', number | 'absent'>> = {},
+  isAtRest = false,
 ): LaneContext {
-  const tracker = { tag: (tag: 'safe' | 'finalized') => tags[tag] }
+  const tracker = { tag: (tag: 'safe' | 'finalized') => tags[tag], isAtRest }
   return { lossDepth, hub: { tracker }, limits: { reorgHorizon: 64 } } as unknown as LaneContext
 }
 
@@ -18,6 +19,13 @@ test("'child': a block proves an end once another stands on it, so the head itse
 test('a number of blocks: so many stand above it', () => {
   expect(verdictLimit(contextWith(3), 10)).toBe(7)
 })
+
+test.each([['child'], ['safe'], [12]] as const)(
+  'where the chain is at rest the head proves an end, whatever the depth: %s',
+  (lossDepth) => {
+    expect(verdictLimit(contextWith(lossDepth, {}, true), 10)).toBe(10)
+  },
+)
 
 test("'safe': what the tag says; 12 blocks where there is no such tag; nothing while that is not known", () => {
   expect(verdictLimit(contextWith('safe', { safe: 4 }), 10)).toBe(4)

@@ -3,9 +3,13 @@ import type { LaneContext } from '../context.js'
 /** Depth at which a block proves an end on a chain that was said to have `safe` and does not. */
 const DEPTH_WITHOUT_SAFE = 12
 
-/** The highest block number that is deep enough to prove an end (`lossDepth`); -1 while none is known to be. */
+/**
+ * The highest block number that is deep enough to prove an end (`lossDepth`); -1 while none is known to be. Where no child
+ * block will come, time has taken the place of depth.
+ */
 export function verdictLimit(context: LaneContext, head: number): number {
   const { lossDepth, hub } = context
+  if (hub.tracker.isAtRest) return head
   if (lossDepth === 'child') return head - 1
   if (lossDepth !== 'safe') return head - lossDepth
   const safe = hub.tracker.tag('safe')

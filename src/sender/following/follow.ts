@@ -170,7 +170,7 @@ export function createFollower(options: FollowOptions): Follower {
     balance: funds.balance,
     ticked(newHead) {
       const head = tracker.head?.number
-      if ((newHead || witnesses.wanted) && head !== undefined) judge(head)
+      if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
           landed.refuse(tag, (transaction) => tagError(transaction, tag))

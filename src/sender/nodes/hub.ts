@@ -101,6 +101,7 @@ export async function openHub(options: {
   const tracker = createTracker({
     port: () => reader().port,
     clock,
+    chainId: client.chain.id,
     cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),

@@ -1,0 +1,91 @@
+import type { Clock } from '../clock.js'
+import type { SealedBlock } from './follower.js'
+import type { Part } from './tickParts.js'
+
+/** When sealed blocks came, and whether more are to be expected. */
+export type Arrivals = {
+  /** When the newest sealed block was seen first. */
+  readonly headAtMs: number | undefined
+  /** Milliseconds between sealed blocks, as observed. */
+  readonly blockMs: number | undefined
+  /**
+   * A local development node that makes a block only for a transaction has made none for `REST_MS`, and was seen to make
+   * none: no child block will come until somebody sends something.
+   */
+  readonly isAtRest: boolean
+  /** What to ask of the endpoint beside the head. */
+  parts(): readonly Part[]
+  /** Blocks joined the chain. `walked`: each is linked to one that was known before. */
+  came(blocks: readonly SealedBlock[], walked: boolean): void
+  /** The endpoint showed its newest block. */
+  looked(): void
+  /** Another endpoint is read. */
+  elsewhere(): void
+}
+
+/** Above the slot of every chain with a steady period that a development node is likely to imitate. */
+const REST_MS = 15_000
+/** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
+const DEVELOPMENT_CHAINS: ReadonlySet<number> = new Set([31_337, 1_337])
+/**
+ * How these nodes begin their answer to `web3_clientVersion`, read from anvil 1.7.1, Hardhat 2.29 and Ganache 7.9. A fork
+ * of another chain has that chain's id.
+ */
+const DEVELOPMENT_NODES = /^(anvil|HardhatNetwork|Ganache|EthereumJS TestRPC)\//
+
+export function createArrivals({
+  clock,
+  chainId,
+}: {
+  readonly clock: Pick<Clock, 'now'>
+  readonly chainId: number | undefined
+}): Arrivals {
+  const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
+  let headAtMs: number | undefined
+  let blockMs: number | undefined
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  let madeEmptyBlock = false
+  let isDevelopmentNode: boolean | undefined
+
+  const isSilent = () => headAtMs !== undefined && lookedAtMs - headAtMs >= REST_MS && !madeEmptyBlock
+
+  return {
+    get headAtMs() {
+      return headAtMs
+    },
+    get blockMs() {
+      return blockMs
+    },
+    get isAtRest() {
+      return isSilent() && (isDevelopmentChain || isDevelopmentNode === true)
+    },
+    parts() {
+      if (!isSilent() || isDevelopmentChain || isDevelopmentNode !== undefined) return []
+      return [
+        {
+          call: { method: 'web3_clientVersion', params: [] },
+          take(reply) {
+            const name = reply.ok && typeof reply.result === 'string' ? reply.result : ''
+            isDevelopmentNode = DEVELOPMENT_NODES.test(name)
+          },
+        },
+      ]
+    },
+    came(blocks, walked) {
+      if (blocks.length === 0) return
+      const nowMs = clock.now()
+      if (headAtMs !== undefined) {
+        const observed = (nowMs - headAtMs) / blocks.length
+        blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
+      }
+      headAtMs = nowMs
+      if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
+    },
+    looked() {
+      lookedAtMs = clock.now()
+    },
+    elsewhere() {
+      isDevelopmentNode = undefined
+    },
+  }
+}
