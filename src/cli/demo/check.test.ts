@@ -151,6 +151,14 @@ describe('an empty nonce', () => {
     expect(verdictOf(run, { count: FIRST + COUNT })).toMatchObject({ gaps: 1, lost: 1, ok: false })
   })
 
+  test('is counted, and not listed, where a node says that the count is far above', () => {
+    const verdict = verdictOf(perfectRun(), { count: Number.MAX_SAFE_INTEGER })
+    expect(verdict.gaps).toBe(1_025)
+    expect(verdict.problems).toContain(
+      `${Number.MAX_SAFE_INTEGER - FIRST - COUNT - 1_024} more nonces above them are empty`,
+    )
+  })
+
   test('is a gap when a transaction is stuck above it', () => {
     const run = perfectRun()
     const [last] = run.transactions.splice(-1)

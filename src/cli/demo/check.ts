@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { type Missing, missingIn } from '../missing.js'
 import type { ChainEvidence, ExecutedTx } from './walk.js'
 import type { AskedItem } from './workload.js'
 
@@ -121,9 +122,10 @@ function itemFindings(
 }
 
 function chainFindings(evidence: ChainEvidence, reported: readonly ReportedItem[]): Finding[] {
-  const findings = missingNonces(evidence, reported).map(
-    (nonce): Finding => ({ kind: 'gap', text: `nonce ${nonce} is empty` }),
-  )
+  const { count, lowest } = missingNonces(evidence, reported)
+  const findings = lowest.map((nonce): Finding => ({ kind: 'gap', text: `nonce ${nonce} is empty` }))
+  const more = count - lowest.length
+  if (more > 0) findings.push({ kind: 'gap', text: `${more} more nonces above them are empty` })
   for (const nonce of evidence.waiting) {
     if (nonce < evidence.count) continue
     const text = `a transaction with nonce ${nonce} still waits in the pool and may execute later`
@@ -178,14 +180,16 @@ function contradictionsOf(
 }
 
 /** Above the chain's own count only where something stands there: in the pool, or by the sender's word. */
-function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): number[] {
-  const seen = new Set([...evidence.transactions.map(({ nonce }) => nonce), ...evidence.waiting])
+function missingNonces(evidence: ChainEvidence, reported: readonly ReportedItem[]): Missing {
+  const seen = [...evidence.transactions.map(({ nonce }) => nonce), ...evidence.waiting]
   const told = reported.flatMap(({ outcome, nonce }) => (outcome === 'notExecuted' ? [] : (nonce ?? [])))
   const above = [...evidence.waiting, ...told].map((nonce) => nonce + 1)
   const end = above.reduce((most, one) => Math.max(most, one), evidence.count)
-  const missing: number[] = []
-  for (let nonce = evidence.firstNonce; nonce < end; nonce++) if (!seen.has(nonce)) missing.push(nonce)
-  return missing
+  return missingIn(
+    evidence.firstNonce,
+    end,
+    seen.sort((a, b) => a - b),
+  )
 }
 
 function words(said: ReportedItem | undefined): string {

@@ -4,8 +4,9 @@ import { estimateGas } from 'viem/actions'
 import { feesAbove, handOver, type Plain, usedBelow } from '../change/replacement.js'
 import { badOption, readCommandLine, whole } from '../commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
-import { lookAt } from '../inspect/look.js'
+import { holesOf, type Look, lookAt } from '../inspect/look.js'
 import { confirm, type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
+import { LISTED_MAX, type Missing, missingIn, missingText } from '../missing.js'
 import { count, json } from '../output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
 
@@ -39,7 +40,7 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
   keyFlags(rpcFlag(command))
     .option(
       '--to <nonce>',
-      'fill up to this one, where the node does not show its pool',
+      'fill up to this one; needed where the node does not show its pool',
       whole(0, Number.MAX_SAFE_INTEGER),
     )
     .option('--dry-run', 'say what would be sent, and send nothing', false)
@@ -76,7 +77,7 @@ async function run(options: Options, environment: Environment): Promise<number> 
     estimateGas(client, { account: address, to: address, value: 0n }),
   ])
   const costWei = fees.maxFeePerGas * gas * BigInt(holes.length)
-  const what = `${count(holes.length, 'transfer')} of nothing from ${address} to itself, at ${list(holes)}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
+  const what = `${count(holes.length, 'transfer')} of nothing from ${address} to itself, at ${missingText({ count: holes.length, lowest: holes })}, for at most ${formatEther(costWei)} ${chain.nativeCurrency.symbol}`
   if (options.dryRun) {
     await write(
       options.json ? json({ address, missing: holes, costWei, dryRun: true }) : `Would send ${what}.\n`,
@@ -96,14 +97,30 @@ async function run(options: Options, environment: Environment): Promise<number> 
   return done ? EXIT.held : EXIT.failed
 }
 
-async function missing({ address, url, to }: Options, connection: Connection): Promise<readonly number[]> {
-  const look = await lookAt(connection, url, address)
-  if (look.waiting !== undefined) return look.holes
-  const first = Math.max(look.counts.latest ?? 0, look.counts.pending ?? 0)
+async function missing(options: Options, connection: Connection): Promise<readonly number[]> {
+  const found = missingBelow(await lookAt(connection, options.url, options.address), options.to)
+  if (found.count <= LISTED_MAX) return found.lowest
+  throw new Refusal(
+    `The node says that ${found.count.toLocaleString('en')} nonces are missing, from ${found.lowest[0]} on: not more than ${LISTED_MAX.toLocaleString('en')} are filled at once. Name the last one to fill with --to NONCE.`,
+  )
+}
+
+/** Up to `to`, where it is given. @throws Refusal where neither the pool nor `to` says where they end */
+export function missingBelow(
+  look: Pick<Look, 'waiting' | 'counts' | 'holes' | 'holesCount'>,
+  to: number | undefined,
+): Missing {
+  const { waiting, counts, holes, holesCount } = look
+  if (waiting !== undefined && to === undefined) return { count: holesCount, lowest: holes }
+  const first = Math.max(counts.latest ?? 0, counts.pending ?? 0)
   if (to === undefined) {
     throw new Refusal(`The node does not show its pool: give --to NONCE. The next one in use is ${first}.`)
   }
-  return Array.from({ length: Math.max(0, to - first + 1) }, (_, index) => first + index)
+  if (waiting === undefined) return missingIn(first, to + 1, [])
+  return holesOf(counts.latest ?? 0, first, [
+    ...waiting.filter(({ nonce }) => nonce <= to),
+    { nonce: to + 1 },
+  ])
 }
 
 async function sendAll(
@@ -121,8 +138,3 @@ async function sendAll(
   }
   return filled
 }
-
-const SHOWN_MAX = 8
-
-const list = (nonces: readonly number[]): string =>
-  `${nonces.slice(0, SHOWN_MAX).join(', ')}${nonces.length > SHOWN_MAX ? ', …' : ''}`

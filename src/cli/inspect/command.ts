@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { type Address, formatEther, isAddress } from 'viem'
 import { badOption, readCommandLine } from '../commandLine.js'
 import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
+import { missingText } from '../missing.js'
 import { colors, json, pairs } from '../output.js'
 import { answer, EXIT, type Parsed, write } from '../program.js'
 import { type Look, lookAt } from './look.js'
@@ -49,7 +50,12 @@ function render(look: Look, symbol: string): string {
       ['latest', told(counts.latest)],
       ['pending', told(counts.pending)],
       ['in the pool', waiting === undefined ? 'the node does not show it' : String(waiting.length)],
-      ['missing', waiting === undefined ? 'not to be seen without the pool' : holes.join(', ') || 'none'],
+      [
+        'missing',
+        waiting === undefined
+          ? 'not to be seen without the pool'
+          : missingText({ count: look.holesCount, lowest: holes }) || 'none',
+      ],
       ['endpoint', endpointOf(look.endpoint)],
     ]),
     '\n',

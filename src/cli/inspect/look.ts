@@ -6,6 +6,7 @@ import { createHttpPort } from '../../rpc/ports/http.js'
 import { probeEndpoint } from '../../rpc/probe.js'
 import type { EndpointProfile } from '../../rpc/profile.js'
 import type { Connection } from '../connect.js'
+import { type Missing, missingIn, NOTHING_MISSING } from '../missing.js'
 import { poolOf, type Waiting } from './pool.js'
 
 /** What one node says of an account. Counts are the next nonce after the transactions that the tag shows. */
@@ -18,8 +19,9 @@ export type Look = {
   readonly baseFeePerGasWei: bigint | undefined
   /** By nonce; undefined: the node does not show its pool. */
   readonly waiting: readonly Waiting[] | undefined
-  /** Nonces that nothing waits at, below ones that something waits at. */
+  /** Nonces that nothing waits at, below ones that something waits at: the lowest of them. */
   readonly holes: readonly number[]
+  readonly holesCount: number
   /** Why the lowest waiting one may stand still. */
   readonly stuck: string | undefined
   /** What is known of the endpoint; see `EndpointProfileInput`. */
@@ -45,6 +47,7 @@ export async function lookAt({ client, name }: Connection, url: string, address:
     const next = latest ?? lane.latest.count
     const waiting =
       pool && [...pool.values()].filter(({ nonce }) => nonce >= next).sort((a, b) => a.nonce - b.nonce)
+    const holes = holesOf(next, pending ?? next, waiting)
     return {
       address,
       chain: name,
@@ -53,7 +56,8 @@ export async function lookAt({ client, name }: Connection, url: string, address:
       code: codeOf(lane.account),
       baseFeePerGasWei: block.baseFeePerGas ?? undefined,
       waiting,
-      holes: holesOf(next, pending ?? next, waiting),
+      holes: holes.lowest,
+      holesCount: holes.count,
       stuck: waiting && stuckOf(waiting, next, block.baseFeePerGas ?? undefined),
       endpoint: probe.profile.current(),
     }
@@ -69,14 +73,15 @@ function codeOf(account: Awaited<ReturnType<typeof readLane>>['account']): strin
 }
 
 /** Pre-confirmed nonces wait at nothing and are no holes. */
-export function holesOf(latest: number, pending: number, waiting: readonly Waiting[] | undefined): number[] {
-  const top = waiting?.at(-1)?.nonce
-  if (waiting === undefined || top === undefined) return []
-  const there = new Set(waiting.map(({ nonce }) => nonce))
-  const first = Math.max(latest, there.has(latest) ? latest : pending)
-  return Array.from({ length: Math.max(0, top - first) }, (_, index) => first + index).filter(
-    (nonce) => !there.has(nonce),
-  )
+export function holesOf(
+  latest: number,
+  pending: number,
+  waiting: readonly Pick<Waiting, 'nonce'>[] | undefined,
+): Missing {
+  const nonces = (waiting ?? []).map(({ nonce }) => nonce)
+  const top = nonces.at(-1)
+  if (top === undefined) return NOTHING_MISSING
+  return missingIn(Math.max(latest, nonces.includes(latest) ? latest : pending), top, nonces)
 }
 
 function stuckOf(

@@ -16,7 +16,8 @@ function look(latest: number, pending: number, waiting: readonly Waiting[] | und
     code: 'none',
     baseFeePerGasWei: 1n,
     waiting,
-    holes: holesOf(latest, pending, waiting),
+    holes: holesOf(latest, pending, waiting).lowest,
+    holesCount: holesOf(latest, pending, waiting).count,
     stuck: undefined,
     endpoint: {} as EndpointProfile,
   }
@@ -38,7 +39,13 @@ test('an account that never sent, and one whose pool is not shown', () => {
 
 test('a pool that counts at pending what waits leaves no holes below', () => {
   // geth: pending counts what the pool could run.
-  expect(holesOf(3, 6, waitingAt(3, 4, 5, 8))).toEqual([6, 7])
-  expect(holesOf(3, 3, waitingAt(5))).toEqual([3, 4])
-  expect(holesOf(3, 5, waitingAt(5, 6))).toEqual([])
+  expect(holesOf(3, 6, waitingAt(3, 4, 5, 8)).lowest).toEqual([6, 7])
+  expect(holesOf(3, 3, waitingAt(5)).lowest).toEqual([3, 4])
+  expect(holesOf(3, 5, waitingAt(5, 6)).lowest).toEqual([])
+})
+
+test('a nonce that no account has is drawn, and nothing grows with it', () => {
+  const top = Number.MAX_SAFE_INTEGER
+  const drawn = draw(5, 5, waitingAt(7, top))
+  expect(drawn.split('\n')[0]).toMatch(/^1 ████××░×+ 64$/)
 })

@@ -46,11 +46,14 @@ export async function poolOf(
       params: [address],
     } as never)) as PoolAnswer
     const all = [answer.pending ?? {}, answer.queued ?? {}].flatMap((part) => Object.entries(part))
-    return new Map(all.map(([nonce, raw]) => [Number(nonce), waitingOf(Number(nonce), raw)]))
+    const numbered = all.map(([nonce, raw]) => [Number(nonce), raw] as const)
+    return new Map(numbered.filter(isNonce).map(([nonce, raw]) => [nonce, waitingOf(nonce, raw)]))
   } catch {
     return undefined
   }
 }
+
+const isNonce = ([nonce]: readonly [number, RawWaiting]) => Number.isSafeInteger(nonce) && nonce >= 0
 
 /** One that waits, by its hash; undefined where the node does not know it, or a block has it. */
 export async function waitingByHash(
