@@ -43,7 +43,6 @@ export function raisedBy(floor: PriceFloor, refusal: Refusal): PriceFloor {
 /** The floor after the node took these fees: it is not above them. */
 export function loweredBy(floor: PriceFloor, taken: Fees): PriceFloor {
   const { tip, cap } = floor
-  if (!exceeds(tip, tipOf(taken)) && !exceeds(cap, feeCap(taken))) return floor
   return { tip: atMost(tip, tipOf(taken)), cap: atMost(cap, feeCap(taken)) }
 }
 

@@ -72,8 +72,9 @@ async function useOf(
   hash: Hash,
   { address, chainId, signatures, isOwn }: BodyQuery,
 ): Promise<Use | undefined> {
-  const nonce = decodeNumber(transaction.nonce ?? '', 'eth_getBlockByNumber', 'a nonce')
+  // Not every node names a nonce for it.
   if (transaction.type === DEPOSIT) return { kind: 'deposit', nonce: undefined, hash }
+  const nonce = decodeNumber(transaction.nonce ?? '', 'eth_getBlockByNumber', 'a nonce')
   if (isOwn(hash)) return { kind: 'transaction', nonce, hash }
   const signer = await signatures.signerOf(transaction)
   // A type without a signature that can be read here could be anybody's: like a deposit, it needs counts beside it.

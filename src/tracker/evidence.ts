@@ -189,7 +189,7 @@ async function examine(reader: Reader, number: number, before: CountReading): Pr
   const { query, ask } = reader
   const { address, hashAt } = query
   const calls = [bodyCall(number, hashAt?.(number)), countCall(address, number)]
-  const ofParent = before === undefined && number > 0 ? [countCall(address, number - 1)] : []
+  const ofParent = before === undefined ? [countCall(address, number - 1)] : []
   const [reply, after, parentCount] = await ask([...calls, ...ofParent])
   const body = await bodyOf(reply, query)
   if (typeof body !== 'object') return unreadable(body, number)
