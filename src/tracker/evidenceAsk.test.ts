@@ -50,7 +50,7 @@ describe('what is asked together', () => {
 
 describe('nothing is answered', () => {
   test('where the endpoint says another chain id, or none that can be read', async () => {
-    const query = { address: ADDRESS, chainId: 1 }
+    const query = { address: ADDRESS, chainId: 1 } as const
     expect(await ask(named(), query, calls)).toEqual(RESULTS)
     for (const chainId of ['0x2', null, 'x', {}]) expect(await ask(named(chainId), query, calls)).toEqual([])
   })

@@ -158,7 +158,7 @@ describe('bodies where old state is not served', () => {
       }
       return { ...scripted, batch }
     }
-    const query = { ...first({ nonce: 0, from: 15, to: 99 }), address: ADDRESS, own, isOwn, signatures }
+    const query = { ...first({ nonce: 0, from: 15, to: 99 }), address: ADDRESS, own, isOwn, signatures } as const
     expect(await readEvidence(port(22), query)).toMatchObject({ kind: 'other', block: { number: 20 } })
     const cut = port(18)
     expect((await readEvidence(cut, query)).kind).toMatch(NOTHING)
