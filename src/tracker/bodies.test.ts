@@ -38,11 +38,15 @@ test('P4: what the account signed for another chain is no witness, so that no en
   expect(await shown({ type: '0x2', chainId: '0x2105' })).toMatchObject(transaction)
   // `v` of a legacy transaction is what was signed; `chainId` is only shown.
   const v = (chainId: number, parity: number) => `0x${(chainId * 2 + 35 + parity).toString(16)}`
-  for (const parity of [0, 1]) {
-    expect(await shown({ type: '0x0', v: v(10, parity), chainId: '0x2105' })).toBe('malformed')
-    expect(await shown({ type: '0x0', v: v(CHAIN_ID, parity) })).toMatchObject(transaction)
+  for (const type of ['0x0', null, undefined]) {
+    for (const parity of [0, 1]) {
+      // 0 is a number like any other: only 27 and 28 name no chain.
+      for (const other of [0, 10])
+        expect(await shown({ type, v: v(other, parity), chainId: '0x2105' })).toBe('malformed')
+      expect(await shown({ type, v: v(CHAIN_ID, parity) })).toMatchObject(transaction)
+    }
+    expect(await shown({ type, v: '0x1b' })).toMatchObject(transaction)
   }
-  expect(await shown({ type: '0x0', v: '0x1b' })).toMatchObject(transaction)
 })
 
 test('P4: a type without a signature is a witness only together with counts, as a deposit is', async () => {

@@ -14,10 +14,9 @@ const signatures: Signatures = {
   authorityOf: async (tuple) => (tuple as { r?: Address }).r,
 }
 
-function read(
-  transactions: readonly object[],
-  { gasUsed = '0x5208', own, ...over }: { gasUsed?: string; chainId?: number | undefined; own?: Hash } = {},
-) {
+type Over = { gasUsed?: string; chainId?: number | undefined; own?: Hash; block?: object }
+
+function read(transactions: readonly object[], { gasUsed = '0x5208', own, block, ...over }: Over = {}) {
   const result = {
     number: '0xa',
     hash: h('1'),
@@ -26,6 +25,7 @@ function read(
     gasLimit: '0x1c9c380',
     gasUsed,
     transactions,
+    ...block,
   }
   const chainId = 'chainId' in over ? over.chainId : 5
   const query = { address: ADDRESS, chainId, signatures, isOwn: (hash: Hash) => hash === own }
@@ -62,6 +62,11 @@ describe('a body', () => {
     expect(await read([sent()], { gasUsed: '0x0' })).toMatchObject({ uses: [{ nonce: 5 }] })
   })
 
+  test('that is not sealed yet, without a number or a hash, is none', async () => {
+    for (const block of [{ number: null }, { hash: null }])
+      expect(await read([sent()], { block })).toBe('malformed')
+  })
+
   test('is refused, missing, malformed, or was not answered', async () => {
     const query = { address: ADDRESS, chainId: 5, signatures, isOwn: () => false }
     expect(await readBody(undefined, query)).toBeUndefined()
@@ -85,6 +90,13 @@ describe('a transaction of the account', () => {
     for (const r of [STRANGER, undefined]) {
       expect(await read([sent({ r })])).toBe('malformed')
       expect(await read([sent({ r })], { own: h('a') })).toMatchObject({ uses: [{ nonce: 5 }] })
+    }
+  })
+
+  test('for another chain is malformed, and is a use where it is not known which chain this is', async () => {
+    for (const other of [{ chainId: '0x6' }, { type: '0x0', v: '0x30' }]) {
+      expect(await read([sent(other)]), JSON.stringify(other)).toBe('malformed')
+      expect(await read([sent(other)], { chainId: undefined })).toMatchObject({ uses: [{ nonce: 5 }] })
     }
   })
 

@@ -57,6 +57,11 @@ describe('counts that have misled the search', () => {
       const ours = used(at, mine(1))
       expect(await ask(ours, query, ahead(ours, 5)).verdict).toMatchObject({ kind: 'own', hash: mine(1) })
     }
+    // The newest body may be the only one of its request.
+    const newest = used(99, foreign(1))
+    expect(await ask(newest, { nonce: 1, from: 91, to: 99 }, ahead(newest, 5)).verdict).toMatchObject({
+      kind: 'other',
+    })
     const below = used(67, foreign(1))
     expect(await ask(below, { nonce: 1, from: 30, to: 99 }, ahead(below, 5)).verdict).toMatchObject(UNSURE)
   })
@@ -110,6 +115,11 @@ describe('counts that have misled the search', () => {
     const silent = (call: RpcCall) => (call.method === 'eth_getCode' ? SILENT : ahead(plain, 5)(call))
     expect(await ask(plain, query, silent).verdict).toMatchObject(UNSURE)
     expect(await ask(plain, query, ahead(plain, 5)).verdict).toMatchObject({ kind: 'refuted' })
+    const scripted = scriptedPort(ahead(plain, 5))
+    const batch = async (calls: readonly RpcCall[]) =>
+      calls.some(({ method }) => method === 'eth_getCode') ? [] : scripted.batch(calls)
+    const full = { ...query, address: ADDRESS, own, isOwn, signatures } as const
+    expect(await readEvidence({ ...scripted, batch }, full)).toMatchObject(UNSURE)
   })
 
   it('and pass the nonce in every block: the newest body is looked at first', async () => {
@@ -150,17 +160,28 @@ describe('bodies where old state is not served', () => {
 
   it('are asked for one by one where several are not answered, up to the first that is not', async () => {
     const chain = chainWith(100, { 20: [foreign(0)] })
-    const port = (silent: number) => {
+    const port = (silent: number, together: (calls: readonly RpcCall[]) => readonly RpcReply[]) => {
       const scripted = scriptedPort(pruned(chain, 80, (number) => (number === silent ? SILENT : undefined)))
       const batch = async (calls: readonly RpcCall[]) => {
         const replies = await scripted.batch(calls)
-        return calls.filter(isBody).length > 1 ? calls.map(() => SILENT) : replies
+        return calls.filter(isBody).length > 1 ? together(calls) : replies
       }
       return { ...scripted, batch }
     }
-    const query = { ...first({ nonce: 0, from: 15, to: 99 }), address: ADDRESS, own, isOwn, signatures } as const
-    expect(await readEvidence(port(22), query)).toMatchObject({ kind: 'other', block: { number: 20 } })
-    const cut = port(18)
+    const query = {
+      ...first({ nonce: 0, from: 15, to: 99 }),
+      address: ADDRESS,
+      own,
+      isOwn,
+      signatures,
+    } as const
+    const allSilent = (calls: readonly RpcCall[]) => calls.map(() => SILENT)
+    for (const together of [allSilent, () => []])
+      expect(await readEvidence(port(22, together), query)).toMatchObject({
+        kind: 'other',
+        block: { number: 20 },
+      })
+    const cut = port(18, allSilent)
     expect((await readEvidence(cut, query)).kind).toMatch(NOTHING)
     const alone = cut.batches.filter((calls) => calls.length === 1 && calls.every(isBody)).flat()
     expect(alone.map(numberIn)).toEqual([16, 17, 18])
