@@ -104,7 +104,9 @@ export function createEngine(options: EngineOptions): Engine {
   const funds = createFunds(context, line, (error, overWei) => intake.starved(error, overWei))
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
+  const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const signing = createSigning(context, {
+    estimator,
     freed: () => pump.run(),
     waiting: line.peek,
     turn: (transaction) => sequences.turn(transaction),
@@ -151,7 +153,6 @@ export function createEngine(options: EngineOptions): Engine {
     broken,
     fresh: createFreshness(context, () => usage.idle()),
   })
-  const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const order = createOrder(context, line)
   const requeue = createRequeue(context, order, enqueue)
   const dependence = createDependence(context, { order, intake: () => intake, pump: () => pump })

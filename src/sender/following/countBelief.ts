@@ -13,6 +13,8 @@ export type CountBelief = {
   confirms(count: number, head: number): boolean
   /** It is confirmed, and no other endpoint shows a lower one. */
   believes(count: number, head: number): Promise<boolean>
+  /** The lowest count below this one that another endpoint shows. */
+  lowerElsewhere(count: number): Promise<number | undefined>
   forget(): void
 }
 
@@ -36,12 +38,16 @@ export function createCountBelief(parts: {
     return head > first.head || clock.now() - first.atMs >= APART_MS
   }
 
+  async function lowerElsewhere(count: number): Promise<number | undefined> {
+    const lower = (await countsElsewhere(hub, address, timeoutMs)).filter((other) => other < count)
+    return lower.length === 0 ? undefined : Math.min(...lower)
+  }
+
   return {
     confirms,
+    lowerElsewhere,
     async believes(count, head) {
-      if (!confirms(count, head)) return false
-      const others = await countsElsewhere(hub, address, timeoutMs)
-      return others.every((other) => other >= count)
+      return confirms(count, head) && (await lowerElsewhere(count)) === undefined
     },
     forget() {
       first = undefined

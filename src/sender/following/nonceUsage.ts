@@ -9,6 +9,7 @@ import type { HubEndpoint } from '../nodes/hub.js'
 import { untilStopped } from '../unlessStopped.js'
 import { createCountBelief } from './countBelief.js'
 import { verdictLimit } from './depth.js'
+import { createJumpHold, JUMP_MAX } from './jumpHold.js'
 
 /**
  * Finds out who used a nonce that a count says is gone and none of the walked blocks explains. The count is only the
@@ -34,8 +35,6 @@ export type NonceUsage = {
   readonly unexplained: string | undefined
 }
 
-/** More nonces than this gone without us at once: not one more wallet with the key, but something to look at. */
-const JUMP_MAX = 64
 /** Pauses between two looks for the same nonce: at each new block, and in time where none comes. */
 const LOOK_MS = 500
 const LOOK_MS_MAX = 10_000
@@ -68,12 +67,12 @@ export function createNonceUsage(
   const { book } = lane
   const tracker = hub.tracker
   const belief = createCountBelief({ clock, hub, address: lane.key.address, timeoutMs: limits.readTimeoutMs })
+  const jump = createJumpHold(context, belief)
   let seeking = false
   let asked = false
   // The newest head at which the count was not above the floor: evidence is looked for from there.
   let quietAt: number | undefined
   let search: Search | undefined
-  let jumpTo: number | undefined
   let newest = 0
   let idlers: (() => void)[] = []
 
@@ -84,27 +83,10 @@ export function createNonceUsage(
       search = undefined
       belief.forget()
     }
-    watchJump(latest, head)
+    jump.count(latest, head)
     asked = false
     if (latest <= book.floor || seeking || !isDue(head)) return
     void seek(latest, head)
-  }
-
-  /**
-   * A count far above what this lane knows, read twice, holds it until it is explained or is no longer read. One reading
-   * alone does nothing: nonces are handed out from the books, not from counts.
-   */
-  function watchJump(latest: number, head: number): void {
-    const isFar = latest - Math.max(book.floor, book.cursor) > JUMP_MAX
-    if (!isFar && jumpTo !== undefined) liftJump()
-    if (!isFar || !belief.confirms(latest, head)) return
-    jumpTo = latest
-    lane.holds.add('jump', jumpDetail(latest, book.cursor, head))
-  }
-
-  function liftJump(): void {
-    jumpTo = undefined
-    lane.holds.lift('jump')
   }
 
   function isDue(head: number): boolean {
@@ -202,7 +184,7 @@ export function createNonceUsage(
     const [witness] = verdict.witnesses
     book.raise(target + 1)
     context.events.emit('foreign', { nonce: target, hash: witness?.hash })
-    liftJump()
+    jump.lift()
     return book.floor < newest
   }
 
@@ -239,7 +221,7 @@ export function createNonceUsage(
     const why = `the endpoint counts ${claimed} used nonces, and the bodies of its blocks show ${shown}`
     newest = shown
     belief.forget()
-    if (jumpTo !== undefined && shown <= book.cursor + JUMP_MAX) liftJump()
+    jump.refuted(shown)
     hub.doubt(why)
     return pause(head, why)
   }
@@ -253,7 +235,7 @@ export function createNonceUsage(
     pause(head, why)
     const state = book.get(nonce)?.state
     if (state !== undefined && state !== 'hole') return exhausted(nonce)
-    if (jumpTo !== undefined || !(await belief.believes(newest, head))) return false
+    if (jump.isHeld || !(await belief.believes(newest, head))) return false
     if (book.floor !== nonce || newest <= nonce) return false
     book.raise(newest)
     return book.floor < newest
@@ -353,10 +335,7 @@ export function createNonceUsage(
       asked = true
       tracker.wake()
     },
-    acceptJump() {
-      if (jumpTo !== undefined) book.raise(jumpTo)
-      jumpTo = undefined
-    },
+    acceptJump: jump.accept,
     idle() {
       if (!seeking) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
@@ -365,14 +344,10 @@ export function createNonceUsage(
       return newest
     },
     get wanted() {
-      return seeking || asked || jumpTo !== undefined || search !== undefined
+      return seeking || asked || jump.isHeld || search !== undefined
     },
     get unexplained() {
       return search?.why
     },
   }
-}
-
-function jumpDetail(latest: number, cursor: number, head: number): string {
-  return `The endpoint counts ${latest} used nonces at block ${head}, and this lane knows of ${cursor}. The hold lifts when blocks show what used them, or when the count is ${cursor + JUMP_MAX} or less again; resume() believes the count.`
 }

@@ -165,25 +165,64 @@ describe('a count that is too high for a minute', () => {
 })
 
 describe('a jump: more than 64 nonces gone without us', () => {
-  test('one reading does nothing, two at different blocks hold the lane with the numbers', () => {
+  test('one reading does nothing, two at different blocks hold the lane with the numbers', async () => {
     const lane = scriptedLane({ history: blocks(20) })
     scriptAll(lane, claims(65))
     const usage = usageOn(lane)
     usage.count(65, 18)
     usage.count(65, 18)
+    await lane.clock.advance(1)
     expect(lane.holds.size).toBe(0)
     usage.count(65, 19)
+    await lane.clock.advance(1)
     expect(lane.holds.get('jump')).toMatch(/counts 65 used nonces at block 19, and this lane knows of 0/)
     expect(lane.book.floor).toBe(0)
     usage.count(64, 19)
     expect(lane.holds.size).toBe(0)
   })
 
-  test('64 are none', () => {
+  test('64 are none', async () => {
     const lane = scriptedLane({ history: blocks(20) })
     const usage = usageOn(lane)
     usage.count(64, 18)
     usage.count(64, 19)
+    await lane.clock.advance(1)
+    expect(lane.holds.size).toBe(0)
+  })
+
+  test('another endpoint that counts less contradicts it: no hold, and the reader is doubted with both numbers', async () => {
+    const lane = scriptedLane({ history: blocks(60), endpoints: 2 })
+    const [reader, other] = lane.endpoints
+    if (reader) reader.script = claims(100)
+    const usage = usageOn(lane)
+    lane.head = 18
+    await tick(lane, usage, 100, 30_000, 2_000)
+    expect(lane.holds.size).toBe(0)
+    expect(lane.doubts[0]).toBe('the endpoint counts 100 used nonces, and another endpoint counts 0')
+    // From here on it agrees.
+    if (other) other.script = claims(100)
+    await tick(lane, usage, 100, 5_000, 2_000)
+    expect([...lane.holds.keys()]).toEqual(['jump'])
+  })
+
+  test('another endpoint that does not answer does not contradict it', async () => {
+    const lane = scriptedLane({ history: blocks(60), endpoints: 2 })
+    const [reader, other] = lane.endpoints
+    if (reader) reader.script = claims(100)
+    if (other) other.script = () => REFUSED
+    lane.head = 18
+    await tick(lane, usageOn(lane), 100, 5_000, 2_000)
+    expect([...lane.holds.keys()]).toEqual(['jump'])
+  })
+
+  test('a count that has fallen while the others were asked holds nothing', async () => {
+    const lane = scriptedLane({ history: blocks(20), endpoints: 2 })
+    scriptAll(lane, claims(100))
+    const usage = usageOn(lane)
+    usage.count(100, 18)
+    usage.count(100, 19)
+    usage.count(0, 19)
+    await lane.clock.advance(1)
     expect(lane.holds.size).toBe(0)
   })
 

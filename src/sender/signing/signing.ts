@@ -1,4 +1,4 @@
-import { type Hex, numberToHex } from 'viem'
+import type { Hex } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
 import { AccountFailure } from '../../errors/accountFailure.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
@@ -6,9 +6,9 @@ import { capped, type FeeCeiling, type Fees, feeCap } from '../../ledger/fees.js
 import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
-import { decodeQuantity } from '../../rpc/codec.js'
 import type { TxRequest } from '../../types.js'
 import { block, type LaneContext, reportError, txError } from '../context.js'
+import type { GasEstimator } from '../intake/gas.js'
 import type { Sequences } from '../intake/sequences.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
@@ -59,6 +59,7 @@ export type SigningParts = Pick<Sequences, 'turn' | 'handed'> & {
   readonly freed: () => void
   /** The next in line for a nonce. */
   readonly waiting: () => Transaction | undefined
+  readonly estimator: Pick<GasEstimator, 'estimate'>
 }
 
 export function createSigning(context: LaneContext, parts: SigningParts): Signing {
@@ -283,12 +284,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
   async function askNoopGas(): Promise<bigint> {
     const { address } = lane.key
-    const params = [{ from: address, to: address, value: numberToHex(0) }]
-    const [reply] = await hub.reader.port.batch([{ method: 'eth_estimateGas', params }], {
-      timeoutMs: limits.readTimeoutMs,
-    })
-    if (!reply?.ok) throw new Error('no estimate')
-    return decodeQuantity(reply.result, 'eth_estimateGas')
+    const estimate = await parts.estimator.estimate(noopRequest(address), address)
+    if (estimate.kind !== 'gas') throw estimate.cause
+    return estimate.gas
   }
 
   /** So many at once: a broken lane must not empty the account on no-ops before anybody looks (P9). */
