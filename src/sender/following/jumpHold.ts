@@ -32,7 +32,7 @@ export function createJumpHold(
   let asking = false
 
   function count(latest: number, head: number): void {
-    const isFar = latest - Math.max(book.floor, book.cursor) > JUMP_MAX
+    const isFar = latest - book.cursor > JUMP_MAX
     far = isFar ? latest : undefined
     if (!isFar && heldFor !== undefined) lift()
     if (!isFar || heldFor === latest || asking || !belief.confirms(latest, head)) return

@@ -235,10 +235,12 @@ export function createNonceUsage(
     pause(head, why)
     const state = book.get(nonce)?.state
     if (state !== undefined && state !== 'hole') return exhausted(nonce)
-    if (jump.isHeld || !(await belief.believes(newest, head))) return false
-    if (book.floor !== nonce || newest <= nonce) return false
-    book.raise(newest)
-    return book.floor < newest
+    const count = newest
+    if (jump.isHeld || !(await belief.believes(count, head))) return false
+    // Another count that a tick has read meanwhile has to be confirmed itself.
+    if (book.floor !== nonce || newest !== count) return false
+    book.raise(count)
+    return false
   }
 
   async function exhausted(nonce: number): Promise<boolean> {
@@ -291,7 +293,7 @@ export function createNonceUsage(
    */
   async function passed(nonce: number): Promise<boolean> {
     const deep = verdictLimit(context, tracker.head?.number ?? -1)
-    if (deep < 0 || nonce >= book.cursor) return false
+    if (deep < 0) return false
     const call = countCall(lane.key.address, deep)
     const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
     if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false

@@ -35,8 +35,16 @@ export type ScriptedLane = {
   readonly holds: Map<string, string | undefined>
   readonly emitted: { readonly event: string; readonly payload: unknown }[]
   readonly applied: string[]
+  /** The same, as the events that they were. */
+  readonly events: SlotEvent[]
+  /** Blocks that the walk was asked to reach. */
+  readonly reached: number[]
+  /** How often the poller was woken. */
+  woken: number
   /** The newest walked block. */
   head: number
+  /** Where the walk began. */
+  walkedFrom: number
   /** What the walk has at a number, where that is not the block of the chain. */
   walked: Map<number, Hash>
   /** Signed bytes of a transaction are journaled at a nonce. */
@@ -68,7 +76,11 @@ export function scriptedLane(options: {
     holds: new Map(),
     emitted: [],
     applied: [],
+    events: [],
+    reached: [],
+    woken: 0,
     head: history.length - 1,
+    walkedFrom: 0,
     walked: new Map(),
     journal(nonce, claim, hash) {
       const token = tokens++
@@ -85,6 +97,7 @@ export function scriptedLane(options: {
       token: () => tokens++,
       apply(nonce: number, event: SlotEvent) {
         lane.applied.push(`${nonce} ${event.type}`)
+        lane.events.push(event)
         book.apply(nonce, event)
       },
       holds: {
@@ -102,9 +115,10 @@ export function scriptedLane(options: {
           return block(lane.head)
         },
         hashAt: (number: number) =>
-          lane.walked.get(number) ?? (number <= lane.head ? chain.blockHash(number) : undefined),
-        wake: () => {},
-        reach: () => true,
+          lane.walked.get(number) ??
+          (number >= lane.walkedFrom && number <= lane.head ? chain.blockHash(number) : undefined),
+        wake: () => void lane.woken++,
+        reach: (number: number) => lane.reached.push(number) > 0,
         tag: () => undefined,
       },
     },

@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'vitest'
+import { isBody, isByHash, isCount, numberIn, rpcFailure } from '../../../test/support/scriptedChain.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import { createNonceUsage } from './nonceUsage.js'
+import { foreign, mine, type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
+
+type Uses = Record<number, readonly (`0x${string}` | null)[]>
+
+const blocks = (length: number, uses: Uses = {}) => Array.from({ length }, (_, number) => uses[number] ?? [])
+
+/** A lane with these nonces bound to us, on a chain of 20 blocks. */
+function laneOn(uses: Uses, bound: readonly number[] = [], over: object = {}): ScriptedLane {
+  const lane = scriptedLane({ history: blocks(20, uses), ...over })
+  for (const nonce of bound) lane.journal(nonce, `t${nonce}`, mine(nonce))
+  return lane
+}
+
+function usageOn(lane: ScriptedLane, carriedIn: (nonce: number) => BlockRef | undefined = () => undefined) {
+  const unwalked = new Set<number>()
+  return Object.assign(createNonceUsage(lane.context, unwalked, carriedIn), { unwalked })
+}
+
+const PRUNED = rpcFailure(4444, 'pruned history unavailable')
+const noBodies = (call: RpcCall) => (isBody(call) ? PRUNED : undefined)
+const count = (value: number): RpcReply => ({ ok: true, result: `0x${value.toString(16)}` })
+const claims = (value: number) => (call: RpcCall) => (isCount(call) ? count(value) : undefined)
+
+function script(lane: ScriptedLane, index: number, answer: (call: RpcCall) => RpcReply | undefined): void {
+  const endpoint = lane.endpoints[index]
+  if (endpoint) endpoint.script = answer
+}
+
+/** The block number in the first count of each search, which says where it began. */
+function beganAt(lane: ScriptedLane): readonly number[] {
+  const asked = lane.endpoints.flatMap(({ batches }) => batches)
+  const counts = asked.map((calls) => calls.filter(({ method }) => method !== 'eth_chainId'))
+  const searches = counts.filter((calls) => calls.every((call) => isCount(call) && !isByHash(call)))
+  return searches.flatMap(([first]) => (first ? [numberIn(first)] : []))
+}
+
+/** One count, and what it leads to. */
+async function told(lane: ScriptedLane, usage: ReturnType<typeof usageOn>, value: number, head = lane.head) {
+  usage.count(value, head)
+  await usage.idle()
+  return lane.applied
+}
+
+describe('one count', () => {
+  test('leads through all nonces below it, in as many blocks as they stand', async () => {
+    const lane = laneOn({ 5: [foreign(0)], 9: [foreign(1)], 12: [mine(2)] }, [0, 1, 2])
+    expect(await told(lane, usageOn(lane), 3)).toEqual(['0 evidence', '1 evidence', '2 sealed'])
+  })
+
+  test('that is explained by our own attempt costs four requests, and no second search', async () => {
+    const lane = laneOn({ 12: [mine(0)] }, [0])
+    expect(await told(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
+    expect(lane.endpoints[0]?.batches).toHaveLength(4)
+  })
+
+  test('begins no second search while one is under way', async () => {
+    const lane = laneOn({ 12: [mine(0)] }, [0])
+    const usage = usageOn(lane)
+    usage.count(1, 19)
+    expect(usage.wanted).toBe(true)
+    expect(await told(lane, usage, 1)).toEqual(['0 sealed'])
+    expect(lane.endpoints[0]?.batches).toHaveLength(4)
+  })
+
+  test('leads no further once the lane is closed', async () => {
+    const lane = laneOn({ 5: [foreign(0)], 9: [foreign(1)] }, [0, 1])
+    script(lane, 0, (call) => {
+      if (isBody(call)) Object.assign(lane.context, { closed: true })
+      return undefined
+    })
+    await told(lane, usageOn(lane), 2)
+    expect(lane.endpoints[0]?.batches.flat().filter(isBody)).toHaveLength(1)
+  })
+
+  test('is looked into where the endpoint is on this chain only', async () => {
+    const lane = laneOn({ 12: [mine(0)] }, [0])
+    script(lane, 0, ({ method }) => (method === 'eth_chainId' ? count(2) : undefined))
+    expect(await told(lane, usageOn(lane), 1)).toEqual([])
+  })
+
+  test('and on the walked blocks only', async () => {
+    for (const number of [12, 19]) {
+      const lane = laneOn({ 12: [mine(0)] }, [0])
+      lane.walked.set(number, foreign(99))
+      expect(await told(lane, usageOn(lane), 1), `block ${number}`).toEqual([])
+    }
+  })
+})
+
+describe('what the walk finds while it is looked for', () => {
+  test('needs no verdict, and the search goes on with the next nonce', async () => {
+    const lane = laneOn({ 12: [mine(0)], 14: [foreign(1)] }, [0, 1])
+    const block = { number: 12, hash: lane.chain.blockHash(12) }
+    script(lane, 0, (call) => {
+      if (isBody(call) && lane.book.floor === 0)
+        lane.book.apply(0, { type: 'sealed', hash: mine(0), block, walked: true })
+      return undefined
+    })
+    expect(await told(lane, usageOn(lane), 2)).toEqual(['1 evidence'])
+  })
+
+  test('is not told once more for standing beside what was looked for', async () => {
+    const lane = laneOn({ 12: [mine(0), mine(1), mine(2)] }, [0, 1, 2])
+    const block = { number: 12, hash: lane.chain.blockHash(12) }
+    lane.book.apply(1, { type: 'sealed', hash: mine(1), block, walked: true })
+    expect(await told(lane, usageOn(lane), 3)).toEqual(['0 sealed', '2 sealed'])
+  })
+
+  test('that the block has left by the time it is read for what else it holds, counts for nothing there', async () => {
+    const lane = laneOn({ 12: [mine(0), mine(1)] }, [0, 1])
+    let headers = 0
+    script(lane, 0, (call) => {
+      const isHeader = call.method === 'eth_getBlockByNumber' && !isBody(call) && numberIn(call) === 12
+      if (isHeader && ++headers === 2) lane.walked.set(12, foreign(99))
+      return undefined
+    })
+    expect(await told(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
+    expect(headers).toBe(2)
+  })
+})
+
+describe('a block that the walk does not know', () => {
+  const cases: [string, Uses, (chain: ScriptedLane['chain']) => BlockRef | undefined, readonly number[]][] = [
+    ['own', { 5: [mine(0), mine(1)] }, () => undefined, [0, 1]],
+    ['other', { 5: [foreign(0), foreign(1)] }, () => undefined, [0, 1]],
+    ['authorized', { 5: [null] }, (chain) => ({ number: 5, hash: chain.blockHash(5) }), [0]],
+  ]
+  test.each(cases)('has to be reached before a verdict rests on it: %s', async (_, uses, carried, nonces) => {
+    for (const walkedFrom of [0, 10]) {
+      const lane = laneOn(uses, nonces)
+      lane.walkedFrom = walkedFrom
+      const usage = usageOn(lane, () => carried(lane.chain))
+      expect(await told(lane, usage, nonces.length)).toHaveLength(nonces.length)
+      const isUnknown = walkedFrom > 5
+      expect([...usage.unwalked]).toEqual(isUnknown ? nonces : [])
+      expect([...new Set(lane.reached)]).toEqual(isUnknown ? [5] : [])
+    }
+  })
+
+  test('has to be reached before a verdict rests on it: created', async () => {
+    const code = `0xef0100${'12'.repeat(20)}` as const
+    const lane = laneOn({ 5: [null] }, [], { code })
+    lane.walkedFrom = 10
+    const usage = usageOn(lane)
+    expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
+    expect([[...usage.unwalked], lane.reached]).toEqual([[0], [5]])
+  })
+})
+
+describe('a tuple of ours', () => {
+  test('that used a nonce is told to nobody as foreign, whether the body shows the tuple or the counts alone', async () => {
+    const lane = laneOn({ 5: [foreign(0), null] })
+    const carrier = { number: 5, hash: lane.chain.blockHash(5) }
+    await told(
+      lane,
+      usageOn(lane, () => carrier),
+      2,
+    )
+    expect(lane.events).toMatchObject([
+      { type: 'evidence', authorized: true },
+      { type: 'evidence', authorized: true },
+    ])
+    const other = laneOn({ 5: [foreign(0)] })
+    await told(
+      other,
+      usageOn(other, () => ({ ...carrier, hash: foreign(99) })),
+      1,
+    )
+    expect(other.events).toMatchObject([{ type: 'evidence', authorized: false }])
+  })
+})
+
+describe('the search begins', () => {
+  test('at the newest block in which the count had not passed the nonce', async () => {
+    const lane = laneOn({ 12: [foreign(0)] })
+    const usage = usageOn(lane)
+    usage.count(0, 7)
+    usage.count(0, 4)
+    await told(lane, usage, 1)
+    expect(beganAt(lane)).toEqual([7])
+  })
+
+  test('below a block that has left: what was read at it is not known any more', async () => {
+    const lane = laneOn({ 12: [foreign(0)] })
+    const usage = usageOn(lane)
+    usage.count(0, 7)
+    usage.left({ number: 8, hash: foreign(99) })
+    usage.left({ number: 7, hash: foreign(99) })
+    await told(lane, usage, 1)
+    expect(beganAt(lane)).toEqual([6])
+  })
+
+  test('31 blocks below the head where nothing was read', async () => {
+    const lane = scriptedLane({ history: blocks(60, { 40: [foreign(0)] }) })
+    await told(lane, usageOn(lane), 1)
+    expect(beganAt(lane)[0]).toBe(28)
+  })
+
+  test('for the next nonce right below the block of the last one', async () => {
+    const lane = laneOn({ 9: [mine(0), foreign(1)] }, [0])
+    await told(lane, usageOn(lane), 2)
+    expect(beganAt(lane)).toEqual([0, 8])
+  })
+
+  test('at a head where the endpoint itself counts less than the tick did', async () => {
+    const lane = scriptedLane({ history: blocks(30, { 25: [foreign(0)] }) })
+    lane.head = 20
+    const usage = usageOn(lane)
+    expect(await told(lane, usage, 1)).toEqual([])
+    expect(usage.unexplained).toBeUndefined()
+    lane.head = 29
+    await lane.clock.advance(1_000)
+    expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
+    expect(beganAt(lane)).toEqual([20])
+  })
+})
+
+describe('the patience for a nonce of which no body is to be had', () => {
+  /** Three nonces of ours that others have used, and no bodies. */
+  function withoutBodies() {
+    const lane = laneOn({ 2: [foreign(0), foreign(1), foreign(2)] }, [0, 1, 2], { patienceMs: 10_000 })
+    script(lane, 0, noBodies)
+    const usage = usageOn(lane)
+    async function wait(forMs: number): Promise<readonly string[]> {
+      for (let ms = 0; ms < forMs; ms += 500) {
+        await told(lane, usage, 3)
+        await lane.clock.advance(500)
+      }
+      return told(lane, usage, 3)
+    }
+    return { lane, wait }
+  }
+
+  test('is waited for once: those above it go on from there', async () => {
+    const { wait } = withoutBodies()
+    expect(await wait(9_000)).toEqual([])
+    expect(await wait(11_000)).toEqual(['0 passed', '1 passed', '2 passed'])
+  })
+
+  test('begins anew above a nonce that was explained, or that is not the one right below', async () => {
+    for (const walked of [0, 1]) {
+      const { lane, wait } = withoutBodies()
+      const block = { number: 2, hash: lane.chain.blockHash(2) }
+      expect(await wait(9_000)).toEqual([])
+      lane.book.apply(walked, { type: 'evidence', block, hash: foreign(walked) })
+      const rest = await wait(9_000)
+      // With nonce 0 explained, nonce 1 is waited for anew; with nonce 1 explained, nonce 0 was waited for long enough.
+      expect(rest).toEqual(walked === 0 ? [] : ['0 passed'])
+    }
+  })
+})
+
+describe('row 26 while nothing is deep enough', () => {
+  test('asks for no count', async () => {
+    const lane = laneOn({ 2: [foreign(0)] }, [0], { patienceMs: 0, lossDepth: 50 })
+    script(lane, 0, noBodies)
+    expect(await told(lane, usageOn(lane), 1)).toEqual([])
+    expect(lane.emitted).toEqual([])
+  })
+})
+
+describe('a count that no body explains', () => {
+  test('has to be confirmed anew after a tick that counted no more than is known', async () => {
+    const lane = laneOn({})
+    const usage = usageOn(lane)
+    usage.count(65, 17)
+    usage.count(0, 17)
+    usage.count(65, 18)
+    expect(lane.holds.size).toBe(0)
+    usage.count(65, 19)
+    expect(lane.holds.size).toBe(1)
+    await usage.idle()
+  })
+
+  test('that another tick raised while the other endpoints were asked is not believed for the lower one', async () => {
+    const lane = laneOn({}, [], { endpoints: 2 })
+    const usage = usageOn(lane)
+    script(lane, 0, claims(5))
+    await told(lane, usage, 5, 18)
+    await lane.clock.advance(1_000)
+    script(lane, 1, (call) => {
+      if (isCount(call) && call.params[1] === 'latest') usage.count(9, 19)
+      return claims(9)(call)
+    })
+    await told(lane, usage, 5, 19)
+    expect(lane.book.floor).toBe(0)
+  })
+})
+
+describe('a jump', () => {
+  const far = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
+
+  test('is counted from what was handed out, not from what is used', async () => {
+    const lane = laneOn({}, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    const usage = usageOn(lane)
+    for (const head of [18, 19]) usage.count(74, head)
+    expect(lane.holds.size).toBe(0)
+    for (const head of [18, 19]) usage.count(75, head)
+    expect(lane.holds.size).toBe(1)
+    await usage.idle()
+  })
+
+  test('lifts at once when a witness for the highest of them explains all', async () => {
+    const lane = laneOn({ 12: far })
+    const usage = usageOn(lane)
+    script(lane, 0, noBodies)
+    await told(lane, usage, 100, 18)
+    await lane.clock.advance(1_000)
+    await told(lane, usage, 100, 19)
+    expect([...lane.holds.keys()]).toEqual(['jump'])
+    script(lane, 0, () => undefined)
+    await lane.clock.advance(10_000)
+    await told(lane, usage, 100, 19)
+    expect([lane.book.floor, lane.holds.size]).toEqual([100, 0])
+  })
+
+  test('lifts at once when bodies refute it, and has to be confirmed anew', async () => {
+    const lane = laneOn({ 12: [foreign(0), foreign(1)] }, [], { floor: 2 })
+    const usage = usageOn(lane)
+    script(lane, 0, (call) => (isBody(call) ? PRUNED : claims(100)(call)))
+    await told(lane, usage, 100, 18)
+    await lane.clock.advance(1_000)
+    await told(lane, usage, 100, 19)
+    expect([...lane.holds.keys()]).toEqual(['jump'])
+    script(lane, 0, claims(100))
+    await lane.clock.advance(10_000)
+    await told(lane, usage, 100, 19)
+    expect(lane.doubts).toEqual(['the endpoint counts 100 used nonces, and the bodies of its blocks show 2'])
+    expect([lane.holds.size, usage.latest]).toEqual([0, 2])
+    usage.count(100, 19)
+    expect(lane.holds.size).toBe(0)
+  })
+
+  test('is explained by one witness where what is bound to us lies above it, or was given back', async () => {
+    const lane = laneOn({ 12: far }, [150])
+    await told(lane, usageOn(lane), 100)
+    expect([lane.book.floor, lane.applied]).toEqual([100, []])
+    const withHole = laneOn({ 12: far })
+    withHole.book.apply(3, { type: 'reserve', claim: 'a', token: 1 })
+    withHole.book.apply(4, { type: 'reserve', claim: 'b', token: 2 })
+    withHole.book.apply(3, { type: 'withdraw', claim: 'a', why: 'failed' })
+    withHole.book.apply(4, { type: 'withdraw', claim: 'b', why: 'failed' })
+    await told(withHole, usageOn(withHole), 100)
+    expect([withHole.book.floor, withHole.applied]).toEqual([100, []])
+  })
+
+  test('that an operator accepts is over', async () => {
+    const lane = laneOn({})
+    const usage = usageOn(lane)
+    script(lane, 0, claims(100))
+    await told(lane, usage, 100, 18)
+    await told(lane, usage, 100, 19)
+    usage.acceptJump()
+    expect(lane.book.floor).toBe(100)
+    usage.count(100, 19)
+    expect(usage.wanted).toBe(false)
+  })
+})
+
+test('a node that says "nonce too low" has the count read soon, and the next count answers it', () => {
+  const lane = laneOn({})
+  const usage = usageOn(lane)
+  expect(usage.wanted).toBe(false)
+  usage.look()
+  expect([usage.wanted, lane.woken]).toEqual([true, 1])
+  usage.count(0, 19)
+  expect(usage.wanted).toBe(false)
+})
