@@ -54,6 +54,44 @@ test('rule W: with one endpoint it is that one which is read once more', async (
   expect(check.confirmed(0)).toBe(true)
 })
 
+test('it is read once at a time, and the poller is woken for the answer', async () => {
+  const lane = usedByAnother()
+  const check = createWitnessCheck(lane.context)
+  check.confirmed(0)
+  check.confirmed(0)
+  expect(lane.woken).toBe(0)
+  await lane.clock.advance(0)
+  expect([bodies(lane, 0), lane.woken]).toEqual([1, 1])
+})
+
+test('an endpoint on another chain says nothing of it', async () => {
+  const lane = usedByAnother()
+  const [only] = lane.endpoints
+  if (only) only.script = ({ method }) => (method === 'eth_chainId' ? { ok: true, result: '0x2' } : undefined)
+  const check = createWitnessCheck(lane.context)
+  check.confirmed(0)
+  await lane.clock.advance(0)
+  expect([check.confirmed(0), lane.applied]).toEqual([false, []])
+})
+
+test('it is read where bytes of ours are out, although what they were for has ended', async () => {
+  const lane = scriptedLane({ history: [[], [], [foreign(0)], []] })
+  lane.journal(0, 'a', mine(0))
+  lane.book.apply(0, { type: 'executedElsewhere', claim: 'a', token: 900 })
+  show(lane, 2, foreign(0))
+  expect(lane.book.get(0)).toMatchObject({ state: 'used', claims: [] })
+  expect(createWitnessCheck(lane.context).confirmed(0)).toBe(false)
+})
+
+test('a nonce that is live again has no verdict to wait for', () => {
+  const lane = usedByAnother()
+  const check = createWitnessCheck(lane.context)
+  check.confirmed(0)
+  expect(check.wanted).toBe(true)
+  lane.book.apply(0, { type: 'left', block: { number: 2, hash: lane.chain.blockHash(2) }, token: 900 })
+  expect([check.confirmed(0), check.wanted]).toEqual([true, false])
+})
+
 test('row 34: the body does not hold the witness any more: the nonce is live again, and the endpoint is doubted', async () => {
   const lane = usedByAnother(2)
   const [, other] = lane.endpoints
@@ -156,5 +194,5 @@ test('a closed lane applies nothing of a reading that was under way', async () =
   check.confirmed(0)
   Object.assign(lane.context, { closed: true })
   await lane.clock.advance(0)
-  expect(lane.applied).toEqual([])
+  expect([lane.applied, lane.woken]).toEqual([[], 0])
 })
