@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encryptKeystoreJson } from 'ethers'
 import { type Hex, parseGwei } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
@@ -38,13 +40,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+const keyOf = (account: number | Hex) => (typeof account === 'number' ? accountKey(account) : account)
+
 /** The command as a shell runs it, with the key of one of the devnet's accounts. */
 function start(
   args: readonly string[],
-  account = 0,
+  account: number | Hex = 0,
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env.PATH, TXLANE_RPC_URL: devnet.url, TXLANE_PRIVATE_KEY: accountKey(account) },
+    env: { PATH: process.env.PATH, TXLANE_RPC_URL: devnet.url, TXLANE_PRIVATE_KEY: keyOf(account) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.add(child)
@@ -196,6 +200,37 @@ test('txlane inspect, speed-up, cancel and fill: what stands still is seen and m
   const mended = await txlane(['inspect', address], 3)
   expect(mended).toMatchObject({ code: 0, out: expect.stringContaining('in a sealed block') })
   expect(mended.out).toContain('missing      none')
+})
+
+test('a run that cannot go on says why, once, and txlane inspect --journal says it afterwards', async () => {
+  const path = await file('poor.csv', ['id,to,amount', `first,${ANNA},1 wei`, `second,${BOB},1 wei`])
+  const poor = privateKeyToAccount(`0x${'5'.repeat(64)}`).address
+  const { child, ended } = start(['send', path, '--yes'], `0x${'5'.repeat(64)}`)
+  let err = ''
+  await new Promise<void>((resolve) =>
+    child.stderr?.on('data', (chunk: Buffer) => {
+      err += chunk.toString()
+      if (err.includes('first: It waits for money')) resolve()
+    }),
+  )
+  // It is kept right after it was told.
+  while ((await txlane(['inspect', poor, '--journal', path])).code !== 1);
+  child.kill('SIGKILL')
+  await ended
+  expect(err.match(/The account cannot pay the next one/g)).toHaveLength(1)
+  expect(err.match(/It waits for money/g)).toHaveLength(1)
+
+  const seen = await txlane(['inspect', poor, '--journal', path])
+  expect(seen.code).toBe(1)
+  expect(seen.out).toMatch(/2 in .*poor\.csv\.txlane\.db wait for: funds/)
+  expect(seen.out).toMatch(
+    /first \(queued\): It waits for money: it may cost \d+ wei, and the account has 0 wei/,
+  )
+  const { kept } = JSON.parse((await txlane(['inspect', poor, '--json', '--store', `${path}.txlane.db`])).out)
+  expect(kept).toMatchObject({ count: 2, transactions: [{ id: 'first', waitingFor: { for: 'funds' } }, {}] })
+  const none = await txlane(['inspect', poor, '--store', join(folder, 'none.db')])
+  expect(none).toMatchObject({ code: 3, err: expect.stringContaining('There is no store at') })
+  expect(existsSync(join(folder, 'none.db'))).toBe(false)
 })
 
 test('txlane peers shows both on the same faults', async () => {

@@ -5,10 +5,19 @@ import { connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
 import { missingText } from '../missing.js'
 import { colors, json, pairs } from '../output.js'
 import { answer, EXIT, type Parsed, write } from '../program.js'
+import { filesOf } from '../send/journal.js'
+import { keptReasons, keptText, needsPerson } from './kept.js'
 import { type Look, lookAt } from './look.js'
 import { drawLane } from './picture.js'
 
-type Options = { readonly address: Address; readonly url: string; readonly json: boolean }
+type Options = {
+  readonly address: Address
+  readonly url: string
+  readonly json: boolean
+  /** A file of `sqliteStore`. */
+  readonly store: string | undefined
+}
+type Flags = RpcFlags & { readonly json: boolean; readonly journal?: string; readonly store?: string }
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** `txlane inspect`: the nonces of an account, as a table and a picture. Exit code 1 where something stands still. */
@@ -22,18 +31,30 @@ function parse(argv: readonly string[], environment: Environment): Parsed<Option
       "What a node says of an account's nonces: counts under each tag, what waits in its pool, gaps, the code at the address, and what the endpoint can do. Reads only.",
     )
     .argument('<address>')
-  rpcFlag(command).option('--json', 'one JSON object on standard output', false)
-  return readCommandLine(command, argv, (flags: RpcFlags & { json: boolean }, [address = '']) => {
+  rpcFlag(command)
+    .option('--journal <file>', 'and why the lines of this file wait that txlane send was given')
+    .option('--store <path>', 'and why the transactions wait that this SQLite store keeps')
+    .option('--json', 'one JSON object on standard output', false)
+  return readCommandLine(command, argv, (flags: Flags, [address = '']) => {
+    const { json, journal, store } = flags
     if (!isAddress(address)) throw badOption('Expected an address, its checksum included.')
-    return { address, url: rpcUrl(flags, environment), json: flags.json }
+    if (journal !== undefined && store !== undefined) throw badOption('Give one of --journal and --store.')
+    const file = journal === undefined ? store : filesOf(journal).database
+    return { address, url: rpcUrl(flags, environment), json, store: file }
   })
 }
 
-async function run({ address, url, json: asJson }: Options): Promise<number> {
+async function run({ address, url, json: asJson, store }: Options): Promise<number> {
   const connection = await connect(url)
-  const look = await lookAt(connection, url, address)
-  await write(asJson ? json(look) : render(look, connection.chain.nativeCurrency.symbol))
-  return look.holes.length > 0 || look.stuck !== undefined ? EXIT.failed : EXIT.held
+  const [look, kept] = await Promise.all([
+    lookAt(connection, url, address),
+    store === undefined ? undefined : keptReasons(connection, store, address),
+  ])
+  if (asJson) await write(json({ ...look, kept }))
+  else await write(`${render(look, connection.chain.nativeCurrency.symbol)}${kept ? keptText(kept) : ''}`)
+  const stands =
+    look.holes.length > 0 || look.stuck !== undefined || (kept !== undefined && needsPerson(kept))
+  return stands ? EXIT.failed : EXIT.held
 }
 
 function render(look: Look, symbol: string): string {

@@ -21,6 +21,7 @@ import {
   readJournal,
   writeJournal,
 } from './journal.js'
+import { createNotices } from './notices.js'
 import { parseSend, type SendOptions } from './options.js'
 import { previewOf, renderPreview, shortOf } from './preview.js'
 import { readRows } from './read.js'
@@ -153,21 +154,21 @@ async function follow(
   stopped: () => boolean,
 ): Promise<readonly RowResult[]> {
   const progress = createProgress(process.stderr)
-  const offs = [
-    sender.on('held', ({ reason }) => progress.say(HOLDS[reason] ?? `held: ${reason}`)),
-    sender.on('unresolved', ({ tx }) =>
-      progress.say(`${tx?.id}: nobody can tell whether it ran; look it up`),
-    ),
-  ]
-  await opened(sender, progress)
-  const fresh = before === undefined
-  const sent = sendRows(sender, rows, { retryReverted: options.retryReverted, fresh, stopped })
-  progress.start(rows.length, shownOf(sent, rows.length))
+  let sent: SendRun | undefined
+  const notices = createNotices(sender, {
+    progress,
+    clock: systemClock,
+    moved: () => JSON.stringify(sent?.counts),
+  })
   try {
+    await opened(sender, progress)
+    const fresh = before === undefined
+    sent = sendRows(sender, rows, { retryReverted: options.retryReverted, fresh, stopped })
+    progress.start(rows.length, shownOf(sent, rows.length))
     return await sent.results
   } finally {
     progress.stop()
-    for (const off of offs) off()
+    notices.stop()
   }
 }
 
@@ -185,14 +186,6 @@ async function opened(sender: Sender, progress: Progress): Promise<void> {
       await new Promise<void>((resolve) => void systemClock.setTimer(resolve, OPEN_AGAIN_MS))
     }
   }
-}
-
-const HOLDS: Readonly<Record<string, string>> = {
-  starved: 'The account cannot pay the next one: it goes on as soon as there is money.',
-  seeding: 'The counts that the node shows for this account have to settle first.',
-  storeBehindChain: 'The journal knows less than the chain: was it put back from a backup? Nothing is sent.',
-  storeReplaced:
-    'The journal was deleted, moved or replaced while it was open. Nothing more is sent: put the file back, or stop this run.',
 }
 
 /** Stages, rate and the time that is left. */

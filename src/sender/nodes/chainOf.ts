@@ -4,7 +4,7 @@ import type { ChainKey, Store } from '../../store/store.js'
 import type { Hub } from './hub.js'
 
 /** In a chain's name where its genesis was not to be had: such a chain is told apart by its id alone. */
-const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
+export const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
 
 /**
  * The name under which the store keeps the chain, and with it every lane and id. The name is the one of the first

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { reasonOf } from '../../sender/reasons/sentence.js'
+import { transactionIn } from '../../store/contract/samples.js'
+import type { StoredTransaction } from '../../store/store.js'
+import type { WaitCause } from '../../types.js'
+import { keptText, needsPerson, reasonsIn } from './kept.js'
+
+const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
+
+function stored(id: string, sequence: number, more: Partial<StoredTransaction> = {}): StoredTransaction {
+  return { ...transactionIn(lane, id), sequence, ...more }
+}
+const waits = (cause: WaitCause) => ({ waiting: reasonOf(cause, 0) })
+const jump = { jump: 'latest counts 900, and the lane knows 20; resume() believes it' }
+
+test('reasons that were kept come first by nonce, then in the order of the calls; the others are counted', () => {
+  const kept = reasonsIn('x.db', [
+    stored('c', 3, waits({ for: 'estimate', endpoint: 'n', tries: 3, said: 'busy' })),
+    stored('b', 2, waits({ for: 'funds', neededWei: 5n, balanceWei: 1n })),
+    stored('a', 1, { stage: 'signed', nonce: 7, ...waits({ for: 'endpoint', endpoint: 'n', said: 'full' }) }),
+    stored('d', 4),
+  ])
+  expect(kept.transactions.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+  expect(kept).toMatchObject({
+    count: 4,
+    waiting: { head: { id: 'a' }, by: { endpoint: 1, funds: 1, estimate: 1, order: 1 } },
+  })
+  expect(needsPerson(kept)).toBe(true)
+  expect(keptText(kept)).toContain(
+    '  b (queued): It waits for money: it may cost 5 wei, and the account has 1 wei. Since 1970',
+  )
+})
+
+test('a hold is told with what was read and what lifts it', () => {
+  const kept = reasonsIn('x.db', [
+    stored('a', 1, waits({ for: 'hold', holds: ['jump', 'authorizing'], details: jump })),
+  ])
+  expect(kept.holds).toEqual([
+    { reason: 'jump', detail: jump.jump },
+    { reason: 'authorizing', detail: undefined },
+  ])
+  expect(keptText(kept)).toContain(`Held: jump. ${jump.jump}\nHeld: authorizing\n`)
+  expect(needsPerson(kept)).toBe(false)
+})
+
+test('an unresolved transaction waits for a person, though nobody kept a reason of it', () => {
+  const kept = reasonsIn('x.db', [stored('a', 1, { stage: 'accepted', nonce: 3, verdict: 'unresolved' })])
+  expect(kept.transactions).toMatchObject([{ id: 'a', waitingFor: { for: 'evidence', operator: true } }])
+  expect(needsPerson(kept)).toBe(true)
+})
+
+test('a reason of an earlier stage is not told', () => {
+  const kept = reasonsIn('x.db', [
+    stored('a', 1, { stage: 'accepted', nonce: 3, ...waits({ for: 'funds' }) }),
+  ])
+  expect(kept.transactions).toEqual([])
+  expect(keptText(kept)).toContain('a: It waits for the next block.')
+})
+
+test('a store in which nothing waits says so', () => {
+  expect(keptText(reasonsIn('x.db', []))).toBe('\nNothing waits in x.db.\n')
+})
