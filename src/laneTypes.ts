@@ -241,7 +241,10 @@ export type Limits = {
    * geth and reth 1, Base 4. @default 1
    */
   delegatedMax: number
-  /** Raw transactions in one request. @default 100 */
+  /**
+   * Calls in one request, of whatever kind. An endpoint that refuses a batch is asked in smaller ones.
+   * @default 100
+   */
   batchMax: number
   /** Send requests open at one endpoint at once. @default 4 */
   requestsMax: number

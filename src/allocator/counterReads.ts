@@ -102,8 +102,7 @@ export function createCounterReads(options: {
   }
 
   function ask(calls: readonly RpcCall[]) {
-    const { port, profile } = reader()
-    return batchReads(port, calls, { chainId, timeoutMs, profile })
+    return batchReads(reader().port, calls, { chainId, timeoutMs })
   }
 
   async function look(

@@ -35,14 +35,19 @@ export type BatchOptions = {
   /** Milliseconds until the calls without an answer get a `timeout` failure. @default the port's own, 10,000 */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /**
+   * Called before calls of this batch, given by their positions, are posted once more. Only `limitBatches` repeats:
+   * a port of a transport does not.
+   */
+  readonly onRepeat?: ((positions: readonly number[]) => void) | undefined
 }
 
 /**
  * One URL (or one custom transport) of a node, without hidden retry or fallback.
  *
- * `batch` posts its calls as one request, in order, and answers each by position; it never rejects. A port does
- * not split or repeat: who gets an answer that says "batch too large" decides what to do, since only the caller
- * knows whether a call may be sent twice.
+ * `batch` posts its calls as one request, in order, and answers each by position; it never rejects. The port of a
+ * transport does not split or repeat; `limitBatches` does both, for reads and for the bytes of transactions, which may
+ * all be posted twice.
  */
 export type Port = {
   /** Origin of the URL or the transport's name. Safe to print: path, query and credentials are cut. */

@@ -1,15 +1,16 @@
 import type { Hex } from 'viem'
-import { batchReads } from './batchReads.js'
 import { decodeHash, decodeHeader, decodeNumber, headerCall, type LightHeader } from './codec.js'
 import { chainMismatch, isRateLimit, malformed, rpcError } from './errors.js'
 import { isBlockGone } from './history.js'
+import { limitBatches } from './limitBatches.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
-import { createProfile, type ProfileWatch } from './profile.js'
+import type { ProfileWatch } from './profile.js'
+import { profileOf } from './profileOf.js'
 
 export type ProbeOptions = {
   readonly expectChainId?: number | undefined
   readonly expectGenesisHash?: Hex | undefined
-  /** Learns from what is seen. @default a new one */
+  /** Learns from what is seen. @default the port's own */
   readonly profile?: ProfileWatch | undefined
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
@@ -39,11 +40,8 @@ const CALLS: readonly RpcCall[] = [...identityCalls, headerCall('pending'), head
  * @throws `CHAIN_MISMATCH`; a typed error where the chain id or the latest block cannot be had.
  */
 export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Promise<ProbeResult> {
-  const profile = options.profile ?? createProfile()
-  const [chainReply, genesisReply, pendingReply, latestReply] = await batchReads(port, CALLS, {
-    ...options,
-    profile,
-  })
+  const profile = options.profile ?? profileOf(port)
+  const [chainReply, genesisReply, pendingReply, latestReply] = await limitBatches(port).batch(CALLS, options)
   const chainId = decodeNumber(resultOf(chainReply, 'eth_chainId'), 'eth_chainId')
   if (options.expectChainId !== undefined && chainId !== options.expectChainId) {
     throw chainMismatch(port.name, 'chain id', `${options.expectChainId}`, `${chainId}`)

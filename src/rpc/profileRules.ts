@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { type BatchEvidence, type BatchObservation, noBatchEvidence, reduceBatch } from './batchRules.js'
 import type { EndpointProfile } from './profile.js'
 
 /** Something seen of an endpoint that tells what it does. */
@@ -34,10 +35,7 @@ export type ProfileObservation =
       readonly rpcCode?: number | undefined
     }
   | { readonly kind: 'methodAnswered'; readonly method: string }
-  /** A batch was refused as a whole, for being one or for its size: not for a rate limit. */
-  | { readonly kind: 'batchRefused'; readonly size: number }
-  /** Every call of a batch had an answer. */
-  | { readonly kind: 'batchAnswered'; readonly size: number }
+  | BatchObservation
   /**
    * A nonce was refused for lack of the ones below it. `overtook`: the one right below it was in the same batch, before
    * it, and was taken.
@@ -56,6 +54,7 @@ export type Evidence = {
   readonly pendingIsLatest: number
   /** Nonces that were refused for lack of the ones below them. */
   readonly gapsRefused: number
+  readonly batch: BatchEvidence
 }
 
 export const noEvidence: Evidence = {
@@ -63,6 +62,7 @@ export const noEvidence: Evidence = {
   uncounted: undefined,
   pendingIsLatest: 0,
   gapsRefused: 0,
+  batch: noBatchEvidence,
 }
 
 export type ProfileState = { readonly profile: EndpointProfile; readonly evidence: Evidence }
@@ -103,17 +103,11 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
       return set(methodPart(observation.method, false))
     case 'methodAnswered':
       return set(methodPart(observation.method, true))
-    case 'batchRefused':
-      return set({ batch: batchAfterRefusal(profile.batch, observation.size) })
     case 'batchAnswered':
-      return observation.size > (profile.batch.sizeMax ?? Number.POSITIVE_INFINITY)
-        ? set({ batch: { usable: true, sizeMax: observation.size } })
-        : set({
-            batch: {
-              usable: observation.size > 1 ? true : profile.batch.usable,
-              sizeMax: profile.batch.sizeMax,
-            },
-          })
+    case 'batchRefused':
+    case 'batchLost':
+    case 'batchLimited':
+      return batchSeen(state, observation)
     case 'gapRefused':
       return gapRefused(state, observation.overtook)
     case 'cadence':
@@ -209,9 +203,10 @@ function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
   return method === SEND_SYNC ? { sendSync: usable } : {}
 }
 
-/** Half of what was refused is tried next; refused down to two or three, there is no batching here. */
-function batchAfterRefusal(batch: EndpointProfile['batch'], size: number): EndpointProfile['batch'] {
-  const half = Math.floor(size / 2)
-  if (half <= 1) return { usable: false, sizeMax: 1 }
-  return { usable: batch.usable, sizeMax: Math.min(half, batch.sizeMax ?? half) }
+function batchSeen({ profile, evidence }: ProfileState, observation: BatchObservation): ProfileState {
+  const reduced = reduceBatch({ batch: profile.batch, evidence: evidence.batch }, observation)
+  return {
+    profile: { ...profile, batch: reduced.batch },
+    evidence: { ...evidence, batch: reduced.evidence },
+  }
 }

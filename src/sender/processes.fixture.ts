@@ -52,7 +52,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
         await gate.pass()
         if (nodeUp) return lane.port.batch(calls, batchOptions)
         await new Promise<void>((resolve) => lane.clock.setTimer(resolve, 100))
-        return calls.map(() => ({ ok: false, failure: { kind: 'transport', message: 'refused' } }) as never)
+        return calls.map(() => ({ ok: false, failure: { kind: 'network', message: 'refused' } }))
       },
     }
     const environment: Environment = {

@@ -46,6 +46,8 @@ export type SimLane = AsyncDisposable & {
   /** Every event, in order. */
   readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
   script: Script | undefined
+  /** Answers a whole request in place of the node; `undefined` lets it through. */
+  refusal: ((calls: readonly RpcCall[]) => readonly RpcReply[] | undefined) | undefined
   /** Runs the clock until the promise settles. */
   settle<T>(promise: Promise<T>, maxMs?: number): Promise<T>
   /** The error that the promise rejects with. */
@@ -110,6 +112,11 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     requests.push(calls)
     const late = lateMs(calls)
     if (late > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, late))
+    const refused = lane.refusal?.(calls)
+    if (refused !== undefined) {
+      await new Promise<void>((resolve) => clock.setTimer(resolve, ANSWER_MS))
+      return refused
+    }
     const scripted = calls.map((call) => {
       const raw = call.method === 'eth_sendRawTransaction' ? String(call.params[0]) : undefined
       const tx = raw === undefined ? undefined : decodeTransaction(raw)
@@ -158,6 +165,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     requests,
     told,
     script: undefined,
+    refusal: undefined,
     async settle(promise, maxMs = 120_000) {
       let open = true
       const watched = promise.finally(() => {
@@ -209,6 +217,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     snapshot: () => lane.settle(sender.snapshot()),
     async [Symbol.asyncDispose]() {
       lane.script = undefined
+      lane.refusal = undefined
       await lane.settle(sender.close())
       chain.stop()
       // P4 for every test: nothing that was sent once has happened twice.

@@ -59,7 +59,7 @@ export async function readReceipts(
   return found
 
   async function ask(asked: readonly Asked[]): Promise<void> {
-    const replies = await batchReads(port, asked.map(callOf), { ...options, profile: profileOf(port) })
+    const replies = await batchReads(port, asked.map(callOf), options)
     for (const [index, one] of asked.entries()) {
       if (one.block === undefined) takeSingle(one, replies[index], found)
       else takeBlock(port, one, replies[index], found)

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { aborted, isRateLimit, type RpcErrorContext, rpcError } from '../errors.js'
+import { limitBatches } from '../limitBatches.js'
 import { call, type Port, type RpcCall } from '../port.js'
 import { type AnyClient, clientPorts } from '../ports/fromClient.js'
 import { fetchFnOf } from './fetchFns.js'
@@ -15,22 +16,25 @@ export type ReadOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-const portsByClient = new WeakMap<object, readonly Port[]>()
+const portsBySource = new WeakMap<object, readonly Port[]>()
 
-/** The ports to read from, in order. Those of a client are made once. */
+/** The ports to read from, in order, made once for each source. */
 export function readPorts(
   source: ReadSource,
   options: { readonly clock?: Clock | undefined } = {},
 ): readonly Port[] {
-  if (isPort(source)) return [source]
-  let ports = portsByClient.get(source)
-  if (ports === undefined) {
-    const all = clientPorts(source, { ...options, fetchFn: fetchFnOf(source) })
-    const reading = all.filter(({ role }) => role !== 'send')
-    ports = (reading.length > 0 ? reading : all).map(({ port }) => port)
-    portsByClient.set(source, ports)
-  }
+  const known = portsBySource.get(source)
+  if (known !== undefined) return known
+  const ports = portsOf(source, options).map((port) => limitBatches(port))
+  portsBySource.set(source, ports)
   return ports
+}
+
+function portsOf(source: ReadSource, options: { readonly clock?: Clock | undefined }): readonly Port[] {
+  if (isPort(source)) return [source]
+  const all = clientPorts(source, { ...options, fetchFn: fetchFnOf(source) })
+  const reading = all.filter(({ role }) => role !== 'send')
+  return (reading.length > 0 ? reading : all).map(({ port }) => port)
 }
 
 // viem's clients have a `batch` property too: the options of its own batching.

@@ -6,7 +6,6 @@ import { decodeNumber } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
-import { batchRefusal, isCut } from '../../rpc/ports/envelope.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
@@ -84,7 +83,6 @@ export function createCourier(
   const queued = new NonceMap<boolean>()
   let open = 0
   let scheduled = false
-  let batchMax = limits.batchMax
   let acceptedTo = 0
   // Batches in which a count rode along, and whether each so far had counted what was sent with it.
   let counts = 0
@@ -127,12 +125,23 @@ export function createCourier(
   }
 
   function sizeNow(learning: boolean): number {
-    const sizeMax = Math.min(batchMax, endpoint.profile.current().batch.sizeMax ?? batchMax)
+    const sizeMax = batchSize()
     if (inOrder.isOn) return Math.min(sizeMax, inOrder.sizeMax)
     if (learning) return Math.min(sizeMax, Math.ceil(queued.size / LEARNING_PARTS))
     return isCountWanted() && !isScarce()
       ? Math.min(sizeMax, Math.ceil(lane.window.size / COVERING_PARTS))
       : sizeMax
+  }
+
+  /** Transactions in one request: the largest batch, less the count that rides along. */
+  function batchSize(): number {
+    const sizeMax = requestSizeMax()
+    return isCountWanted() && sizeMax > 1 ? sizeMax - 1 : sizeMax
+  }
+
+  function requestSizeMax(): number {
+    const { usable, sizeMax = limits.batchMax } = endpoint.profile.current().batch
+    return usable === false ? 1 : Math.min(limits.batchMax, sizeMax)
   }
 
   /**
@@ -173,7 +182,7 @@ export function createCourier(
   }
 
   async function post(batch: readonly Sending[]): Promise<void> {
-    const covering = isCountWanted()
+    const covering = isCountWanted() && batch.length < requestSizeMax()
     const calls: RpcCall[] = batch.map(sendOf)
     // Covering costs no round trip: the count rides along, last.
     if (covering) {
@@ -183,7 +192,12 @@ export function createCourier(
     const before = covering ? advanceAccepted() : 0
     const awaited = endpoint.silentUntilMs <= clock.now()
     posting(batch, awaited)
-    const replying = endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs })
+    let isRepeated = false
+    const onRepeat = (positions: readonly number[]) => {
+      isRepeated = true
+      for (const position of positions) sentAgain(batch[position])
+    }
+    const replying = endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs, onRepeat })
     // In the same turn, while they are on their way.
     for (const { nonce, attempt } of batch) {
       flying.add(nonce)
@@ -195,12 +209,21 @@ export function createCourier(
     for (const [index, { attempt }] of batch.entries()) outcomes.push(outcomeOf(replies[index], attempt))
     for (const { nonce } of batch) flying.delete(nonce)
     for (const nonce of inOrder.said(batch, outcomes)) if (!flying.has(nonce)) add(nonce, true)
-    noteWhole(batch, outcomes[0], replies[0])
-    if (covering) noteCount(batch, outcomes, replies[batch.length], before)
+    noteWhole(outcomes[0], replies[0])
+    if (covering) noteCount({ batch, outcomes, reply: replies[batch.length], before, isRepeated })
     for (const [index, { nonce, attempt }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome) said({ endpoint, nonce, attempt, outcome, reply: replies[index], awaited })
     }
+  }
+
+  /** The endpoint refused the batch, and is handed the same bytes in a smaller one: that counts as a send. */
+  function sentAgain(sending: Sending | undefined): void {
+    if (sending === undefined) return
+    const { nonce, attempt } = sending
+    const slot = lane.book.get(nonce)
+    if (slot?.state !== 'live' || !slot.attempts.some(({ hash }) => hash === attempt.hash)) return
+    lane.apply(nonce, { type: 'sent', hash: attempt.hash })
   }
 
   /** Whether it shows its pool is not known, and counts may still tell. */
@@ -215,7 +238,7 @@ export function createCourier(
     if (mayLearn()) return true
     const { pending } = endpoint.profile.current()
     const mayCover = endpoint === hub.reader && (pending === 'unknown' || pending === 'mempool')
-    return mayCover && lane.crowded && queued.size < BATCHES_AHEAD * batchMax
+    return mayCover && lane.crowded && queued.size < BATCHES_AHEAD * limits.batchMax
   }
 
   /**
@@ -236,12 +259,8 @@ export function createCourier(
     }
   }
 
-  /** What the answer as a whole says: asked too often, too large a batch, nobody there. */
-  function noteWhole(
-    batch: readonly Sending[],
-    outcome: SendOutcome | undefined,
-    first: RpcReply | undefined,
-  ): void {
+  /** What the answer as a whole says: asked too often, nobody there. */
+  function noteWhole(outcome: SendOutcome | undefined, first: RpcReply | undefined): void {
     const isAnswer = outcome?.outcome !== 'unknown' || isExplicitRefusal(first, outcome)
     if (isAnswer) endpoint.silentUntilMs = 0
     if (outcome?.reason !== 'rateLimited') hub.rests.over(endpoint)
@@ -250,28 +269,23 @@ export function createCourier(
     if (outcome.reason === 'rateLimited') {
       hub.rests.begin(endpoint, { ms: outcome.retryAfterMs, words: failure.message })
     }
-    const tooLarge =
-      batchRefusal(failure) !== undefined ||
-      (failure.kind === 'http' && failure.status === 413) ||
-      isCut(failure)
-    if (tooLarge && batch.length > 1) {
-      batchMax = Math.max(1, Math.floor(batch.length / 2))
-      if (!isCut(failure)) endpoint.profile.observe({ kind: 'batchRefused', size: batch.length })
-    }
     if (!isAnswer) endpoint.silentUntilMs = clock.now() + SILENT_MS
     if (!isAnswer || outcome.reason === 'rateLimited') failed(endpoint)
   }
 
-  function noteCount(
-    batch: readonly Sending[],
-    outcomes: readonly SendOutcome[],
-    reply: RpcReply | undefined,
-    acceptedBefore: number,
-  ): void {
+  function noteCount(answer: {
+    readonly batch: readonly Sending[]
+    readonly outcomes: readonly SendOutcome[]
+    readonly reply: RpcReply | undefined
+    readonly before: number
+    readonly isRepeated: boolean
+  }): void {
+    const { batch, outcomes, reply, before: acceptedBefore, isRepeated } = answer
     const count = countOf(reply)
     counted = count !== undefined && count > acceptedBefore
     if (count === undefined) return
-    const sentUpTo = freshRun(batch, outcomes, acceptedBefore)
+    // What was handed over in several requests tells nothing of what a count shows at once.
+    const sentUpTo = isRepeated ? undefined : freshRun(batch, outcomes, acceptedBefore)
     if (sentUpTo !== undefined) {
       endpoint.profile.observe({ kind: 'countAfterSend', sentFrom: acceptedBefore, sentUpTo, count })
     }

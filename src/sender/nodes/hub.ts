@@ -1,6 +1,7 @@
 import type { Address, Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import type { LightHeader } from '../../rpc/codec.js'
+import { limitBatches } from '../../rpc/limitBatches.js'
 import type { Port } from '../../rpc/port.js'
 import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
 import { setProfile } from '../../rpc/profileOf.js'
@@ -183,11 +184,11 @@ function endpointsOf(
   ].flatMap((endpoint) =>
     portsOf(endpoint.client, endpoint).map(({ port: plain, role }): HubEndpoint => {
       const watch = watchTrouble(plain, environment.clock, () => troubled(own))
-      const { port } = watch
       const profile = createProfile(endpoint.profile ?? {})
       // What plain reads through this port learn goes into the same profile.
-      setProfile(port, profile)
+      setProfile(watch.port, profile)
       setProfile(plain, profile)
+      const port = limitBatches(watch.port, options.limits.batchMax)
       const own: HubEndpoint = {
         port,
         role,

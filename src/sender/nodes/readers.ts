@@ -127,9 +127,8 @@ export function createReaders(parts: {
     const base = tip && baseOf(tip.number)
     const beside = tip && base ? [tip.number, tip.number + 1, base.number].map(headerCall) : []
     const calls: RpcCall[] = [...prober.identity.calls, headerCall('latest'), ...beside]
-    const { profile } = endpoint
     const timeoutMs = Math.min(LOOK_TIMEOUT_MS, limits.readTimeoutMs)
-    const replies = await batchReads(endpoint.port, calls, { profile, timeoutMs })
+    const replies = await batchReads(endpoint.port, calls, { timeoutMs })
     if (stopped) return
     const holds = prober.identity.holds(replies)
     if (holds === false) return leaveOut(endpoint)

@@ -64,7 +64,9 @@ export function watchTrouble(
 
   return {
     port: {
-      name: port.name,
+      get name() {
+        return port.name
+      },
       kind: port.kind,
       stats: port.stats,
       batch(calls, options) {
