@@ -85,9 +85,10 @@ describe('a count that is lower than what was believed', () => {
 
   test('is refuted by blocks of the walked chain with a higher nonce: the endpoint is doubted, with both numbers', async () => {
     const lane = believed(3)
-    lane.journal(3, 'a', mine(3))
+    // In whichever order they came.
     lane.journal(4, 'b', mine(4))
-    for (const nonce of [3, 4])
+    lane.journal(3, 'a', mine(3))
+    for (const nonce of [4, 3])
       lane.book.apply(nonce, {
         type: 'sealed',
         hash: mine(nonce),
@@ -120,6 +121,43 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.doubts).toEqual(['the endpoint counts 3 used nonces, and another endpoint counts more'])
   })
 
+  test('is believed down to what blocks show, and to what was final', async () => {
+    for (const isFinal of [false, true]) {
+      const lane = believed(2)
+      lane.journal(2, 'a', mine(2))
+      const block = { number: 1, hash: lane.chain.blockHash(1) }
+      lane.book.apply(2, { type: 'sealed', hash: mine(2), block })
+      if (isFinal) for (const type of ['lossDepth', 'horizon'] as const) lane.book.apply(2, { type })
+      lane.book.raise(5)
+      await fallen(lane)
+      expect([lane.book.floor, lane.book.finalTo]).toEqual([3, isFinal ? 3 : 0])
+      expect([lane.doubts, lane.holds.size]).toEqual([[], 0])
+    }
+  })
+
+  test('is read once at a time, with the chain id beside it, and the poller is woken once it is given back', async () => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    for (const head of [20, 21, 21]) regression.count(3, head)
+    await lane.clock.advance(0)
+    expect([requests(lane), lane.book.floor, lane.woken]).toEqual([1, 3, 1])
+    const elsewhere = believed(5)
+    const [only] = elsewhere.endpoints
+    if (only)
+      only.script = ({ method }) => (method === 'eth_chainId' ? { ok: true, result: '0x2' } : undefined)
+    await fallen(elsewhere)
+    expect(elsewhere.book.floor).toBe(5)
+  })
+
+  test('says nothing once the lane is closed', async () => {
+    const lane = believed(5)
+    const regression = createNonceRegression(lane.context)
+    for (const head of [20, 21]) regression.count(3, head)
+    Object.assign(lane.context, { closed: true })
+    await lane.clock.advance(0)
+    expect(lane.book.floor).toBe(5)
+  })
+
   test('row 27: gives back what is bound to us and was only believed to be gone', async () => {
     const lane = believed(3)
     lane.journal(3, 'a', mine(3))
@@ -131,12 +169,11 @@ describe('a count that is lower than what was believed', () => {
   })
 
   test('row 27: of several it gives back those that it does not cover, also above one that was never believed gone', async () => {
-    const lane = believed(3)
-    const unproven = usedSlot({ kind: 'unproven' }, { nonce: 4, at: undefined })
+    const lane = believed(2)
     // As read from a store: nonce 3 is still open.
     lane.journal(3, 'b', mine(3))
-    lane.book.restore(unproven)
-    expect(lane.book.base).toBe(3)
+    for (const nonce of [2, 4]) lane.book.restore(usedSlot({ kind: 'unproven' }, { nonce, at: undefined }))
+    expect([...lane.book.unproven]).toEqual([2, 4])
     await fallen(lane)
     expect(lane.applied).toEqual(['4 refuted'])
   })
@@ -176,6 +213,11 @@ describe('more empty nonces below signed transactions than are filled unasked', 
   test('resume() gives them back', async () => {
     const { lane, regression } = await gap(68)
     regression.accept()
+    // Once: what is lower later is judged by itself.
+    lane.book.raise(68)
+    regression.accept()
+    expect(lane.book.base).toBe(68)
+    lane.book.lower(3)
     expect(lane.book.floor).toBe(3)
     expect(lane.book.get(68)).toMatchObject({ state: 'live' })
   })

@@ -93,8 +93,8 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
   function shownByBlocks(): number {
     let shown = 0
     for (const slot of book.slots.values()) {
-      if (slot.state !== 'used' || slot.at === undefined || slot.nonce < shown) continue
-      if (tracker.hashAt(slot.at.number) === slot.at.hash) shown = slot.nonce + 1
+      if (slot.state !== 'used' || slot.at === undefined) continue
+      if (tracker.hashAt(slot.at.number) === slot.at.hash) shown = Math.max(shown, slot.nonce + 1)
     }
     return shown
   }

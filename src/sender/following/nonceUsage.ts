@@ -238,9 +238,9 @@ export function createNonceUsage(
     const count = newest
     if (jump.isHeld || !(await belief.believes(count, head))) return false
     // Another count that a tick has read meanwhile has to be confirmed itself.
-    if (book.floor !== nonce || newest !== count) return false
+    if (newest !== count) return false
     book.raise(count)
-    return false
+    return book.floor < count
   }
 
   async function exhausted(nonce: number): Promise<boolean> {
@@ -346,7 +346,7 @@ export function createNonceUsage(
       return newest
     },
     get wanted() {
-      return seeking || asked || jump.isHeld || search !== undefined
+      return seeking || asked || search !== undefined
     },
     get unexplained() {
       return search?.why

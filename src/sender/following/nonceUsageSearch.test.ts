@@ -294,6 +294,19 @@ describe('a count that no body explains', () => {
     expect(lane.holds.size).toBe(1)
   })
 
+  test('is believed for a nonce that was given back, and what is bound to us above it is looked for at once', async () => {
+    // A CREATE, and then a transaction.
+    const lane = laneOn({ 12: [null, foreign(1)] })
+    lane.book.apply(0, { type: 'reserve', claim: 'a', token: 1 })
+    lane.journal(1, 'b', mine(1))
+    lane.book.apply(0, { type: 'withdraw', claim: 'a', why: 'failed' })
+    const usage = usageOn(lane)
+    expect(await told(lane, usage, 2, 18)).toEqual([])
+    await lane.clock.advance(1_000)
+    expect(await told(lane, usage, 2, 19)).toEqual(['1 evidence'])
+    expect(lane.book.floor).toBe(2)
+  })
+
   test('that another tick raised while the other endpoints were asked is not believed for the lower one', async () => {
     const lane = laneOn({}, [], { endpoints: 2 })
     const usage = usageOn(lane)
