@@ -36,13 +36,14 @@ export type HoldReason =
    */
   | 'storeReplaced'
   /**
-   * The store knows less than the chain at start; lifted by `resume()`, or when three later readings in a row count no
-   * more than the store knows.
+   * The store knows less than the chain at start, and no endpoint that answers denies it; lifted by `resume()`, or when
+   * three later readings in a row, of every endpoint, count no more than the store knows.
    */
   | 'storeBehindChain'
   /**
-   * The counts that the lane began with are not believed yet: they have to settle (`coldStart`), or `pending` is more
-   * than `limits.seedSpanMax` above `latest`. Lifted by later readings, or by `resume()`.
+   * The counts that the lane began with are not believed yet: they have to settle (`coldStart`), `pending` is more than
+   * `limits.seedSpanMax` above `latest`, or two readings contradict each other about whether the store knows all that
+   * the chain has. Lifted by later readings, or by `resume()`.
    */
   | 'seeding'
   /**

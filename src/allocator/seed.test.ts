@@ -7,20 +7,20 @@ const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: '0xaa' }
 
 const SPAN_MAX = 1_024
 
-function seeded(
-  counts: { readonly latest: number; readonly pending?: number },
-  state: Partial<LaneState>,
-  durable: boolean,
-) {
-  const reading = {
-    latest: { count: counts.latest },
-    pending: counts.pending === undefined ? undefined : { count: counts.pending },
-  } as Parameters<typeof seedBook>[0]
+type Given = { readonly latest: number; readonly pending?: number }
+
+const readingOf = ({ latest, pending }: Given): Parameters<typeof seedBook>[0] => ({
+  latest: { count: latest },
+  pending: pending === undefined ? undefined : { count: pending },
+})
+
+function seeded(counts: Given, state: Partial<LaneState>, durable: boolean, other: Given = counts) {
   return seedBook(
-    reading,
+    readingOf(counts),
     { slots: [], transactions: [], cursor: undefined, arrived: 0, ...state },
     { durable, seen: false },
     SPAN_MAX,
+    readingOf(other),
   )
 }
 
@@ -59,9 +59,43 @@ describe('a store behind the chain', () => {
     expect(seedBook(reading, state, { durable: true, seen: true }, SPAN_MAX).storeBehindChain).toBe(false)
   })
 
+  test.each([
+    ['both readings are above its cursor', { latest: 6 }, { latest: 7 }, [true, false]],
+    ['one is, and the other is not', { latest: 6, pending: 6 }, { latest: 5, pending: 5 }, [false, true]],
+    [
+      'one has something on its way there',
+      { latest: 5, pending: 6 },
+      { latest: 5, pending: 5 },
+      [false, true],
+    ],
+    ['the other one has', { latest: 5, pending: 5 }, { latest: 5, pending: 6 }, [false, true]],
+    [
+      'the other one says nothing of what is on its way',
+      { latest: 5, pending: 6 },
+      { latest: 5 },
+      [true, false],
+    ],
+    ['neither is', { latest: 5, pending: 5 }, { latest: 4, pending: 5 }, [false, false]],
+  ])('%s', (_, reading, other, [behind, disputed]) => {
+    const { storeBehindChain, storeDisputed } = seeded(reading, { cursor: 5 }, true, other)
+    expect([storeBehindChain, storeDisputed]).toEqual([behind, disputed])
+  })
+
   test('its cursor goes on above both', () => {
     expect(seeded({ latest: 6, pending: 8 }, { cursor: 5 }, true).book.cursor).toBe(8)
   })
+})
+
+test('of two readings the lower count is the floor, with records and without', () => {
+  for (const state of [{}, { cursor: 9 }]) {
+    for (const [one, other] of [
+      [7, 5],
+      [5, 7],
+    ] as const) {
+      const { book } = seeded({ latest: one }, state, true, { latest: other })
+      expect([book.floor, book.coveredTo]).toEqual([5, 5])
+    }
+  }
 })
 
 test('`pending` far above `latest` is not believed: the lane begins without it, and nothing is made for it', () => {

@@ -1,6 +1,5 @@
 import { type Book, createBook, HOLES_MAX } from '../ledger/book.js'
 import { isUsed } from '../ledger/slot.js'
-import type { LaneReading } from '../rpc/reads/readLane.js'
 import type { LaneState } from '../store/store.js'
 
 export type Seeded = {
@@ -9,6 +8,10 @@ export type Seeded = {
   readonly tokenAbove: number
   /** The chain knows nonces that the store does not: nothing is sent until an operator has looked. */
   readonly storeBehindChain: boolean
+  /** One of the two readings says so, and the other one does not. */
+  readonly storeDisputed: boolean
+  /** The cursor of a store that can be older than the chain, where it is one. */
+  readonly storeCursor: number | undefined
   /** `pending` is further above `latest` than is believed: the lane began without it. */
   readonly isDisbelieved: boolean
 }
@@ -17,15 +20,21 @@ export type Seeded = {
  * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
  * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are a hypothesis of
  * `spanMax` nonces at most.
+ *
+ * Of two readings the lower count is the floor: one that is too high leaves nonces empty for ever, one that is too low is
+ * raised by evidence. A lane that runs holds a poisoned count against its own attempts; one that starts has none.
+ *
+ * @param other a second reading, of another endpoint where there is one
  */
 export function seedBook(
-  reading: { readonly latest: Counted; readonly pending: Counted | undefined },
+  reading: Counts,
   state: LaneState,
   store: { readonly durable: boolean; readonly seen: boolean },
   spanMax: number,
+  other: Counts = reading,
 ): Seeded {
   // A node that lags, or came back without its last blocks, says less than the records prove.
-  const latest = Math.max(reading.latest.count, provenCount(state))
+  const latest = Math.max(lowerLatest(reading, other), provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
   const isDisbelieved = pending - latest > spanMax
   const known = state.cursor !== undefined
@@ -45,15 +54,38 @@ export function seedBook(
   // By whom they were used is not known yet. That they are is enough for nothing to be sent there again.
   book.counted(latest)
   if (pending > latest && !isDisbelieved) book.suppose(pending)
-  // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
-  const behind = state.cursor !== undefined && (isDisbelieved ? latest : pending) > state.cursor
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
-  return { book, tokenAbove, storeBehindChain: behind && mayBeOlder, isDisbelieved }
+  // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
+  const storeCursor = mayBeOlder ? state.cursor : undefined
+  const verdicts =
+    storeCursor === undefined ? [] : [reading, other].map((one) => isAbove(one, storeCursor, spanMax))
+  const isSaid = verdicts.includes(true)
+  const isDenied = verdicts.includes(false)
+  return {
+    book,
+    tokenAbove,
+    isDisbelieved,
+    storeCursor,
+    storeBehindChain: isSaid && !isDenied,
+    storeDisputed: isSaid && isDenied,
+  }
 }
 
 type Counted = { readonly count: number }
+type Counts = { readonly latest: Counted; readonly pending: Counted | undefined }
+
+export function lowerLatest(one: Counts, other: Counts): number {
+  return Math.min(one.latest.count, other.latest.count)
+}
+
+/** Whether a reading counts nonces above the cursor; undefined where it says nothing of what is pending. */
+function isAbove({ latest, pending }: Counts, cursor: number, spanMax: number): boolean | undefined {
+  if (latest.count > cursor) return true
+  if (pending === undefined) return undefined
+  return pending.count > cursor && pending.count - latest.count <= spanMax
+}
 
 /** A block that used a nonce had all below it used before. Where it left the chain, its slot comes back by itself. */
 function provenCount({ slots }: LaneState): number {
@@ -83,13 +115,4 @@ function raiseBelowRecords(book: Book, latest: number): void {
   let end = latest
   for (const nonce of book.slots.keys()) if (nonce >= book.floor && nonce < end) end = nonce
   book.raise(end)
-}
-
-/**
- * The lower of two readings made at once: a floor that is too high leaves nonces empty for ever, one that is too low
- * is raised by evidence. A lane that runs holds a poisoned count against its own attempts; one that starts has none.
- */
-export async function readLower(read: () => Promise<LaneReading>): Promise<LaneReading> {
-  const [one, other] = await Promise.all([read(), read()])
-  return one.latest.count <= other.latest.count ? one : other
 }

@@ -101,6 +101,7 @@ export function scriptedLane(options: {
         book.apply(nonce, event)
       },
       holds: {
+        has: (reason: string) => lane.holds.has(reason),
         add: (reason: string, detail?: string) => void lane.holds.set(reason, detail),
         lift: (reason: string) => void lane.holds.delete(reason),
       },

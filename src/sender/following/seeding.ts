@@ -1,8 +1,7 @@
-import { type Bounds, type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
+import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import type { CancelTimer } from '../../clock.js'
 import type { LaneContext } from '../context.js'
-
-const REFUTED_MIN = 3
+import { createStoreCheck } from './storeCheck.js'
 
 /** What the lane began with. */
 export type Seed = {
@@ -16,6 +15,8 @@ export type Seed = {
   readonly isDisbelieved: boolean
   /** The cursor of a store that can be older than the chain, where it is one. */
   readonly storeCursor: number | undefined
+  /** Of the readings at the start one was above the store's cursor, and another was not. */
+  readonly storeDisputed: boolean
 }
 
 /**
@@ -61,8 +62,14 @@ export function createSeeding(
   let isDisbelieved = seed.isDisbelieved
   let newest: CountReading = { ...seed, atMs: clock.now() }
   let coversTo = 0
-  // Readings in a row that refute that the store is behind the chain.
-  let refuted = 0
+  const store = createStoreCheck(
+    context,
+    { cursor: seed.storeCursor, isDisputed: seed.storeDisputed },
+    () => {
+      show()
+      freed()
+    },
+  )
   let cancel: CancelTimer | undefined
 
   if (isUnsettled) {
@@ -76,8 +83,7 @@ export function createSeeding(
     told.freed()
   }
 
-  const isWatching = (): boolean => isDisbelieved || isOpen() || isBehind()
-  const isBehind = (): boolean => seed.storeCursor !== undefined && holds.has('storeBehindChain')
+  const isWatching = (): boolean => isDisbelieved || isOpen() || store.isOpen
   const isOpen = (): boolean => book.supposedTo > Math.max(book.base, book.floor)
 
   function show(): void {
@@ -85,6 +91,7 @@ export function createSeeding(
     const said = `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
     if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.`)
     else if (isDisbelieved) holds.add('seeding', `${said}, ${distrust()}`)
+    else if (store.isDisputed) holds.add('seeding', store.detail)
     else holds.lift('seeding')
   }
 
@@ -127,23 +134,14 @@ export function createSeeding(
     const bounds = confirm(reading)
     if (bounds === undefined) return show()
     coversTo = bounds.min
-    judgeStore(bounds)
-    if (isDisbelieved && bounds.max - reading.latest <= limits.seedSpanMax) {
+    const isWithin = bounds.max - reading.latest <= limits.seedSpanMax
+    if (store.isOpen || (isDisbelieved && isWithin)) store.judge(bounds)
+    if (isDisbelieved && isWithin) {
       isDisbelieved = false
       if (bounds.min > book.supposedTo) book.suppose(bounds.min)
     } else if (isOpen() && bounds.max < book.supposedTo && !book.suppose(bounds.max)) isDisbelieved = true
     show()
     freed()
-  }
-
-  /** The hold rests on counts alone: ids may be paid again where it is lifted in error, so that one refutation is not enough. */
-  function judgeStore({ min, max }: Bounds): void {
-    const { storeCursor } = seed
-    if (storeCursor === undefined) return
-    if (isDisbelieved && min > storeCursor && max - newest.latest <= limits.seedSpanMax)
-      holds.add('storeBehindChain')
-    refuted = max <= storeCursor ? refuted + 1 : 0
-    if (refuted >= REFUTED_MIN) holds.lift('storeBehindChain')
   }
 
   return {
@@ -167,7 +165,7 @@ export function createSeeding(
       return isOpen()
     },
     get isDoubted() {
-      return isDisbelieved || isOpen()
+      return isDisbelieved || isOpen() || store.isDisputed
     },
     get isUrgent() {
       return isUnsettled
@@ -178,7 +176,8 @@ export function createSeeding(
     },
     accept() {
       if (isUnsettled) settle(newest)
-      if (!isDisbelieved) return
+      if (!isDisbelieved && !store.isDisputed) return
+      store.accept()
       isDisbelieved = false
       if (newest.pending > book.supposedTo) book.suppose(newest.pending)
       show()

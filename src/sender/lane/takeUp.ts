@@ -1,5 +1,5 @@
 import type { Address, Chain, LocalAccount } from 'viem'
-import { readLower, type Seeded, seedBook } from '../../allocator/seed.js'
+import { lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
@@ -8,7 +8,7 @@ import { createEngine } from '../engine/engine.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
-import { type Hub, readLaneOn } from '../nodes/hub.js'
+import { type Hub, readLaneAt, readLaneOn } from '../nodes/hub.js'
 import { tryAgain } from '../nodes/tryAgain.js'
 import { follow } from '../transaction/telling.js'
 import type { LaneHandle } from './handle.js'
@@ -44,14 +44,10 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   const { limits } = options
   const { key } = handle
   const state = await store.load(lease)
-  const { clock } = environment
-  const { stopped } = handle.closing
-  const readOnce = () => readLaneOn(hub, key.address, limits.readTimeoutMs)
-  const read = () => readLower(() => tryAgain(readOnce, { clock, stopped }))
-  const reading = await read()
+  const { reading, other } = await readTwice(parts)
   const { number, hash } = reading.latest.header
   if (hash !== null) hub.tracker.saw({ number, hash })
-  const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax)
+  const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
@@ -74,7 +70,7 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
     leased: parts.leased,
     lost: parts.lost,
     book,
-    seed: seedOf(parts, reading, seeded, state.cursor),
+    seed: seedOf(parts, { reading, other }, seeded, state.cursor),
     tokenAbove,
     arrived: state.arrived,
     limits,
@@ -96,14 +92,36 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   parts.taken(createHolder({ engine, limits }))
 }
 
+type Readings = { readonly reading: LaneReading; readonly other: LaneReading }
+
+/** What another endpoint may take for its reading, where the one that is read has answered. */
+const OTHER_TIMEOUT_MS = 2_000
+
+/**
+ * The account as the endpoint that is read shows it, and as another one does; where there is none that answers, as the
+ * same one shows it at the same time, which may be another backend.
+ */
+async function readTwice({ environment, hub, handle, options }: TakeUpParts): Promise<Readings> {
+  const { address } = handle.key
+  const { readTimeoutMs } = options.limits
+  const trying = { clock: environment.clock, stopped: handle.closing.stopped }
+  const read = () => tryAgain(() => readLaneOn(hub, address, readTimeoutMs), trying)
+  const [elsewhere] = hub.others()
+  const timeoutMs = Math.min(OTHER_TIMEOUT_MS, readTimeoutMs)
+  const second =
+    elsewhere && readLaneAt(hub, elsewhere, { address, timeoutMs }).catch((): undefined => undefined)
+  const [reading, other] = await Promise.all([read(), second ?? read()])
+  return { reading, other: other ?? (await read()) }
+}
+
 /** Without records nothing is known of the account but counts, unless it never sent. */
 function seedOf(
-  { options, store, seen }: TakeUpParts,
-  reading: LaneReading,
-  { isDisbelieved }: Seeded,
+  { options }: TakeUpParts,
+  { reading, other }: Readings,
+  { isDisbelieved, storeCursor, storeDisputed }: Seeded,
   cursor: number | undefined,
 ): Seed {
-  const latest = reading.latest.count
+  const latest = lowerLatest(reading, other)
   const pending = Math.max(latest, reading.pending?.count ?? latest)
   return {
     latest,
@@ -111,7 +129,8 @@ function seedOf(
     head: reading.latest.header.number,
     isUnsettled: cursor === undefined && options.coldStart !== 'immediate' && pending > 0,
     isDisbelieved,
-    storeCursor: store.durable && !seen ? cursor : undefined,
+    storeCursor,
+    storeDisputed,
   }
 }
 

@@ -69,12 +69,17 @@ export type Hub = {
  * An account as the endpoint that is read now shows it, which has to say each time that it is on this chain: one that
  * has strayed to another shows a count there as well.
  */
-export function readLaneOn(
-  { reader, chainId }: Hub,
-  address: Address,
-  timeoutMs: number,
+export function readLaneOn(hub: Hub, address: Address, timeoutMs: number): Promise<LaneReading> {
+  return readLaneAt(hub, hub.reader, { address, timeoutMs })
+}
+
+/** The same as another endpoint shows it. */
+export function readLaneAt(
+  { chainId }: Hub,
+  { port }: HubEndpoint,
+  asked: { readonly address: Address; readonly timeoutMs: number },
 ): Promise<LaneReading> {
-  return readLane(reader.port, { address, chainId, timeoutMs })
+  return readLane(port, { ...asked, chainId })
 }
 
 /** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { isCount } from '../../../test/support/scriptedChain.js'
+import type { RpcCall } from '../../rpc/port.js'
+import { type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
+import { createStoreCheck } from './storeCheck.js'
+
+const CURSOR = 5
+
+const counts = (count: number) => (call: RpcCall) =>
+  isCount(call) ? ({ ok: true, result: `0x${count.toString(16)}` } as const) : undefined
+
+/** A check beside one other endpoint that counts so many, or beside none. */
+function checkBeside(other: number | undefined, { isDisputed = false } = {}) {
+  const lane = scriptedLane({ history: [[]], endpoints: other === undefined ? 1 : 2 })
+  say(lane, other)
+  let changes = 0
+  const check = createStoreCheck(lane.context, { cursor: CURSOR, isDisputed }, () => changes++)
+  const judge = async (count: number) => {
+    check.judge({ min: count, max: count })
+    await lane.clock.advance(1)
+  }
+  return { lane, check, judge, changes: () => changes, holds: () => [...lane.holds.keys()] }
+}
+
+function say(lane: ScriptedLane, count: number | undefined): void {
+  const [, other] = lane.endpoints
+  if (other && count !== undefined) other.script = counts(count)
+}
+
+test('a dispute ends when every endpoint has counted no more than the store knows, three times in a row', async () => {
+  const { lane, check, judge } = checkBeside(5, { isDisputed: true })
+  await judge(5)
+  await judge(5)
+  say(lane, 6)
+  await judge(5)
+  say(lane, 5)
+  await judge(5)
+  await judge(5)
+  expect([check.isDisputed, check.isOpen]).toEqual([true, true])
+  await judge(5)
+  expect([check.isDisputed, check.isOpen]).toEqual([false, false])
+})
+
+test('while they contradict each other it goes on, whichever of them is above, and says both numbers', async () => {
+  for (const [reader, other] of [
+    [9, 5],
+    [5, 9],
+  ] as const) {
+    const { check, judge, holds } = checkBeside(other, { isDisputed: true })
+    for (let times = 0; times < 5; times++) await judge(reader)
+    expect([check.isDisputed, holds()]).toEqual([true, []])
+    expect(check.detail).toContain('counts 5 nonces at `pending`, another one 9: the store knows of 5')
+  }
+})
+
+test('when all of them count more the store is behind the chain, with two endpoints and with one', async () => {
+  for (const other of [6, undefined]) {
+    const { check, judge, holds } = checkBeside(other)
+    await judge(6)
+    expect([check.isDisputed, holds()]).toEqual([false, ['storeBehindChain']])
+  }
+})
+
+test('a count above what the store knows disputes it before anything else is done', () => {
+  const { check } = checkBeside(6)
+  check.judge({ min: 6, max: 6 })
+  expect(check.isDisputed).toBe(true)
+})
+
+test('the hold lifts by itself when every endpoint refutes it three times in a row', async () => {
+  const { lane, judge, holds } = checkBeside(6)
+  await judge(6)
+  for (let times = 0; times < 4; times++) await judge(5)
+  expect(holds()).toEqual(['storeBehindChain'])
+  say(lane, 5)
+  for (let times = 0; times < 3; times++) await judge(5)
+  expect(holds()).toEqual([])
+})
+
+test('an operator ends a dispute', () => {
+  const { check } = checkBeside(5, { isDisputed: true })
+  check.accept()
+  expect([check.isDisputed, check.isOpen]).toEqual([false, false])
+})
+
+test('a store that cannot be older than the chain is not asked about', async () => {
+  const lane = scriptedLane({ history: [[]], endpoints: 2 })
+  const check = createStoreCheck(lane.context, { cursor: undefined, isDisputed: false }, () => {})
+  check.judge({ min: 9, max: 9 })
+  await lane.clock.advance(1)
+  expect([check.isDisputed, lane.holds.size, lane.endpoints[1]?.batches.length]).toEqual([false, 0, 0])
+})

@@ -1,0 +1,93 @@
+import type { Bounds } from '../../allocator/readings.js'
+import { type LaneContext, reportError } from '../context.js'
+import { countsElsewhere } from './countsElsewhere.js'
+
+/**
+ * Whether the chain knows nonces that the store does not: then the store was put back to an earlier time, and ids that it
+ * has forgotten would be paid again. The hold `storeBehindChain` comes where every endpoint that answers says so. While
+ * they contradict each other nothing is sent, for the reason `seeding`.
+ */
+export type StoreCheck = {
+  /** The counts that confirmed readings of the endpoint that is read hold the account between. */
+  judge(bounds: Bounds): void
+  readonly isDisputed: boolean
+  /** The two counts that contradict each other, and what the store knows. */
+  readonly detail: string
+  /** More readings may change what is known of it. */
+  readonly isOpen: boolean
+  /** An operator has looked. */
+  accept(): void
+}
+
+/** The hold rests on counts alone, and ids may be paid again where it is lifted in error: one refutation is not enough. */
+const REFUTED_MIN = 3
+
+export function createStoreCheck(
+  context: LaneContext,
+  start: {
+    /** The cursor of a store that can be older than the chain, where it is one. */
+    readonly cursor: number | undefined
+    /** Of the readings at the start one said so, and another did not. */
+    readonly isDisputed: boolean
+  },
+  changed: () => void,
+): StoreCheck {
+  const { lane, hub, limits } = context
+  const { holds } = lane
+  const { cursor } = start
+  let isDisputed = start.isDisputed
+  let asking = false
+  // Readings in a row of which none was above the cursor.
+  let refuted = 0
+  let said = ''
+
+  const isBehind = (): boolean => holds.has('storeBehindChain')
+
+  function judge(bounds: Bounds): void {
+    if (cursor === undefined) return
+    if (!isBehind() && !isDisputed) {
+      if (bounds.min <= cursor) return
+      isDisputed = true
+    }
+    if (asking) return
+    asking = true
+    void hear(bounds, cursor)
+      .catch((error: unknown) => reportError(context, error))
+      .finally(() => {
+        asking = false
+      })
+  }
+
+  async function hear(bounds: Bounds, known: number): Promise<void> {
+    const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs, 'pending')
+    if (context.closed || !(isDisputed || isBehind())) return
+    const min = Math.min(bounds.min, ...others)
+    const max = Math.max(bounds.max, ...others)
+    said = `One reading counts ${min} nonces at \`pending\`, another one ${max}`
+    refuted = max <= known ? refuted + 1 : 0
+    if (isDisputed && min > known) {
+      isDisputed = false
+      holds.add('storeBehindChain')
+    } else if (refuted >= REFUTED_MIN) {
+      isDisputed = false
+      holds.lift('storeBehindChain')
+    }
+    changed()
+  }
+
+  return {
+    judge,
+    get isDisputed() {
+      return isDisputed
+    },
+    get detail() {
+      return `${said || 'Two readings of the account contradict each other'}: the store knows of ${cursor}. Was it put back from a backup? The hold lifts when they agree; resume() goes on from the store.`
+    },
+    get isOpen() {
+      return cursor !== undefined && (isDisputed || isBehind())
+    },
+    accept() {
+      isDisputed = false
+    },
+  }
+}
