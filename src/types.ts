@@ -65,7 +65,11 @@ export type Endpoint = {
   profile?: Partial<EndpointProfileInput> | undefined
 }
 
-/** The parts of an endpoint profile that can be given. What is given is believed and never probed. */
+/**
+ * The parts of an endpoint profile that can be given. What is given is believed and never probed. The rest is learned:
+ * how many transactions an endpoint keeps above a missing nonce and how large a batch it takes may change, and two
+ * refusals teach them.
+ */
 export type EndpointProfileInput = {
   /** What `eth_getTransactionCount` at `pending` counts. */
   pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'

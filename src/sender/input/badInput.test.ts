@@ -239,6 +239,18 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
   ...[5, 'x', {}].map((endpoints) => ['endpoints', 'INVALID', { endpoints }] as const),
   ['endpoints[0]', 'INVALID', { endpoints: [5] }],
   ['endpoints[0].client', 'INVALID', { endpoints: [{ client: 5 }] }],
+  ...(
+    [
+      ['pending', 'sealed'],
+      ['pendingState', 'yes'],
+      ['gapBudget', 0],
+      ['batchInOrder', false],
+    ] as const
+  ).map(([name, value]) => {
+    const client = { transport: {}, request: () => {} }
+    const options = { endpoints: [{ client, profile: { [name]: value } }] }
+    return [`endpoints[0].profile.${name}`, 'INVALID', options] as const
+  }),
   ['broadcast', 'INVALID', { broadcast: 'some' }],
   ['coldStart', 'INVALID', { coldStart: 'never' }],
   ['starved', 'INVALID', { starved: true }],

@@ -25,6 +25,7 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
   for (const [index, endpoint] of (endpoints ?? []).entries()) {
     checkTransport(object(`endpoints[${index}]`, endpoint).client, `endpoints[${index}].client`)
     oneOf(`endpoints[${index}].role`, endpoint.role, ['both', 'read', 'send'])
+    checkProfile(`endpoints[${index}].profile`, endpoint.profile)
   }
   oneOf('broadcast', options.broadcast, ['first', 'all'])
   oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
@@ -40,6 +41,22 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
     throw invalid('logger', options.logger, 'a logger: it lacks info()')
   checkStore(options.store)
 }
+
+/**
+ * What is given is believed for good, so that only what an endpoint cannot unlearn may be given. `gapBudget` and
+ * `batchInOrder` are learned from refusals, which cost two answers, and a wrong value would cost every send.
+ */
+function checkProfile(argument: string, profile: unknown): void {
+  if (profile === undefined) return
+  for (const [name, value] of Object.entries(object(argument, profile))) {
+    if (name === 'pending') oneOf(`${argument}.pending`, value, PENDING)
+    else if (PROFILE_FLAGS.includes(name)) boolean(`${argument}.${name}`, value)
+    else throw invalid(`${argument}.${name}`, value, `one of pending, ${PROFILE_FLAGS.join(', ')}`)
+  }
+}
+
+const PENDING = ['mempool', 'preconfirmed', 'latest', 'absent'] as const
+const PROFILE_FLAGS: readonly string[] = ['pendingState', 'blockReceipts', 'simulateV1']
 
 function checkFeePolicy(policy: unknown): void {
   if (policy === undefined) return
