@@ -41,6 +41,7 @@ test('P6: bytes of a write that failed are not carried into the next one, where 
     },
     changedTransactions: () => [],
     wished: () => 0,
+    isSeeding: () => false,
     onUnknown() {},
     onKnown() {},
     onError() {},

@@ -46,6 +46,8 @@ export type JournalOptions = {
   readonly changedTransactions: () => readonly StoredTransaction[]
   /** Wishes up to this one are done. */
   readonly wished: () => number
+  /** Where the lane stands rests on counts that are not believed yet: the store must not take it for known. */
+  readonly isSeeding: () => boolean
   /** The commit of these attempts failed with an unknown result (row 5), and: the store has been read again. */
   readonly onUnknown: (nonces: readonly number[]) => void
   readonly onKnown: () => void
@@ -131,7 +133,7 @@ export function createJournal(options: JournalOptions): Journal {
     return {
       slots: [...slots.values()],
       transactions: withCarried(options.changedTransactions()),
-      cursor: book.cursor,
+      cursor: options.isSeeding() ? 0 : book.cursor,
       wished: options.wished(),
     }
   }

@@ -91,6 +91,7 @@ export function createLane(options: {
     notCommitted: (nonce) => void apply(nonce, { type: 'notCommitted' }),
     changedTransactions: duties.changedTransactions,
     wished: () => duties.wished?.() ?? 0,
+    isSeeding: () => holds.has('seeding'),
     onUnknown(nonces) {
       holds.add('unknownCommit')
       for (const nonce of nonces) {

@@ -37,7 +37,7 @@ export function seedBook(
   const latest = Math.max(lowerLatest(reading, other), provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
   const isDisbelieved = pending - latest > spanMax
-  const known = state.cursor !== undefined
+  const known = hasRecords(state)
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
   // With records the floor is what the journal can account for; evidence raises it over the rest.
   const book = createBook({ floor: known ? Math.min(lowest, latest) : latest })
@@ -57,8 +57,8 @@ export function seedBook(
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
-  // Without a cursor nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
-  const storeCursor = mayBeOlder ? state.cursor : undefined
+  // Without records nothing was ever reserved: what waits in the store was not sent by anybody who wrote there.
+  const storeCursor = mayBeOlder && known ? state.cursor : undefined
   const verdicts =
     storeCursor === undefined ? [] : [reading, other].map((one) => isAbove(one, storeCursor, spanMax))
   const isSaid = verdicts.includes(true)
@@ -71,6 +71,11 @@ export function seedBook(
     storeBehindChain: isSaid && !isDenied,
     storeDisputed: isSaid && isDenied,
   }
+}
+
+/** A lane whose counts never settled has written 0, and what waited there has never been sent. */
+export function hasRecords({ cursor = 0 }: Pick<LaneState, 'cursor'>): boolean {
+  return cursor > 0
 }
 
 type Counted = { readonly count: number }

@@ -73,7 +73,7 @@ export type LaneState = {
   readonly slots: readonly Slot[]
   /** Transactions that have not ended, in the order of arrival. */
   readonly transactions: readonly StoredTransaction[]
-  /** The highest cursor ever written; undefined for a lane without records. */
+  /** The highest cursor ever written; undefined or 0 for a lane that has handed out no nonce. */
   readonly cursor: number | undefined
   /** Where `arrivals` goes on from. */
   readonly arrived: number

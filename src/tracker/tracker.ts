@@ -29,10 +29,12 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
     /** The endpoint may be on another chain: the next tick is believed only if it is not. */
     doubt(): void
     /** A block was seen as the newest by another reading. */
-    saw(block: BlockRef): void
+    saw(block: BlockRef & Pick<SealedBlock, 'gasLimit'>): void
     /** Hashes that somebody else's feed saw pre-confirmed. */
     observe(blockNumber: number, hashes: readonly Hash[]): void
     readonly head: SealedBlock | undefined
+    /** Gas that a block has room for, as the newest one that was seen says; undefined before any was. */
+    readonly gasLimit: bigint | undefined
     /** When a tick last brought a head. */
     readonly tickedAt: Moment | undefined
     /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
@@ -113,6 +115,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   let doubted = true
   let tickedAt: Moment | undefined
   let turn = 0
+  // Of the block that was read before the walk began.
+  let firstGasLimit: bigint | undefined
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
@@ -361,12 +365,18 @@ export function createTracker(options: TrackerOptions): Tracker {
     doubt() {
       doubted = true
     },
-    saw: walk.saw,
+    saw(block) {
+      firstGasLimit = block.gasLimit
+      walk.saw(block)
+    },
     observe(blockNumber, hashes) {
       for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },
     get head() {
       return walk.tip
+    },
+    get gasLimit() {
+      return walk.tip?.gasLimit ?? firstGasLimit
     },
     get tickedAt() {
       return tickedAt

@@ -155,13 +155,15 @@ function reasons({ watch }: Remains): OddViolation[] {
   return watch.unexplained.slice(0, 2).map((text) => ({ rule: 'reason', text }))
 }
 
-/** A no-op stands below something that somebody sent, or in the place of it. */
-function paidForNobody({ wire, chain }: Remains): OddViolation[] {
+/** A no-op stands below something that somebody sent or has the bytes of, or in the place of it. */
+function paidForNobody({ wire, chain, watch }: Remains): OddViolation[] {
   const sent = [...wire.first.values()]
   const foreign = chain.canonical.flatMap(({ executed }) => executed.filter(({ tx }) => isForeign(tx)))
+  const signed = watch.said.filter(({ event }) => event === 'signed')
   const noops = sent.filter(({ tx }) => isNoop(tx))
   const needless = noops.filter(
     ({ tx, atMs }) =>
+      !signed.some((one) => one.atMs <= atMs && (one.nonce ?? -1) >= tx.nonce) &&
       !sent.some((one) => one.marker !== undefined && one.atMs <= atMs && one.tx.nonce >= tx.nonce) &&
       !foreign.some((one) => one.tx.nonce >= tx.nonce),
   )

@@ -37,6 +37,7 @@ const AT_START = {
 }
 
 const RESTART = { atMs: 3_000, downMs: 10 }
+const RESTART_LATE = { atMs: 5_000, downMs: 3_000 }
 
 /** What an endpoint says that does not show block 0. */
 const NO_BLOCK_0: Readonly<Record<string, How>> = {
@@ -99,6 +100,18 @@ export const NAMED = {
   ),
   'receipts are refused with HTTP 429 for 20 s': worldOf(
     errs(RECEIPTS, { kind: 'tooMany', retryAfterS: undefined }, 2_000, 20_000),
+  ),
+  'the latest count is 1,000,000 too high while a process starts, and starts again': worldOf(
+    errs(['countLatest'], off(1_000_000), 0, 20_000),
+    { ...AT_START, restart: { atMs: 12_000, downMs: 10 } },
+  ),
+  'the pending count is 3 too high for 28 s while a process starts again': worldOf(
+    errs(['countPending'], off(3), 3_500, 28_000),
+    { restart: RESTART_LATE },
+  ),
+  'estimates are above the limit of a block while a process starts again': worldOf(
+    errs(['estimate'], off(1_000_000_000), 0, 20_000),
+    { ...AT_START, restart: { atMs: 12_000, downMs: 10 } },
   ),
   'another wallet takes a nonce on a chain without empty blocks': worldOf([], {
     chain: 'hardhat',

@@ -45,7 +45,6 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
     name,
     latencyMs: { min: 5, max: 15 },
     untrue,
-    onRaw: options.onRaw,
   })
 
   function activeFor(call: RpcCall): Fault | undefined {
@@ -69,6 +68,8 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
     calls.set(second, (calls.get(second) ?? 0) + asked.length)
     const fault = asked.map(activeFor).find((each) => each !== undefined && isOfRequest(each.how))
     if (fault !== undefined) onFault(fault)
+    for (const { method, params } of asked)
+      if (method === 'eth_sendRawTransaction') options.onRaw(params[0] as Hex)
     const answered =
       fault === undefined ? ordered(asked, batchOptions) : delayed(fault.how, asked, batchOptions)
     const replies = await answered

@@ -122,7 +122,12 @@ export function createWatch(clock: Clock, verdictMs: number): Watch {
     unexplained,
     most,
     onEvent(event, payload) {
-      const { tx, nonce, reason } = payload as { tx?: { id: string }; nonce?: number; reason?: string }
+      const { tx, reason, ...of } = payload as {
+        tx?: { id: string; nonce?: number }
+        nonce?: number
+        reason?: string
+      }
+      const nonce = of.nonce ?? tx?.nonce
       const atMs = clock.now()
       said.push({ atMs: atMs - beganMs, event, id: tx?.id, nonce, reason })
       if (REASONS.has(event)) reasonAtMs = atMs

@@ -6,6 +6,7 @@ import { decodeTransaction, type SimTransaction } from '../sim/transaction.js'
 
 /** The first time that some bytes were seen on the wire. */
 export type Sent = {
+  /** Since the world began. */
   readonly atMs: number
   readonly tx: SimTransaction
   /** Undefined for a no-op. */
@@ -24,6 +25,7 @@ export type Wire = {
 export function createWire(clock: Clock, say: (text: string) => void): Wire {
   const raws = new Set<Hex>()
   const first = new Map<Hash, Sent>()
+  const beganMs = clock.now()
   let times = 0
   return {
     raws,
@@ -38,7 +40,7 @@ export function createWire(clock: Clock, say: (text: string) => void): Wire {
       if (tx === undefined) return
       const marker = programOf(tx)?.marker
       say(`sent ${isNoop(tx) ? 'no-op' : marker} at nonce ${tx.nonce}`)
-      if (!first.has(tx.hash)) first.set(tx.hash, { atMs: clock.now(), tx, marker })
+      if (!first.has(tx.hash)) first.set(tx.hash, { atMs: clock.now() - beganMs, tx, marker })
     },
   }
 }

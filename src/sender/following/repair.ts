@@ -93,9 +93,13 @@ export function createRepair(options: {
     return block - since.block >= blocks && atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
   }
 
-  /** No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more. */
+  /**
+   * No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more; nor
+   * while the operator is to look at what the store does not know.
+   */
   function mayFill({ nonce, origin }: Outside): boolean {
-    return origin === 'seeded' && (lane.book.slots.has(nonce) || options.covers(nonce))
+    if (origin !== 'seeded') return false
+    return lane.book.slots.has(nonce) || (options.covers(nonce) && !lane.holds.has('storeBehindChain'))
   }
 
   /** True once for each pause: no block was sealed during it, with something in flight all the time. */

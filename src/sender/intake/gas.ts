@@ -127,7 +127,7 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
 
   function checkBounds(gas: bigint, request: TxRequest): void {
     const least = intrinsicGas(request)
-    const most = hub.tracker.head?.gasLimit
+    const most = hub.tracker.gasLimit
     if (gas < least)
       throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)
     if (most !== undefined && most > 0n && gas > most)

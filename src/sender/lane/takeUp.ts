@@ -1,9 +1,9 @@
 import type { Address, Chain, LocalAccount } from 'viem'
-import { lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
+import { hasRecords, lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
-import type { Lease, Store } from '../../store/store.js'
+import type { LaneState, Lease, Store } from '../../store/store.js'
 import { createEngine } from '../engine/engine.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
@@ -45,8 +45,8 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   const { key } = handle
   const state = await store.load(lease)
   const { reading, other } = await readTwice(parts)
-  const { number, hash } = reading.latest.header
-  if (hash !== null) hub.tracker.saw({ number, hash })
+  const { number, hash, gasLimit } = reading.latest.header
+  if (hash !== null) hub.tracker.saw({ number, hash, gasLimit })
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
@@ -70,7 +70,7 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
     leased: parts.leased,
     lost: parts.lost,
     book,
-    seed: seedOf(parts, { reading, other }, seeded, state.cursor),
+    seed: seedOf(parts, { reading, other }, seeded, state),
     tokenAbove,
     arrived: state.arrived,
     limits,
@@ -119,7 +119,7 @@ function seedOf(
   { options }: TakeUpParts,
   { reading, other }: Readings,
   { isDisbelieved, storeCursor, storeDisputed }: Seeded,
-  cursor: number | undefined,
+  state: LaneState,
 ): Seed {
   const latest = lowerLatest(reading, other)
   const pending = Math.max(latest, reading.pending?.count ?? latest)
@@ -127,7 +127,7 @@ function seedOf(
     latest,
     pending,
     head: reading.latest.header.number,
-    isUnsettled: cursor === undefined && options.coldStart !== 'immediate' && pending > 0,
+    isUnsettled: !hasRecords(state) && options.coldStart !== 'immediate' && pending > 0,
     isDisbelieved,
     storeCursor,
     storeDisputed,
