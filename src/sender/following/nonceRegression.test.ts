@@ -158,6 +158,17 @@ describe('a count that is lower than what was believed', () => {
     expect(lane.book.floor).toBe(5)
   })
 
+  test('is believed where the other endpoints count the same, or less', async () => {
+    for (const count of ['0x3', '0x2']) {
+      const lane = believed(5, 2)
+      const [, other] = lane.endpoints
+      if (other)
+        other.script = (call) => (isCount(call) ? ({ ok: true, result: count } as RpcReply) : undefined)
+      await fallen(lane)
+      expect([lane.book.floor, lane.doubts]).toEqual([3, []])
+    }
+  })
+
   test('row 27: gives back what is bound to us and was only believed to be gone', async () => {
     const lane = believed(3)
     lane.journal(3, 'a', mine(3))

@@ -72,12 +72,6 @@ export function createSeeding(
   )
   let cancel: CancelTimer | undefined
 
-  if (isUnsettled) {
-    agree(newest)
-    cancel = clock.setTimer(() => settle(newest), limits.coldStartMaxMs)
-  }
-  show()
-
   function freed(): void {
     told.gaps()
     told.freed()
@@ -85,6 +79,12 @@ export function createSeeding(
 
   const isWatching = (): boolean => isDisbelieved || isOpen() || store.isOpen
   const isOpen = (): boolean => book.supposedTo > Math.max(book.base, book.floor)
+
+  if (isUnsettled) {
+    agree(newest)
+    cancel = clock.setTimer(() => settle(newest), limits.coldStartMaxMs)
+  }
+  show()
 
   function show(): void {
     const { latest, pending, head } = newest
@@ -97,9 +97,12 @@ export function createSeeding(
 
   function distrust(): string {
     const { latest, pending } = newest
-    return pending - latest > limits.seedSpanMax
-      ? `more than ${limits.seedSpanMax} apart (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
-      : `and this lane has sent at nonces up to ${book.cursor - 1}, too far above them to fill what lies between.`
+    const max = limits.seedSpanMax
+    if (isOpen())
+      return `and this lane has sent at nonces up to ${book.cursor - 1}, too far above them to fill what lies between.`
+    return pending - latest > max
+      ? `more than ${max} apart (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
+      : `and counted more than ${max} apart before (limits.seedSpanMax). Another reading within that, or resume(), lifts the hold.`
   }
 
   function readingOf(

@@ -1,0 +1,236 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import { createBook, HOLES_MAX } from '../../ledger/book.js'
+import type { LaneContext } from '../context.js'
+import { createSeeding, type Seed } from './seeding.js'
+
+const SPAN_MAX = 100
+
+/** What came of readings at the start of a lane whose account stands at 7. */
+function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool') {
+  const clock = createVirtualClock()
+  const book = createBook({ floor: 7 })
+  const holds = new Map<string, string | undefined>()
+  const context = {
+    lane: {
+      book,
+      holds: {
+        add: (reason: string, detail?: string) => void holds.set(reason, detail),
+        lift: (reason: string) => void holds.delete(reason),
+        has: (reason: string) => holds.has(reason),
+      },
+    },
+    hub: { reader: { profile: { current: () => ({ pending: tells }) } } },
+    clock,
+    limits: { seedSpanMax: SPAN_MAX, coldStartMaxMs: 8_000 },
+  }
+  const seed: Seed = {
+    latest: 7,
+    pending: 7,
+    head: 10,
+    isUnsettled: false,
+    isDisbelieved: false,
+    storeCursor: undefined,
+    ...over,
+  }
+  if (seed.storeCursor !== undefined) holds.set('storeBehindChain', undefined)
+  // As the lane does with what it begins with.
+  if (!seed.isUnsettled && !seed.isDisbelieved) book.suppose(seed.pending)
+  const told = { freed: vi.fn(), gaps: vi.fn() }
+  const seeding = createSeeding(context as unknown as LaneContext, seed, told)
+  let head = seed.head
+  /** A reading at the next block. */
+  const read = (pending: number | undefined, latest = 7) => seeding.count({ latest, pending }, ++head)
+  return { book, clock, holds, seeding, told, read }
+}
+
+describe('while the counts have to settle', () => {
+  test('an answer without `pending` is none, unless the endpoint has no `pending`', () => {
+    const lost = seeded({ isUnsettled: true })
+    for (let reading = 0; reading < 3; reading++) expect(lost.read(undefined)).toBe(true)
+    expect([...lost.holds.keys()]).toEqual(['seeding'])
+    expect(lost.seeding.wantsPending && lost.seeding.isUrgent).toBe(true)
+    const without = seeded({ isUnsettled: true }, 'absent')
+    expect(without.read(undefined)).toBe(true)
+    expect(without.holds.size).toBe(0)
+    expect(without.read(undefined)).toBe(false)
+  })
+
+  test('the hold shows the newest reading', () => {
+    const { holds, read } = seeded({ isUnsettled: true })
+    read(9)
+    expect(holds.get('seeding')).toContain('At block 11 the endpoint counts 7 at `latest` and 9 at `pending`')
+  })
+
+  test('the account is where two readings agree: below the first one, or above it', () => {
+    for (const latest of [5, 9]) {
+      const { book, read, told } = seeded({ isUnsettled: true })
+      for (let reading = 0; reading < 2; reading++) read(latest, latest)
+      expect([book.base, book.floor, book.cursor, book.coveredTo]).toEqual([latest, latest, latest, latest])
+      expect([told.freed.mock.calls.length, told.gaps.mock.calls.length]).toEqual([1, 1])
+    }
+  })
+
+  test('what covers nonces is the count that settled', () => {
+    const { book, read } = seeded({ isUnsettled: true })
+    book.counted(12)
+    book.suppose(12)
+    read(7)
+    expect(book.coveredTo).toBe(7)
+  })
+
+  test('the time is over after coldStartMaxMs, and who waits is told, then or when the lane is closed', async () => {
+    const late = seeded({ isUnsettled: true })
+    const settled = vi.fn()
+    void late.seeding.settled().then(settled)
+    await late.clock.advance(7_999)
+    expect([settled.mock.calls.length, late.holds.size]).toEqual([0, 1])
+    await late.clock.advance(1)
+    expect([settled.mock.calls.length, late.holds.size]).toEqual([1, 0])
+    const closed = seeded({ isUnsettled: true })
+    void closed.seeding.settled().then(settled)
+    closed.seeding.stop()
+    await closed.clock.advance(8_000)
+    expect(settled).toHaveBeenCalledTimes(2)
+    // Nothing is begun any more.
+    expect([closed.told.freed.mock.calls.length, closed.holds.size]).toEqual([0, 1])
+  })
+
+  test('resume() believes the newest reading', () => {
+    const { book, holds, read, seeding } = seeded({ isUnsettled: true })
+    read(9)
+    seeding.accept()
+    expect([book.base, book.supposedTo, holds.size]).toEqual([7, 9, 0])
+  })
+})
+
+describe('`pending` far above `latest`', () => {
+  test('is believed up to seedSpanMax apart, and not above', async () => {
+    for (const [pending, isBelieved] of [
+      [7 + SPAN_MAX, true],
+      [8 + SPAN_MAX, false],
+    ] as const) {
+      const { book, clock, holds, read, seeding } = seeded({ isUnsettled: true })
+      read(pending)
+      await clock.advance(8_000)
+      expect([book.supposedTo, holds.size]).toEqual(isBelieved ? [pending, 0] : [7, 1])
+      expect(seeding.isDoubted).toBe(true)
+      seeding.accept()
+      expect([book.supposedTo, holds.size]).toEqual([pending, 0])
+    }
+  })
+
+  test('is believed once every reading of some time is within it; the lowest of them is what is supposed', () => {
+    const { book, holds, read, seeding } = seeded({ pending: 500, isDisbelieved: true })
+    read(500)
+    expect(holds.get('seeding')).toContain('500 at `pending`, more than 100 apart')
+    read(50)
+    expect(holds.get('seeding')).toContain('50 at `pending`, and counted more than 100 apart before')
+    read(8 + SPAN_MAX)
+    expect(holds.size).toBe(1)
+    read(7 + SPAN_MAX)
+    expect(holds.size).toBe(1)
+    read(60)
+    expect([holds.size, book.supposedTo, seeding.isDoubted]).toEqual([0, 60, true])
+  })
+
+  test('says nothing of what may wait in a pool until it is believed', () => {
+    const { read, seeding } = seeded({ pending: 500, isDisbelieved: true })
+    read(500)
+    read(500)
+    expect(seeding.covers(8)).toBe(false)
+    expect(seeding.wantsPending).toBe(true)
+  })
+
+  test('is believed for a resume(), as far as the newest reading goes', () => {
+    const { book, holds, read, seeding, told } = seeded({ pending: 500, isDisbelieved: true })
+    read(400)
+    seeding.accept()
+    expect([book.supposedTo, holds.size, told.freed.mock.calls.length]).toEqual([400, 0, 1])
+    seeding.accept()
+    expect(told.freed).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('the hypothesis', () => {
+  test('shrinks to the highest reading of two blocks, and what waits there is what the lowest counts', () => {
+    const { book, read, seeding } = seeded({ pending: 20 })
+    read(15)
+    expect([book.supposedTo, seeding.isOpen]).toEqual([20, true])
+    read(12)
+    expect(book.supposedTo).toBe(15)
+    expect([seeding.covers(11), seeding.covers(12)]).toEqual([true, false])
+    read(15)
+    expect(book.supposedTo).toBe(15)
+  })
+
+  test('one reading that counts less takes the cover away at once: nothing is paid for a nonce that may be nobody’s', () => {
+    const { read, seeding } = seeded({ pending: 20 })
+    read(15)
+    read(15)
+    expect(seeding.covers(14)).toBe(true)
+    seeding.count({ latest: 7, pending: 9 }, 12)
+    expect([seeding.covers(9), seeding.covers(8)]).toEqual([false, true])
+  })
+
+  test('a reading from before the start says nothing of what came after it', () => {
+    const { book, read } = seeded({ pending: 20 })
+    read(6, 6)
+    read(6, 6)
+    expect(book.supposedTo).toBe(20)
+    read(7, 7)
+    read(7, 7)
+    expect(book.supposedTo).toBe(7)
+  })
+
+  test('that is used up is not read for any more', () => {
+    const { book, read, seeding } = seeded({ pending: 9 })
+    expect([seeding.wantsPending, seeding.isDoubted]).toEqual([true, true])
+    book.raise(9)
+    expect([seeding.isOpen, seeding.wantsPending, seeding.isDoubted]).toEqual([false, false, false])
+    read(9, 9)
+  })
+
+  test('is not given back below a nonce that was signed too far above it: the hold says so', () => {
+    const top = 8 + HOLES_MAX
+    const { book, holds, read, seeding } = seeded({ pending: top })
+    book.apply(top, { type: 'handOut' })
+    read(7)
+    read(7)
+    expect([book.supposedTo, seeding.isDoubted]).toEqual([top, true])
+    expect(holds.get('seeding')).toContain(`sent at nonces up to ${top}, too far above`)
+  })
+})
+
+describe('a store that can be behind the chain', () => {
+  test('is not, once three readings at different blocks in a row count no more than it knows of', () => {
+    const { holds, read, seeding } = seeded({ storeCursor: 9, pending: 9 })
+    expect(seeding.wantsPending).toBe(true)
+    read(9)
+    for (let confirmed = 0; confirmed < 2; confirmed++) read(9)
+    expect(holds.has('storeBehindChain')).toBe(true)
+    read(9)
+    expect(holds.has('storeBehindChain')).toBe(false)
+  })
+
+  test('may be still, where one of them counts more', () => {
+    const { holds, read } = seeded({ storeCursor: 9, pending: 9 })
+    for (const pending of [9, 9, 9, 10, 9, 9, 9]) read(pending)
+    expect(holds.has('storeBehindChain')).toBe(true)
+    read(9)
+    expect(holds.has('storeBehindChain')).toBe(false)
+  })
+
+  test('is, where what was disbelieved is believed, and all of it is above what the store knows of', () => {
+    for (const [lowest, isBehind] of [
+      [10, true],
+      [9, false],
+    ] as const) {
+      const { holds, read } = seeded({ storeCursor: 9, pending: 500, isDisbelieved: true })
+      holds.delete('storeBehindChain')
+      read(lowest)
+      read(50)
+      expect(holds.has('storeBehindChain')).toBe(isBehind)
+    }
+  })
+})
