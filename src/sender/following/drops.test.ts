@@ -111,6 +111,7 @@ describe('acceptedTo', () => {
     take(book, 6, 8)
     expect(acceptedTo(book, 100)).toBe(5)
     expect(acceptedTo(book, 4)).toBe(4)
+    expect(acceptedTo(book, 100, 6)).toBe(8)
     expect(acceptedTo(createBook({ floor: 2 }), 100)).toBe(2)
   })
 

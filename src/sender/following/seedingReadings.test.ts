@@ -31,9 +31,9 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     isUnsettled: false,
     isDisbelieved: false,
     storeCursor: undefined,
+    storeDisputed: false,
     ...over,
   }
-  if (seed.storeCursor !== undefined) holds.set('storeBehindChain', undefined)
   // As the lane does with what it begins with.
   if (!seed.isUnsettled && !seed.isDisbelieved) book.suppose(seed.pending)
   const told = { freed: vi.fn(), gaps: vi.fn() }
@@ -199,38 +199,5 @@ describe('the hypothesis', () => {
     read(7)
     expect([book.supposedTo, seeding.isDoubted]).toEqual([top, true])
     expect(holds.get('seeding')).toContain(`sent at nonces up to ${top}, too far above`)
-  })
-})
-
-describe('a store that can be behind the chain', () => {
-  test('is not, once three readings at different blocks in a row count no more than it knows of', () => {
-    const { holds, read, seeding } = seeded({ storeCursor: 9, pending: 9 })
-    expect(seeding.wantsPending).toBe(true)
-    read(9)
-    for (let confirmed = 0; confirmed < 2; confirmed++) read(9)
-    expect(holds.has('storeBehindChain')).toBe(true)
-    read(9)
-    expect(holds.has('storeBehindChain')).toBe(false)
-  })
-
-  test('may be still, where one of them counts more', () => {
-    const { holds, read } = seeded({ storeCursor: 9, pending: 9 })
-    for (const pending of [9, 9, 9, 10, 9, 9, 9]) read(pending)
-    expect(holds.has('storeBehindChain')).toBe(true)
-    read(9)
-    expect(holds.has('storeBehindChain')).toBe(false)
-  })
-
-  test('is, where what was disbelieved is believed, and all of it is above what the store knows of', () => {
-    for (const [lowest, isBehind] of [
-      [10, true],
-      [9, false],
-    ] as const) {
-      const { holds, read } = seeded({ storeCursor: 9, pending: 500, isDisbelieved: true })
-      holds.delete('storeBehindChain')
-      read(lowest)
-      read(50)
-      expect(holds.has('storeBehindChain')).toBe(isBehind)
-    }
   })
 })
