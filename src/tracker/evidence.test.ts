@@ -82,6 +82,23 @@ describe('readEvidence while online', () => {
     expect(await verdict).toMatchObject(UNSURE)
   })
 
+  it.each([1, 2])(
+    'takes counts that are %i too high for no CREATE of a delegated account: its own body contradicts them',
+    async (by) => {
+      const history = Array.from({ length: 20 }, (_, number) => (number === 18 ? [mine(0), mine(1)] : []))
+      const code: Hex = `0xef0100${'12'.repeat(20)}`
+      const delegated = scriptedChain(ADDRESS, history, { id: 0, forkedAt: 0, code })
+      const ahead = (call: RpcCall): RpcReply => {
+        const reply = delegated.answer(call)
+        return isCount(call) && reply.ok
+          ? { ok: true, result: `0x${(Number(reply.result) + by).toString(16)}` }
+          : reply
+      }
+      for (const to of [18, 19])
+        expect((await ask(delegated, { nonce: 2, from: 17, to }, ahead).verdict).kind).toMatch(NOTHING)
+    },
+  )
+
   it('shows all nonces that the body has witnesses for, up to one that an own attempt used', async () => {
     const burst = chainWith(20, { 18: [foreign(0), foreign(1), mine(2), foreign(3)] })
     for (const to of [18, 19]) {

@@ -242,7 +242,10 @@ async function stands({ query, ask }: Reader, body: Body): Promise<boolean> {
   return top?.number === to && (hashAt?.(to) ?? top.hash) === top.hash
 }
 
-/** The counts around a block, named by hash where the endpoint takes it, pass the nonce: read once more. */
+/**
+ * The counts around a block, named by hash where the endpoint takes it, pass the nonce: read once more. Where the body holds
+ * a transaction of the account, no count before it is higher than that one's nonce: such counts contradict the body.
+ */
 async function crosses({ query, ask }: Reader, body: Body): Promise<boolean> {
   const { address, nonce } = query
   const [before, after, beforeHash, afterHash] = await ask([
@@ -251,10 +254,12 @@ async function crosses({ query, ask }: Reader, body: Body): Promise<boolean> {
     countAtHash(address, body.parentHash),
     countAtHash(address, body.hash),
   ])
+  const sent = body.uses.filter(({ kind }) => kind === 'transaction').map((use) => use.nonce ?? nonce)
+  const most = Math.min(nonce, ...sent)
   const low = [readCount(before), ...unlessRefused(readCountAtHash(beforeHash))]
   const high = [readCount(after), ...unlessRefused(readCountAtHash(afterHash))]
   return (
-    low.every((count) => typeof count === 'number' && count <= nonce) &&
+    low.every((count) => typeof count === 'number' && count <= most) &&
     high.every((count) => typeof count === 'number' && count > nonce)
   )
 }
