@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { openSeveral } from '../severalEndpoints.fixture.js'
 import { openLane, type Script, type SimLane, transfer } from '../simLane.fixture.js'
 
 const FIRST = 7
@@ -77,6 +78,50 @@ describe('`latest` ahead of `pending` at the start, for a time', () => {
     await payTwelve(lane)
     expect(lane.executed()).toEqual(markers)
     expect(await lane.snapshot()).toMatchObject({ floor: 19, cursor: 19, holes: [], holds: [] })
+  })
+})
+
+describe('every count ahead at the start, for a time, at one of two endpoints', () => {
+  test.each([
+    ['5 for 4 s', 5],
+    ['100 for 4 s', 100],
+    ['1,000,000 for 4 s', 1_000_000],
+  ])('by %s: the lane begins with what both count, and every payment lands at its nonce', async (_, by) => {
+    await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
+    const { lane, sender, endpoints } = several
+    const [reader] = endpoints
+    const untilMs = lane.clock.now() + 4_000
+    if (reader)
+      reader.script = ({ method }) =>
+        method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
+          ? { ok: true, result: `0x${(FIRST + by).toString(16)}` }
+          : undefined
+    const txs = markers.map((marker) => sender.send(transfer(marker), { until: 'queued' }))
+    await lane.clock.advance(3_500)
+    const { holdDetails } = await lane.settle(sender.snapshot())
+    expect(holdDetails?.seeding).toContain(`${FIRST + by} at \`latest\``)
+    expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
+    await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
+    expect(lane.executed()).toEqual(markers)
+    expect(await lane.settle(sender.snapshot())).toMatchObject({
+      floor: 19,
+      cursor: 19,
+      holes: [],
+      holds: [],
+    })
+  })
+
+  test('one that counts less for ever delays the start by coldStartMaxMs at the most', async () => {
+    await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
+    const { lane, sender, endpoints } = several
+    const [, other] = endpoints
+    if (other)
+      other.script = ({ method }) =>
+        method === 'eth_getTransactionCount' ? { ok: true, result: '0x2' } : undefined
+    const startMs = lane.clock.now()
+    const tx = await lane.settle(sender.send(transfer(1)), 40_000)
+    expect(lane.clock.now() - startMs).toBeLessThan(35_000)
+    expect(tx.nonce).toBe(FIRST)
   })
 })
 

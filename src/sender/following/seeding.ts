@@ -1,6 +1,7 @@
 import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import type { CancelTimer } from '../../clock.js'
 import type { LaneContext } from '../context.js'
+import { countsElsewhere } from './countsElsewhere.js'
 import { createStoreCheck } from './storeCheck.js'
 
 /** What the lane began with. */
@@ -71,6 +72,9 @@ export function createSeeding(
     },
   )
   let cancel: CancelTimer | undefined
+  let isAsking = false
+  /** What another endpoint counts, where it is lower than what the reader says. */
+  let contradiction: number | undefined
 
   function freed(): void {
     told.gaps()
@@ -89,7 +93,8 @@ export function createSeeding(
   function show(): void {
     const { latest, pending, head } = newest
     const said = `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
-    if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.`)
+    const other = contradiction === undefined ? '' : ` Another one counts ${contradiction}.`
+    if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.${other}`)
     else if (isDisbelieved) holds.add('seeding', `${said}, ${distrust()}`)
     else if (store.isDisputed) holds.add('seeding', store.detail)
     else holds.lift('seeding')
@@ -130,6 +135,22 @@ export function createSeeding(
     freed()
   }
 
+  /** One that lags, or a reader that errs: what the lane begins with is waited for, since bytes above it leave a gap. */
+  async function settleUnlessContradicted(reading: CountReading): Promise<void> {
+    if (isAsking) return
+    isAsking = true
+    try {
+      const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs)
+      if (context.closed || !isUnsettled) return
+      contradiction = others.find((count) => count < reading.latest)
+      if (contradiction !== undefined) show()
+      // What came meanwhile may be another count.
+      else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
+    } finally {
+      isAsking = false
+    }
+  }
+
   function judge(reading: CountReading): void {
     coversTo = Math.min(coversTo, reading.pending)
     // What lags behind the start says nothing of what came after it.
@@ -153,8 +174,9 @@ export function createSeeding(
       if (reading === undefined) return isUnsettled
       newest = reading
       if (isUnsettled) {
-        if (agree(reading)) settle(reading)
-        else show()
+        if (!agree(reading)) show()
+        else if (hub.others().length === 0) settle(reading)
+        else void settleUnlessContradicted(reading)
         return true
       }
       if (isWatching()) judge(reading)
