@@ -254,7 +254,7 @@ export function createNonceUsage(
   async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
     const state = book.get(nonce)?.state
     const isBound = state !== undefined && state !== 'hole'
-    const agree = isBound ? search?.why === createdIn(block) && hub.others().length > 0 : true
+    const agree = hub.others().length > 0 ? search?.why === createdIn(block) : !isBound
     pause(head, createdIn(block))
     if (agree) {
       lane.apply(nonce, { type: 'evidence', block, hash: undefined })

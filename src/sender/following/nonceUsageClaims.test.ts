@@ -305,6 +305,24 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     expect(lane.book.get(1)).toMatchObject({ by: { kind: 'other', hash: undefined } })
   })
 
+  test.each([1, 3])(
+    'of a nonce that is not bound: %i too many of one are nothing while the other denies it',
+    async (by) => {
+      const code = `0xef0100${'12'.repeat(20)}` as const
+      const lane = scriptedLane({ history: blocks(21, { 18: [mine(0)] }), floor: 1, endpoints: 2, code })
+      const [first] = lane.endpoints
+      if (first)
+        first.script = (call) => {
+          const truth = lane.chain.answer(call)
+          const isAhead = isCount(call) && truth.ok && truth.result === '0x1'
+          return isAhead ? { ok: true, result: `0x${(1 + by).toString(16)}` } : undefined
+        }
+      await tick(lane, usageOn(lane), 1 + by, 60_000)
+      expect(lane.applied).toEqual([])
+      expect(lane.book.floor).toBe(1)
+    },
+  )
+
   test('two of which one denies it do not', async () => {
     const lane = delegated(2)
     const [, other] = lane.endpoints
