@@ -254,14 +254,17 @@ export function createNonceUsage(
   async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
     const state = book.get(nonce)?.state
     const isBound = state !== undefined && state !== 'hole'
-    const agree = hub.others().length > 0 ? search?.why === createdIn(block) : !isBound
+    const isAlone = hub.others().length === 0
+    // A count of one endpoint, which is given back where a later one refutes it.
+    if (!isBound && isAlone) return fruitless(nonce, head, { kind: 'unsure', why: createdIn(block) })
+    const agree = !isAlone && search?.why === createdIn(block)
     pause(head, createdIn(block))
     if (agree) {
       lane.apply(nonce, { type: 'evidence', block, hash: undefined })
       reach(nonce, block.number)
       return book.floor !== nonce
     }
-    return hub.others().length > 0 ? false : passed(nonce)
+    return isAlone ? passed(nonce) : false
   }
 
   const createdIn = ({ number, hash }: BlockRef): string =>

@@ -305,11 +305,10 @@ describe('CREATE in delegated code, which leaves no trace', () => {
     expect(lane.book.get(1)).toMatchObject({ by: { kind: 'other', hash: undefined } })
   })
 
-  test.each([1, 3])(
-    'of a nonce that is not bound: %i too many of one are nothing while the other denies it',
-    async (by) => {
+  describe.each([1, 3])('%i too many, of a nonce that is not bound', (by) => {
+    function ahead(endpoints: number): ScriptedLane {
       const code = `0xef0100${'12'.repeat(20)}` as const
-      const lane = scriptedLane({ history: blocks(21, { 18: [mine(0)] }), floor: 1, endpoints: 2, code })
+      const lane = scriptedLane({ history: blocks(21, { 18: [null] }), floor: 1, endpoints, code })
       const [first] = lane.endpoints
       if (first)
         first.script = (call) => {
@@ -317,11 +316,25 @@ describe('CREATE in delegated code, which leaves no trace', () => {
           const isAhead = isCount(call) && truth.ok && truth.result === '0x1'
           return isAhead ? { ok: true, result: `0x${(1 + by).toString(16)}` } : undefined
         }
+      return lane
+    }
+
+    test('are nothing while another endpoint denies it', async () => {
+      const lane = ahead(2)
       await tick(lane, usageOn(lane), 1 + by, 60_000)
       expect(lane.applied).toEqual([])
       expect(lane.book.floor).toBe(1)
-    },
-  )
+    })
+
+    test('are believed where no other says anything, as a count that a lower one takes back', async () => {
+      const lane = ahead(1)
+      await tick(lane, usageOn(lane), 1 + by, 60_000)
+      expect(lane.applied).toEqual([])
+      expect(lane.book.floor).toBe(1 + by)
+      lane.book.lower(1)
+      expect(lane.book.floor).toBe(1)
+    })
+  })
 
   test('two of which one denies it do not', async () => {
     const lane = delegated(2)
