@@ -1,6 +1,7 @@
 import type { Random } from '../../src/clock.js'
+import { type How, nameOfFault, type Target } from '../sim/port/timedFault.js'
 import { between, chance, pick } from '../sim/random.js'
-import { type Fault, type How, nameOfFault, type Target } from './faults.js'
+import type { Fault } from './faults.js'
 
 const FAR = [1, 3, 5, 100, 1_000_000, 1_000_000_001] as const
 const REFUSALS = [

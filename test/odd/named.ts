@@ -1,4 +1,5 @@
-import type { Fault, How, Target } from './faults.js'
+import type { How, Target } from '../sim/port/timedFault.js'
+import type { Fault } from './faults.js'
 import { type Plan, payment } from './plan.js'
 
 const COUNTS = ['countLatest', 'countPending', 'countAtNumber', 'countAtHash'] as const

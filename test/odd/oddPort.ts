@@ -3,9 +3,10 @@ import type { Clock, Random } from '../../src/clock.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../../src/rpc/port.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { createSimPort } from '../sim/port/simPort.js'
+import type { How } from '../sim/port/timedFault.js'
+import { createUntruth } from '../sim/port/untrue.js'
 import { shuffle } from '../sim/random.js'
-import { type Fault, type How, isActive, targetOf } from './faults.js'
-import { untrueAnswer } from './untrue.js'
+import type { Fault } from './faults.js'
 
 export type OddPortOptions = {
   readonly name: string
@@ -37,33 +38,19 @@ export function createOddPort(options: OddPortOptions): Port & { readonly load: 
   const beganMs = clock.now()
   const requests = new Map<number, number>()
   const calls = new Map<number, number>()
-  const given = new Map<Fault, number>()
+  const nowMs = () => clock.now() - beganMs
+  const { activeFor, answer } = createUntruth({ chain, faults, nowMs, onFault })
 
   const inner = createSimPort(chain, {
     clock,
     random,
     name,
     latencyMs: { min: 5, max: 15 },
-    untrue,
+    untrue: (call) => answer(call, chain.view()),
   })
 
-  function activeFor(call: RpcCall): Fault | undefined {
-    const target = targetOf(call)
-    const ms = clock.now() - beganMs
-    return faults.find((fault) => fault.target === target && isActive(fault, ms))
-  }
-
-  function untrue(call: RpcCall): RpcReply | undefined {
-    const fault = activeFor(call)
-    if (fault === undefined) return undefined
-    const count = given.get(fault) ?? 0
-    given.set(fault, count + 1)
-    onFault(fault)
-    return untrueAnswer(fault.how, { chain, view: chain.view(), call, target: fault.target, given: count })
-  }
-
   async function batch(asked: readonly RpcCall[], batchOptions?: BatchOptions): Promise<readonly RpcReply[]> {
-    const second = Math.floor((clock.now() - beganMs) / 1_000)
+    const second = Math.floor(nowMs() / 1_000)
     requests.set(second, (requests.get(second) ?? 0) + 1)
     calls.set(second, (calls.get(second) ?? 0) + asked.length)
     const fault = asked.map(activeFor).find((each) => each !== undefined && isOfRequest(each.how))

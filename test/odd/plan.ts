@@ -1,9 +1,10 @@
 import type { Random } from '../../src/clock.js'
 import { GAS, type Item } from '../sim/items.js'
+import { endOf, nameOfFault } from '../sim/port/timedFault.js'
 import { between, chance, deriveRandom, pick } from '../sim/random.js'
 import { CHAIN_KINDS, type ChainName } from './chainKinds.js'
 import { drawFaults, waysNamed } from './drawFaults.js'
-import { endOf, type Fault, nameOfFault } from './faults.js'
+import type { Fault } from './faults.js'
 
 /** All that happens in a world, drawn from its seed. Data alone, so that a part of it can be left out. */
 export type Plan = {

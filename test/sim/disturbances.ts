@@ -40,6 +40,8 @@ export type Disturbance = { readonly atMs: number } & (
   | { readonly kind: 'stop'; readonly process: number; readonly forMs: number }
   /** The wall clock of the machine is set forward, or back: NTP, or a virtual machine that was resumed. */
   | { readonly kind: 'wallStep'; readonly byMs: number }
+  /** Pools take nothing below so many times the suggested tip, and the suggestion stays as it was. */
+  | { readonly kind: 'tipFloor'; readonly factor: number; readonly forMs: number }
 )
 
 type WallStep = Extract<Disturbance, { readonly kind: 'wallStep' }>
@@ -83,6 +85,15 @@ export function drawWallSteps(random: Random, durationMs: number): WallStep[] {
   }))
 }
 
+/** The least tip that pools take rises, in some worlds. Drawn apart as well. */
+export function drawTipFloors(random: Random, durationMs: number): Disturbance[] {
+  if (!chance(random, 0.1)) return []
+  const kind = 'tipFloor'
+  const atMs = between(random, 100, durationMs - 1)
+  // The last is above what a lane pays at all.
+  return [{ kind, atMs, factor: pick(random, [2, 3, 17, 1_000]), forMs: between(random, 1_000, durationMs) }]
+}
+
 // Drawn with the weight of how often they are named.
 const KINDS = [
   'reorg',
@@ -104,7 +115,7 @@ const KINDS = [
   'crash',
   'crash',
   'stop',
-] as const satisfies readonly Exclude<Disturbance['kind'], 'strand' | 'wallStep'>[]
+] as const satisfies readonly Exclude<Disturbance['kind'], 'strand' | 'wallStep' | 'tipFloor'>[]
 
 function drawOne(random: Random, limits: DisturbanceLimits): Disturbance {
   const { durationMs, reorgDepthMax, flashblocks, ports, processes } = limits
@@ -242,6 +253,10 @@ export function disturb(target: DisturbanceTarget, disturbance: Disturbance): vo
     case 'wallStep':
       target.stepWall(disturbance.byMs)
       return
+    case 'tipFloor':
+      chain.pool.setTipMin(chain.settings.tipWei * BigInt(disturbance.factor))
+      clock.setTimer(() => chain.pool.setTipMin(chain.settings.tipWeiMin), disturbance.forMs)
+      return
     case 'pressure':
       chain.setPressure(true)
       clock.setTimer(() => chain.setPressure(false), disturbance.forMs)
@@ -294,6 +309,7 @@ export function healChain({ chain, lane }: DisturbanceTarget): void {
   chain.pool.unstrand(isNoop)
   chain.setHalted(false)
   chain.setPressure(false)
+  chain.pool.setTipMin(chain.settings.tipWeiMin)
   chain.spikeBaseFee(0n, 0)
   const delegated = chain.head.state.code.get(lane)?.startsWith('0xef') === true
   chain.adjust({ address: lane, balanceWei: ONE_ETHER, ...(delegated ? { nonces: 1, code: '0x' } : {}) })

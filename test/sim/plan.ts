@@ -1,7 +1,13 @@
 import type { Random } from '../../src/clock.js'
 import type { EndpointRole } from '../../src/rpc/port.js'
 import type { ChainRules } from './chain/options.js'
-import { type Disturbance, drawDisturbances, drawStrandings, drawWallSteps } from './disturbances.js'
+import {
+  type Disturbance,
+  drawDisturbances,
+  drawStrandings,
+  drawTipFloors,
+  drawWallSteps,
+} from './disturbances.js'
 import {
   drawAuthorizations,
   drawOffers,
@@ -10,6 +16,8 @@ import {
   type Item,
   withDependents,
 } from './items.js'
+import { drawPool, type PoolPlan } from './poolOptions.js'
+import { drawTimedFaults, type NamedFault } from './port/drawTimedFaults.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
 import { NO_STORE_FAULTS, type StoreFaults } from './simStore.js'
@@ -26,6 +34,8 @@ export type PortPlan = {
   readonly lies: boolean
   /** It answers for another chain meanwhile. */
   readonly stray: { readonly fromMs: number; readonly toMs: number } | undefined
+  /** What it says wrongly for a time. */
+  readonly timed: readonly NamedFault[]
 }
 
 /** Everything that will happen in a world, drawn from its seed before it begins. */
@@ -35,6 +45,7 @@ export type Plan = {
   readonly blockTimeMs: number
   readonly pendingHash: 'partial' | 'zero' | 'null'
   readonly baseFeeNoise: number
+  readonly pool: PoolPlan
   readonly lossDepth: 'child' | 'safe' | number
   readonly safeDepth: number
   readonly initialNonce: number
@@ -140,6 +151,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     blockTimeMs: rules === 'base' ? 2_000 : pick(random, [1_000, 2_000, 4_000]),
     pendingHash: pick(random, ['partial', 'zero', 'null']),
     baseFeeNoise: pick(random, [0, 0, 0.1]),
+    pool: calm ? {} : drawPool(deriveRandom(seed, 'pool')),
     lossDepth,
     safeDepth,
     initialNonce: pick(random, [0, 5, 1_000]),
@@ -163,11 +175,20 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
           }),
           ...drawStrandings(deriveRandom(seed, 'strandings'), durationMs),
           ...drawWallSteps(deriveRandom(seed, 'wall steps'), durationMs),
+          ...drawTipFloors(deriveRandom(seed, 'tip floors'), durationMs),
         ],
     durationMs: Math.max(durationMs, ...[...items, ...(neighbour?.twins ?? [])].map(({ atMs }) => atMs)),
   }
   const several = drawEndpoints(deriveRandom(seed, 'endpoints'), plan, calm)
-  return options.keep === undefined ? several : keepOnly(several, options.keep)
+  const whole = calm ? several : withTimedFaults(seed, several)
+  return options.keep === undefined ? whole : keepOnly(whole, options.keep)
+}
+
+/** Where an endpoint lies or is away, another has to say the truth. */
+function withTimedFaults(seed: number, plan: Plan): Plan {
+  if (plan.ports.some(({ lies, stray }) => lies || stray)) return plan
+  const timed = (index: number) => drawTimedFaults(deriveRandom(seed, `timed ${index}`), plan.durationMs)
+  return { ...plan, ports: plan.ports.map((port, index) => ({ ...port, timed: timed(index) })) }
 }
 
 function drawMore(seed: number, items: readonly Item[]): Item[] {
@@ -277,6 +298,7 @@ function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
       delayMsMax: kept('signerSlow') ? plan.signer.delayMsMax : 0,
     },
     store: only(plan.store),
+    pool: Object.fromEntries(Object.entries(plan.pool).filter(([option]) => kept(option))),
     broadcast: kept('broadcastAll') ? plan.broadcast : 'first',
     ports: plan.ports.map((port) => ({
       ...port,
@@ -284,6 +306,7 @@ function keepOnly(plan: Plan, { items, disturbances, faults }: Keep): Plan {
       prunedBlocks: kept('pruned') ? port.prunedBlocks : undefined,
       lies: port.lies && kept('lies'),
       stray: kept('stray') ? port.stray : undefined,
+      timed: port.timed.filter(({ name }) => kept(name)),
       faults: only(port.faults),
     })),
   }
@@ -302,8 +325,10 @@ export function faultsOf(plan: Plan): string[] {
       ...(port.prunedBlocks === undefined ? [] : ['pruned']),
       ...(port.lies ? ['lies'] : []),
       ...(port.stray === undefined ? [] : ['stray']),
+      ...port.timed.map(({ name }) => name),
     ]),
     ...named(plan.store),
+    ...Object.keys(plan.pool),
     ...(plan.broadcast === 'all' ? ['broadcastAll'] : []),
     ...(plan.faultyStart ? ['faultyStart'] : []),
     ...(plan.neighbour === undefined ? [] : ['neighbour']),
@@ -349,6 +374,7 @@ function drawPort(random: Random, calm: boolean, safeDepth: number, role: Endpoi
     prunedBlocks: !calm && chance(random, 0.15) ? safeDepth + between(random, 1, 3) : undefined,
     lies: false,
     stray: undefined,
+    timed: [],
   }
 }
 

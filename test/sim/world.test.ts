@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createNaiveSubject } from './naiveSubject.js'
 import { drawPlan } from './plan.js'
+import { POOL_OPTIONS } from './poolOptions.js'
+import { TIMED_NAMES } from './port/drawTimedFaults.js'
 import { runWorld } from './world.js'
 
 const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)
@@ -37,9 +39,12 @@ describe('a world', () => {
   test('has every rule, fault and disturbance somewhere', () => {
     const plans = Array.from({ length: 300 }, (_, seed) => drawPlan(seed))
     const kinds = new Set(plans.flatMap((plan) => plan.disturbances.map(({ kind }) => kind)))
-    expect(kinds.size).toBe(18)
+    expect(kinds.size).toBe(19)
     expect(new Set(plans.map(({ rules }) => rules)).size).toBe(4)
     const faults = plans.flatMap((plan) => plan.ports.flatMap((port) => Object.entries(port.faults)))
     expect(new Set(faults.filter(([, rate]) => rate > 0).map(([name]) => name)).size).toBe(16)
+    const timed = plans.flatMap((plan) => plan.ports.flatMap((port) => port.timed.map(({ name }) => name)))
+    expect(new Set(timed)).toEqual(new Set(TIMED_NAMES))
+    expect(new Set(plans.flatMap(({ pool }) => Object.keys(pool)))).toEqual(new Set(POOL_OPTIONS))
   })
 })

@@ -1,10 +1,7 @@
 import type { Hash, Hex } from 'viem'
-import type { View } from './chain/block.js'
-import { createChain } from './chain/chain.js'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
-import { foreignTransaction } from './foreign.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
 import { createOrder, type Order } from './order.js'
@@ -19,6 +16,7 @@ import type { CreateSubject } from './subjectTypes.js'
 import { decodeTransaction } from './transaction.js'
 import { createVirtualClock, type VirtualClock } from './virtualClock.js'
 import { asSent, createWorkload, type Workload } from './workload.js'
+import { makeChain } from './worldChain.js'
 
 export type WorldResult = {
   readonly seed: number
@@ -44,7 +42,6 @@ export type WorldOptions = PlanOptions & {
   readonly onWorld?: (world: { plan: Plan; chain: SimChain; clock: VirtualClock; workload: Workload }) => void
 }
 
-const ONE_ETHER = 10n ** 18n
 // Longer than the longest request under way, and then a few blocks.
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
@@ -114,6 +111,10 @@ export async function runWorld(
     ...world.shown,
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
+    // Deeper than `lossDepth` goes no reorg of this world, whatever an endpoint said.
+    ...(options.deep || !world.hosts.some(({ beyond }) => beyond)
+      ? []
+      : [{ promise: 'P8', text: 'held for a deep reorg that was none' } as const]),
     // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
     ...(world.hosts.some(({ beyond }) => beyond) ? told.filter(({ promise }) => promise === 'P8') : told),
   ]
@@ -210,6 +211,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const shown: Violation[] = []
   const secrets = secretsOf(plan)
   if (plan.broadcast === 'all') counter.strike('broadcastAll')
+  for (const option of Object.keys(plan.pool)) counter.strike(option)
   const faults = { ...NO_STORE_FAULTS }
   const random = (part: string) => deriveRandom(seed, part)
   const store = createSimStore({ clock, random: random('store'), faults, strike: counter.strike })
@@ -315,38 +317,6 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
 function secretsOf({ items }: Plan): ReadonlySet<number> {
   const secret = items.filter((item) => item.private)
   return new Set(secret.flatMap(({ marker, changes }) => [marker, ...changes.map((each) => each.marker)]))
-}
-
-function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) => void): SimChain {
-  const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
-  const chain = createChain({
-    clock,
-    onView,
-    setBeat: clock.setQuietTimer,
-    random: deriveRandom(seed, 'chain'),
-    accounts: [{ address: LANE, nonce: initialNonce, balanceWei: ONE_ETHER }],
-    rules,
-    blockTimeMs,
-    pendingHash,
-    baseFeeNoise,
-    safeDepth,
-  })
-  for (let index = 0; index < earlier; index++)
-    chain.submit(earlierTransaction(chain, initialNonce + index).raw)
-  return chain
-}
-
-/** What a wallet with the same key sent before the lane was opened. Some of it pays too little for now. */
-function earlierTransaction({ settings }: SimChain, nonce: number) {
-  const { chainId, baseFeeWei, tipWei } = settings
-  return foreignTransaction({
-    chainId,
-    from: LANE,
-    nonce,
-    maxFeeWei: baseFeeWei + tipWei,
-    tipWei,
-    salt: nonce,
-  })
 }
 
 function makeAccount(plan: Plan, clock: VirtualClock, healed: () => boolean, { strike }: Counter) {

@@ -22,10 +22,7 @@ export type Faults = {
   rateLimited: number
   /** A count at a tag is answered from an older view than the rest. */
   countBackwards: number
-  /**
-   * A count at a tag is answered too high, by 1 to 5. Counts at a block number do not lie: a node that lies about
-   * sealed blocks can prove anything, and no sender could be right with it.
-   */
+  /** A count at a tag is answered too high, by 1 to 5. What errs for longer is a timed fault (`drawTimedFaults.ts`). */
   poisonedCount: number
   /** A call's result has the wrong shape. */
   malformed: number

@@ -1,12 +1,15 @@
 import type { Hex } from 'viem'
 import type { Clock } from '../../../src/clock.js'
 import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
 import type { PortPlan } from '../plan.js'
 import { deriveRandom } from '../random.js'
+import { strikeOf } from './drawTimedFaults.js'
 import { type Faults, NO_FAULTS } from './faults.js'
 import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
+import { createUntruth } from './untrue.js'
 
 /** Sees every request with its answers. */
 export type OnAnswer = (
@@ -41,12 +44,19 @@ export function createReplicas(options: {
 }): Replicas {
   const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
   const beganMs = clock.now()
+  let brokenMs = beganMs
   let healed = !faultyStart
   const unanswered = new Set<Promise<unknown>>()
   const states = plans.map((plan) => ({
     plan,
     faults: { ...(healed ? NO_FAULTS : plan.faults) },
     frozenMs: undefined as number | undefined,
+    untruth: createUntruth({
+      chain,
+      faults: plan.timed,
+      nowMs: () => clock.now() - brokenMs,
+      onFault: (fault) => strike(strikeOf(fault)),
+    }),
   }))
   const set = (faultsOf: (plan: PortPlan) => Readonly<Faults>) => {
     for (const { plan, faults } of states) Object.assign(faults, faultsOf(plan))
@@ -57,13 +67,19 @@ export function createReplicas(options: {
     return Math.max(plan.lagMs, frozenMs === undefined ? 0 : clock.now() - frozenMs)
   }
 
-  function untrue({ lies, stray: away }: PortPlan, call: RpcCall): RpcReply | undefined {
+  function untrue(
+    { plan, untruth }: (typeof states)[number],
+    call: RpcCall,
+    view: () => View,
+  ): RpcReply | undefined {
     if (healed) return undefined
+    const { lies, stray: away, timed } = plan
     if (lies) strike('lies')
     const now = clock.now() - beganMs
     const isAway = away !== undefined && now >= away.fromMs && now < away.toMs
     if (isAway) strike('stray')
-    return isAway ? stray(call) : lies ? lie(call) : undefined
+    const untold = isAway ? stray(call) : lies ? lie(call) : undefined
+    return untold ?? (timed.length === 0 ? undefined : untruth.answer(call, view()))
   }
 
   function follow(answer: Promise<unknown>): void {
@@ -85,7 +101,7 @@ export function createReplicas(options: {
       forbidden: new Set(plan.forbidden),
       prunedBlocks: plan.prunedBlocks,
       strike,
-      untrue: (call) => untrue(plan, call),
+      untrue: (call, view) => untrue(state, call, view),
       onRaw: (raw) => onRaw(raw, plan.role),
       onAsked: follow,
       ...(onAnswer === undefined
@@ -104,6 +120,7 @@ export function createReplicas(options: {
     },
     break() {
       healed = false
+      brokenMs = clock.now()
       set((plan) => plan.faults)
     },
     heal() {

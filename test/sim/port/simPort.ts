@@ -22,8 +22,8 @@ export type SimPortOptions = {
   readonly forbidden?: ReadonlySet<string>
   /** Counts that have been forgotten: those at a number further below the head than this. @default none */
   readonly prunedBlocks?: number | undefined
-  /** Answers a call in the chain's stead. @default never */
-  readonly untrue?: (call: RpcCall) => RpcReply | undefined
+  /** Answers a call in the chain's stead; `view` is what this replica shows. @default never */
+  readonly untrue?: (call: RpcCall, view: () => View) => RpcReply | undefined
   /** Told of each fault as it strikes. */
   readonly strike?: (fault: string) => void
   /** Told of all bytes that were handed to this port, whether they arrived or not. */
@@ -65,7 +65,7 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     }
     // Base's public endpoints limit by call, not by request.
     if (strikes('rateLimited')) return error(-32016, 'over rate limit')
-    const untrue = options.untrue?.(call)
+    const untrue = options.untrue?.(call, () => viewOf(staleMs))
     if (untrue !== undefined) return untrue
     if (call.method === 'eth_sendRawTransaction') return sendRaw(call)
     const count = call.method === 'eth_getTransactionCount'

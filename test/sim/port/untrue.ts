@@ -1,12 +1,51 @@
-import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
-import type { View, Wire } from '../sim/chain/block.js'
-import type { SimChain } from '../sim/chain/simChain.js'
-import { answer, error, ok } from '../sim/port/answer.js'
-import { quantity } from '../sim/port/wire.js'
-import type { How, Target } from './faults.js'
+import type { RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import type { View, Wire } from '../chain/block.js'
+import type { SimChain } from '../chain/simChain.js'
+import { answer, error, ok } from './answer.js'
+import { type How, isActive, type Target, type TimedFault, targetOf } from './timedFault.js'
+import { quantity } from './wire.js'
+
+/** Which fault is at work at a call, and what it answers. */
+export type Untruth<F extends TimedFault> = {
+  activeFor(call: RpcCall): F | undefined
+  /** Undefined where the endpoint says the truth. */
+  answer(call: RpcCall, view: View): RpcReply | undefined
+}
+
+/** The endpoint's faults, each in its own time. */
+export function createUntruth<F extends TimedFault>(options: {
+  readonly chain: SimChain
+  readonly faults: readonly F[]
+  /** Milliseconds of the world's time. */
+  readonly nowMs: () => number
+  /** Told of each answer that is not the true one. */
+  readonly onFault: (fault: F) => void
+}): Untruth<F> {
+  const { chain, faults, nowMs, onFault } = options
+  const given = new Map<F, number>()
+
+  function activeFor(call: RpcCall): F | undefined {
+    const target = targetOf(call)
+    const ms = nowMs()
+    return faults.find((fault) => fault.target === target && isActive(fault, ms))
+  }
+
+  return {
+    activeFor,
+    answer(call, view) {
+      const fault = activeFor(call)
+      if (fault === undefined) return undefined
+      const count = given.get(fault) ?? 0
+      given.set(fault, count + 1)
+      const untrue = untrueAnswer(fault.how, { chain, view, call, target: fault.target, given: count })
+      if (untrue !== undefined) onFault(fault)
+      return untrue
+    },
+  }
+}
 
 /** What an answer is made of. */
-export type Asked = {
+type Asked = {
   readonly chain: SimChain
   readonly view: View
   readonly call: RpcCall
@@ -27,7 +66,7 @@ const BLOCKS: ReadonlySet<Target> = new Set([
 const MALFORMED: readonly unknown[] = [7, '0xzz', [], { unexpected: true }, 'internal']
 
 /** The answer that a fault gives in place of the true one. Undefined: the true one, or none that a call alone has. */
-export function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
+function untrueAnswer(how: How, asked: Asked): RpcReply | undefined {
   const { chain, view, call, given } = asked
   switch (how.kind) {
     case 'off':
@@ -101,11 +140,17 @@ function numberOf(chain: SimChain, selector: unknown): number {
   return chain.canonical.findLast(({ hash }) => hash === blockHash)?.number ?? chain.head.number
 }
 
-function withTransactions(asked: Asked, change: (all: readonly unknown[]) => readonly unknown[]): RpcReply {
+/** Undefined where nothing is left out. */
+function withTransactions(
+  asked: Asked,
+  change: (all: readonly unknown[]) => readonly unknown[],
+): RpcReply | undefined {
   const reply = answer(asked.chain, asked.view, asked.call)
-  if (!reply.ok || reply.result === null) return reply
+  if (!reply.ok || reply.result === null) return undefined
   const block = reply.result as Wire
-  return ok({ ...block, transactions: change(block.transactions as readonly unknown[]) })
+  const all = block.transactions as readonly unknown[]
+  const transactions = change(all)
+  return transactions.length === all.length ? undefined : ok({ ...block, transactions })
 }
 
 /** Blocks that hang on nothing; counts and amounts that are sometimes higher. */

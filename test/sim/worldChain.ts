@@ -1,0 +1,44 @@
+import type { View } from './chain/block.js'
+import { createChain } from './chain/chain.js'
+import type { SimChain } from './chain/simChain.js'
+import { foreignTransaction } from './foreign.js'
+import { LANE } from './outside.js'
+import type { Plan } from './plan.js'
+import { deriveRandom } from './random.js'
+import type { VirtualClock } from './virtualClock.js'
+
+const ONE_ETHER = 10n ** 18n
+
+/** The chain of a world, with the lane's account on it and what was sent before the lane is opened. */
+export function makeChain(plan: Plan, clock: VirtualClock, onView: (view: View) => void): SimChain {
+  const { rules, blockTimeMs, pendingHash, baseFeeNoise, safeDepth, initialNonce, earlier, seed } = plan
+  const chain = createChain({
+    ...plan.pool,
+    clock,
+    onView,
+    setBeat: clock.setQuietTimer,
+    random: deriveRandom(seed, 'chain'),
+    accounts: [{ address: LANE, nonce: initialNonce, balanceWei: ONE_ETHER }],
+    rules,
+    blockTimeMs,
+    pendingHash,
+    baseFeeNoise,
+    safeDepth,
+  })
+  for (let index = 0; index < earlier; index++)
+    chain.submit(earlierTransaction(chain, initialNonce + index).raw)
+  return chain
+}
+
+/** What a wallet with the same key sent before the lane was opened. Some of it pays too little for now. */
+function earlierTransaction({ settings }: SimChain, nonce: number) {
+  const { chainId, baseFeeWei, tipWei } = settings
+  return foreignTransaction({
+    chainId,
+    from: LANE,
+    nonce,
+    maxFeeWei: baseFeeWei + tipWei,
+    tipWei,
+    salt: nonce,
+  })
+}
