@@ -146,9 +146,11 @@ describe('a block that the walk does not know', () => {
 
   test('has to be reached before a verdict rests on it: created', async () => {
     const code = `0xef0100${'12'.repeat(20)}` as const
-    const lane = laneOn({ 5: [null] }, [], { code })
+    const lane = laneOn({ 5: [null] }, [], { code, endpoints: 2 })
     lane.walkedFrom = 10
     const usage = usageOn(lane)
+    expect(await told(lane, usage, 1)).toEqual([])
+    await lane.clock.advance(1_000)
     expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
     expect([[...usage.unwalked], lane.reached]).toEqual([[0], [5]])
   })
