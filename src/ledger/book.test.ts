@@ -213,14 +213,20 @@ describe('indexes', () => {
     expect(book.usedIn(block(30).hash)).toEqual([5])
   })
 
-  test('a slot settled on the word of an operator is beyond every horizon', () => {
-    const book = started(5)
+  test('a slot settled on the word of an operator is unproven until a higher nonce is final', () => {
+    const book = started(5, 6)
     book.apply(5, { type: 'passed' })
     expect(book.dueForVerdict(99)).toEqual([])
     book.apply(5, { type: 'resolve', claim: 't5', fate: 'executed' })
-    expect(book.dueForHorizon(0)).toEqual([5])
+    expect([...book.unproven]).toEqual([5])
+    expect(book.dueForHorizon(99)).toEqual([])
+    seal(book, 6, 30)
+    book.apply(6, { type: 'lossDepth' })
+    expect(book.unfinished).toBe(1)
+    book.apply(6, { type: 'horizon' })
+    expect(book.dueForHorizon(30)).toEqual([5])
     book.apply(5, { type: 'horizon' })
-    expect([book.unfinished, book.slots.size]).toEqual([0, 0])
+    expect([book.unfinished, book.slots.size, book.unproven.size]).toEqual([0, 0, 0])
   })
 
   test('preconfirmed nonces are found by the number of the pending block', () => {

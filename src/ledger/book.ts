@@ -4,7 +4,7 @@ import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
 import { createHypothesis } from './hypothesis.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
-import { awaitsCommit, type BlockRef, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
 
@@ -62,7 +62,7 @@ export type Book = {
   readonly supposedTo: number
   /** All below it was final once: seen in a block beyond the horizon by this process. */
   readonly finalTo: number
-  /** Nonces that are believed to be used, without a witness (row 26). */
+  /** Nonces that are believed to be used, without a block that shows it: by a count alone (row 26), or an operator's word. */
   readonly unproven: ReadonlySet<number>
   /** The lowest nonce not used in the latest sealed block. */
   readonly floor: number
@@ -78,8 +78,12 @@ export type Book = {
   uncovered(limit: number): Slot[]
   /** Nonces that a sealed block used, by that block's hash. */
   usedIn(block: Hash): readonly number[]
-  /** Nonces whose use waits for its verdict in a block up to `number`; and those that wait for the horizon. */
+  /** Nonces whose use waits for its verdict in a block up to `number`. */
   dueForVerdict(number: number): readonly number[]
+  /**
+   * Settled nonces that wait for the horizon, in a block up to `number`. An operator's word names no block: a nonce that
+   * was settled by it follows a higher one, since nonces are used in order.
+   */
   dueForHorizon(number: number): readonly number[]
   /** Nonces seen in the pending block of a number up to `number`, and not sealed since. */
   preconfirmedUpTo(number: number): readonly number[]
@@ -97,9 +101,6 @@ type Foreseen = { readonly event: Journaled; readonly result: Transition }
 
 /** So many nonces at once can have been skipped by what was sent from here; more are a number that a node made up. */
 export const HOLES_MAX = 65_536
-
-// An operator's word names no block. No reorg can take it back, and every horizon is beyond it.
-const NOWHERE: BlockRef = { number: -1, hash: '0x' }
 
 export function createBook(seed: { floor: number }): Book {
   const slots = new NonceMap<Slot>()
@@ -154,9 +155,9 @@ export function createBook(seed: { floor: number }): Book {
   function index(nonce: number, before: Slot | undefined, after: Slot): void {
     unindex(nonce, before)
     if (after.state === 'used') {
-      if (after.by.kind === 'unproven') unproven.add(nonce)
-      if (after.settled) settled.add(after.at ?? NOWHERE, nonce)
-      else if (after.at !== undefined) used.add(after.at, nonce)
+      if (after.at === undefined) unproven.add(nonce)
+      else if (after.settled) settled.add(after.at, nonce)
+      else used.add(after.at, nonce)
     }
     if (after.state === 'live' && after.preconfirmed !== undefined)
       preconfirmed.add(after.preconfirmed.blockNumber, nonce)
@@ -166,9 +167,9 @@ export function createBook(seed: { floor: number }): Book {
 
   function unindex(nonce: number, before: Slot | undefined): void {
     if (before?.state === 'used') {
-      unproven.delete(nonce)
-      if (before.settled) settled.remove(before.at ?? NOWHERE, nonce)
-      else if (before.at !== undefined) used.remove(before.at, nonce)
+      if (before.at === undefined) unproven.delete(nonce)
+      else if (before.settled) settled.remove(before.at, nonce)
+      else used.remove(before.at, nonce)
     }
     if (before?.state === 'live' && before.preconfirmed !== undefined) {
       preconfirmed.remove(before.preconfirmed.blockNumber, nonce)
@@ -258,6 +259,10 @@ export function createBook(seed: { floor: number }): Book {
     return undefined
   }
 
+  function saidBelow(nonce: number): number[] {
+    return [...unproven].filter((said) => said < nonce && isSaid(slots.get(said)))
+  }
+
   const coveredTo = (): number => Math.max(contiguous, Math.min(counted, cursor))
 
   return {
@@ -336,7 +341,7 @@ export function createBook(seed: { floor: number }): Book {
     },
     usedIn: (block) => [...used.of(block), ...settled.of(block)],
     dueForVerdict: (number) => used.upTo(number),
-    dueForHorizon: (number) => settled.upTo(number),
+    dueForHorizon: (number) => [...settled.upTo(number), ...saidBelow(finalTo)],
     preconfirmedUpTo: (number) => preconfirmed.upTo(number),
     takeChanged() {
       const taken = [...changed.keys()].map((nonce): Slot => slots.get(nonce) ?? gone(nonce))
@@ -364,6 +369,11 @@ export function createBook(seed: { floor: number }): Book {
   }
 }
 
+/** The lane waits for nothing at a nonce that an operator has settled; only what refutes the word is heard of it. */
 function isOpen(slot: Slot | undefined): boolean {
-  return slot !== undefined && slot.state !== 'final' && slot.state !== 'hole'
+  return slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot)
 }
+
+/** Settled on the word of an operator. */
+const isSaid = (slot: Slot | undefined): boolean =>
+  slot?.state === 'used' && slot.settled && slot.at === undefined

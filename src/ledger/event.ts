@@ -119,7 +119,7 @@ export type SlotEvent =
    * body that must hold the witness. A belief, which `refuted` takes back.
    */
   | { readonly type: 'passed' }
-  /** A lower count was confirmed: the count that had passed the nonce was wrong. */
+  /** A lower count was confirmed: the count that had passed the nonce was wrong, and so was a word that rested on it. */
   | { readonly type: 'refuted'; readonly token: number }
   /** The body of the block that was said to hold the witness was read once more, and does not hold it. */
   | { readonly type: 'unwitnessed'; readonly block: BlockRef; readonly token: number }
@@ -151,8 +151,8 @@ export type SlotAction =
   | { readonly do: 'queueAgain'; readonly claim: string }
   | { readonly do: 'end'; readonly claim: string; readonly as: EndAs }
   | { readonly do: 'landed'; readonly claim: string; readonly hash: Hash | undefined }
-  /** The verdict on this nonce was wrong: the claim has executed here. Wherever it was bound since, that ends. */
-  | { readonly do: 'reclaim'; readonly claim: string; readonly hash: Hash }
+  /** A claim of this nonce has executed here after all: wherever the one named waits or was bound since, that ends. */
+  | { readonly do: 'reclaim'; readonly claim: string }
   | { readonly do: 'hold'; readonly reason: 'deepReorg' }
   | { readonly do: 'tell'; readonly event: Told }
   | { readonly do: 'prune' }

@@ -93,7 +93,7 @@ function feeTooLow(slot: Live, attempt: Attempt, { hash, beyond }: Outcome): Tra
  * it takes; else another sender's transaction is there. Its bytes are then offered again with each `stuck` alone.
  */
 function underpriced(slot: Live, { stated = false }: Outcome): Transition {
-  const ours = slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
+  const ours = !slot.displaced && slot.attempts.length > 1 && slot.underbids < UNDERBIDS_MAX
   if (ours) {
     const next = slotWith(slot, { underbids: slot.underbids + 1, nudged: true })
     return { row: 17, slot: next, actions: stated ? [bump(next)] : [] }

@@ -4,7 +4,15 @@ import { outsideCommitted } from './fromLive.js'
 import { sentOnceMore, withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
-import { type Attempt, type Live, newestAttempt, type Slot, type Used } from './slot.js'
+import {
+  type Attempt,
+  type Live,
+  lastClaim,
+  newestAttempt,
+  type Slot,
+  type Used,
+  type UsedBy,
+} from './slot.js'
 import { slotWith } from './slotWith.js'
 import { toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
@@ -29,12 +37,15 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
       if (slot.at === undefined || slot.at.hash !== event.block.hash) return ignored(slot, event)
       return slot.settled ? leftSettled(slot, event.token) : left(slot, event.token)
     case 'refuted':
-      if (slot.by.kind !== 'unproven') return ignored(slot, event)
-      return openAgain(27, slot, event.token)
+      // A block in which the nonce is used is taken back by that block alone.
+      if (slot.at !== undefined) return ignored(slot, event)
+      return slot.settled ? saidInVain(slot, event.token) : openAgain(27, slot, event.token)
     case 'unwitnessed':
       if (slot.settled || slot.by.kind !== 'other' || slot.at?.hash !== event.block.hash)
         return ignored(slot, event)
       return openAgain(34, slot, event.token)
+    case 'executedElsewhere':
+      return executedElsewhere(slot, event.claim)
     case 'lossDepth':
       return slot.settled ? ignored(slot, event) : settle(slot, event)
     case 'horizon':
@@ -58,24 +69,38 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
 }
 
 /**
- * Rows 24 and 27: a body of the walked chain holds an attempt of ours, which is the strongest evidence there is. Where the
- * verdict was another one, the claim has been bound again or has ended: the shell ends what was begun since.
+ * Rows 24 and 27: a body of the walked chain holds an attempt of ours, which is the strongest evidence there is. After the
+ * verdict it takes back one conclusion alone: a claim that was queued again must not execute beside the attempt of a claim
+ * of this nonce. What ended stays ended, and a claim that goes on after a no-op of ours stays where it is.
  */
 function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Transition {
   const by = whose(slot, event.hash)
-  if (slot.by.kind === 'unproven')
-    return { row: 27, slot: slotWith(slot, { by, at: event.block }), actions: [] }
+  const next = slotWith(slot, { by, at: event.block })
+  if (slot.by.kind === 'unproven') return { row: 27, slot: next, actions: [] }
   const isOurs = slot.attempts.some(({ hash }) => hash === event.hash)
-  if (!event.walked || slot.by.kind !== 'other' || slot.by.hash === event.hash || !isOurs)
-    return ignored(slot, event)
-  const told: Transition['actions'] = [{ do: 'tell', event: 'corrected' }]
-  const corrected = slotWith(slot, { by, at: event.block, settled: false })
-  if (!slot.settled || by.kind !== 'claim') return { row: 24, slot: corrected, actions: told }
-  return {
-    row: 24,
-    slot: corrected,
-    actions: [...told, { do: 'reclaim', claim: by.claim, hash: event.hash }],
-  }
+  if (!event.walked || slot.by.hash === event.hash || !isOurs) return ignored(slot, event)
+  const told: Transition['actions'] = isConfirmed(slot.by, by) ? [] : [{ do: 'tell', event: 'corrected' }]
+  const claim = queuedAgain(slot)
+  if (claim === undefined || by.kind !== 'claim') return { row: 24, slot: next, actions: told }
+  const actions: Transition['actions'] = [...told, { do: 'reclaim', claim }]
+  return { row: 24, slot: slotWith(next, { settled: false }), actions }
+}
+
+/** The operator named the claim, and the block now names the attempt. */
+const isConfirmed = (believed: UsedBy, seen: UsedBy): boolean =>
+  believed.kind === 'claim' && seen.kind === 'claim' && believed.claim === seen.claim
+
+/** The claim that the verdict sent to another nonce (row 31). */
+const queuedAgain = (slot: Used): string | undefined =>
+  slot.settled && slot.by.kind === 'other' && slot.end === undefined ? lastClaim(slot) : undefined
+
+/** Row 35 before the verdict: the claim goes to no other nonce, and what replaced it on request ends with it. */
+function executedElsewhere(slot: Used, claim: string): Transition {
+  if (slot.settled || !slot.claims.includes(claim)) return noted(slot)
+  const claims = slot.claims.filter((other) => other !== claim)
+  const by: UsedBy =
+    slot.by.kind === 'claim' && slot.by.claim === claim ? { kind: 'other', hash: slot.by.hash } : slot.by
+  return { row: 35, slot: slotWith(slot, { claims, by, end: slot.end ?? 'void' }), actions: [] }
 }
 
 /** Rows 27 and 34: what the use of the nonce rested on is refuted. Nothing was concluded from it. */
@@ -124,24 +149,37 @@ function left(slot: Used, token: number): Transition {
   ])
 }
 
-/**
- * Row 32: a block came off that was deep enough to be believed. What landed is sent again, so that what was told
- * stays true; otherwise the nonce is voided. Either way an operator looks before the lane goes on.
- */
+/** Row 32: a block came off that was deep enough to be believed. An operator looks before the lane goes on. */
 function leftSettled(slot: Used, token: number): Transition {
-  const { nonce, by, committing } = slot
-  const told: Transition['actions'] = [
+  return takenBack(32, slot, token, [
     { do: 'tell', event: 'deepReorg' },
     { do: 'hold', reason: 'deepReorg' },
-  ]
-  const landed = by.kind === 'claim' ? slot.attempts.find((attempt) => attempt.hash === by.hash) : undefined
+  ])
+}
+
+/** Row 27: an operator named a fate at a nonce that, as it turns out, nothing has used. */
+function saidInVain(slot: Used, token: number): Transition {
+  return takenBack(27, slot, token, [{ do: 'tell', event: 'corrected' }])
+}
+
+/**
+ * The nonce is not used after its verdict. What landed is sent again, so that what was told stays true; otherwise the
+ * nonce is voided.
+ */
+function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
+  const { nonce, by, committing } = slot
+  const landed = by.kind === 'claim' ? slot.attempts.findLast((attempt) => isOf(attempt, by)) : undefined
   if (landed === undefined || by.kind !== 'claim') {
-    return again(32, live(nonce, token, { attempts: slot.attempts, end: 'void', committing }), told)
+    return again(row, live(nonce, token, { attempts: slot.attempts, end: 'void', committing }), told)
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(32, live(nonce, token, { attempts, claims: [by.claim], committing, wasSettled: true }), told)
+  return again(row, live(nonce, token, { attempts, claims: [by.claim], committing, wasSettled: true }), told)
 }
+
+/** On the word of an operator no attempt is known to be the one: the newest of the claim stands for it. */
+const isOf = (attempt: Attempt, by: Extract<UsedBy, { kind: 'claim' }>): boolean =>
+  by.hash === undefined ? attempt.claim === by.claim : attempt.hash === by.hash
 
 /** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */
 function again(row: number, slot: Live, told: Transition['actions']): Transition {

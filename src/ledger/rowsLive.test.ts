@@ -135,6 +135,15 @@ describe('rows of live nonces', () => {
     expect(on(slot, said).actions).toEqual([{ do: 'tell', event: 'displaced' }])
   })
 
+  test('row 17: a price that is named to the no-op of a displaced nonce outbids nobody unasked', () => {
+    const displaced = liveSlot({ attempts: [a1, noop], end: 'cancel', displaced: true })
+    expect(on(displaced, { ...outcome(noop.hash, 'underpriced'), stated: true })).toEqual({
+      row: 17,
+      slot: displaced,
+      actions: [],
+    })
+  })
+
   describe('row 35: the claim has executed at a nonce that it was bound to before', () => {
     const elsewhere = (claim: string) => ({ type: 'executedElsewhere', claim, token: 6 }) as const
 

@@ -247,9 +247,9 @@ export const TABLE: readonly Row[] = [
   },
   {
     row: 35,
-    from: ['reserved', 'live'],
+    from: ['reserved', 'live', 'used'],
     on: ['executedElsewhere'],
-    to: ['hole', 'live'],
-    says: 'the claim has executed at a nonce that it was bound to before: it is voided here',
+    to: ['hole', 'live', 'used'],
+    says: 'the claim has executed at a nonce that it was bound to before: it is voided here, or not queued again',
   },
 ]

@@ -1,7 +1,16 @@
 import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
 import { lastClaim, type Slot, type Used } from '../../src/ledger/slot.js'
 import { type Transition, transition } from '../../src/ledger/transition.js'
+import type { SCOPES } from './scopes.js'
 import type { Machine } from './shell.js'
+
+/** A machine broken on purpose. The search of the scope has to find out, by breaking this promise. */
+export type Mutation = {
+  readonly name: string
+  readonly scope: keyof typeof SCOPES
+  readonly breaks: string
+  readonly machine: Machine
+}
 
 type Change = (slot: Slot, event: SlotEvent, taken: Transition, nonce: number) => Transition
 

@@ -2,13 +2,14 @@ import type { Hash } from 'viem'
 import type { SlotEvent } from '../../src/ledger/event.js'
 import type { BlockRef } from '../../src/ledger/slot.js'
 import { committed, type Emit } from './laneSteps.js'
+import { words, wrongWords } from './operatorSteps.js'
 import { type Machine, struck, take } from './shell.js'
 import {
   blockRef,
-  claimOf,
   DEAD,
   hashOf,
   LANDABLE,
+  MISJUDGED,
   nonceOf,
   outsideClaim,
   type Scope,
@@ -135,9 +136,12 @@ function findings(scope: Scope, machine: Machine, world: World, nonce: number, e
   staleFindings(scope, machine, world, nonce, emit)
   counts(scope, machine, world, nonce, emit)
   if (world.left.lie > 0) lies(scope, machine, world, nonce, emit)
+  words(scope, machine, world, nonce, emit)
+  if (world.left.wrongWord > 0) wrongWords(scope, machine, world, nonce, emit)
   const use = world.chain[nonce]
   if (use === undefined) return
   emit(`evidence at ${nonce}`, evidence(scope, machine, world, nonce))
+  emit(`the walk comes by ${nonce}`, evidence(scope, machine, world, nonce, true))
   // Whose hash it was matters only where bytes of it may still be told.
   if (world.bytes[hashOf(outsideClaim(nonce), nonce, 0)] === (UNTOLD | LANDABLE)) {
     const { world: found } = take(scope, machine, world, nonce, usedIn(world, nonce, use, use.hash))
@@ -159,7 +163,6 @@ function deepFindings(
     const passed = struck(scope, machine, world, 'passed', nonce, { type: 'passed' })
     emit(`no evidence to be had at ${nonce}`, passed)
   }
-  words(scope, machine, world, nonce, emit)
   if (slot?.state !== 'used' || slot.at?.hash === use.block) {
     const verdict = take(scope, machine, world, nonce, { type: 'lossDepth' })
     emit(`verdict at ${nonce}`, verdict.world)
@@ -174,7 +177,7 @@ function counts(scope: Scope, machine: Machine, world: World, nonce: number, emi
 
 export function refutation(scope: Scope, machine: Machine, world: World, nonce: number): World {
   const slot = world.slots[nonce]
-  const isBelieved = slot?.state === 'used' && slot.by.kind === 'unproven'
+  const isBelieved = slot?.state === 'used' && slot.at === undefined
   if (!isBelieved || world.chain[nonce] !== undefined) return world
   return take(scope, machine, world, nonce, { type: 'refuted', token: 2 }).world
 }
@@ -231,30 +234,18 @@ function preconfirmations(scope: Scope, machine: Machine, world: World, nonce: n
 }
 
 /** How the use of a nonce is told: a body with an attempt of ours in it, or a proof that it is none of them. */
-function usedIn(world: World, nonce: number, use: Use, hash: Hash | undefined): SlotEvent {
+function usedIn(world: World, nonce: number, use: Use, hash: Hash | undefined, walked = false): SlotEvent {
   const block = blockRef(use)
   return knows(world, nonce, use.hash)
-    ? { type: 'sealed', hash: use.hash, block }
+    ? { type: 'sealed', hash: use.hash, block, walked }
     : { type: 'evidence', hash, block }
 }
 
-/** What used a nonce on the walked chain, told; the same world where that says nothing new. */
-export function evidence(scope: Scope, machine: Machine, world: World, nonce: number): World {
+/** What used a nonce on the chain, found or walked, is told; the same world where that says nothing new. */
+export function evidence(scope: Scope, machine: Machine, world: World, nonce: number, walked = false): World {
   const use = world.chain[nonce]
   if (use === undefined) return world
-  return take(scope, machine, world, nonce, usedIn(world, nonce, use, undefined)).world
-}
-
-/** The operator says the truth. */
-export function words(scope: Scope, machine: Machine, world: World, nonce: number, emit: Emit): void {
-  const slot = world.slots[nonce]
-  const use = world.chain[nonce]
-  if (use === undefined || use.depth < scope.lossDepth) return
-  for (const claim of slot?.state === 'used' || slot?.state === 'live' ? slot.claims : []) {
-    const fate = claimOf(use.hash) === claim ? 'executed' : 'notExecuted'
-    const { world: next } = take(scope, machine, world, nonce, { type: 'resolve', claim, fate })
-    emit(`the operator says that ${claim} was ${fate}`, next)
-  }
+  return take(scope, machine, world, nonce, usedIn(world, nonce, use, undefined, walked)).world
 }
 
 /**
@@ -285,7 +276,10 @@ function inherited(world: World): World {
     return 'committing' in slot ? { ...slot, attempts, committing: 0 } : { ...slot, attempts }
   })
   const bytes = Object.fromEntries(
-    Object.entries(world.bytes).map(([hash, bits]) => [hash, bits & (DEAD | UNTOLD) ? bits : LANDABLE]),
+    Object.entries(world.bytes).map(([hash, bits]) => [
+      hash,
+      bits & (DEAD | UNTOLD) ? bits : LANDABLE | (bits & MISJUDGED),
+    ]),
   )
   return { ...world, slots, bytes }
 }

@@ -215,7 +215,9 @@ const bytesWithout = (bytes: World['bytes'], deep: number): World['bytes'] => {
 const shortened = (chain: World['chain'], deep: number): readonly Use[] =>
   chain.map((use, nonce) => (deep & (1 << nonce) ? { ...use, block: `0x${use.hash.slice(2, 4)}` } : use))
 
-const keepsHistory = (scope: Scope): boolean => scope.adversities.deepReorg !== undefined
+/** A verdict may be corrected: after a reorg that takes it back, or after a wrong word of the operator. */
+const keepsHistory = ({ adversities }: Scope): boolean =>
+  adversities.deepReorg !== undefined || adversities.wrongWord !== undefined
 
 const isClosed = (slot: Slot | undefined): boolean =>
   slot !== undefined && (slot.state === 'final' || (slot.state === 'used' && slot.settled))
@@ -225,8 +227,8 @@ const tokenOf = (slot: Slot | undefined): number | undefined =>
 
 function attemptsKey(attempts: readonly Attempt[]): string {
   let spelt = ''
-  for (const { hash, sends, epoch, accepted } of attempts)
-    spelt += `${hash}${Math.min(2, sends)}${epoch}${accepted ? 'y' : ''}`
+  for (const { hash, sends, epoch, accepted } of plainAttempts(attempts))
+    spelt += `${hash}${sends}${epoch}${accepted ? 'y' : ''}`
   return spelt
 }
 
@@ -268,12 +270,25 @@ function plainSlot(scope: Scope, slot: Slot | undefined): Slot | undefined {
   if (slot === undefined || (slot.state === 'hole' && slot.attempts.length === 0)) return undefined
   const { nonce } = slot
   if (isClosed(slot) && !keepsHistory(scope)) return { ...CLOSED, nonce }
-  const attempts = slot.attempts.map((attempt) => ({ ...attempt, sends: Math.min(2, attempt.sends) }))
+  const attempts = plainAttempts(slot.attempts)
   if (slot.state === 'reserved') return { ...slot, attempts, token: 1 }
   if (slot.state !== 'live') return { ...slot, attempts }
   const facts = { refusals: Math.min(3, slot.refusals), underbids: Math.min(3, slot.underbids) }
   if (scope.facts) return { ...slot, ...facts, attempts, token: 1 }
   return { ...slot, attempts, token: 1, refusals: 0, underbids: 0, displaced: false, nudged: true }
+}
+
+/**
+ * Of several attempts it is only asked whether any was accepted, and how often the newest was sent. One that is not the
+ * newest is so again after a deep reorg alone, and then it counts as sent often.
+ */
+function plainAttempts(attempts: readonly Attempt[]): readonly Attempt[] {
+  const accepted = attempts.some((attempt) => attempt.accepted)
+  const last = attempts.length - 1
+  return attempts.map((attempt, index) => {
+    const sends = index < last ? 2 : Math.min(2, attempt.sends)
+    return { ...attempt, accepted, sends }
+  })
 }
 
 /** Settled, and nothing else of it matters: final is the same. */

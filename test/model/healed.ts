@@ -1,6 +1,7 @@
 import { newestAttempt, wantedClaim } from '../../src/ledger/slot.js'
-import { evidence, goneBlock, mined, refutation, words } from './chainSteps.js'
+import { evidence, goneBlock, mined, refutation } from './chainSteps.js'
 import { committed, stuckEvent } from './laneSteps.js'
+import { words } from './operatorSteps.js'
 import { type Machine, take } from './shell.js'
 import { Violation } from './violation.js'
 import {
@@ -66,7 +67,7 @@ function learnOf(scope: Scope, machine: Machine, world: World, nonce: number): W
   }
   const refuted = refutation(scope, machine, world, nonce)
   if (refuted !== world) return refuted
-  const found = evidence(scope, machine, world, nonce)
+  const found = evidence(scope, machine, world, nonce, true)
   if (found !== world) return found
   const slot = world.slots[nonce]
   if (slot?.state !== 'used' || slot.settled) return world

@@ -3,6 +3,7 @@ import type { SlotEvent } from '../../src/ledger/event.js'
 import { lastClaim, type Slot } from '../../src/ledger/slot.js'
 import { type Machine, struck, take } from './shell.js'
 import {
+  add,
   attemptOf,
   type Commit,
   claimOf,
@@ -11,6 +12,7 @@ import {
   hashOf,
   isFree,
   LANDABLE,
+  MISJUDGED,
   nextNonce,
   nonceOf,
   outsideClaim,
@@ -100,6 +102,12 @@ function sends(scope: Scope, machine: Machine, world: World, emit: Emit): void {
     const { world: sent } = take(scope, machine, out, nonceOf(hash), { type: 'sent', hash })
     const landable = { ...sent, bytes: { ...sent.bytes, [hash]: bits | LANDABLE } }
     emit(`${hash} arrives`, landable)
+    const claim = claimOf(hash)
+    if (world.left.lie > 0 && claim !== undefined) {
+      const bytes = { ...sent.bytes, [hash]: bits | LANDABLE | REFUSED | MISJUDGED }
+      const misjudged = { ...sent, bytes, doubtful: add(sent.doubtful, claim) }
+      emit(`${hash} arrives, and is refused for good`, spend(misjudged, 'lie'))
+    }
     if (world.left.intrinsic === 0) continue
     const refused = { ...sent, bytes: { ...sent.bytes, [hash]: bits | REFUSED } }
     emit(`${hash} is refused for good`, spend(refused, 'intrinsic'))
@@ -120,6 +128,23 @@ function answers(scope: Scope, machine: Machine, world: World, emit: Emit): void
       const event: SlotEvent = { type: 'outcome', hash, outcome, epoch: 1 }
       emit(`${hash} is answered ${outcome}`, take(scope, machine, world, nonce, event).world)
     }
+    if (scope.facts) prices(scope, machine, world, hash, emit)
+  }
+}
+
+/** A refusal that names what the node takes: as a replacement, or at all, above the ceiling of what is sent here. */
+function prices(scope: Scope, machine: Machine, world: World, hash: Hash, emit: Emit): void {
+  const nonce = nonceOf(hash)
+  const answer = { type: 'outcome', hash, epoch: 1 } as const
+  const stated: SlotEvent = { ...answer, outcome: 'underpriced', stated: true }
+  emit(`${hash} is answered underpriced, with a price`, take(scope, machine, world, nonce, stated).world)
+  const head = nonce === floorOf(world)
+  for (const fillable of world.left.void > 0 ? [true, false] : [false]) {
+    const beyond = { head, fillable, signer: true, token: 2 }
+    const event: SlotEvent = { ...answer, outcome: 'feeTooLow', beyond }
+    const { world: next, row } = take(scope, machine, world, nonce, event)
+    const name = `${hash} is answered feeTooLow, above ${fillable ? 'its ceiling' : "the lane's ceiling"}`
+    emit(name, row === 20 ? spend(next, 'void') : next)
   }
 }
 
@@ -169,14 +194,8 @@ function repairs(scope: Scope, machine: Machine, world: World, emit: Emit): void
     if (world.left.bump > 0) {
       const event = stuckEvent(head, { priced: false })
       emit(`${nonce} is stuck below the base fee`, struck(scope, machine, world, 'bump', nonce, event))
-      if (scope.facts) {
-        const spedUp = struck(scope, machine, world, 'bump', nonce, {
-          type: 'speedUp',
-          named: true,
-          token: 2,
-        })
-        emit(`${nonce} is sped up`, spedUp)
-      }
+      const spedUp: SlotEvent = { type: 'speedUp', named: true, token: 2 }
+      emit(`${nonce} is sped up`, struck(scope, machine, world, 'bump', nonce, spedUp))
     }
     if (world.left.void > 0 && head) {
       const event = stuckEvent(true, { atCeiling: true })

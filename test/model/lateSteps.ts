@@ -27,16 +27,17 @@ export function createLateSteps(scope: Scope, machine: Machine) {
   return (world: World, emit: Emit): void => {
     const cursor = cursorOf(world)
     for (const [nonce, slot] of world.slots.entries()) {
-      tell(world, nonce, eventsOfWorld(world, nonce, cursor), emit)
-      if (slot === undefined) tell(world, nonce, EVERYWHERE, emit)
+      tell(world, nonce, eventsOfWorld(world, nonce, cursor, scope.lossDepth), emit)
+      if (slot === undefined) tell(world, nonce, [...EVERYWHERE, HORIZON], emit)
       else if (!unmoved.has(slot) && !tell(world, nonce, eventsOfSlot(slot), emit)) unmoved.add(slot)
     }
   }
 }
 
-function eventsOfWorld(world: World, nonce: number, cursor: number): readonly SlotEvent[] {
+function eventsOfWorld(world: World, nonce: number, cursor: number, lossDepth: number): readonly SlotEvent[] {
   if (nonce === cursor) return [NOTHING_ABOVE]
   const events = isFree(world, nonce) ? [] : [GAP]
+  if (world.chain[nonce]?.depth === lossDepth) events.push(HORIZON)
   for (const use of world.stale) {
     const told = world.chain[nonce]?.block !== use.block && !believed(world, nonce, use.block)
     if (told) events.push({ type: 'left', block: { number: 0, hash: use.block }, token: 2 })
@@ -46,6 +47,7 @@ function eventsOfWorld(world: World, nonce: number, cursor: number): readonly Sl
 
 function eventsOfSlot(slot: Slot): readonly SlotEvent[] {
   const events = [...EVERYWHERE]
+  if (slot.state !== 'used' || slot.at !== undefined) events.push(HORIZON)
   if (slot.state !== 'outside') events.push(...OF_OUTSIDE)
   if (slot.state === 'used' || slot.state === 'final') events.push(...OF_UNUSED)
   // The answer to a commit comes once: while another one is under way there, it would stand for that one.
@@ -61,8 +63,10 @@ function believed(world: World, nonce: number, block: Hash): boolean {
 
 const NEVER = { number: 0, hash: '0xnever' } as const
 
+/** Of a nonce that was used on the word of the operator it is told where the chain says so too. */
+const HORIZON: SlotEvent = { type: 'horizon' }
+
 const EVERYWHERE: readonly SlotEvent[] = [
-  { type: 'horizon' },
   { type: 'left', block: NEVER, token: 2 },
   { type: 'notPreconfirmed', blockNumber: 9 },
   { type: 'preconfirmed', hash: '0xnever', blockNumber: 9 },

@@ -1,16 +1,17 @@
 import type { Used } from '../../src/ledger/slot.js'
 import { transition } from '../../src/ledger/transition.js'
-import { after, believing, keepingAttempts, lenient, queued, rebound, replacing, settled } from './broken.js'
-import type { SCOPES } from './scopes.js'
-import type { Machine } from './shell.js'
-
-/** A machine broken on purpose. The search of the scope has to find out, by breaking this promise. */
-export type Mutation = {
-  readonly name: string
-  readonly scope: keyof typeof SCOPES
-  readonly breaks: string
-  readonly machine: Machine
-}
+import {
+  after,
+  believing,
+  keepingAttempts,
+  lenient,
+  type Mutation,
+  queued,
+  rebound,
+  replacing,
+  settled,
+} from './broken.js'
+import { correcting, lying } from './mutationsCorrecting.js'
 
 const verdicts: readonly Mutation[] = [
   {
@@ -365,31 +366,8 @@ const ending: readonly Mutation[] = [
   },
 ]
 
-const lying: readonly Mutation[] = [
-  {
-    name: 'a refuted count frees a nonce with journaled bytes',
-    scope: 'lies',
-    breaks: 'P1',
-    machine: after('refuted', (slot, _, taken) =>
-      taken.row === 27
-        ? { ...taken, slot: { state: 'hole', nonce: slot.nonce, attempts: slot.attempts }, actions: [] }
-        : taken,
-    ),
-  },
-  {
-    name: 'a body without the witness queues the transaction again',
-    scope: 'lies',
-    breaks: 'P4',
-    machine: after('unwitnessed', (slot, _, taken) => {
-      const claim = slot.state === 'used' ? slot.claims.at(-1) : undefined
-      return taken.row === 34 && claim !== undefined
-        ? { ...taken, actions: [{ do: 'queueAgain', claim }] }
-        : taken
-    }),
-  },
-]
-
 export const MUTATIONS: readonly Mutation[] = [
+  ...correcting,
   ...lying,
   ...verdicts,
   ...forgetting,

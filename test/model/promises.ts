@@ -9,6 +9,7 @@ import {
   DEAD,
   isFree,
   LANDABLE,
+  MISJUDGED,
   nonceOf,
   type Scope,
   UNTOLD,
@@ -42,7 +43,8 @@ function checkOwner(world: World, claim: string): void {
   const places =
     world.slots.filter((slot) => boundTo(slot, claim)).length + Number(world.queue.includes(claim))
   if (fate === 'open') must(places === 1, 'P1', `${claim} is bound or waits in ${places} places`)
-  else must(places === 0, 'P8', `${claim} was ${fate}, and is still bound in ${places} places`)
+  else if (!world.doubtful.includes(claim))
+    must(places === 0, 'P8', `${claim} was ${fate}, and is still bound in ${places} places`)
 }
 
 function boundTo(slot: Slot | undefined, claim: string): boolean {
@@ -85,7 +87,7 @@ function checkBytes(scope: Scope, world: World, hash: Hash): void {
   const kept = slot?.state === 'final' || slot?.attempts.some((attempt) => attempt.hash === hash)
   must(kept === true, 'P2', `the journaled attempt ${hash} is forgotten`)
   const gone = (world.chain[nonce]?.depth ?? -1) >= scope.lossDepth
-  if (!(bits & LANDABLE) || bits & DEAD || gone) return
+  if (!(bits & LANDABLE) || bits & (DEAD | MISJUDGED) || gone) return
   if (claim === undefined || world.doubtful.includes(claim)) {
     const held = slot?.state === 'live' || slot?.state === 'used' || slot?.state === 'final'
     must(held, 'P2', `${nonce} was freed while ${hash} may land`)

@@ -3,8 +3,8 @@ import { ADVERSITIES, type Scope } from './world.js'
 const both = ['A', 'B'] as const
 const slow = ['sign', 'commit', 'send'] as const
 
-/** A deep reorg has a scope of its own, since other promises hold after it. */
-const SHALLOW = ADVERSITIES.filter((kind) => kind !== 'deepReorg')
+/** A deep reorg and an operator who errs have scopes of their own, since other promises hold after them. */
+const SHALLOW = ADVERSITIES.filter((kind) => kind !== 'deepReorg' && kind !== 'wrongWord')
 
 /** Searched to the fixed point by each run of the tests. R stands by to replace A. */
 export const SCOPES = {
@@ -168,6 +168,38 @@ export const SCOPES = {
     attemptsMax: 1,
     facts: true,
     adversities: { reorg: 1, cancel: 1, void: 1 },
+  },
+  /** An operator who errs, after counts that are wrong and bodies that nobody reads, and what the chain says then. */
+  misled: {
+    name: 'misled',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow: ['sign'],
+    adversities: { wrongWord: 1, lie: 1, passed: 1, foreign: 1, replace: 1, cancel: 1 },
+    atMost: 3,
+  },
+  /** A node that keeps what it refuses for good: freed nonces are used by what was there before. */
+  kept: {
+    name: 'kept',
+    nonces: 2,
+    transactions: both,
+    lossDepth: 1,
+    attemptsMax: 1,
+    slow: ['sign', 'send'],
+    adversities: { lie: 1, foreign: 1, reorg: 1 },
+    atMost: 2,
+  },
+  /** Nodes that name the price they take: above a ceiling, or of a replacement; and callers who then offer it. */
+  prices: {
+    name: 'prices',
+    nonces: 1,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 2,
+    facts: true,
+    adversities: { bump: 1, void: 1 },
   },
 } satisfies Record<string, Scope>
 

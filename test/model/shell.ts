@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
-import { newestAttempt, type Slot } from '../../src/ledger/slot.js'
+import { isUsed, lastClaim, newestAttempt, type Slot, wantedClaim } from '../../src/ledger/slot.js'
 import type { transition } from '../../src/ledger/transition.js'
 import { must, Violation } from './violation.js'
 import {
@@ -38,6 +38,13 @@ const FINAL: ReadonlySet<SlotAction['do']> = new Set(['end', 'landed', 'queueAga
 
 /** The shell: takes an event through the table and carries out what comes of it. */
 export function take(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
+  const taken = taking(scope, machine, world, nonce, event)
+  if (event.type === 'sealed' && event.walked)
+    checkWalked(taken.world, nonce, world.slots[nonce], claimOf(event.hash))
+  return taken
+}
+
+function taking(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
   const before = world.slots[nonce]
   const { slot, actions, row } = machine(nonce, before, event)
   if (row === 0 && (slot === before || before === undefined)) return { world, row }
@@ -51,8 +58,26 @@ export function take(scope: Scope, machine: Machine, world: World, nonce: number
   }
   let next = slot === before ? world : { ...world, slots: withSlot(world, nonce, slot) }
   if (row === 14) next = { ...next, bytes: withDead(next, nonce) }
-  for (const action of actions) next = perform(scope, next, nonce, action, event)
+  if (event.type === 'refuted' && before !== undefined) next = reopened(next, before)
+  for (const action of actions) {
+    next =
+      action.do === 'reclaim'
+        ? reclaimed(scope, machine, next, nonce, action.claim)
+        : perform(scope, next, nonce, action, event)
+  }
   return { world: next, row }
+}
+
+/** Own attempts win: what the walk shows to have executed at its nonce is sent at no other one. */
+function checkWalked(world: World, nonce: number, before: Slot | undefined, claim: string | undefined): void {
+  if (claim === undefined || world.fates[claim] !== 'open') return
+  if (before?.state !== 'used' || !before.claims.includes(claim)) return
+  const waits = world.queue.includes(claim)
+  const wanted = world.slots.some((slot, other) => {
+    if (other === nonce || slot === undefined) return false
+    return slot.state === 'live' ? wantedClaim(slot) === claim : lastClaim(slot) === claim && !isUsed(slot)
+  })
+  must(!waits && !wanted, 'P4', `${claim} is to be sent elsewhere, though it has executed at ${nonce}`)
 }
 
 /** An adversity: it has struck where something came of it. */
@@ -66,6 +91,35 @@ export function struck(
 ): World {
   const { world: next } = take(scope, machine, world, nonce, event)
   return next === world ? world : spend(next, kind)
+}
+
+/** A transaction of the nonce has executed there after all: wherever the claim waits or was bound since, that ends. */
+function reclaimed(scope: Scope, machine: Machine, world: World, nonce: number, claim: string): World {
+  let next: World = { ...world, queue: without(world.queue, claim) }
+  for (const [other, slot] of world.slots.entries()) {
+    if (other === nonce || slot === undefined) continue
+    next = take(scope, machine, next, other, { type: 'executedElsewhere', claim, token: 2 }).world
+  }
+  // In time: it executes once, and no end of it was reported.
+  const isInTime = world.fates[claim] === 'open' && !mayLandBeside(next, nonce, claim)
+  return isInTime ? { ...next, doubtful: without(next.doubtful, claim) } : next
+}
+
+/** Bytes of it are journaled at another nonce, or about to be. */
+function mayLandBeside(world: World, nonce: number, claim: string): boolean {
+  const known = [...Object.keys(world.bytes), ...world.commits.map(({ attempt }) => attempt.hash)] as Hash[]
+  return known.some((hash) => claimOf(hash) === claim && nonceOf(hash) !== nonce)
+}
+
+/** The nonce was settled on the word of the operator, and is not used: the claim that was said to have landed may yet. */
+function reopened(world: World, before: Slot): World {
+  if (before.state !== 'used' || !before.settled || before.by.kind !== 'claim') return world
+  const { claim } = before.by
+  const after = world.slots[before.nonce]
+  if (after?.state !== 'live' || !after.claims.includes(claim)) return world
+  const fates = { ...world.fates, [claim]: 'open' }
+  const replaced = world.replaced && claim !== 'A'
+  return { ...world, fates, cancelled: without(world.cancelled, claim), replaced }
 }
 
 function withSlot(world: World, nonce: number, slot: Slot): World['slots'] {
@@ -147,6 +201,7 @@ function post(world: World, hash: Hash): World {
 /** P4: only what used the nonce for good, and was neither of the slot nor asked for, sets its transaction free. */
 function queueAgain(scope: Scope, world: World, nonce: number, claim: string): World {
   const fate = world.fates[claim]
+  const isDoubtful = world.doubtful.includes(claim)
   must(fate === 'open', 'P5', `${claim} is queued again after it ended as ${fate}`)
   // Nobody but outside code signs its bytes: it is told that something else took the nonce.
   if (isOutsideClaim(claim)) return { ...world, fates: { ...world.fates, [claim]: 'displaced' } }
@@ -156,7 +211,7 @@ function queueAgain(scope: Scope, world: World, nonce: number, claim: string): W
   const use = world.chain[nonce]
   const attempt = world.slots[nonce]?.attempts.find(({ hash }) => hash === use?.hash)
   const byNoop = attempt !== undefined && attempt.claim === undefined
-  if (mayLand(world, nonce, claim)) {
+  if (!isDoubtful && mayLand(world, nonce, claim)) {
     must(use !== undefined && use.depth >= scope.lossDepth, 'P4', `${claim} is queued again without proof`)
     must(claimOf(use?.hash ?? '0x') !== claim, 'P4', `${claim} is queued again, and it has executed`)
     must(!byNoop, 'P4', `${claim} is queued again after a no-op of its own nonce`)
@@ -191,10 +246,17 @@ function end(world: World, nonce: number, claim: string, as: string): World {
 }
 
 function landed(scope: Scope, world: World, nonce: number, claim: string): World {
-  must(world.fates[claim] === 'open', 'P5', `${claim} lands after it was ${world.fates[claim]}`)
+  const fate = world.fates[claim]
+  // Whoever ended is told nothing more.
+  if (world.doubtful.includes(claim) && fate !== 'open') return world
+  must(fate === 'open', 'P5', `${claim} lands after it was ${fate}`)
   const use = world.chain[nonce]
   const there = use !== undefined && claimOf(use.hash) === claim && use.depth >= scope.lossDepth
-  must(there, 'P4', `${claim} is told to have landed, and it has not for good`)
+  must(
+    there || world.doubtful.includes(claim),
+    'P4',
+    `${claim} is told to have landed, and it has not for good`,
+  )
   return { ...world, fates: { ...world.fates, [claim]: 'landed' } }
 }
 

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { Slot } from '../../src/ledger/slot.js'
+import type { Slot, UsedBy } from '../../src/ledger/slot.js'
 import type { Use, World } from './world.js'
 
 /**
@@ -89,9 +89,14 @@ function swapSlot(slot: Slot | undefined): Slot | undefined {
     attempts,
     claims: slot.claims.map(swap),
     at: at && { ...at, hash: swapHash(at.hash) },
-    by: 'hash' in by && by.hash !== undefined ? { ...by, hash: swapHash(by.hash), ...claimOf(by) } : by,
+    by: swapBy(by),
   }
 }
 
-const claimOf = (by: Extract<Slot, { state: 'used' }>['by']): object =>
-  by.kind === 'claim' ? { claim: swap(by.claim) } : {}
+/** On the word of an operator a claim is named, and no hash. */
+function swapBy(by: UsedBy): UsedBy {
+  if (by.kind === 'unproven') return by
+  const hash = by.hash && swapHash(by.hash)
+  if (by.kind === 'claim') return { ...by, hash, claim: swap(by.claim) }
+  return { ...by, hash } as UsedBy
+}

@@ -31,7 +31,10 @@ export type World = {
   readonly stale: readonly Use[]
   /** Hold `deepReorg`: nothing is reserved until an operator has looked. */
   readonly held: boolean
-  /** Transactions with bytes at a nonce whose verdict a deep reorg took back: for them P4 and P5 are not promised. */
+  /**
+   * Transactions with bytes at a nonce whose verdict a deep reorg took back, of which the operator said what is not so,
+   * or whose bytes a node wrongly called worthless: for them P4 and P5 are not promised.
+   */
   readonly doubtful: readonly string[]
   readonly left: Left
 }
@@ -52,6 +55,8 @@ export const REFUSED = 2
 export const DEAD = 4
 /** Not ours to journal: sent from outside, and the lane was not told. */
 export const UNTOLD = 8
+/** A node said that no node ever will, and was wrong. */
+export const MISJUDGED = 16
 
 export const ADVERSITIES = [
   'foreign',
@@ -70,6 +75,7 @@ export const ADVERSITIES = [
   'staleFork',
   'deepReorg',
   'lie',
+  'wrongWord',
 ] as const
 export type Adversity = (typeof ADVERSITIES)[number]
 
@@ -191,6 +197,7 @@ export function floorOf(world: World): number {
 
 export const add = <T>(list: readonly T[], item: T): readonly T[] =>
   list.includes(item) ? list : [...list, item].sort()
+export const addAll = <T>(list: readonly T[], items: readonly T[]): readonly T[] => items.reduce(add<T>, list)
 export const without = <T>(list: readonly T[], item: T): readonly T[] =>
   list.filter((other) => other !== item)
 

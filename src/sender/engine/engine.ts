@@ -209,7 +209,7 @@ export function createEngine(options: EngineOptions): Engine {
       sequences.unbound(transaction.id)
       requeue(transaction)
     },
-    reclaim: (transaction) => intake.reclaim(transaction),
+    reclaim: (transaction, nonce) => intake.reclaim(transaction, nonce),
     transactionOf: stages.transactionOf,
     forget: (transaction) => intake.forget(transaction),
   })

@@ -17,8 +17,8 @@ export type PerformParts = {
   readonly later: (nonce: number) => void
   readonly look: () => void
   readonly queueAgain: (transaction: Transaction) => void
-  /** The transaction has executed after all: wherever it waits or was bound since, that ends. */
-  readonly reclaim: (transaction: Transaction) => void
+  /** It executed at the nonce after all, or what it replaced did: wherever it waits or was bound since, that ends. */
+  readonly reclaim: (transaction: Transaction, nonce: number) => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
   /** Nothing more can happen to it: from now on it is found in the store. */
   readonly forget: (transaction: Transaction) => void
@@ -72,7 +72,7 @@ export function createPerformer(parts: PerformParts) {
       case 'landed':
         return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
       case 'reclaim':
-        return withTransaction(action.claim, parts.reclaim)
+        return withTransaction(action.claim, (transaction) => parts.reclaim(transaction, nonce))
       case 'hold':
         return context.lane.holds.add(action.reason)
       case 'tell':

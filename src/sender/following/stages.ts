@@ -1,3 +1,4 @@
+import type { Hash } from 'viem'
 import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { StoredTransaction } from '../../store/store.js'
 import type { Follower } from '../../tracker/follower.js'
@@ -138,6 +139,8 @@ export function createStages(
   function usedBy(before: Slot | undefined, after: Extract<Slot, { state: 'used' }>): void {
     // A verdict says nothing new of who used it; a correction after the verdict does (row 24).
     if (before?.state === 'used' && after.settled && !before.settled) return
+    if (before?.state === 'used' && before.at !== undefined && hashOf(before) !== hashOf(after))
+      takeBack(before)
     for (const claim of after.claims) {
       const transaction = transactions.get(claim)
       // Row 26: of several that were bound here, nobody can tell of any.
@@ -162,7 +165,7 @@ export function createStages(
     }
   }
 
-  /** Rows 28 and 32: the block that it landed in is not on the chain any more. */
+  /** Rows 24, 28 and 32: the block that it landed in is not on the chain any more. */
   function takeBack(before: Extract<Slot, { state: 'used' }>): void {
     if (before.by.kind !== 'claim') return
     const transaction = transactions.get(before.by.claim)
@@ -215,3 +218,7 @@ export function createStages(
     },
   }
 }
+
+/** The attempt that used the nonce, or the stranger's transaction, where it is known. */
+const hashOf = ({ by }: Extract<Slot, { state: 'used' }>): Hash | undefined =>
+  by.kind === 'unproven' ? undefined : by.hash

@@ -36,8 +36,8 @@ export type Intake = {
   bound(id: string): void
   /** It has none any more. */
   again(transaction: Transaction): void
-  /** It has executed at a nonce that was believed lost: it neither waits nor stays bound to another one. */
-  reclaim(transaction: Transaction): void
+  /** It, or what it replaced, has executed at the nonce, which was believed lost: it neither waits nor stays bound elsewhere. */
+  reclaim(transaction: Transaction, nonce: number): void
   /** Prepared, and to go to the nonce of what it replaces. */
   place(transaction: Transaction): void
   /** Ends one that has no nonce. */
@@ -271,11 +271,11 @@ export function createIntake(parts: {
     add,
     waits: (transaction) => queued.has(transaction),
     abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),
-    reclaim(transaction) {
+    reclaim(transaction, nonce) {
       leave(transaction)
       preparer.drop(transaction)
       for (const slot of [...lane.book.slots.values()]) {
-        if (slot.nonce === transaction.nonce || (slot.state !== 'reserved' && slot.state !== 'live')) continue
+        if (slot.nonce === nonce) continue
         lane.apply(slot.nonce, { type: 'executedElsewhere', claim: transaction.id, token: lane.token() })
       }
     },
