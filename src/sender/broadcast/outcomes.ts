@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { Beyond, OutcomeKind } from '../../ledger/event.js'
-import type { Attempt, Live } from '../../ledger/slot.js'
+import { type Attempt, type Live, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import { block, type LaneContext } from '../context.js'
 import { acceptedTo } from '../following/drops.js'
@@ -27,10 +27,9 @@ export function createOutcomes(
 ) {
   const { lane, fees } = context
   const { resender, funds, signing } = parts
-  // How long the endpoint asked to be left alone, until the slot has said whether it wants to be sent again.
-  let retryAfterMs: number | undefined
-  // The same, for a refusal that has a pace of its own.
-  let againMs: number | undefined
+  // Of the outcome that the table is being told, and of no other: how long the endpoint asked to be left alone, or the
+  // pace of a refusal that has one of its own.
+  let pace: { readonly retryAfterMs: number | undefined; readonly againMs: number | undefined } | undefined
 
   /** How far above the account's nonce the node takes any, where it says so, or took all below this one. */
   function noteDistance(nonce: number, { expectedNonce, nonceMax }: SendOutcome): void {
@@ -76,14 +75,12 @@ export function createOutcomes(
   }
 
   return {
-    take(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs: atMs }: Reported): void {
-      againMs = atMs
+    take(nonce: number, hash: Hash, outcome: SendOutcome, { words, againMs }: Reported): void {
       parts.seen?.(outcome)
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
       if (transaction && isOfClaim(nonce, hash, transaction.id))
         transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
-      retryAfterMs = outcome.retryAfterMs && Math.min(outcome.retryAfterMs, context.limits.restMsMax)
       if (outcome.outcome === 'refused') noteLane(nonce, outcome)
       if (outcome.outcome === 'accepted') {
         resender.taken(nonce)
@@ -94,21 +91,42 @@ export function createOutcomes(
       if (attempt) notePrices(nonce, attempt, outcome)
       const kind = kindOf(outcome)
       const isCheap = kind === 'feeTooLow' && slot?.state === 'live' && attempt !== undefined
-      lane.apply(nonce, {
-        type: 'outcome',
-        hash,
-        outcome: kind,
-        epoch: lane.lease.epoch,
-        stated: outcome.needs !== undefined,
-        beyond: isCheap ? beyond(slot, attempt) : undefined,
-      })
+      const { restMsMax } = context.limits
+      pace = {
+        retryAfterMs: outcome.retryAfterMs && Math.min(outcome.retryAfterMs, restMsMax),
+        againMs: againMs && spaced(againMs, slot),
+      }
+      try {
+        lane.apply(nonce, {
+          type: 'outcome',
+          hash,
+          outcome: kind,
+          epoch: lane.lease.epoch,
+          stated: outcome.needs !== undefined,
+          beyond: isCheap ? beyond(slot, attempt) : undefined,
+        })
+      } finally {
+        pace = undefined
+      }
     },
-    /** Rows 13 and 18: the same bytes again, later. */
+    /** The same bytes again: later, where an outcome asks for it (rows 13 and 18), or now that they stand still. */
     later(nonce: number): void {
-      if (againMs === undefined) resender.later(nonce, retryAfterMs)
-      else resender.after(nonce, againMs)
+      if (pace === undefined) resender.soon(nonce)
+      else if (pace.againMs === undefined) resender.later(nonce, pace.retryAfterMs)
+      else resender.after(nonce, pace.againMs)
     },
   }
+}
+
+const REFUSED_PAUSE_MS_MAX = 60_000
+
+/**
+ * Refused for good and not given up: it stands above others, or there is no signer for a no-op. The node may come to take
+ * it, and is asked with pauses that double.
+ */
+function spaced(againMs: number, slot: Slot | undefined): number {
+  const refusals = slot?.state === 'live' ? slot.refusals : 0
+  return Math.min(REFUSED_PAUSE_MS_MAX, againMs * 2 ** Math.max(0, refusals + 1 - REFUSALS_MAX))
 }
 
 /** A second send goes to every endpoint that takes sends. */

@@ -11,6 +11,8 @@ import type { LaneContext } from '../context.js'
 export type Resender = {
   /** The newest attempt of this nonce is to be sent again, not before `delayMs` where one is given. */
   later(nonce: number, delayMs?: number): void
+  /** The same, for bytes that stand still while no answer asks for them: soon, unless they are due at some time anyway. */
+  soon(nonce: number): void
   /** The same, at its own pace: after so long, whatever was tried before. */
   after(nonce: number, delayMs: number): void
   /** It was accepted. What the endpoint refused for whatever reason may have a chance now: it is due too, once. */
@@ -85,6 +87,14 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       const tries = before + 1
       const usual = (tries <= TRIES_SOON ? SOON_MS * 4 ** (tries - 1) : pauseMs(tries)) * (1 + random() / 2)
       const atMs = clock.now() + Math.max(delayMs ?? 0, usual)
+      due.set(nonce, { atMs, tries, hurried })
+      plan(atMs)
+    },
+    soon(nonce) {
+      const { atMs: plannedMs, tries = 1, hurried = false } = due.get(nonce) ?? {}
+      const isPlanned = plannedMs !== undefined && plannedMs !== Number.POSITIVE_INFINITY
+      if (isPlanned || tries > TRIES_SOON) return
+      const atMs = clock.now() + SOON_MS * (1 + random() / 2)
       due.set(nonce, { atMs, tries, hurried })
       plan(atMs)
     },
