@@ -13,7 +13,7 @@ const SILENT: StubAnswer = { failure: { kind: 'timeout', message: 'no answer' } 
 
 /**
  * The walk has come to block 20, blocks `blockMs` apart, as far as that was seen. From then on the endpoint that is read
- * has `tip` to say of that block and later ones, and another endpoint `elsewhere`.
+ * has `tip` to say of the highest block that it has shown, and another endpoint `elsewhere`.
  */
 async function walked({
   blockMs,
@@ -26,12 +26,13 @@ async function walked({
 }) {
   const clock = createVirtualClock()
   let latest = TIP
+  let highest = TIP
   // How often the tip was looked for under its number.
   let tipAsked = 0
   const port = createStubPort((calls) =>
     calls.map(({ params: [selector] }) => {
       if (selector === 'latest') return blockAt(latest)
-      if (Number(selector) < TIP) return blockAt(Number(selector))
+      if (Number(selector) !== highest) return blockAt(Number(selector))
       tipAsked++
       return tip
     }),
@@ -52,6 +53,7 @@ async function walked({
   async function look(head: number, afterMs = 100): Promise<void> {
     await clock.advance(afterMs - 1)
     latest = head
+    highest = Math.max(highest, head)
     void tracker.nextTick()
     await clock.advance(1)
   }

@@ -76,7 +76,8 @@ describe('while the counts have to settle', () => {
     book.counted(12)
     book.suppose(12)
     read(7)
-    expect(book.coveredTo).toBe(7)
+    book.apply(7, { type: 'reserve', claim: 'a', token: 1 })
+    expect([book.cursor, book.coveredTo]).toEqual([8, 7])
   })
 
   test('the time is over after coldStartMaxMs, and who waits is told, then or when the lane is closed', async () => {
@@ -162,6 +163,13 @@ describe('the hypothesis', () => {
     expect([seeding.covers(11), seeding.covers(12)]).toEqual([true, false])
     read(15)
     expect(book.supposedTo).toBe(15)
+  })
+
+  test('never grows: what a later reading counts above it was sent since', () => {
+    const { book, read } = seeded({ pending: 20 })
+    read(15)
+    read(25)
+    expect(book.supposedTo).toBe(20)
   })
 
   test('one reading that counts less takes the cover away at once: nothing is paid for a nonce that may be nobody’s', () => {
