@@ -57,7 +57,6 @@ async function walked({
     void tracker.nextTick()
     await clock.advance(1)
   }
-  tracker.saw({ number: TIP - 2, hash: hash(TIP - 2), gasLimit: 0n })
   await look(TIP - 1)
   await look(TIP, blockMs)
   expect(tracker.head?.number).toBe(TIP)

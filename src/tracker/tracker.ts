@@ -1,6 +1,5 @@
 import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../clock.js'
-import type { BlockRef } from '../ledger/slot.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
@@ -28,8 +27,8 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
     readElsewhere(): void
     /** The endpoint may be on another chain: the next tick is believed only if it is not. */
     doubt(): void
-    /** A block was seen as the newest by another reading. */
-    saw(block: BlockRef & Pick<SealedBlock, 'gasLimit'>): void
+    /** The newest block of a reading that was made before the walk began. */
+    saw(block: Pick<SealedBlock, 'gasLimit'>): void
     /** Hashes that somebody else's feed saw pre-confirmed. */
     observe(blockNumber: number, hashes: readonly Hash[]): void
     readonly head: SealedBlock | undefined
@@ -367,7 +366,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     saw(block) {
       firstGasLimit = block.gasLimit
-      walk.saw(block)
     },
     observe(blockNumber, hashes) {
       for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)

@@ -14,8 +14,6 @@ export type Walk = {
    * False for one that is further back than the walk remembers.
    */
   reach(number: number): boolean
-  /** A block that was seen as the newest before: a first tip that is this one, or its child, is seen for the second time. */
-  saw(block: BlockRef): void
   /**
    * Goes back to the newest walked block that the endpoint still shows, and on to `latest`, which is below the tip: the
    * chain was reset, or reorganised to a shorter one. Resolves as `advance` does.
@@ -52,7 +50,6 @@ export function createWalk(options: { length: number }): Walk {
   let tip: SealedBlock | undefined
   // How far down somebody wants to know the chain.
   let reachTo = Number.POSITIVE_INFINITY
-  let seen: BlockRef | undefined
 
   function join(came: readonly SealedBlock[]): void {
     for (const block of came) {
@@ -152,9 +149,6 @@ export function createWalk(options: { length: number }): Walk {
       reachTo = Math.min(reachTo, Math.max(0, number))
       return true
     },
-    saw(block) {
-      seen = block
-    },
     rewind,
     async advance(latest, fetch) {
       const moved = await step(latest, fetch)
@@ -163,10 +157,11 @@ export function createWalk(options: { length: number }): Walk {
     },
   }
 
-  /** Nothing links the first tip to what is known: it has to be shown twice, lest one wrong answer be taken for the chain. */
+  /**
+   * Nothing links the first tip to what is known: it has to be shown by its number too, lest one wrong answer be taken for
+   * the chain. To be shown as the newest once more is not enough, since whoever errs there errs again.
+   */
   async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
-    const isSecondLook = seen?.hash === latest.hash || seen?.hash === latest.parentHash
-    if (isSecondLook) return restart(latest)
     const shown = await fetch([latest.number], 'shown')
     return shown?.[0]?.hash === latest.hash ? restart(latest) : undefined
   }

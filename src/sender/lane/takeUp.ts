@@ -45,8 +45,7 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
   const { key } = handle
   const state = await store.load(lease)
   const { reading, other } = await readTwice(parts)
-  const { number, hash, gasLimit } = reading.latest.header
-  if (hash !== null) hub.tracker.saw({ number, hash, gasLimit })
+  hub.tracker.saw(reading.latest.header)
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
   const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
