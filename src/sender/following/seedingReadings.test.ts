@@ -20,7 +20,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
         has: (reason: string) => holds.has(reason),
       },
     },
-    hub: { reader: { profile: { current: () => ({ pending: tells }) } } },
+    hub: { reader: { profile: { current: () => ({ pending: tells }) } }, others: () => [] },
     clock,
     limits: { seedSpanMax: SPAN_MAX, coldStartMaxMs: 8_000 },
   }
