@@ -42,8 +42,8 @@ export type HoldReason =
   | 'storeBehindChain'
   /**
    * The counts that the lane began with are not believed yet: they have to settle (`coldStart`), `pending` is more than
-   * `limits.seedSpanMax` above `latest`, or two readings contradict each other about whether the store knows all that
-   * the chain has. Lifted by later readings, or by `resume()`.
+   * `limits.seedSpanMax` above what the lane knows (its records, or `latest` without any), or two readings contradict
+   * each other about whether the store knows all that the chain has. Lifted by later readings, or by `resume()`.
    */
   | 'seeding'
   /**
@@ -302,8 +302,8 @@ export type Limits = {
   /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
   reorgHorizon: number
   /**
-   * Nonces that `pending` may be above `latest` when the lane begins. More are not believed: the lane has the hold
-   * `seeding` until a later reading is within it. @default 1_024
+   * Nonces that `pending` may be above what the lane knows when it begins: its records, or `latest` without any. More
+   * are not believed: the lane has the hold `seeding` until a later reading is within it. @default 1_024
    */
   seedSpanMax: number
   /** Milliseconds after which `coldStart: 'settle'` waits no longer for counts that agree. @default 30_000 */

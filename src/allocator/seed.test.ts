@@ -114,3 +114,24 @@ test('records next to a count that a node made up cost as much as the records al
     expect([book.floor, book.slots.size]).toEqual([4, 2])
   }
 })
+
+describe('counts above the records', () => {
+  test('are no floor: that nonces are used is left to evidence, and nothing is handed out there', () => {
+    const { book } = seeded({ latest: 8 }, { cursor: 5 }, true)
+    expect([book.floor, book.cursor, book.supposedTo, book.slots.size]).toEqual([5, 8, 8, 0])
+  })
+
+  test('of more than seedSpanMax are not believed, and nothing is made for them', () => {
+    for (const count of [5 + SPAN_MAX + 1, 1_000_000_001]) {
+      const { book, isDisbelieved } = seeded({ latest: count, pending: count }, { cursor: 5 }, true)
+      expect([isDisbelieved, book.floor, book.cursor, book.unfinished]).toEqual([true, 5, 5, 0])
+    }
+    expect(seeded({ latest: 5 + SPAN_MAX }, { cursor: 5 }, true).isDisbelieved).toBe(false)
+  })
+
+  test('of its own transactions in flight are believed, however many they are', () => {
+    const slots = [4, 5_000].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
+    const { book, isDisbelieved } = seeded({ latest: 4, pending: 5_001 }, { slots, cursor: 5_001 }, true)
+    expect([isDisbelieved, book.floor, book.cursor]).toEqual([false, 4, 5_001])
+  })
+})

@@ -12,7 +12,7 @@ export type Seeded = {
   readonly storeDisputed: boolean
   /** The cursor of a store that can be older than the chain, where it is one. */
   readonly storeCursor: number | undefined
-  /** `pending` is further above `latest` than is believed: the lane began without it. */
+  /** `pending` is further above what is known than is believed: the lane began without it. */
   readonly isDisbelieved: boolean
 }
 
@@ -36,11 +36,11 @@ export function seedBook(
   // A node that lags, or came back without its last blocks, says less than the records prove.
   const latest = Math.max(lowerLatest(reading, other), provenCount(state))
   const pending = Math.max(reading.pending?.count ?? latest, latest)
-  const isDisbelieved = pending - latest > spanMax
   const known = hasRecords(state)
   const lowest = state.slots.reduce((low, slot) => Math.min(low, slot.nonce), latest)
   // With records the floor is what the journal can account for; evidence raises it over the rest.
-  const book = createBook({ floor: known ? Math.min(lowest, latest) : latest })
+  const accounted = known ? Math.min(latest, state.cursor ?? 0) : latest
+  const book = createBook({ floor: Math.min(known ? lowest : latest, accounted) })
   if (known) restorePruned(book, state, latest)
   let tokenAbove = 0
   for (const slot of [...state.slots].sort((a, b) => a.nonce - b.nonce)) {
@@ -49,11 +49,14 @@ export function seedBook(
     if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
     book.restore(slot)
   }
-  if (!known) book.raise(latest)
-  else raiseBelowRecords(book, latest)
+  const open = known ? lowestOpen(book, accounted) : undefined
+  book.raise(open ?? accounted)
   // By whom they were used is not known yet. That they are is enough for nothing to be sent there again.
   book.counted(latest)
-  if (pending > latest && !isDisbelieved) book.suppose(pending)
+  // What the chain has used above the records waits for evidence, as what is on its way does: counts say so alone.
+  const isMore = pending > (open === undefined ? accounted : latest)
+  const isDisbelieved = isMore && pending - Math.max(accounted, state.cursor ?? 0) > spanMax
+  if (isMore && !isDisbelieved) book.suppose(pending)
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)
@@ -115,9 +118,13 @@ function restorePruned(book: Book, { slots, cursor = 0 }: LaneState, latest: num
   }
 }
 
-/** Nonces below the chain's count that the store has no slot for are used, by what was pruned as final. */
-function raiseBelowRecords(book: Book, latest: number): void {
-  let end = latest
-  for (const nonce of book.slots.keys()) if (nonce >= book.floor && nonce < end) end = nonce
-  book.raise(end)
+/**
+ * The lowest nonce below `end` that the store has an open slot for. Those below it that the store has no slot for are
+ * used, by what was pruned as final.
+ */
+function lowestOpen(book: Book, end: number): number | undefined {
+  let lowest: number | undefined
+  for (const nonce of book.slots.keys())
+    if (nonce >= book.floor && nonce < end && (lowest === undefined || nonce < lowest)) lowest = nonce
+  return lowest
 }

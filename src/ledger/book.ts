@@ -4,7 +4,7 @@ import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
 import { createHypothesis } from './hypothesis.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
-import { awaitsCommit, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
 
@@ -369,11 +369,19 @@ export function createBook(seed: { floor: number }): Book {
   }
 }
 
-/** The lane waits for nothing at a nonce that an operator has settled; only what refutes the word is heard of it. */
+/**
+ * The lane waits for nothing at a nonce that an operator has settled, or that is believed to be used and no caller's; only
+ * what refutes that is heard of it.
+ */
 function isOpen(slot: Slot | undefined): boolean {
-  return slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot)
+  return (
+    slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot) && !isNobodys(slot)
+  )
 }
 
 /** Settled on the word of an operator. */
 const isSaid = (slot: Slot | undefined): boolean =>
   slot?.state === 'used' && slot.settled && slot.at === undefined
+
+const isNobodys = (slot: Slot): boolean =>
+  slot.state === 'used' && slot.by.kind === 'unproven' && !concernsCaller(slot)

@@ -218,6 +218,7 @@ describe('rows of new nonces, holes, reservations and nonces outside', () => {
       expect(on(slot, { type: 'passed' })).toMatchObject({
         row: 26,
         slot: { state: 'used', by: { kind: 'unproven' } },
+        actions: slot === handedOut ? [{ do: 'tell', event: 'unresolved' }] : [],
       })
     }
     // Nothing of ours can have been there, so there is nothing to be resolved.

@@ -189,4 +189,13 @@ describe('rows of live nonces, from the chain and the caller', () => {
       actions: [{ do: 'tell', event: 'unresolved' }],
     })
   })
+
+  test('row 26: of what no caller has anything at nobody is told', () => {
+    const noopsAlone = liveSlot({ claims: [], end: 'void', attempts: [noop] })
+    expect(on(noopsAlone, { type: 'passed' })).toMatchObject({
+      row: 26,
+      slot: { state: 'used', by: { kind: 'unproven' } },
+      actions: [],
+    })
+  })
 })

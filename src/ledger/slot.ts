@@ -175,6 +175,14 @@ export function isBound(slot: Slot | undefined): boolean {
   return slot !== undefined && slot.state !== 'hole'
 }
 
+/** What a caller sent, or was handed the nonce for, may execute there. Of no-ops and strangers nobody waits to hear. */
+export function concernsCaller(slot: Slot | undefined): boolean {
+  if (slot === undefined || slot.state === 'hole' || slot.state === 'final') return false
+  if (slot.state === 'reserved' || (slot.state === 'outside' && slot.origin === 'handedOut')) return true
+  if (slot.attempts.some(({ claim }) => claim !== undefined)) return true
+  return slot.state !== 'outside' && (slot.claims.length > 0 || slot.committing > 0)
+}
+
 /** Its nonce is gone on the latest chain we know. */
 export function isUsed(slot: Slot | undefined): boolean {
   return slot !== undefined && (slot.state === 'used' || slot.state === 'final')

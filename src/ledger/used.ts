@@ -1,6 +1,15 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import type { Transition } from './result.js'
-import type { Hole, Live, Outside, Reserved, Slot, Used, UsedBy } from './slot.js'
+import {
+  concernsCaller,
+  type Hole,
+  type Live,
+  type Outside,
+  type Reserved,
+  type Slot,
+  type Used,
+  type UsedBy,
+} from './slot.js'
 
 type Sealed = Extract<SlotEvent, { type: 'sealed' }>
 type Evidence = Extract<SlotEvent, { type: 'evidence' }>
@@ -24,12 +33,15 @@ export function toldOf(event: Evidence): readonly SlotAction[] {
   return event.authorized ? [] : [{ do: 'tell', event: 'foreign' }]
 }
 
-/** Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that. */
+/**
+ * Row 26: the nonce is gone, by what nobody can tell any more. Nothing is concluded from that; where no caller has
+ * anything there, nothing has to be.
+ */
 export function usedUnproven(slot: Outside | Live): Transition {
   return {
     row: 26,
     slot: used(slot, { kind: 'unproven' }, undefined),
-    actions: [{ do: 'tell', event: 'unresolved' }],
+    actions: concernsCaller(slot) ? [{ do: 'tell', event: 'unresolved' }] : [],
   }
 }
 

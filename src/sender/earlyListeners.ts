@@ -1,6 +1,6 @@
 import { invalid } from '../errors/invalid.js'
 import type { SenderEvents } from '../types.js'
-import { eventNames } from './emitter.js'
+import { type Emitter, eventNames } from './emitter.js'
 import type { OpenLane } from './lane/open.js'
 
 type Listener = (payload: never) => void
@@ -12,13 +12,23 @@ type Entry = {
 
 export type EarlyListeners = ReturnType<typeof createEarlyListeners>
 
-/** Listeners that were added before the lane is open hear of everything that comes after it is. */
+/**
+ * Listeners that were added before there is a lane. Who opens it hears of everything, from its first moment on; who joins
+ * one that is open, of what comes after that.
+ */
 export function createEarlyListeners() {
   const entries = new Set<Entry>()
-  let lane: OpenLane | undefined
+  let events: Emitter | undefined
+  let opening: ReturnType<typeof noteTold> | undefined
 
   function attachOne(entry: Entry): void {
-    entry.off = lane?.handle.events.on(entry.event, entry.listener as (payload: unknown) => void)
+    entry.off = events?.on(entry.event, entry.listener as (payload: unknown) => void)
+  }
+
+  function listenTo(next: Emitter): void {
+    for (const entry of entries) entry.off?.()
+    events = next
+    for (const entry of entries) attachOne(entry)
   }
 
   return {
@@ -33,22 +43,50 @@ export function createEarlyListeners() {
         entry.off?.()
       }
     },
-    attach(opened: OpenLane): void {
-      lane = opened
-      for (const entry of entries) attachOne(entry)
+    /** The lane is being opened by this very one. Once more where that failed and is tried again. */
+    begin(next: Emitter): void {
+      opening = noteTold(next)
+      listenTo(next)
+    },
+    attach({ handle, tenure }: OpenLane): void {
+      const { transactions, txOf } = handle
+      const told = opening?.events === handle.events ? opening : undefined
+      opening = undefined
+      told?.stop()
+      if (told === undefined) listenTo(handle.events)
       // The lane may have begun held, or with what waits for an operator's word, when nobody could hear it yet.
-      const { events, transactions, txOf } = opened.handle
       const own = (name: keyof SenderEvents) =>
         [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
-      for (const reason of opened.tenure.seat.holds) events.tell(own('held'), { reason })
+      for (const reason of tenure.seat.holds)
+        if (!told?.holds.has(reason)) handle.events.tell(own('held'), { reason })
       for (const transaction of transactions.values()) {
-        if (!transaction.unresolved || transaction.nonce === undefined) continue
-        events.tell(own('unresolved'), { nonce: transaction.nonce, tx: txOf(transaction) })
+        const { unresolved, nonce } = transaction
+        if (!unresolved || nonce === undefined || told?.unresolved.has(nonce)) continue
+        handle.events.tell(own('unresolved'), { nonce, tx: txOf(transaction) })
       }
     },
     /** Whoever listened has closed; the lane may go on for others. */
     detach(): void {
       for (const entry of entries) entry.off?.()
+    },
+  }
+}
+
+/** What was heard of a lane while it was opened: it is not told once more when it is open. */
+function noteTold(events: Emitter) {
+  const holds = new Set<string>()
+  const unresolved = new Set<number>()
+  const offs = [
+    events.on('held', ({ reason }) => void holds.add(reason)),
+    events.on('released', ({ reason }) => void holds.delete(reason)),
+    events.on('unresolved', ({ nonce }) => void unresolved.add(nonce)),
+  ]
+  return {
+    events,
+    holds,
+    unresolved,
+    stop(): void {
+      for (const off of offs) off()
     },
   }
 }

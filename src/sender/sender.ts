@@ -113,7 +113,9 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   const { chain } = parameters.client
   const early = createEarlyListeners()
   const opening = createOpening(() =>
-    whenLoaded(environment.machinery(), ({ openLane }) => openLane(options, environment).then(attach)),
+    whenLoaded(environment.machinery(), ({ openLane }) =>
+      openLane(options, environment, early.begin).then(attach),
+    ),
   )
   let opened: OpenLane | undefined
   let closing: Promise<void> | undefined

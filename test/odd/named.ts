@@ -37,6 +37,11 @@ const AT_START = {
   items: Array.from({ length: 12 }, (_, index) => payment(index + 1, 100)),
 }
 
+const SLOW_START = {
+  readyFirst: false,
+  items: Array.from({ length: 3 }, (_, index) => payment(index + 1, 100 + 15_000 * index)),
+}
+
 const RESTART = { atMs: 3_000, downMs: 10 }
 const RESTART_LATE = { atMs: 5_000, downMs: 3_000 }
 
@@ -55,6 +60,21 @@ const NO_BLOCK_0: Readonly<Record<string, How>> = {
 export const NAMED = {
   'every count is 5 too high for 8 s': worldOf(errs(COUNTS, off(5), 3_000, 8_000)),
   'the latest count alone is 5 too high for 8 s': worldOf(errs(['countLatest'], off(5), 3_000, 8_000)),
+  // From the start, so that no body shows what used the nonces below.
+  ...Object.fromEntries(
+    [3, 600, 1_000_000_001].map((by) => [
+      `the latest count is ${by} too low for the first 25 s`,
+      worldOf(errs(['countLatest'], off(-by), 0, 25_000), SLOW_START),
+    ]),
+  ),
+  'the latest count is 3 too low for the first minute': worldOf(
+    errs(['countLatest'], off(-3), 0, 60_000),
+    SLOW_START,
+  ),
+  'the latest count is 1,000,000,001 too high while a process starts again': worldOf(
+    errs(['countLatest'], off(1_000_000_001), 2_000, 25_000),
+    { restart: RESTART },
+  ),
   // Two backends behind one address: blocks come from one that is two blocks behind the one that counts.
   'the count at block N is that of N + 2 for 10 s': worldOf([
     ...errs(SEALED_COUNTS, { kind: 'twoLater' }, 2_000, 10_000),
@@ -90,6 +110,10 @@ export const NAMED = {
   'the first latest block is 50 too high': worldOf(errs(['latestHeader'], off(50), 0, 150), {
     readyFirst: false,
   }),
+  'the first latest block is 1,000,000 too high, and the pool drops what it answered': worldOf(
+    errs(['latestHeader'], off(1_000_000), 0, 3_500),
+    { ...AT_START, chain: 'smallPool' },
+  ),
   'receipts are null for 20 s': worldOf(errs(RECEIPTS, { kind: 'null' }, 2_000, 20_000)),
   'receipts are an error for 20 s': worldOf(
     errs(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { built } from '../support/built.js'
+import type { ChainName } from './chainKinds.js'
 
 const { drawPlan, NAMED, REWOUND, runOddWorld } = await built<typeof import('./worlds.js')>(
   new URL('worlds.ts', import.meta.url),
@@ -37,7 +38,8 @@ describe('an endpoint that errs for some seconds: each payment once, and the lan
   for (const name of Object.keys(NAMED) as Name[]) {
     holds(name, async () => {
       const broken: string[] = []
-      for (const chain of CHAINS) {
+      const own: ChainName = NAMED[name].chain
+      for (const chain of own === 'rollup' ? CHAINS : [own]) {
         const { violations } = await runOddWorld({ ...NAMED[name], chain })
         broken.push(...violations.map(({ rule, text }) => `${chain}, ${rule}: ${text}`))
       }

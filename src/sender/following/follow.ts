@@ -37,8 +37,8 @@ export type FollowOptions = {
   readonly unreachable: () => void
 }
 
-// Blocks that a feed may be ahead of the endpoint.
-const FEED_AHEAD_MAX = 16
+// Blocks that a feed, or a pending block, may be ahead of the newest sealed one.
+const AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
@@ -114,6 +114,11 @@ export function createFollower(options: FollowOptions): Follower {
     }
   }
 
+  /** A number that is never reached could never be held against its sealed block. */
+  function reachable(blockNumber: number): number {
+    return Math.min(blockNumber, (tracker.head?.number ?? 0) + AHEAD_MAX)
+  }
+
   return {
     address: lane.key.address,
     pace,
@@ -136,12 +141,11 @@ export function createFollower(options: FollowOptions): Follower {
         seenPending = Math.max(nonce, seenPending ?? 0)
         // A node that builds a pending block from its pool shows it there too: that is no pre-confirmation.
         if (hub.reader.profile.current().pending !== 'preconfirmed') continue
-        lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber })
+        lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: reachable(blockNumber) })
       }
     },
     observed(blockNumber, own) {
-      // A number that is never reached could never be held against its sealed block.
-      const number = Math.min(blockNumber, (tracker.head?.number ?? 0) + FEED_AHEAD_MAX)
+      const number = reachable(blockNumber)
       for (const hash of own) {
         const nonce = book.nonceOf(hash)
         if (nonce !== undefined) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })

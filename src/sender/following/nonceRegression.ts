@@ -3,6 +3,7 @@ import { readCountAtHead } from '../../tracker/evidence.js'
 import { type LaneContext, reportError } from '../context.js'
 import { untilStopped } from '../unlessStopped.js'
 import { countsElsewhere } from './countsElsewhere.js'
+import { shownByBlocks } from './shownByBlocks.js'
 
 /**
  * Detects that the account's count is lower than this lane believed: a count that was believed is refuted, a reorg took
@@ -65,7 +66,7 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
     const found = await readCountAtHead(reader.port, { address, to: head, hash, chainId, signal })
     since = undefined
     if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
-    const shown = shownByBlocks()
+    const shown = shownByBlocks(context)
     if (found < shown) {
       hub.doubt(
         `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
@@ -87,16 +88,6 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
   async function isHigherElsewhere(found: number): Promise<boolean> {
     const others = await countsElsewhere(hub, lane.key.address, context.limits.readTimeoutMs)
     return others.some((count) => count > found)
-  }
-
-  /** What blocks that stand on the walked chain prove: a count below it is wrong. */
-  function shownByBlocks(): number {
-    let shown = 0
-    for (const slot of book.slots.values()) {
-      if (slot.state !== 'used' || slot.at === undefined) continue
-      if (tracker.hashAt(slot.at.number) === slot.at.hash) shown = Math.max(shown, slot.nonce + 1)
-    }
-    return shown
   }
 
   /** Above the highest nonce of which it is only believed that it is used, although something of ours is bound to it. */

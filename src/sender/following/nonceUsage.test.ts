@@ -33,7 +33,7 @@ async function seek(leaves: boolean) {
 function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
   const to = chain.head.number
   const applied: string[] = []
-  const live = { state: 'live', attempts: [] }
+  const live = { state: 'live', nonce: 0, claims: ['a'], attempts: [] }
   const context = {
     lane: {
       key: { address: ACCOUNT },
@@ -43,7 +43,7 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
         unfinished: 1,
         get: () => live,
         nonceOf: () => undefined,
-        slots: new Map(),
+        slots: new Map([[0, live]]),
       },
       apply: (nonce: number, { type }: { type: string }) => applied.push(`${nonce} ${type}`),
     },

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { Witness } from '../../ledger/evidence.js'
-import type { BlockRef } from '../../ledger/slot.js'
+import { type BlockRef, concernsCaller, isBound } from '../../ledger/slot.js'
 import { countCall, decodeNumber, headerCall } from '../../rpc/codec.js'
 import { type EvidenceVerdict, readEvidence } from '../../tracker/evidence.js'
 import { readBlock } from '../../tracker/evidenceReplies.js'
@@ -10,6 +10,7 @@ import { untilStopped } from '../unlessStopped.js'
 import { createCountBelief } from './countBelief.js'
 import { verdictLimit } from './depth.js'
 import { createJumpHold, JUMP_MAX } from './jumpHold.js'
+import { shownByBlocks } from './shownByBlocks.js'
 
 /**
  * Finds out who used a nonce that a count says is gone and none of the walked blocks explains. The count is only the
@@ -76,7 +77,8 @@ export function createNonceUsage(
   let newest = 0
   let idlers: (() => void)[] = []
 
-  function count(latest: number, head: number): void {
+  function count(claimed: number, head: number): void {
+    const latest = Math.max(claimed, shownAboveFloor())
     newest = latest
     if (latest <= book.floor) {
       quietAt = Math.max(quietAt ?? 0, head)
@@ -132,7 +134,7 @@ export function createNonceUsage(
       own: ownAt,
       isOwn: (hash) => book.nonceOf(hash) !== undefined,
       signatures: context.signatures,
-      from: quietAt ?? Math.max(0, head - LOOK_BACK_BLOCKS),
+      from: searchFrom(head),
       to: head,
       hashAt: tracker.hashAt,
       carriedIn: carriedIn(target),
@@ -144,6 +146,11 @@ export function createNonceUsage(
     if (nonce !== book.floor) return book.floor < book.cursor && book.floor < latest
     if ('block' in verdict && hasLeft(verdict.block)) return false
     return isFar ? takeFar(verdict, target, head) : take(verdict, nonce, head, signal)
+  }
+
+  function searchFrom(head: number): number {
+    // One above the head was read on a chain that was cut back, or never was as long.
+    return quietAt !== undefined && quietAt <= head ? quietAt : Math.max(0, head - LOOK_BACK_BLOCKS)
   }
 
   async function take(
@@ -173,14 +180,16 @@ export function createNonceUsage(
       case 'refuted':
         return refuted(verdict, head)
       default:
-        return fruitless(nonce, head, verdict)
+        return fruitless(nonce, head, verdict.why)
     }
   }
 
   /** A witness for the highest used nonce: all below it are used, and nothing of this lane is among them. */
-  function takeFar(verdict: EvidenceVerdict, target: number, head: number): boolean {
+  function takeFar(verdict: EvidenceVerdict, target: number, head: number): boolean | Promise<boolean> {
     if (verdict.kind === 'refuted') return refuted(verdict, head)
-    if (verdict.kind !== 'other') return pause(head, 'why' in verdict ? verdict.why : undefined)
+    if (verdict.kind === 'notUsed') return pause(head, undefined)
+    if (verdict.kind !== 'other')
+      return fruitless(book.floor, head, 'why' in verdict ? verdict.why : undefined)
     const [witness] = verdict.witnesses
     book.raise(target + 1)
     context.events.emit('foreign', { nonce: target, hash: witness?.hash })
@@ -190,7 +199,7 @@ export function createNonceUsage(
 
   function isBoundBelow(latest: number): boolean {
     for (const slot of book.slots.values())
-      if (slot.nonce < latest && slot.nonce >= book.floor && slot.state !== 'hole') return true
+      if (slot.nonce < latest && slot.nonce >= book.floor && isBound(slot)) return true
     return false
   }
 
@@ -226,21 +235,28 @@ export function createNonceUsage(
     return pause(head, why)
   }
 
-  /** Nothing is shown. What is bound to us waits, for long if need be; what is not is believed after a second reading. */
-  async function fruitless(
-    nonce: number,
-    head: number,
-    { why }: Extract<EvidenceVerdict, { kind: 'unsure' | 'unreadable' }>,
-  ): Promise<boolean> {
+  /**
+   * Nothing is shown. What concerns a caller waits, for long if need be. What does not, no-ops and the hypothesis, is taken
+   * as used when a block shows a higher nonce, or when the count was read a second time.
+   */
+  async function fruitless(nonce: number, head: number, why: string | undefined): Promise<boolean> {
     pause(head, why)
-    const state = book.get(nonce)?.state
-    if (state !== undefined && state !== 'hole') return exhausted(nonce)
-    const count = newest
-    if (jump.isHeld || !(await belief.believes(count, head))) return false
+    const slot = book.slots.get(nonce)
+    if (concernsCaller(slot)) return exhausted(nonce)
+    const isShown = shownAboveFloor() > nonce
+    const count = isShown ? shownAboveFloor() : newest
+    if (!isShown && (jump.isHeld || !(await belief.believes(count, head)))) return false
     // Another count that a tick has read meanwhile has to be confirmed itself.
-    if (newest !== count) return false
+    if (!isShown && newest !== count) return false
+    if (book.floor !== nonce || count <= nonce) return false
+    if (isBound(slot)) lane.apply(nonce, { type: 'passed' })
     book.raise(count)
-    return book.floor < count
+    return book.floor !== nonce && book.floor < count
+  }
+
+  /** Where the nonce at the floor concerns a caller, its own evidence decides, and no block above it. */
+  function shownAboveFloor(): number {
+    return book.floor === book.cursor || concernsCaller(book.get(book.floor)) ? 0 : shownByBlocks(context)
   }
 
   async function exhausted(nonce: number): Promise<boolean> {
@@ -252,11 +268,9 @@ export function createNonceUsage(
 
   /** CREATE in delegated code leaves no trace: two endpoints that agree prove it, one alone proves nothing. */
   async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
-    const state = book.get(nonce)?.state
-    const isBound = state !== undefined && state !== 'hole'
     const isAlone = hub.others().length === 0
     // A count of one endpoint, which is given back where a later one refutes it.
-    if (!isBound && isAlone) return fruitless(nonce, head, { kind: 'unsure', why: createdIn(block) })
+    if (isAlone && !concernsCaller(book.slots.get(nonce))) return fruitless(nonce, head, createdIn(block))
     const agree = !isAlone && search?.why === createdIn(block)
     pause(head, createdIn(block))
     if (agree) {

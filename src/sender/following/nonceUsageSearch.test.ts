@@ -205,6 +205,14 @@ describe('the search begins', () => {
     expect(beganAt(lane)).toEqual([7])
   })
 
+  test('not above the head: the chain was cut back, or never was as long', async () => {
+    const lane = laneOn({ 12: [foreign(0)] })
+    const usage = usageOn(lane)
+    usage.count(0, 1_000_000)
+    await told(lane, usage, 1)
+    expect(lane.events).toMatchObject([{ type: 'evidence' }])
+  })
+
   test('below a block that has left: what was read at it is not known any more', async () => {
     const lane = laneOn({ 12: [foreign(0)] })
     const usage = usageOn(lane)

@@ -90,7 +90,10 @@ export function createRepair(options: {
     const isPatient = isSupposed || (slot.state === 'live' && slot.nudged)
     const afterMs = isSupposed ? SUPPOSED_STUCK_MS : limits.stuckAfterMs
     const blocks = isPatient ? limits.stuckAfterBlocks : 1
-    return block - since.block >= blocks && atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
+    return (
+      blocksBetween(since.block, block) >= blocks &&
+      atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
+    )
   }
 
   /**
@@ -239,6 +242,11 @@ export function createRepair(options: {
   /** A base fee that rose above what is offered is plain to see: no need to wait as long as for a mystery. */
   function stoodOneBlock(nonce: number): boolean {
     const since = sentAt.get(nonce)
-    return since !== undefined && now().block - since.block >= 1
+    return since !== undefined && blocksBetween(since.block, now().block) >= 1
   }
+}
+
+/** A head below the former one says that the chain was cut back, or never was as long: time alone counts then. */
+function blocksBetween(before: number, after: number): number {
+  return after < before ? Number.POSITIVE_INFINITY : after - before
 }

@@ -12,7 +12,7 @@ export type Seed = {
   readonly head: number
   /** Nothing is known of the account but these counts: they have to settle first. */
   readonly isUnsettled: boolean
-  /** `pending` is further above `latest` than is believed. */
+  /** `pending` is further above what is known than is believed. */
   readonly isDisbelieved: boolean
   /** The cursor of a store that can be older than the chain, where it is one. */
   readonly storeCursor: number | undefined
@@ -101,13 +101,14 @@ export function createSeeding(
   }
 
   function distrust(): string {
-    const { latest, pending } = newest
+    const { pending } = newest
+    const { cursor } = book
     const max = limits.seedSpanMax
     if (isOpen())
-      return `and this lane has sent at nonces up to ${book.cursor - 1}, too far above them to fill what lies between.`
-    return pending - latest > max
-      ? `more than ${max} apart (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
-      : `and counted more than ${max} apart before (limits.seedSpanMax). Another reading within that, or resume(), lifts the hold.`
+      return `and this lane has sent at nonces up to ${cursor - 1}, too far above them to fill what lies between.`
+    return pending - cursor > max
+      ? `more than ${max} above nonce ${cursor}, the next that is known (limits.seedSpanMax). A later reading within that, or resume(), lifts the hold.`
+      : `and counted more than ${max} above nonce ${cursor} before (limits.seedSpanMax). Another reading within that, or resume(), lifts the hold.`
   }
 
   function readingOf(
@@ -158,7 +159,7 @@ export function createSeeding(
     const bounds = confirm(reading)
     if (bounds === undefined) return show()
     coversTo = bounds.min
-    const isWithin = bounds.max - reading.latest <= limits.seedSpanMax
+    const isWithin = bounds.max - book.cursor <= limits.seedSpanMax
     if (store.isOpen || (isDisbelieved && isWithin)) store.judge(bounds)
     if (isDisbelieved && isWithin) {
       isDisbelieved = false

@@ -124,9 +124,9 @@ describe('`pending` far above `latest`', () => {
   test('is believed once every reading of some time is within it; the lowest of them is what is supposed', () => {
     const { book, holds, read, seeding } = seeded({ pending: 500, isDisbelieved: true })
     read(500)
-    expect(holds.get('seeding')).toContain('500 at `pending`, more than 100 apart')
+    expect(holds.get('seeding')).toContain('500 at `pending`, more than 100 above nonce 7')
     read(50)
-    expect(holds.get('seeding')).toContain('50 at `pending`, and counted more than 100 apart before')
+    expect(holds.get('seeding')).toContain('50 at `pending`, and counted more than 100 above nonce 7 before')
     read(8 + SPAN_MAX)
     expect(holds.size).toBe(1)
     read(7 + SPAN_MAX)

@@ -42,7 +42,12 @@ export type OpenOptions = LaneOptions<Chain> & {
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
 type Shared = { readonly tenure: Tenure; readonly hub: Held<Hub> }
 
-export async function openLane(options: OpenOptions, environment: Environment): Promise<OpenLane> {
+/** `begun`: given what tells of the lane, before anything of it happens. Not called where somebody has opened it. */
+export async function openLane(
+  options: OpenOptions,
+  environment: Environment,
+  begun: (events: LaneHandle['events']) => void,
+): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
   // Which chain it is, and with it which lane, is known once an endpoint has answered.
   const probed = await holdHub(options, environment)
@@ -53,7 +58,7 @@ export async function openLane(options: OpenOptions, environment: Environment): 
     const beside = (address: Address) =>
       shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure.handle
     const held = await hold(environment.shared.lanes, nameIn(key), () =>
-      begin({ options, environment, store, key, beside }),
+      begin({ options, environment, store, key, beside, begun }),
     )
     const { tenure, hub } = held.value
     // An allocator may have opened the lane without a key: from now on it can repair.

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RpcFailure } from '../../rpc/port.js'
-import { openLane, transfer } from '../simLane.fixture.js'
+import type { Tx } from '../../types.js'
+import { openProcesses } from '../processes.fixture.js'
+import { createSenderIn } from '../sender.js'
+import { onSend, openLane, swallows, transfer } from '../simLane.fixture.js'
 
 const lost: RpcFailure = { kind: 'network', message: 'socket hang up' }
 
@@ -72,4 +75,44 @@ test('a node that does not say what gas costs keeps nobody from being ready, and
   lane.script = undefined
   await lane.settle(lane.sender.send(transfer(1)))
   expect(lane.sent).toHaveLength(1)
+})
+
+describe('who opens a lane hears of all that happens to it meanwhile', () => {
+  test('what lands in a block that is the newest when it opens is told as sealed, once', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const first = world.start()
+    await lane.settle(first.sender.ready())
+    lane.script = onSend(swallows)
+    await lane.settle(first.sender.send(transfer(1), { id: 'a' }))
+    first.freeze()
+    const raw = lane.requests.flat().find(({ method }) => method === 'eth_sendRawTransaction')?.params[0]
+    // Longer than a lease lasts.
+    await lane.clock.advance(30_000)
+    const second = world.start()
+    lane.chain.submit(raw as string)
+    await lane.until(() => lane.executed().length === 1)
+    await lane.settle(second.sender.ready())
+    await lane.clock.advance(5_000)
+    expect(first.events('sealed')).toEqual([])
+    expect(second.events('sealed').map(({ tx }) => (tx as Tx).id)).toEqual(['a'])
+  })
+
+  test('a hold that it began with is told once', async () => {
+    await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
+    await lane.settle(lane.sender.ready())
+    expect(lane.events('held')).toMatchObject([{ reason: 'seeding' }])
+  })
+
+  test('it is told again to who joins it', async () => {
+    await using lane = await openLane({ closed: true, coldStart: 'settle', nonce: 7 })
+    lane.sender.pause()
+    await lane.settle(lane.sender.ready())
+    const told: unknown[] = []
+    const other = createSenderIn(lane.environment, lane.parameters)
+    other.on('held', ({ reason }) => void told.push(reason))
+    await lane.settle(other.ready())
+    expect(told).toContain('paused')
+    await lane.settle(other.close())
+  })
 })

@@ -60,11 +60,13 @@ export async function openTenure(parts: {
   readonly key: LaneKey
   /** Another lane of the chain, where it is open in this process. */
   readonly beside: (address: Address) => LaneHandle | undefined
+  readonly begun: (events: LaneHandle['events']) => void
 }): Promise<Tenure> {
   const { options, environment, hub, store, key, beside } = parts
   const { clock, random, background = clock } = environment
   const { logger, limits } = options
   const events = createEmitter((error) => logger?.error?.({ error: safeError(error) }, 'a listener threw'))
+  parts.begun(events)
   const handle = createHandle({
     key,
     events,
