@@ -2,7 +2,9 @@ import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../../errors/base.js'
 import type { Book } from '../../ledger/book.js'
 import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
+import type { Slot } from '../../ledger/slot.js'
 import { type LaneContext, txError } from '../context.js'
+import { tellForeign } from '../following/foreign.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
 import { endWith } from '../transaction/telling.js'
 import { hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
@@ -35,6 +37,10 @@ function timesDisplaced(book: Book, id: string): number {
     if (slot.attempts.some(({ claim }) => claim === id)) times++
   }
   return times
+}
+
+function usedBy(slot: Slot | undefined): Hash | undefined {
+  return slot?.state === 'used' && slot.by.kind === 'other' ? slot.by.hash : undefined
 }
 
 function reboundOften(id: string, times: number): string {
@@ -138,6 +144,8 @@ export function createPerformer(parts: PerformParts) {
       case 'preconfirmed':
         // Told with the stage, by whoever keeps the stages.
         return
+      case 'foreign':
+        return void tellForeign(context, nonce, usedBy(context.lane.book.get(nonce)))
       default:
         return events.emit(told, { nonce, tx })
     }

@@ -116,6 +116,8 @@ describe('while an endpoint answers nothing of use the lane says so, once for ea
     expect(Object.values(waiting.by).reduce((sum, count) => sum + count, 0)).toBe(20)
     lane.script = undefined
     await lane.settle(sent)
+    // The look that finds it answering may still be under way.
+    await lane.until(() => changes().length > 1)
     expect(changes()).toMatchObject([{ change: 'failing' }, { change: 'answering' }])
     expect((await lane.snapshot()).endpoints[0]?.failing).toBeUndefined()
   })

@@ -9,6 +9,7 @@ import type { HubEndpoint } from '../nodes/hub.js'
 import { untilStopped } from '../unlessStopped.js'
 import { createCountBelief } from './countBelief.js'
 import { verdictLimit } from './depth.js'
+import { tellForeign } from './foreign.js'
 import { createJumpHold, JUMP_MAX } from './jumpHold.js'
 import { shownByBlocks } from './shownByBlocks.js'
 
@@ -192,7 +193,7 @@ export function createNonceUsage(
       return fruitless(book.floor, head, 'why' in verdict ? verdict.why : undefined)
     const [witness] = verdict.witnesses
     book.raise(target + 1)
-    context.events.emit('foreign', { nonce: target, hash: witness?.hash })
+    void tellForeign(context, target, witness?.hash)
     jump.lift()
     return book.floor < newest
   }

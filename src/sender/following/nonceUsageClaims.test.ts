@@ -332,6 +332,15 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect(lane.emitted).toEqual([{ event: 'foreign', payload: { nonce: 99, hash: foreign(99) } }])
   })
 
+  test('a witness that the store knows is a transaction of an earlier life, and nothing foreign', async () => {
+    const all = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
+    const lane = scriptedLane({ history: blocks(22, { 19: all }) })
+    lane.stored.add(foreign(99))
+    lane.head = 21
+    await tick(lane, usageOn(lane), 100, 1_000)
+    expect([lane.book.floor, lane.emitted]).toEqual([100, []])
+  })
+
   test('what is bound to us is never skipped: each of its nonces gets its own witness', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => (nonce === 1 ? mine(1) : foreign(nonce)))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })

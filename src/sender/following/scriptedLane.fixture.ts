@@ -34,6 +34,8 @@ export type ScriptedLane = {
   readonly doubts: string[]
   readonly holds: Map<string, string | undefined>
   readonly emitted: { readonly event: string; readonly payload: unknown }[]
+  /** Hashes that the store knows as those of this lane. */
+  readonly stored: Set<Hash>
   readonly applied: string[]
   /** The same, as the events that they were. */
   readonly events: SlotEvent[]
@@ -75,6 +77,7 @@ export function scriptedLane(options: {
     doubts: [],
     holds: new Map(),
     emitted: [],
+    stored: new Set(),
     applied: [],
     events: [],
     reached: [],
@@ -122,6 +125,10 @@ export function scriptedLane(options: {
         reach: (number: number) => lane.reached.push(number) > 0,
         tag: () => undefined,
       },
+    },
+    store: {
+      find: async (_: unknown, { hash }: { hash: Hash }) =>
+        lane.stored.has(hash) ? { id: 'stored' } : undefined,
     },
     events: {
       emit: (event: string, payload: unknown) => void lane.emitted.push({ event, payload }),
