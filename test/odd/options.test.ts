@@ -21,6 +21,13 @@ describe('the options', () => {
     expect(parse('--fault', 'countLatest of 5')).toMatchObject({ kind: 'bad' })
   })
 
+  test('the endpoints are given, or drawn', () => {
+    expect(parse()).toMatchObject({ options: { endpoints: undefined, honest: false } })
+    expect(parse('--endpoints', '2', '--honest')).toMatchObject({ options: { endpoints: 2, honest: true } })
+    expect(parse('--endpoints', '3')).toMatchObject({ kind: 'bad' })
+    expect(parse('--endpoints', '1', '--honest')).toMatchObject({ kind: 'bad' })
+  })
+
   test('what a failure prints is taken as it is', () => {
     const keep = { faults: [0], extras: ['restart'], items: [3, 7] }
     expect(parse('--keep', JSON.stringify(keep))).toMatchObject({ options: { keep } })

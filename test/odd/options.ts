@@ -13,6 +13,9 @@ export type OddRunOptions = {
   /** Only faults whose names begin so. */
   readonly fault: string | undefined
   readonly keep: Keep | undefined
+  readonly endpoints: 1 | 2 | undefined
+  /** Two endpoints, of which one never errs. */
+  readonly honest: boolean
   readonly all: boolean
   readonly trace: boolean
   readonly progress: boolean
@@ -27,12 +30,20 @@ export function parseOptions(argv: readonly string[]): Parsed<OddRunOptions> {
   return readCommandLine(
     createCommand(),
     argv,
-    ({ worlds, seconds, fault, keep, ...rest }: OddRunOptions) => {
+    ({ worlds, seconds, fault, keep, endpoints, ...rest }: OddRunOptions) => {
       if (worlds !== undefined && seconds !== undefined)
         throw badOption('--worlds and --seconds both say when to stop.')
       if (fault !== undefined && waysNamed(fault).length === 0)
         throw badOption('No fault has a name that begins so.')
-      return { worlds: seconds === undefined ? (worlds ?? WORLDS) : undefined, seconds, fault, keep, ...rest }
+      if (rest.honest && endpoints === 1) throw badOption('--honest takes two endpoints.')
+      return {
+        worlds: seconds === undefined ? (worlds ?? WORLDS) : undefined,
+        seconds,
+        fault,
+        keep,
+        endpoints,
+        ...rest,
+      }
     },
   )
 }
@@ -59,6 +70,12 @@ function createCommand(): Command {
     .addOption(
       new Option('--keep <json>', 'only a part of the world, as a failure prints it').argParser(partOfWorld),
     )
+    .addOption(
+      new Option('--endpoints <n>', 'worlds of one endpoint, or of two (default: as drawn)').argParser(
+        whole(1, 2),
+      ),
+    )
+    .option('--honest', 'worlds of two endpoints, of which one never errs', false)
     .option('--all', 'go on after the first that fails', false)
     .option('--trace', 'print what was asked, answered, sent and said', false)
     .option('--progress', 'say how far it is now and then, on standard error', false)

@@ -47,14 +47,21 @@ export type PlanOptions = {
   readonly keep?: Keep | undefined
   /** The worlds have faults alone whose names begin so. */
   readonly fault?: string | undefined
+  /** The worlds have so many endpoints. @default as drawn */
+  readonly endpoints?: 1 | 2 | undefined
+  /** Of two endpoints one never errs. @default as drawn */
+  readonly honest?: boolean | undefined
 }
 
-export function drawPlan(seed: number, { keep = {}, fault }: PlanOptions = {}): Plan {
+export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
+  const { keep = {}, fault } = options
   const random = (part: string) => deriveRandom(seed, part)
   const shape = random('shape')
   const chain = pick(shape, Object.keys(CHAIN_KINDS) as ChainName[])
-  const endpoints = chance(shape, 0.4) ? 2 : 1
-  const honest = endpoints === 2 && chance(shape, 0.7) ? between(shape, 0, 1) : undefined
+  const drawn = chance(shape, 0.4) ? 2 : 1
+  const endpoints = options.honest ? 2 : (options.endpoints ?? drawn)
+  const isHonest = drawn === 2 && chance(shape, 0.7)
+  const honest = isHonest || options.honest ? between(shape, 0, 1) : undefined
   const restart = chance(shape, 0.15)
     ? { atMs: between(shape, 500, SPAN_MS), downMs: pick(shape, [10, 3_000]) }
     : undefined
@@ -66,7 +73,7 @@ export function drawPlan(seed: number, { keep = {}, fault }: PlanOptions = {}): 
     endpoints,
     faults: drawFaults(random('faults'), {
       endpoints,
-      honest,
+      honest: endpoints === 2 ? honest : undefined,
       ways: fault === undefined ? undefined : waysNamed(fault),
     }),
     items: drawItems(random('items')),

@@ -23,6 +23,8 @@ const TEXT_MAX = 300
 
 const struck = new Map<string, number>()
 const totals = { worlds: 0, failed: 0, payments: 0, requests: 0, slowestMs: 0 }
+// By endpoint.
+const asked: { requests: number; calls: number }[] = []
 const broken = new Map<string, number>()
 
 async function main(): Promise<void> {
@@ -43,10 +45,17 @@ async function main(): Promise<void> {
   const rate = Math.round((worlds / (performance.now() - beganMs)) * 10_000) / 10
   console.log(`worlds ${worlds}, failed ${failed}, payments ${payments}, requests ${requests}`)
   console.log(`${rate} worlds a second, slowest recovery ${totals.slowestMs} virtual ms`)
+  for (const [index, of] of asked.entries())
+    console.log(`e${index}: ${each(of.requests)} requests and ${each(of.calls)} calls for a payment`)
   console.log(`kinds of faults that struck: ${struck.size}`)
   if (failed > 0)
     console.log(`rules broken: ${[...broken].map(([rule, count]) => `${rule} ${count}`).join(', ')}`)
   process.exitCode = failed === 0 ? 0 : 1
+}
+
+/** The last payment of each world, which shows that the lane is back, is one too. */
+function each(count: number): string {
+  return (count / (totals.payments + totals.worlds)).toFixed(2)
 }
 
 function isOver(beganMs: number): boolean {
@@ -63,6 +72,10 @@ async function runOne(seed: number): Promise<readonly OddViolation[]> {
     totals.payments += result.payments
     totals.requests += result.requests
     totals.slowestMs = Math.max(totals.slowestMs, result.recoveredInMs)
+    for (const [index, { requests, calls }] of result.asked.entries()) {
+      const { [index]: known = { requests: 0, calls: 0 } } = asked
+      asked[index] = { requests: known.requests + requests, calls: known.calls + calls }
+    }
     for (const [name, count] of result.struck) struck.set(name, (struck.get(name) ?? 0) + count)
     // One turn of the event loop: what nobody handled is reported between two worlds, so it belongs to this one.
     await new Promise((resolve) => setImmediate(resolve))
@@ -77,14 +90,23 @@ async function report(seed: number, violations: readonly OddViolation[]): Promis
   for (const rule of new Set(violations.map((one) => one.rule))) broken.set(rule, (broken.get(rule) ?? 0) + 1)
   console.log(`seed ${seed}: ${describe(drawPlan(seed, values))}`)
   print(violations)
-  const fault = values.fault === undefined ? '' : ` --fault '${values.fault}'`
-  const replay = `npm run odd -- --worlds 1 --seed ${seed}${fault}`
+  const replay = `npm run odd -- --worlds 1 --seed ${seed}${drawnBy()}`
   console.log(`  replay: ${replay}`)
   if (values.keep !== undefined || totals.failed > 1) return
   const { keep, violations: left } = await shrink(seed, values, violations)
   console.log(`  the least of it that fails: ${describe(drawPlan(seed, { ...values, keep }))}`)
   print(left)
   console.log(`  replay: ${replay} --keep '${JSON.stringify(keep)}'`)
+}
+
+/** The options that change what is drawn. */
+function drawnBy(): string {
+  const { fault, endpoints, honest } = values
+  return [
+    fault === undefined ? '' : ` --fault '${fault}'`,
+    endpoints === undefined ? '' : ` --endpoints ${endpoints}`,
+    honest ? ' --honest' : '',
+  ].join('')
 }
 
 function print(violations: readonly OddViolation[]): void {

@@ -10,12 +10,12 @@ const SHRINK_MS_MAX = 60_000
 /** The least set of faults, payments and extras of a failing world that breaks one of the same rules. */
 export async function shrink(
   seed: number,
-  { fault }: PlanOptions,
+  options: PlanOptions,
   violations: readonly OddViolation[],
 ): Promise<Shrunk> {
   const rules = new Set(violations.map(({ rule }) => rule))
   const endMs = performance.now() + SHRINK_MS_MAX
-  const plan = drawPlan(seed, { fault })
+  const plan = drawPlan(seed, { ...options, keep: undefined })
   let least: Shrunk = {
     violations,
     keep: {
@@ -28,7 +28,7 @@ export async function shrink(
   /** Whether the world still breaks a rule with this part of it alone. */
   async function stillFails(keep: Required<Keep>): Promise<boolean> {
     if (performance.now() > endMs) return false
-    const result = await runOddWorld(drawPlan(seed, { fault, keep }))
+    const result = await runOddWorld(drawPlan(seed, { ...options, keep }))
     const same = result.violations.filter(({ rule }) => rules.has(rule))
     if (same.length > 0) least = { keep, violations: result.violations }
     return same.length > 0

@@ -21,6 +21,8 @@ export type OddResult = {
   readonly violations: readonly OddViolation[]
   readonly payments: number
   readonly requests: number
+  /** What each endpoint was asked. */
+  readonly asked: readonly { readonly requests: number; readonly calls: number }[]
   /** Times that any bytes were handed to an endpoint. */
   readonly sends: number
   readonly timers: number
@@ -180,6 +182,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     ],
     payments: plan.items.length,
     requests: ports.reduce((sum, { stats }) => sum + stats.requests, 0),
+    asked: ports.map(({ load }) => ({ requests: sumOf(load.requests), calls: sumOf(load.calls) })),
     sends: wire.times,
     timers: clock.firedTimers,
     recoveredInMs,
@@ -238,6 +241,10 @@ function allowanceMs(plan: Plan, kind: ChainKind): number {
 
 /** An endpoint that asked for a rest, and bytes that were refused again and again, are tried again after so long at the latest. */
 const REST_MS = 120_000
+
+function sumOf(bySecond: ReadonlyMap<number, number>): number {
+  return [...bySecond.values()].reduce((sum, count) => sum + count, 0)
+}
 
 function inWords(asked: readonly RpcCall[], replies: readonly RpcReply[]): string {
   return asked

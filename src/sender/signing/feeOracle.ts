@@ -19,7 +19,7 @@ import { atFloor, beyond, loweredBy, NO_FLOOR, type PriceFloor, raisedBy } from 
 import type { BlockRef } from '../../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
-import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { FeePolicy, TxRequest } from '../../types.js'
 import type { Hub } from '../nodes/hub.js'
 
@@ -33,6 +33,11 @@ export type FeeOracle = {
   market(within?: FeeCeiling): Promise<Fees>
   /** Whether nothing needs to be asked for before this is signed. It asks beside, where `market` would. */
   known(request: TxRequest): boolean
+  /**
+   * Asks the other endpoints what they take, and goes by the least of that where it is less than what is known; a ceiling
+   * that followed from the first answer follows from this one then. True where it is less.
+   */
+  cheaperElsewhere(): Promise<boolean>
   /** The last answer, if there ever was one. */
   readonly last: Fees | undefined
   /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
@@ -111,26 +116,43 @@ export function createFeeOracle(options: {
   async function ask(): Promise<Fees> {
     const { head } = hub.tracker
     const nowMs = options.clock.now()
-    const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate()
+    const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate(hub.reader.port)
     await sampleDataFee()
-    last = fees
-    lastHead = head
-    lastAtMs = nowMs
-    ceiling ??= { maxFeePerGas: CEILING_FACTOR * cap(fees) }
+    know(fees, head, nowMs)
+    ceiling ??= ceilingOf(fees)
     return fees
   }
 
+  function know(fees: Fees, head: BlockRef | undefined, atMs: number): void {
+    last = fees
+    lastHead = head
+    lastAtMs = atMs
+    tip =
+      'gasPrice' in fees || custom ? undefined : { wei: fees.maxPriorityFeePerGas, atMs: options.clock.now() }
+  }
+
   /** Ours: from the head that the poller has anyway, and one call for the tip. */
-  async function estimate(): Promise<Fees> {
+  async function estimate(port: Port): Promise<Fees> {
     const baseFee = hub.tracker.head?.baseFeePerGas
     if (baseFee === undefined) {
-      const gasPrice = quantity(await request({ method: 'eth_gasPrice', params: [] }))
+      const [reply] = await batch(port, [{ method: 'eth_gasPrice', params: [] }])
+      const gasPrice = quantity(reply)
       if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
       return { gasPrice: (gasPrice * 12n) / 10n }
     }
-    const wei = atLeast(await askTip(), LEAST_TIP_WEI)
-    tip = { wei, atMs: options.clock.now() }
-    return above(baseFee, wei)
+    return above(baseFee, atLeast(await askTip(port), LEAST_TIP_WEI))
+  }
+
+  async function cheaperElsewhere(): Promise<boolean> {
+    if (custom || last === undefined) return false
+    const { head } = hub.tracker
+    const asked = hub.others().map(({ port }) => estimate(port).catch((): undefined => undefined))
+    const said = (await Promise.all(asked)).filter((fees) => fees !== undefined)
+    const [least] = said.sort((a, b) => (cap(a) < cap(b) ? -1 : 1))
+    if (least === undefined || cap(least) >= cap(last)) return false
+    know(least, head, options.clock.now())
+    ceiling = givenCeiling(policy) ?? ceilingOf(least)
+    return true
   }
 
   /** From the newest head, with a tip that is not old. */
@@ -142,20 +164,20 @@ export function createFeeOracle(options: {
   }
 
   /** @throws where no word of the node was had: a tip out of the air may be a thousand times what the chain asks. */
-  async function askTip(): Promise<bigint> {
+  async function askTip(port: Port): Promise<bigint> {
     const method = 'eth_maxPriorityFeePerGas'
-    const [reply] = await batch([{ method, params: [] }])
+    const [reply] = await batch(port, [{ method, params: [] }])
     const tip = quantity(reply)
     if (tip !== undefined) return tip
     // A failure that passes is no absence: a tip that is derived in its stead may be one that no pool takes.
     if (reply === undefined || reply.ok || !isMethodRefused(method, reply.failure))
       throw new Error(`${method} brought no answer`)
-    return tipOfGasPrice()
+    return tipOfGasPrice(port)
   }
 
   /** What the node asks for a legacy transaction holds the tip, above the base fee of the same moment. */
-  async function tipOfGasPrice(): Promise<bigint> {
-    const [price, header] = await batch([{ method: 'eth_gasPrice', params: [] }, headerCall('latest')])
+  async function tipOfGasPrice(port: Port): Promise<bigint> {
+    const [price, header] = await batch(port, [{ method: 'eth_gasPrice', params: [] }, headerCall('latest')])
     const gasPrice = quantity(price)
     const baseFee = header?.ok
       ? decodeHeader(header.result, 'eth_getBlockByNumber')?.baseFeePerGas
@@ -167,19 +189,15 @@ export function createFeeOracle(options: {
   async function sampleDataFee(): Promise<void> {
     if (dataFeeOracle === undefined) return
     const data = encodeFunctionData({ abi: upperBoundAbi, args: [DATA_FEE_SAMPLE_BYTES] })
-    const reply = await request({ method: 'eth_call', params: [{ to: dataFeeOracle, data }, 'latest'] })
+    const call = { method: 'eth_call', params: [{ to: dataFeeOracle, data }, 'latest'] }
+    const [reply] = await batch(hub.reader.port, [call])
     if (reply?.ok && typeof reply.result === 'string' && reply.result.length === 66) {
       dataFeeSample = hexToBigInt(reply.result as `0x${string}`)
     }
   }
 
-  function batch(calls: readonly RpcCall[]): Promise<readonly RpcReply[]> {
-    return hub.reader.port.batch(calls, { timeoutMs: options.timeoutMs })
-  }
-
-  async function request(call: RpcCall): Promise<RpcReply | undefined> {
-    const [reply] = await batch([call])
-    return reply
+  function batch(port: Port, calls: readonly RpcCall[]): Promise<readonly RpcReply[]> {
+    return port.batch(calls, { timeoutMs: options.timeoutMs })
   }
 
   function isFresh(): boolean {
@@ -238,6 +256,7 @@ export function createFeeOracle(options: {
       if (dataFeeOracle !== undefined) askBeside(last)
       return true
     },
+    cheaperElsewhere,
     get last() {
       return last && floored(last)
     },
@@ -285,6 +304,10 @@ function sameAsBefore(fees: CappedFees): CappedFees {
 
 function above(baseFee: bigint, tip: bigint): Fees {
   return { maxFeePerGas: baseFee * BASE_FEE_FACTOR + tip, maxPriorityFeePerGas: tip }
+}
+
+function ceilingOf(fees: Fees): FeeCeiling {
+  return { maxFeePerGas: CEILING_FACTOR * cap(fees) }
 }
 
 function givenCeiling(policy: FeePolicy<Chain> | undefined): FeeCeiling | undefined {

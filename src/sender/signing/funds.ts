@@ -5,10 +5,12 @@ import { attemptCost, type LaneContext } from '../context.js'
 import type { Line } from '../intake/line.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
+import { createShortageCheck } from './shortageCheck.js'
 
 /**
  * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
- * backpressure: the balance changes when they land. Only where the head alone cannot pay the lane is starved.
+ * backpressure: the balance changes when they land. Only where the head alone cannot pay, and no other endpoint shows
+ * that it can, the lane is starved.
  */
 export type Funds = {
   /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
@@ -51,6 +53,7 @@ export function createFunds(
   let refusedByNode = false
   let asked = false
   let balanceAtMs = Number.NEGATIVE_INFINITY
+  const elsewhere = createShortageCheck(context, judge)
 
   function set(nonce: number, cost: bigint): void {
     committed += cost - (costs.get(nonce) ?? 0n)
@@ -75,6 +78,9 @@ export function createFunds(
     const head = headCost()
     const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
     const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
+    // What is being paid for already has its price.
+    if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: head > 0n })) return
+    if (!short) elsewhere.forget()
     if (short && context.starved === 'fail') starved(shortage(needed), head > 0n ? undefined : balanceWei)
     // With nothing in flight, and what waited failed, there is nothing left to be held for.
     const held = short && (context.starved === 'wait' || head > 0n)

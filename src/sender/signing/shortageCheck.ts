@@ -1,0 +1,88 @@
+import { decodeQuantity } from '../../rpc/codec.js'
+import type { RpcReply } from '../../rpc/port.js'
+import { type LaneContext, reportError } from '../context.js'
+
+/** That the account cannot pay, as the endpoint that is read shows balance and prices. */
+export type Shortage = {
+  readonly needed: bigint
+  readonly balanceWei: bigint
+  /** Its fees are signed: only the balance can be wrong. */
+  readonly isPriced: boolean
+}
+
+/**
+ * Whether other endpoints bear out that the account cannot pay: each is asked for the balance, and for prices where
+ * nothing is signed yet. What they deny holds nothing, and the endpoint that is read is doubted.
+ */
+export type ShortageCheck = {
+  /** False while the others are asked, and for a while after one of them has denied it. */
+  confirms(shortage: Shortage): boolean
+  /** The account can pay: the next shortage is another one. */
+  forget(): void
+}
+
+/** Between two questions about a shortage that was denied. */
+const DENIED_MS = 2_000
+
+/** @param heard more is known of the shortage that was asked about */
+export function createShortageCheck(
+  context: Pick<LaneContext, 'lane' | 'hub' | 'clock' | 'fees' | 'limits' | 'events' | 'closed'>,
+  heard: () => void,
+): ShortageCheck {
+  const { hub, fees, clock, limits } = context
+  let isConfirmed = false
+  let asking = false
+  let deniedAtMs = Number.NEGATIVE_INFINITY
+
+  async function ask({ needed, balanceWei, isPriced }: Shortage): Promise<void> {
+    const [balances, isCheaper] = await Promise.all([
+      balancesElsewhere(),
+      isPriced ? false : fees.cheaperElsewhere(),
+    ])
+    if (context.closed) return
+    const other = balances.find((wei) => wei >= needed)
+    if (other !== undefined)
+      deny(`the endpoint shows a balance of ${balanceWei} wei, and another endpoint ${other}`)
+    else if (isCheaper) deny('the endpoint asks for more than the account has, and another endpoint for less')
+    else isConfirmed = true
+    heard()
+  }
+
+  function deny(why: string): void {
+    deniedAtMs = clock.now()
+    hub.doubt(why)
+  }
+
+  async function balancesElsewhere(): Promise<readonly bigint[]> {
+    const call = { method: 'eth_getBalance', params: [context.lane.key.address, 'latest'] }
+    const timeoutMs = limits.readTimeoutMs
+    const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
+    return replies.map(([reply]) => balanceOf(reply)).filter((wei) => wei !== undefined)
+  }
+
+  return {
+    confirms(shortage) {
+      if (isConfirmed || hub.others().length === 0) return true
+      if (asking || clock.now() - deniedAtMs < DENIED_MS) return false
+      asking = true
+      void ask(shortage)
+        .catch((error: unknown) => reportError(context, error))
+        .finally(() => {
+          asking = false
+        })
+      return false
+    },
+    forget() {
+      isConfirmed = false
+    },
+  }
+}
+
+function balanceOf(reply: RpcReply | undefined): bigint | undefined {
+  if (!reply?.ok) return undefined
+  try {
+    return decodeQuantity(reply.result, 'eth_getBalance')
+  } catch {
+    return undefined
+  }
+}
