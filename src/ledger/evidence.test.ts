@@ -127,5 +127,7 @@ describe('countAfter', () => {
     expect(countAfter(body(sent(5, FIRST), tuple(6), tuple(9), deposit(SECOND)), 5)).toBe(8)
     expect(countAfter(body(sent(5, FIRST)), undefined)).toBe(6)
     expect(countAfter(body(tuple(5)), undefined)).toBeUndefined()
+    expect(countAfter(body(deposit(SECOND)), undefined)).toBeUndefined()
+    expect(countAfter(body(deposit(SECOND), sent(5, FIRST)), undefined)).toBe(6)
   })
 })

@@ -348,9 +348,32 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byA), { type: 'horizon' }).row).toBe(0)
   })
 
+  test('rows 27 and 34: bytes of ours whose transactions have ended are not sent again: a no-op is signed', () => {
+    const ended = { claims: [], attempts: [attempt('x', 'x1')] }
+    for (const taken of [
+      on(unresolved(ended), { type: 'refuted', token: 6 }),
+      on(usedSlot(byOther, ended), { type: 'unwitnessed', block: block(10), token: 6 }),
+    ])
+      expect(taken).toMatchObject({
+        slot: { state: 'live', claims: [], end: 'void' },
+        actions: [{ do: 'noop', token: 6 }],
+      })
+  })
+
+  test('evidence changes nothing where a body has said before who used the nonce', () => {
+    for (const by of [byA, byNoop, byOther])
+      expect(on(usedSlot(by), { type: 'evidence', block: block(12), hash: hash('f2') }).row).toBe(0)
+  })
+
+  test('row 21, used: with nothing bound there is nothing to cancel', () => {
+    expect(on(usedSlot(byOther, { claims: [] }), { type: 'cancel', token: 5 }).row).toBe(0)
+  })
+
   test('what comes late is noted: bytes journaled after the nonce went, and sends', () => {
     const late = on(usedSlot(byOther, { committing: 1 }), { type: 'journaled', token: 1, attempt: b1 })
     expect(late.slot).toEqual(usedSlot(byOther, { attempts: [b1, a1] }))
+    const known = on(late.slot, { type: 'journaled', token: 1, attempt: b1 })
+    expect(known.slot).toEqual(late.slot)
     expect(on(usedSlot(byA), { type: 'sent', hash: a1.hash }).slot.attempts[0]?.sends).toBe(2)
     expect(on(usedSlot(byA), outcome(a1.hash, 'intrinsic')).row).toBe(0)
   })
