@@ -42,3 +42,29 @@ test('what it still refuses then keeps its pauses, however much else it takes', 
   await lane.sender.close()
   expect(await refused).toMatchObject({ code: 'CLOSED' })
 })
+
+test('on a chain of several blocks a second it is not handed over in each of them', async () => {
+  await using lane = await openLane({ chain: { blockTimeMs: 200 } })
+  const times = handed(lane, () => true)
+  const refused = lane.rejection(lane.sender.send(transfer(1)))
+  await lane.clock.advance(30_000)
+  const count = times.get(1)?.length ?? 0
+  // 150 blocks.
+  expect(count).toBeGreaterThanOrEqual(25)
+  expect(count).toBeLessThanOrEqual(35)
+  await lane.sender.close()
+  expect(await refused).toMatchObject({ code: 'CLOSED' })
+})
+
+test('on a slower one it is, and lands in the block after the endpoint takes it again', async () => {
+  await using lane = await openLane({ chain: { blockTimeMs: 2_000 } })
+  let isBusy = true
+  const times = handed(lane, () => isBusy)
+  const sent = lane.sender.send(transfer(1))
+  await lane.blocks(10)
+  expect(times.get(1)?.length).toBeGreaterThanOrEqual(10)
+  isBusy = false
+  await lane.blocks(2)
+  expect(lane.executed()).toEqual([1])
+  await lane.settle(sent)
+})

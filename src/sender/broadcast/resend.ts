@@ -5,7 +5,7 @@ import type { LaneContext } from '../context.js'
 
 /**
  * When bytes that brought no acceptance are sent again: once soon, for the lost request, then at most once per
- * sealed block, or by time where no block comes: some nodes make one only for a transaction (Hardhat, anvil and
+ * sealed block and a second, or by time where no block comes: some nodes make one only for a transaction (Hardhat, anvil and
  * `geth --dev` by default, Arbitrum, Avalanche). Touches uncovered nonces only, the lowest ones, in order.
  */
 export type Resender = {
@@ -17,12 +17,18 @@ export type Resender = {
   after(nonce: number, delayMs: number): void
   /** It was accepted. What the endpoint refused for whatever reason may have a chance now: it is due too, once. */
   taken(nonce: number): void
-  /** A sealed block joined: everything that waits is due. */
+  /** A sealed block joined: what has waited for long enough is due. */
   newHead(): void
   stop(): void
 }
 
-type Due = { atMs: number; tries: number; hurried: boolean }
+type Due = {
+  atMs: number
+  tries: number
+  hurried: boolean
+  /** When it was last handed over, or answered. */
+  lastMs: number
+}
 
 const SOON_MS = 100
 const TRIES_SOON = 3
@@ -31,6 +37,10 @@ const PAUSE_MS_MIN = 4_000
 const PAUSE_MS_MAX = 60_000
 const PAUSE_BLOCKS = 2
 const BLOCK_MS_MAX = 15_000
+/** Blocks may come several a second: with one of them it is due after this part of its pause at the earliest. */
+const NEW_BLOCK_PART = 8
+/** And after this part of the time in which what nobody takes would count as stuck: no fee is raised for that. */
+const STUCK_PART = 2
 
 export function createResender(context: LaneContext, send: (nonce: number) => void): Resender {
   const { lane, hub, clock, random, limits } = context
@@ -63,6 +73,7 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       sent++
       // Until an answer asks for more it is not due again.
       entry.atMs = Number.POSITIVE_INFINITY
+      entry.lastMs = now
       send(nonce)
     }
     const next = Math.min(...[...due.values()].map((entry) => entry.atMs), Number.POSITIVE_INFINITY)
@@ -86,21 +97,24 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
       const { tries: before = 0, hurried = false } = due.get(nonce) ?? {}
       const tries = before + 1
       const usual = (tries <= TRIES_SOON ? SOON_MS * 4 ** (tries - 1) : pauseMs(tries)) * (1 + random() / 2)
-      const atMs = clock.now() + Math.max(delayMs ?? 0, usual)
-      due.set(nonce, { atMs, tries, hurried })
+      const lastMs = clock.now()
+      const atMs = lastMs + Math.max(delayMs ?? 0, usual)
+      due.set(nonce, { atMs, tries, hurried, lastMs })
       plan(atMs)
     },
     soon(nonce) {
       const { atMs: plannedMs, tries = 1, hurried = false } = due.get(nonce) ?? {}
       const isPlanned = plannedMs !== undefined && plannedMs !== Number.POSITIVE_INFINITY
       if (isPlanned || tries > TRIES_SOON) return
-      const atMs = clock.now() + SOON_MS * (1 + random() / 2)
-      due.set(nonce, { atMs, tries, hurried })
+      const lastMs = clock.now()
+      const atMs = lastMs + SOON_MS * (1 + random() / 2)
+      due.set(nonce, { atMs, tries, hurried, lastMs })
       plan(atMs)
     },
     after(nonce, delayMs) {
-      const atMs = clock.now() + delayMs
-      due.set(nonce, { atMs, tries: TRIES_SOON, hurried: true })
+      const lastMs = clock.now()
+      const atMs = lastMs + delayMs
+      due.set(nonce, { atMs, tries: TRIES_SOON, hurried: true, lastMs })
       plan(atMs)
     },
     taken(nonce) {
@@ -117,7 +131,11 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
     newHead() {
       if (due.size === 0) return
       const now = clock.now()
-      for (const entry of due.values()) if (entry.tries > TRIES_SOON) entry.atMs = Math.min(entry.atMs, now)
+      for (const entry of due.values()) {
+        if (entry.tries <= TRIES_SOON) continue
+        const apartMs = Math.min(limits.stuckAfterMs / STUCK_PART, pauseMs(entry.tries) / NEW_BLOCK_PART)
+        if (now - entry.lastMs >= apartMs) entry.atMs = Math.min(entry.atMs, now)
+      }
       fire()
     },
     stop() {
