@@ -65,3 +65,9 @@ test('no other endpoint may show a lower count; one that does not answer contrad
     expect(await belief.believes(5, 11), JSON.stringify(others)).toBe(believed)
   }
 })
+
+test('of several that are lower the lowest is told', async () => {
+  const { belief } = beliefWith(counts(4), counts(2), counts(3), counts(9))
+  expect(await belief.lowerElsewhere(5)).toBe(2)
+  expect(await belief.lowerElsewhere(2)).toBeUndefined()
+})

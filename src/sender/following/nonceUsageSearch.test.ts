@@ -335,15 +335,6 @@ describe('a count that no body explains', () => {
 describe('a jump', () => {
   const far = Array.from({ length: 100 }, (_, nonce) => foreign(nonce))
 
-  test('is counted from what was handed out, not from what is used', async () => {
-    const lane = laneOn({}, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-    const usage = usageOn(lane)
-    for (const head of [18, 19]) await told(lane, usage, 74, head)
-    expect(lane.holds.size).toBe(0)
-    for (const head of [18, 19]) await told(lane, usage, 75, head)
-    expect(lane.holds.size).toBe(1)
-  })
-
   test('lifts at once when a witness for the highest of them explains all', async () => {
     const lane = laneOn({ 12: far })
     const usage = usageOn(lane)
@@ -386,18 +377,6 @@ describe('a jump', () => {
     withHole.book.apply(4, { type: 'withdraw', claim: 'b', why: 'failed' })
     await told(withHole, usageOn(withHole), 100)
     expect([withHole.book.floor, withHole.applied]).toEqual([100, []])
-  })
-
-  test('that an operator accepts is over', async () => {
-    const lane = laneOn({})
-    const usage = usageOn(lane)
-    script(lane, 0, claims(100))
-    await told(lane, usage, 100, 18)
-    await told(lane, usage, 100, 19)
-    usage.acceptJump()
-    expect(lane.book.floor).toBe(100)
-    usage.count(100, 19)
-    expect(usage.wanted).toBe(false)
   })
 })
 
