@@ -52,7 +52,7 @@ export function createEngine(options: EngineOptions): Engine {
   const line = createLine<Transaction>()
   const { handle } = options
   const { events, transactions, txOf } = handle
-  const fees = createFeeOracle({ hub, policy: options.fees, timeoutMs: limits.readTimeoutMs, clock })
+  const fees = createFeeOracle({ hub, policy: options.fees, limits, clock, failed: broken })
   const closing = createStop(closedLaneError)
   const changed = new Set<Transaction>()
 

@@ -227,6 +227,9 @@ type Options = Record<string, unknown>
 const create = (lane: SimLane, options: Options): Sender =>
   createSenderIn(lane.environment, { ...lane.parameters, ...options } as never)
 
+const CLIENT = { transport: {}, request: () => {} }
+const endpointWith = (profile: object) => ({ endpoints: [{ client: CLIENT, profile }] })
+
 const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, options: Options])[] = [
   ...[undefined, null, 5, {}, { chain: { id: 1 } }].map(
     (client) => ['client', 'INVALID', { client }] as const,
@@ -239,18 +242,9 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
   ...[5, 'x', {}].map((endpoints) => ['endpoints', 'INVALID', { endpoints }] as const),
   ['endpoints[0]', 'INVALID', { endpoints: [5] }],
   ['endpoints[0].client', 'INVALID', { endpoints: [{ client: 5 }] }],
-  ...(
-    [
-      ['pending', 'sealed'],
-      ['pendingState', 'yes'],
-      ['gapBudget', 0],
-      ['batchInOrder', false],
-    ] as const
-  ).map(([name, value]) => {
-    const client = { transport: {}, request: () => {} }
-    const options = { endpoints: [{ client, profile: { [name]: value } }] }
-    return [`endpoints[0].profile.${name}`, 'INVALID', options] as const
-  }),
+  ...Object.entries({ pending: 'sealed', pendingState: 'yes', gapBudget: 0, batchInOrder: false }).map(
+    ([key, value]) => [`endpoints[0].profile.${key}`, 'INVALID', endpointWith({ [key]: value })] as const,
+  ),
   ['broadcast', 'INVALID', { broadcast: 'some' }],
   ['coldStart', 'INVALID', { coldStart: 'never' }],
   ['starved', 'INVALID', { starved: true }],

@@ -1,6 +1,8 @@
+import type { Hash } from 'viem'
 import type { StoredTransaction } from '../../store/store.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { createLooks } from '../looks.js'
+import { createPauses } from '../pauses.js'
 import {
   end,
   fromStored,
@@ -24,6 +26,8 @@ export type Followed = {
 const LOOK_MS = 1_000
 /** At most so often with hints: a lane at work is written many times a second. */
 const REST_MS = 100
+/** How often at least the chain is asked whether it is pre-confirmed. */
+const PENDING_LOOK_MS_MAX = 4_000
 
 /**
  * Follows a transaction that is nobody's here: another process works its lane, another sender of this one, or an
@@ -58,17 +62,32 @@ export async function followStored(context: LaneContext, id: string): Promise<Fo
   })
   const unwatch = store.watch(first.lane, () => looks.look())
 
-  /** At the pace of the flashblocks, for as long as there is something to be seen before it is sealed. */
+  const pauses = createPauses({
+    paceMs: () => hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    maxMs: PENDING_LOOK_MS_MAX,
+  })
+  let asked: Hash | undefined
+  // The store may go on to say what it said before.
+  let shown: Hash | undefined
+
+  /** At the pace of the flashblocks at first: what is long under way is asked for seldom, the store tells the rest. */
   function watchPending(): void {
-    const { pending, cadenceMs } = hub.reader.profile.current()
-    clock.setTimer(async () => {
-      if (stopped || hasReached(transaction, 'preconfirmed')) return
-      const { hash } = transaction
-      const shows = pending === 'preconfirmed' && hash !== undefined
-      if (shows && (await hub.receipts.look(hash)) && !hasReached(transaction, 'preconfirmed'))
-        moveTo(transaction, 'preconfirmed')
-      watchPending()
-    }, cadenceMs ?? limits.pollIntervalMs)
+    clock.setTimer(() => {
+      if (!stopped && !hasReached(transaction, 'preconfirmed')) void lookPending().finally(watchPending)
+    }, pauses.nextMs())
+  }
+
+  async function lookPending(): Promise<void> {
+    const { hash } = transaction
+    if (hash === undefined || hash === shown || hub.reader.profile.current().pending !== 'preconfirmed')
+      return
+    // Other bytes are on their way.
+    if (hash !== asked) pauses.reset()
+    asked = hash
+    const isThere = (await hub.receipts.look(hash)) !== undefined
+    if (!isThere) return pauses.fruitless()
+    shown = hash
+    if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed')
   }
 
   looks.look()

@@ -1,5 +1,6 @@
 import { getCode, getStorageAt } from '../../rpc/reads/state.js'
 import type { LaneContext } from '../context.js'
+import { createPauses } from '../pauses.js'
 import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
 
 /** Whether what transactions bring about (`deploys`, `effect`) stands in pre-confirmed state. */
@@ -15,11 +16,17 @@ export type Shown = {
 
 /** Nothing may be kept from being sent for long by what only makes others faster. */
 const NOTE_MS = 1_000
+/** How often at least it is looked for what stands nowhere yet. */
+const LOOK_MS_MAX = 4_000
 
 export function createShown(context: Pick<LaneContext, 'hub' | 'clock' | 'limits' | 'changed'>): Shown {
   const { hub, clock, limits } = context
   const watched = new Map<Transaction, Set<() => void>>()
   let looking = false
+  const pauses = createPauses({
+    paceMs: () => hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    maxMs: LOOK_MS_MAX,
+  })
 
   async function stands({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
     const { port } = hub.reader
@@ -39,26 +46,27 @@ export function createShown(context: Pick<LaneContext, 'hub' | 'clock' | 'limits
 
   async function look(): Promise<void> {
     const out = [...watched.keys()].filter((one) => one.needs?.missing && hasReached(one, 'signed'))
-    if (!promised()) return
-    await Promise.all(
+    if (!promised() || out.length === 0) return
+    const looks = await Promise.allSettled(
       out.map(async (one) => {
-        // What cannot be read now is asked again.
-        const there = await stands(one.needs ?? {}, limits.readTimeoutMs).catch(() => false)
-        if (there) for (const seen of watched.get(one) ?? []) seen()
+        if (await stands(one.needs ?? {}, limits.readTimeoutMs))
+          for (const seen of watched.get(one) ?? []) seen()
       }),
     )
+    // What cannot be read now is asked again; the block shows it too, in its time.
+    if (looks.some(({ status }) => status === 'rejected')) pauses.failed()
+    else pauses.fruitless()
   }
 
   function plan(): void {
     if (looking || watched.size === 0) return
     looking = true
-    const everyMs = hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs
     clock.setTimer(() => {
       void look().finally(() => {
         looking = false
         plan()
       })
-    }, everyMs)
+    }, pauses.nextMs())
   }
 
   return {
@@ -81,6 +89,7 @@ export function createShown(context: Pick<LaneContext, 'hub' | 'clock' | 'limits
         if (transaction.needs?.deploys === undefined && transaction.needs?.effect === undefined) return
         const seens = watched.get(transaction) ?? new Set()
         watched.set(transaction, seens.add(resolve))
+        pauses.reset()
         stop = () => {
           seens.delete(resolve)
           if (seens.size === 0) watched.delete(transaction)

@@ -93,3 +93,29 @@ describe('what is asked before the bytes of a lane that has sent before', () => 
     expect(await askedBefore(lane, MINUTE_MS, {})).toEqual(['eth_maxPriorityFeePerGas'])
   })
 })
+
+test('a tip that is not had any more is asked for with growing pauses, and that is told once', async () => {
+  await using lane = await openLane()
+  await lane.settle(lane.sender.send(transfer(1)))
+  let asked = 0
+  lane.script = ({ method }) => {
+    if (method !== 'eth_maxPriorityFeePerGas') return undefined
+    asked++
+    return refuses('internal error')
+  }
+  // A burst at each block: each transaction wants to know what gas costs.
+  for (let marker = 2; marker < 102; marker++) {
+    void lane.sender.send(transfer(marker))
+    await lane.clock.advance(600)
+  }
+  // 0.5, 1, 2, 4, 8 and 10 s apart.
+  expect(asked).toBeGreaterThan(4)
+  expect(asked).toBeLessThanOrEqual(11)
+  const errors = lane.events('error').map(({ error }) => String(error))
+  expect(errors).toEqual([
+    expect.stringContaining('eth_maxPriorityFeePerGas brought no answer: internal error'),
+  ])
+  lane.script = undefined
+  await lane.until(() => lane.executed().length === 101)
+  expect(new Set(lane.sent.map(({ tipWei }) => tipWei))).toEqual(new Set([TIP_WEI]))
+})

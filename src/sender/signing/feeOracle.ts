@@ -20,7 +20,7 @@ import type { BlockRef } from '../../ledger/slot.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
-import type { FeePolicy, TxRequest } from '../../types.js'
+import type { FeePolicy, Limits, TxRequest } from '../../types.js'
 import type { Hub } from '../nodes/hub.js'
 
 /** Fees for the whole lane, asked for once a block, where blocks are fast less often, and never per transaction. */
@@ -63,6 +63,11 @@ export type FeeOracle = {
 }
 
 const CEILING_FACTOR = 10n
+/** After an answer that failed, doubled with each. */
+const PAUSE_MS = 500
+const PAUSE_MS_MAX = 10_000
+/** One lost answer is no news. */
+const OLD_AFTER = 2
 const BUMPS_MAX = 12
 // Between two blocks the base fee rises by an eighth at most (EIP-1559): doubled, it holds for five full blocks.
 const BASE_FEE_FACTOR = 2n
@@ -93,8 +98,10 @@ const upperBoundAbi = [
 export function createFeeOracle(options: {
   hub: Hub
   policy: FeePolicy<Chain> | undefined
-  timeoutMs: number
+  limits: Pick<Limits, 'readTimeoutMs'>
   clock: Pick<Clock, 'now' | 'setTimer'>
+  /** It could not be asked for a while, and an older answer is used. */
+  failed: (error: unknown) => void
 }): FeeOracle {
   const { hub, policy } = options
   const rule: BumpRule = { percent: policy?.bump?.percent ?? 10 }
@@ -109,6 +116,8 @@ export function createFeeOracle(options: {
   let asking: Promise<Fees> | undefined
   let dataFeeSample = 0n
   let besides = false
+  let failures = 0
+  let notBeforeMs = Number.NEGATIVE_INFINITY
   let tip: { readonly wei: bigint; readonly atMs: number } | undefined
   let floor: PriceFloor = NO_FLOOR
   let confirmedAtMs = Number.NEGATIVE_INFINITY
@@ -137,7 +146,7 @@ export function createFeeOracle(options: {
     if (baseFee === undefined) {
       const [reply] = await batch(port, [{ method: 'eth_gasPrice', params: [] }])
       const gasPrice = quantity(reply)
-      if (gasPrice === undefined) throw new Error('eth_gasPrice brought no answer')
+      if (gasPrice === undefined) throw new Error(`eth_gasPrice brought no answer${saidBy(reply)}`)
       return { gasPrice: (gasPrice * 12n) / 10n }
     }
     return above(baseFee, atLeast(await askTip(port), LEAST_TIP_WEI))
@@ -171,7 +180,7 @@ export function createFeeOracle(options: {
     if (tip !== undefined) return tip
     // A failure that passes is no absence: a tip that is derived in its stead may be one that no pool takes.
     if (reply === undefined || reply.ok || !isMethodRefused(method, reply.failure))
-      throw new Error(`${method} brought no answer`)
+      throw new Error(`${method} brought no answer${saidBy(reply)}`)
     return tipOfGasPrice(port)
   }
 
@@ -182,7 +191,8 @@ export function createFeeOracle(options: {
     const baseFee = header?.ok
       ? decodeHeader(header.result, 'eth_getBlockByNumber')?.baseFeePerGas
       : undefined
-    if (gasPrice === undefined || baseFee === undefined) throw new Error('eth_gasPrice brought no answer')
+    if (gasPrice === undefined || baseFee === undefined)
+      throw new Error(`eth_gasPrice brought no answer${saidBy(price)}`)
     return gasPrice - baseFee
   }
 
@@ -197,7 +207,7 @@ export function createFeeOracle(options: {
   }
 
   function batch(port: Port, calls: readonly RpcCall[]): Promise<readonly RpcReply[]> {
-    return port.batch(calls, { timeoutMs: options.timeoutMs })
+    return port.batch(calls, { timeoutMs: options.limits.readTimeoutMs })
   }
 
   function isFresh(): boolean {
@@ -207,17 +217,34 @@ export function createFeeOracle(options: {
     return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
   }
 
-  /** A failure is not kept: the next one asks again. With an older answer at hand the lane goes on with that. */
+  /**
+   * A failure is not kept: who has nothing asks again, at a pace of his own. With an older answer at hand the lane goes on
+   * with that, and it is asked again after a pause.
+   */
   function asked(older: Fees | undefined): Promise<Fees> {
-    asking ??= ask().finally(() => {
-      asking = undefined
-    })
+    if (older !== undefined && options.clock.now() < notBeforeMs) return Promise.resolve(older)
+    asking ??= ask().then(
+      (fees) => {
+        asking = undefined
+        failures = 0
+        notBeforeMs = Number.NEGATIVE_INFINITY
+        return fees
+      },
+      (error: unknown) => {
+        asking = undefined
+        notBeforeMs = options.clock.now() + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** failures)
+        // Once: what is offered meanwhile was right some blocks ago.
+        if (last !== undefined && failures === OLD_AFTER) options.failed(error)
+        failures++
+        throw error
+      },
+    )
     return older === undefined ? asking : asking.catch(() => older)
   }
 
   /** What is about to leave leaves first. */
   function askBeside(older: Fees): void {
-    if (isFresh() || asking !== undefined || besides) return
+    if (isFresh() || asking !== undefined || besides || options.clock.now() < notBeforeMs) return
     besides = true
     options.clock.setTimer(() => {
       besides = false
@@ -337,6 +364,9 @@ function atLeast(value: bigint, least: bigint): bigint {
 function cap(fees: Fees): bigint {
   return 'gasPrice' in fees ? fees.gasPrice : fees.maxFeePerGas
 }
+
+const saidBy = (reply: RpcReply | undefined): string =>
+  reply === undefined || reply.ok ? '' : `: ${reply.failure.message}`
 
 function quantity(reply: RpcReply | undefined): bigint | undefined {
   if (!reply?.ok) return undefined
