@@ -47,8 +47,12 @@ export type NamedFault = TimedFault & { readonly name: TimedName }
 export const TIMED_NAMES = Object.keys(TIMED) as readonly TimedName[]
 const FOR_MS_MAX = 15_000
 
-/** What a coverage counts: each fault at each question. A body by its number is asked for where no hash is known: rarely. */
+/**
+ * What a coverage counts: each fault at each question. Two are rare: a body by its number is asked for where no hash is
+ * known, and a count by hash where a delegated account may have used a nonce without a trace.
+ */
 export function strikeOf({ name, target }: Pick<NamedFault, 'name' | 'target'>): string {
+  if (target === 'countAtHash') return target
   return `${name} ${target === 'bodyByNumber' ? 'blockByHash' : target}`
 }
 
