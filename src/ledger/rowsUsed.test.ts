@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   a1,
+  a2,
   attempt,
   b1,
   block,
@@ -75,6 +76,7 @@ describe('rows of used nonces', () => {
         { do: 'reclaim', claim: 'a' },
       ],
     })
+    expect(on(usedSlot(byA), sealed).row).toBe(0)
     // A block that is not walked may have left the chain, and what is no attempt of ours corrects nothing.
     expect(on(usedSlot(byOther), { ...sealed, walked: undefined }).row).toBe(0)
     expect(on(usedSlot(byOther), { ...sealed, hash: hash('stranger') }).row).toBe(0)
@@ -143,6 +145,9 @@ describe('rows of used nonces', () => {
       ],
     })
     expect(on(usedSlot(byOther, { settled: true }), refuted).row).toBe(0)
+    // On the word of an operator no attempt is known to be the one: the newest is sent.
+    const several = on(unresolved({ attempts: [a1, a2] }), { type: 'resolve', claim: 'a', fate: 'executed' })
+    expect(on(several.slot, refuted).actions[1]).toEqual({ do: 'resend', hash: a2.hash })
   })
 
   test.each([
@@ -156,6 +161,8 @@ describe('rows of used nonces', () => {
     expect(taken).toEqual({ row: 35, slot: { ...slot, by: then, claims: ['b'], end: 'void' }, actions: [] })
     expect(on(taken.slot, elsewhere).row).toBe(0)
     expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
+    const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot
+    expect(replacement).toMatchObject({ by, claims: ['a'] })
   })
 
   test('row 27: evidence that a tuple of our own used it is told to nobody', () => {
@@ -326,6 +333,9 @@ describe('rows of used nonces', () => {
     const taken = on(usedSlot(byA, { settled: true, attempts: [a1, noop], claims: ['a', 'b'] }), left)
     expect(taken).toMatchObject({ row: 32, slot: { claims: ['a'], end: undefined, attempts: [noop, a1] } })
     expect(taken.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
+    const bumped = on(usedSlot(byA, { settled: true, attempts: [a1, a2] }), left)
+    expect(bumped).toMatchObject({ slot: { attempts: [a2, a1] } })
+    expect(bumped.actions[2]).toEqual({ do: 'resend', hash: a1.hash })
   })
 
   test('rows 20, 28 and 32: what left its block may end where nothing takes it, unless it was told for good', () => {

@@ -13,6 +13,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
   const holds = new Map<string, string | undefined>()
   const context = {
     lane: {
+      key: { address: '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd' },
       book,
       holds: {
         add: (reason: string, detail?: string) => void holds.set(reason, detail),
@@ -207,5 +208,26 @@ describe('the hypothesis', () => {
     read(7)
     expect([book.supposedTo, seeding.isDoubted]).toEqual([top, true])
     expect(holds.get('seeding')).toContain(`sent at nonces up to ${top}, too far above`)
+  })
+})
+
+describe('a store that may be behind the chain', () => {
+  test('holds the lane with what is contradicted, and `pending` is read until that is over', () => {
+    const { holds, seeding } = seeded({ storeCursor: 9, storeDisputed: true })
+    expect(holds.get('seeding')).toContain('the store knows of 9')
+    expect(seeding.wantsPending).toBe(true)
+  })
+
+  test('is looked into once a count that was disbelieved is within the span', async () => {
+    for (const [count, reason] of [
+      [50, 'storeBehindChain'],
+      [9, undefined],
+    ] as const) {
+      const { clock, holds, read } = seeded({ pending: 500, isDisbelieved: true, storeCursor: 9 })
+      read(count)
+      read(count)
+      await clock.advance(1)
+      expect([...holds.keys()]).toEqual(reason === undefined ? [] : [reason])
+    }
   })
 })

@@ -77,6 +77,30 @@ test('the hold lifts by itself when every endpoint refutes it three times in a r
   expect(holds()).toEqual([])
 })
 
+test('a count that the store knows disputes nothing, and nobody is asked', async () => {
+  const { lane, check, judge } = checkBeside(9)
+  await judge(CURSOR)
+  expect([check.isDisputed, lane.endpoints[1]?.batches.length]).toEqual([false, 0])
+})
+
+test('the others are asked once at a time', async () => {
+  const { lane, check, judge, changes } = checkBeside(5, { isDisputed: true })
+  check.judge({ min: 5, max: 5 })
+  await judge(5)
+  expect([lane.endpoints[1]?.batches.length, changes()]).toEqual([1, 1])
+})
+
+test('what the others say after an operator has looked, or after the lane was closed, changes nothing', async () => {
+  for (const ended of ['accepted', 'closed'] as const) {
+    const { lane, check, judge, changes, holds } = checkBeside(9, { isDisputed: true })
+    const judged = judge(9)
+    if (ended === 'accepted') check.accept()
+    else Object.assign(lane.context, { closed: true })
+    await judged
+    expect([changes(), holds()], ended).toEqual([0, []])
+  }
+})
+
 test('an operator ends a dispute', () => {
   const { check } = checkBeside(5, { isDisputed: true })
   check.accept()
