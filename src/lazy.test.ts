@@ -36,7 +36,7 @@ test('code that could not be loaded is told with a typed error, and asked for ag
   expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted', details: 'offline' })
 })
 
-test('what is loaded is used in the turn of the call, and what is not is waited for', async () => {
+test('code that is loaded is used in the turn of the call, and code that is not is waited for', async () => {
   const used: string[] = []
   const use = async ({ name }: typeof CODE) => void used.push(name)
   const now = whenLoaded(CODE, use)

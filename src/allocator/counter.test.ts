@@ -32,7 +32,7 @@ test('counts are handed out consecutively, from where the counter stands with wh
   expect(counter.state).toEqual({ floor: 5n, cursor: 9n, holes: [], inFlight: 2 })
 })
 
-test('what was released is handed out again, lowest first', () => {
+test('counts that were released are handed out again, lowest first', () => {
   const { counter } = setUp()
   counter.reserve(4)
   counter.release(7n)
@@ -42,7 +42,7 @@ test('what was released is handed out again, lowest first', () => {
   expect(counter.reserve(3)).toEqual([5n, 7n, 9n])
 })
 
-test('what was released at the top is new again', () => {
+test('a count that was released at the top is new again', () => {
   const { counter } = setUp()
   counter.reserve(3)
   counter.release(6n)
@@ -50,7 +50,7 @@ test('what was released at the top is new again', () => {
   expect(counter.state).toMatchObject({ cursor: 6n, holes: [] })
 })
 
-test('what was committed is never free again: neither by release nor by time', async () => {
+test('a count that was committed is never free again: neither by release nor by time', async () => {
   const { clock, counter, filled } = setUp({ fills: true })
   counter.reserve(2)
   expect(counter.commit(5n)).toBe(true)
@@ -74,7 +74,7 @@ test('a count is told as used when a sealed block has passed it, once, and only 
   expect(news()).toEqual(['used 5'])
 })
 
-test('what others use is told as foreign: one handed out, one given back, and ones beyond, which take two readings', () => {
+test('counts that others use are told as foreign: one handed out, one given back, and ones beyond, which take two readings', () => {
   const { counter, read, news } = setUp()
   counter.reserve(3)
   counter.release(6n)
@@ -148,7 +148,7 @@ test('a use whose block left the chain is told, is live again, and free to nobod
   expect(news()).toEqual(['used 5', 'used 6'])
 })
 
-test('what was pre-confirmed for others and is withdrawn is not free, and told as a gap where it stays open', async () => {
+test('a count that was pre-confirmed for others and is withdrawn is not free, and told as a gap where it stays open', async () => {
   const { clock, counter, read, news } = setUp()
   read(5n, 7n)
   read(5n, 5n)

@@ -99,7 +99,7 @@ test('a block between slot and getter is no mismatch', async () => {
   expect(await look()).toEqual({ latest: 6n, pending: 6n })
 })
 
-test('what an endpoint of another chain holds at that place is not read', async () => {
+test('the value that an endpoint of another chain holds at that place is not read', async () => {
   const { look } = setUp({ node: { stored: both(5n), counted: both(5n), chainId: 8 } })
   await expect(look()).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' })
 })

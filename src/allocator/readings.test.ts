@@ -16,7 +16,7 @@ test('readings at different blocks agree at once, those at the same block after 
   expect(createAgreement()(reading(7, 7, 1, 9_000))).toBe(false)
 })
 
-test('what differs in between begins anew', () => {
+test('a reading that differs in between begins anew', () => {
   const agree = createAgreement()
   agree(reading(7, 7, 1, 0))
   expect(agree(reading(8, 8, 2, 1_000))).toBe(false)

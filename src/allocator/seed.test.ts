@@ -24,7 +24,7 @@ function seeded(counts: Given, state: Partial<LaneState>, durable: boolean, othe
   )
 }
 
-test('what the chain has counted is covered, though nobody knows yet by whom it was used', () => {
+test('a nonce that the chain has counted is covered, though nobody knows yet by whom it was used', () => {
   const slots = [4, 5, 6].map((nonce) => liveIn(LANE, nonce, `claim ${nonce}`, `${nonce}`))
   const { book } = seeded({ latest: 6 }, { slots, cursor: 7 }, true)
   expect([book.coveredTo, book.floor]).toEqual([6, 4])

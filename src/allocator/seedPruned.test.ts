@@ -65,7 +65,7 @@ describe('slots that were pruned while lower ones were kept', () => {
     })
   })
 
-  test('what the chain has used above the cursor was never ours: it is left to evidence', () => {
+  test('a nonce that the chain has used above the cursor was never ours: it is left to evidence', () => {
     expect(seeded({ latest: 8 }, { slots: [handedOut(2)], cursor: 4 })).toMatchObject({ floor: 2, cursor: 4 })
   })
 })

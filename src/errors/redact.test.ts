@@ -13,7 +13,7 @@ const API_KEY = 'k3Xv9-Qw7LmZ2pR8tYb4NcD6'
 const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 const SIGNED = `0x02f8${'ab12'.repeat(60)}`
 
-describe('what gives access to something is not in a redacted text', () => {
+describe('a redacted text has nothing that gives access to something', () => {
   it.each<[what: string, text: string, secret: string]>([
     ['the path of a URL', `cannot reach https://rpc.example.com/v2/${API_KEY}`, API_KEY],
     ['a URL that goes on behind a bracket', `at https://rpc.example.com/v2/a(${API_KEY})b`, API_KEY],
@@ -59,7 +59,7 @@ describe('what gives access to something is not in a redacted text', () => {
   )
 })
 
-describe('what helps to understand a failure stays', () => {
+describe('words that help to understand a failure stay', () => {
   it.each([
     `transaction ${HASH} was not found`,
     `{"hash":"${HASH}","blockHash":"${HASH}"}`,

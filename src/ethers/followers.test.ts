@@ -55,7 +55,7 @@ function landedAt(nonce: number, contractAddress: string | null = null): Landed 
   return { id: 'a', nonce, hash: OTHER, stage: 'sealed', status: 'success', receipt } as unknown as Landed
 }
 
-describe('what a lane tells who waits by a hash', () => {
+describe('the words of a lane for callers that wait by a hash', () => {
   let provider: JsonRpcProvider
   let view: Provider
   let landings: Landings

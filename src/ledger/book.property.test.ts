@@ -190,7 +190,7 @@ function isAnsweredFor(slot: Slot): boolean {
   return slot.state !== 'hole' && slot.state !== 'final' && !isNobodys
 }
 
-test('what the book derives is what a lane without shortcuts would look up, after every event', () => {
+test('the book derives what a lane without shortcuts would look up, after every event', () => {
   fc.assert(
     fc.property(fc.array(stepArbitrary, { maxLength: 80, size: 'max' }), (steps) => {
       const book = createBook({ floor: SEED_FLOOR })

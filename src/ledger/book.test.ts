@@ -99,7 +99,7 @@ test('an observation of a nonce that was pruned, or used before our time, brings
 })
 
 describe('lower', () => {
-  test('what was believed to be used and has no slot may be used again, and holds the floor', () => {
+  test('a nonce that was believed to be used and has no slot may be used again, and holds the floor', () => {
     const book = createBook({ floor: 5 })
     book.apply(5, { type: 'handOut' })
     book.lower(3)
@@ -115,7 +115,7 @@ describe('lower', () => {
 })
 
 describe('raise', () => {
-  test('what is below is used, whatever it was', () => {
+  test('every nonce below is used, whatever it was', () => {
     const book = createBook({ floor: 5 })
     book.apply(8, { type: 'handOut' })
     book.apply(8, { type: 'released' })
@@ -123,7 +123,7 @@ describe('raise', () => {
     expect([book.floor, book.cursor, book.coveredTo, book.lowestHole()]).toEqual([20, 20, 20, undefined])
   })
 
-  test('what is bound below holds the floor until the chain has spoken of it', () => {
+  test('a nonce that is bound below holds the floor until the chain has spoken of it', () => {
     const book = started(5, 6)
     book.raise(20)
     expect([book.floor, book.cursor]).toEqual([5, 20])
@@ -177,7 +177,7 @@ describe('indexes', () => {
     expect(book.lowestUncommitted()).toBe(5)
   })
 
-  test('what is cancelled while its commit is open awaits one still: that of the no-op (P6, row 21)', () => {
+  test('a nonce cancelled while its commit is open awaits one still: that of the no-op (P6, row 21)', () => {
     const book = createBook({ floor: 5 })
     for (const nonce of [5, 6]) reserve(book, nonce)
     book.apply(5, { type: 'committing', token: 5, claim: 't5' })
@@ -239,7 +239,7 @@ describe('indexes', () => {
   })
 })
 
-describe('what is kept', () => {
+describe('the records that are kept', () => {
   test('a final slot leaves nothing behind: neither the slot nor its hashes (P9)', () => {
     const book = started(5, 6)
     for (const nonce of [6, 5]) {
@@ -257,7 +257,7 @@ describe('what is kept', () => {
     expect(book.nonceOf(hash('h5'))).toBe(5)
   })
 
-  test('what changed is told once; a hole that is gone is told as one without attempts', () => {
+  test('a slot that changed is told once; a hole that is gone is told as one without attempts', () => {
     const book = started(5)
     expect(book.takeChanged().map((slot) => slot.nonce)).toEqual([5])
     reserve(book, 6)
@@ -266,7 +266,7 @@ describe('what is kept', () => {
     expect(book.takeChanged()).toEqual([])
   })
 
-  test('what a later process learns anew is not told: a reservation, a send, an acceptance, a pre-confirmation', () => {
+  test('facts that a later process learns anew are not told: a reservation, a send, an acceptance, a pre-confirmation', () => {
     const book = started(5)
     book.takeChanged()
     reserve(book, 6)
@@ -278,7 +278,7 @@ describe('what is kept', () => {
     expect(book.takeChanged().map((slot) => slot.state)).toEqual(['used'])
   })
 
-  test('what the store has as it was journaled is not told; what was only found there is (row 5)', () => {
+  test('a slot that the store has as it was journaled is not told; one that was only found there is (row 5)', () => {
     const book = createBook({ floor: 5 })
     for (const [nonce, stored] of [
       [5, true],
@@ -308,7 +308,7 @@ describe('what is kept', () => {
   })
 })
 
-describe('what journaling would make of a slot', () => {
+describe('a slot as journaling would make it', () => {
   const event = { type: 'journaled', token: 5, attempt: attempt('t5', 'h5') } as const
 
   test('is what it makes of it, the very same slot, and nothing has happened before that', () => {

@@ -91,7 +91,7 @@ describe('fees, by table', () => {
     ])
   })
 
-  test('what an underbid adds goes as far as the ceiling, and is no reason to offer nothing', () => {
+  test('the addition for an underbid goes as far as the ceiling, and is no reason to offer nothing', () => {
     const twice = { percent: 10, underbids: 1 }
     const old = dynamic(1_000n, 100n)
     expect(replacementFees(old, { rule: twice, ceiling: high })).toEqual(dynamic(1_211n, 122n))
@@ -219,14 +219,14 @@ describe('fees, for any amounts', () => {
     )
   })
 
-  test('what was offered well below a ceiling does not move it', () => {
+  test('an offer well below a ceiling does not move it', () => {
     const lane = ceiling(10_000n)
     expect(ceilingAbove([dynamic(100n, 1n), legacy(5_000n)], lane, rule)).toEqual(lane)
     expect(ceilingAbove([], lane, rule)).toEqual(lane)
     expect(ceilingAbove([legacy(9_000n)], lane, rule).maxFeePerGas).toBe(bumpFee(bumpFee(9_000n, rule), rule))
   })
 
-  test('what is cut to a ceiling keeps its tip below its cap', () => {
+  test('an offer that is cut to a ceiling keeps its tip below its cap', () => {
     fc.assert(
       fc.property(feesArbitrary, wei, (fees, limit) => {
         const cut = capped(fees, ceiling(limit))

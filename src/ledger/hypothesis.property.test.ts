@@ -103,7 +103,7 @@ describe('a number that a node made up costs nothing', () => {
     expect([book.floor, book.cursor, book.slots.size, book.unfinished]).toEqual([4, 6, 0, 2])
   })
 
-  test('what is bound above it is kept, and what lies between is not given back one by one', () => {
+  test('a nonce that is bound above it is kept, and those between are not given back one by one', () => {
     const book = createBook({ floor: FLOOR })
     book.suppose(HUGE)
     book.apply(HUGE, { type: 'handOut' })

@@ -96,7 +96,7 @@ describe('one refusal after another', () => {
     expect(atFloor(OFFERED, equal, 15 * MINUTE_MS - 1)).toEqual(pair(115n, 25n))
   })
 
-  test('what has run out does not stay for being higher', () => {
+  test('a price that has run out does not stay for being higher', () => {
     const first = refused({ maxPriorityFeePerGas: 25n })
     const next = refused({ maxPriorityFeePerGas: 20n }, { floor: first, nowMs: 10 * MINUTE_MS })
     expect(atFloor(OFFERED, next, 10 * MINUTE_MS)).toEqual(pair(110n, 20n))

@@ -242,7 +242,7 @@ describe('rows of live nonces', () => {
   describe('row 19: sped up by a caller who names fees', () => {
     const spedUp = { type: 'speedUp', named: true, token: 9 } as const
 
-    test('what the lane gave up itself is wanted again: its bytes outbid the no-op', () => {
+    test('a transaction that the lane gave up itself is wanted again: its bytes outbid the no-op', () => {
       const given = liveSlot({ end: 'void', token: 4, attempts: [a1, noop] })
       const taken = on(given, spedUp)
       expect(taken).toMatchObject({ row: 19, slot: { end: undefined, token: 9 } })

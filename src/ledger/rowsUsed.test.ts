@@ -379,7 +379,7 @@ describe('rows of used nonces', () => {
     expect(on(usedSlot(byOther, { claims: [] }), { type: 'cancel', token: 5 }).row).toBe(0)
   })
 
-  test('what comes late is noted: bytes journaled after the nonce went, and sends', () => {
+  test('late news is noted: bytes journaled after the nonce went, and sends', () => {
     const late = on(usedSlot(byOther, { committing: 1 }), { type: 'journaled', token: 1, attempt: b1 })
     expect(late.slot).toEqual(usedSlot(byOther, { attempts: [b1, a1] }))
     const known = on(late.slot, { type: 'journaled', token: 1, attempt: b1 })

@@ -197,7 +197,7 @@ describe('the transition function and the table', () => {
   })
 })
 
-describe('what holds at every step, whatever the slot and the event', () => {
+describe('invariants at every step, whatever the slot and the event', () => {
   const all = [...everything()]
   const bytes = (slot: Slot | undefined): ReadonlySet<string> =>
     new Set(slot?.attempts.map((known) => known.hash))

@@ -37,7 +37,7 @@ describe('the window', () => {
     expect(window.size).toBe(8)
   })
 
-  test('what is covered a second time shows nothing new', () => {
+  test('a nonce that is covered a second time shows nothing new', () => {
     const window = started({ start: 4, max: 64 })
     for (const covered of [3, 0, 3]) window.progress(covered, 4)
     expect(window.size).toBe(7)

@@ -305,7 +305,7 @@ describe('bounds', () => {
     expect(span?.status.code).toBe(SpanStatusCode.UNSET)
   })
 
-  test('what cannot be instrumented is refused at once', () => {
+  test('a value that cannot be instrumented is refused at once', () => {
     expect(() => instrumentIn(clock, undefined as never)).toThrow('sender')
     expect(() => scripted({ openMax: 0 })).toThrow('openMax')
   })

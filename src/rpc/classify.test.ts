@@ -47,7 +47,7 @@ describe('the outcome of each row of the table', () => {
     }
   })
 
-  it('what the bytes alone break on every fork is intrinsic: signature, nonce, tip above the cap, empty lists', () => {
+  it('a rule that the bytes alone break on every fork is intrinsic: signature, nonce, tip above the cap, empty lists', () => {
     const messages = [
       'invalid transaction v, r, s values',
       'nonce has max value',
@@ -60,7 +60,7 @@ describe('the outcome of each row of the table', () => {
       expect(tell(message)).toEqual({ outcome: 'intrinsic', reason: 'invalid', counted: false })
   })
 
-  it("what depends on the fork, the chain or a pool's policy is counted: gas, sizes, a bare invalid sender", () => {
+  it("a refusal that depends on the fork, the chain or a pool's policy is counted: gas, sizes, a bare invalid sender", () => {
     const messages = [
       ['intrinsic gas too low: gas 20000, minimum needed 21000', 'gasLimit'],
       ['insufficient gas for floor data gas cost: gas 19435, minimum needed 24000', 'gasLimit'],

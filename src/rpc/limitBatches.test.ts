@@ -235,7 +235,7 @@ test('calls are posted in order, and each that is posted once more is named befo
   expect(events).toEqual([[0, 1, 2, 3, 4], again(0, 1), [0, 1], again(2, 3), [2, 3], again(4), [4]])
 })
 
-test('what is limited already is not limited twice', () => {
+test('a port that is limited already is not limited twice', () => {
   const port = limitBatches(createStubPort(own), 3)
   expect(limitBatches(port, 100)).toBe(port)
 })

@@ -19,7 +19,7 @@ const block = (number: number | null, latestNumber: number, hash = hashOf('a')):
   latestHash: hashOf('a'),
 })
 
-describe('what `pending` counts', () => {
+describe('the count at `pending`', () => {
   test('is unknown until something was sent', () => {
     expect(seen([block(11, 10), countedInBlock]).pending).toBe('unknown')
   })

@@ -175,7 +175,7 @@ describe('signerOf', () => {
       expect(await signatures.signerOf({ type, from: account.address, hash: SLOT })).toBe('unsigned')
   })
 
-  test('what is no transaction is signed by nobody', async () => {
+  test('bytes that are no transaction are signed by nobody', async () => {
     for (const one of [{}, { type: '0x2' }, { type: '0x2', r: 5, s: null, hash: 7 }, { type: '0x0', to: {} }])
       expect(await signatures.signerOf(one)).toBeUndefined()
   })
@@ -209,7 +209,7 @@ describe('authorityOf', () => {
     expect(await signatures.authorityOf(mirrored)).toBeUndefined()
   })
 
-  test('what is no tuple is signed by nobody', async () => {
+  test('a value that is no tuple is signed by nobody', async () => {
     for (const one of [
       null,
       undefined,

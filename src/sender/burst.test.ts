@@ -44,7 +44,7 @@ test('once it is known to count its pool, the window goes to it in parts: there 
   expect(Math.max(...sizes)).toBe(30)
 })
 
-test('what a feed has shown makes room at once', async () => {
+test('a transaction that a feed has shown makes room at once', async () => {
   await using lane = await openLane({
     chain: { blockTimeMs: 12_000, flashblockMs: 12_000 },
     limits: { windowMax: 64 },

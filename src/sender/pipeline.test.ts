@@ -22,7 +22,7 @@ const program = (...parameters: Parameters<typeof programRequest>) =>
   programRequest(...parameters) as TxRequest
 const REVERTS = program({ kind: 'revert', marker: 9 })
 
-test('what nobody waits for is followed all the same: sent again where it was dropped, and told', async () => {
+test('a transaction that nobody waits for is followed all the same: sent again where it was dropped, and told', async () => {
   await using lane = await openLane()
   await lane.blocks(5)
   let dropped = 0
@@ -282,7 +282,7 @@ describe('fees', () => {
   })
 })
 
-describe('what a transaction waits for', () => {
+describe('the reason for which a transaction waits', () => {
   test('after: not prepared before the other has come to the stage', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)

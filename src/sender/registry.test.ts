@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hold } from './registry.js'
 
-test('what several hold is opened once, and stopped by the last', async () => {
+test('an entry that several hold is opened once, and stopped by the last', async () => {
   const entries = new Map<string, unknown>()
   let opened = 0
   const stopped: string[] = []

@@ -37,7 +37,7 @@ const slots: readonly Slot[] = [
 
 const withRequest = (request: object) => ({ ...transaction, request }) as StoredTransaction
 
-describe('what is kept is read as it was', () => {
+describe('a record is read as it was kept', () => {
   it.each(slots.map((slot) => [slot.state, slot] as const))('a slot: %s', (_, slot) => {
     expect(decodeSlot(encodeBody(slot))).toStrictEqual(slot)
   })
@@ -95,7 +95,7 @@ describe('what is kept is read as it was', () => {
   })
 })
 
-describe('what cannot be kept', () => {
+describe('values that cannot be kept', () => {
   it('is left out where it is the sender’s own: account and chain, with the functions that they hold', () => {
     const account = { address: '0xaa', sign: () => 'signed' }
     const read = decodeTransaction(encodeBody(withRequest({ to: '0xbb', account, chain: { id: 1 } })))
@@ -113,7 +113,7 @@ describe('what cannot be kept', () => {
   })
 })
 
-describe('what cannot be read is STORE, and is not quoted', () => {
+describe('a text that cannot be read is STORE, and is not quoted', () => {
   const body = encodeBody(transaction)
 
   it.each([

@@ -52,7 +52,7 @@ test.each([
   tracker.stop()
 })
 
-test('what wakes it again, or is signed meanwhile, does not put off the look that is about to begin', async () => {
+test('another wake, or a signature meanwhile, does not put off the look that is about to begin', async () => {
   const port = createStubPort((calls) => calls.map(() => ({ result: rawBlock({ number: '0x10' }) })))
   const clock = createVirtualClock()
   const tracker = createTracker({
@@ -72,7 +72,7 @@ test('what wakes it again, or is signed meanwhile, does not put off the look tha
   tracker.stop()
 })
 
-test('what left is told before what came, from the tip downwards: a hash may be in both', async () => {
+test('blocks that left are told before blocks that came, from the tip downwards: a hash may be in both', async () => {
   const hash = (fork: string, number: number) => `0x${`${fork}${number}`.padStart(64, '0')}` as const
   let fork = 'a'
   let head = 4

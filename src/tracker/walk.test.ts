@@ -140,7 +140,7 @@ describe('the walked chain', () => {
     expect(moved?.came[0]?.number).toBe(18)
   })
 
-  test('what is told to have come and not to have left is the chain, whatever forks and gaps there are', async () => {
+  test('the blocks that are told to have come and not to have left are the chain, whatever forks and gaps there are', async () => {
     const step = fc.record({
       reorg: fc.option(
         fc.record({ depth: fc.integer({ min: 1, max: 12 }), length: fc.integer({ min: 1, max: 30 }) }),

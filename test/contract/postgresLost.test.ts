@@ -89,7 +89,7 @@ describe('an answer of PostgreSQL is lost', () => {
     await beside.close()
   })
 
-  it('what is handed to another lane with the number of a later write stays where it is', async () => {
+  it('a transaction that is handed to another lane with the number of a later write stays where it is', async () => {
     const [a] = await keep(store, lane, `${lane.address}a`)
     const beside = postgresStore({ connectionString: server.connectionString })
     const to = { ...lane, address: newLane().address }

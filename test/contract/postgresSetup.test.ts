@@ -112,7 +112,7 @@ describe('the tables', () => {
   })
 })
 
-describe('what cannot work says so, and gives nothing away', () => {
+describe('a store that cannot work says so, and gives nothing away', () => {
   async function failure(connectionString: string): Promise<unknown> {
     return await withStore({ connectionString }, (store) => rejection(keep(store, newLane(), 'a')))
   }
@@ -232,7 +232,7 @@ describe('a hint', () => {
   })
 })
 
-describe('what has ended', () => {
+describe('a transaction that has ended', () => {
   it('is forgotten after a time, its hashes with it, and what is open stays', async () => {
     await withStore({ retentionMs: 0, schema: 'short' }, async (store) => {
       const lane = newLane()

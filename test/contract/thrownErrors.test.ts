@@ -75,7 +75,7 @@ function saysTo(said: Said, code: number): void {
   server.script(answering(({ method }) => (method.startsWith('eth_send') ? { error } : { result: '0x1' })))
 }
 
-describe.each(Object.entries(LIBRARIES))('what %s throws', (_, send) => {
+describe.each(Object.entries(LIBRARIES))('the errors that %s throws', (_, send) => {
   test.each(CLIENTS.map((corpus) => [corpus.client, corpus] as const))(
     'for the words of %s means what they do',
     async (_client, corpus: ClientCorpus) => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 // That a run passes which does nothing wrong, this one shows.
-describe('what watches over every test of this repository is on', () => {
+describe('the guards of every test of this repository are on', () => {
   it('covers every project', async () => {
     const config = await readFile(join(ROOT, 'vitest.config.ts'), 'utf8')
     expect([...config.matchAll(/name: '(\w+)'/g)].map(([, name]) => name)).toEqual(Object.keys(FILES))

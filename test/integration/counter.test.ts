@@ -85,7 +85,7 @@ test('a committed nonce stays taken until the counter has passed it', async () =
   })
 })
 
-test('what is out stays out when its allocator closes, and for who opens the counter next', async () => {
+test('a count that is out stays out when its allocator closes, and for whoever opens the counter next', async () => {
   await countTo(70)
   const first = allocatorOf()
   const [, second] = await first.reserveMany(3)
@@ -145,7 +145,7 @@ test('a use whose block leaves the chain is told, and live again until the count
   expect(await again).toBe(90n)
 })
 
-test('what a counter cannot do is refused', async () => {
+test('a request that a counter cannot serve is refused', async () => {
   const allocator = allocatorOf({ slot: 2n })
   expect(() => allocator.snapshot()).toThrow('ready()')
   const reservation = await allocator.reserve()

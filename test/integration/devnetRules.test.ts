@@ -61,7 +61,7 @@ describe('the pool under the rules of Base', () => {
     await sent(devnet, account, 4)
   })
 
-  test('what all executable transactions together can cost must be there', async () => {
+  test('the cost of all executable transactions together must be there', async () => {
     await using devnet = await startDevnet({ mode: 'manual' })
     const account = devnet.accounts[0]!
     const half = 6_000n * 10n ** 18n

@@ -137,7 +137,7 @@ test('a revert on the chain rejects wait with CALL_EXCEPTION and the receipt, an
   expect((await sender.snapshot()).cursor).toBe(3)
 })
 
-test('what the account cannot pay is INSUFFICIENT_FUNDS, where the sender does not wait for money', async () => {
+test('a transaction that the account cannot pay is INSUFFICIENT_FUNDS, where the sender does not wait for money', async () => {
   const { signer } = world.open({ starved: 'fail' })
   const error = await rejection(signer.sendTransaction({ to: signer.address, value: 10n ** 30n }))
   expect(isError(error, 'INSUFFICIENT_FUNDS')).toBe(true)

@@ -147,7 +147,7 @@ describe('a delegation', () => {
   })
 })
 
-describe('what is signed beside transactions', () => {
+describe('signatures beside transactions', () => {
   const key = generatePrivateKey()
   const account = privateKeyToAccount(key)
   const wallet = new Wallet(key)

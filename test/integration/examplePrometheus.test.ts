@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => devnet.stop())
 
-test('what Prometheus reads: transactions by stage, their times and the levels', async () => {
+test('Prometheus reads transactions by stage, their times and the levels', async () => {
   const port = await freePort()
   await using example = startExample('prometheus/main.ts', {
     RPC_URL: devnet.url,

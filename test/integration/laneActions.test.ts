@@ -40,7 +40,7 @@ async function deployed() {
   return contractAddress
 }
 
-test('what viem code sends goes through the lane', async () => {
+test('a transaction that viem code sends goes through the lane', async () => {
   const address = await deployed()
   const hash = await client.writeContract({ address, abi, functionName: 'set', args: [42n] })
   const receipt = await client.waitForTransactionReceipt({ hash })

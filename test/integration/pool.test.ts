@@ -178,7 +178,7 @@ test('lanes know the chains they were given, each once', () => {
   expect(() => createLanes(undefined as never)).toThrow('options')
 })
 
-test('what waits at a key that has run out of money is sent by one that can pay', async () => {
+test('a transaction that waits at a key without money is sent by a key that can pay', async () => {
   const poor = privateKeyToAccount(generatePrivateKey())
   const pool = createSenderPool({ client: clientOf(), accounts: [poor, ...fresh(2)], lossDepth: 'child' })
   opened.push(pool)

@@ -124,7 +124,7 @@ describe.each([
   ['sqlite', sqliteBackup],
   ['postgres', postgresBackup],
 ])('a backup is put back (%s)', (_, backup) => {
-  test('what was queued in it is held until resume, and lands once', async () => {
+  test('a transaction that was queued in it is held until resume, and lands once', async () => {
     const on = backup()
     const first = startLife({ devnet, account, shelf: on })
     await sendAll(first, 1)

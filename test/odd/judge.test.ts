@@ -55,7 +55,7 @@ async function remainsOf(
 const rulesOf = (remains: Remains) => judgeWorld(remains).map(({ rule }) => rule)
 const load = (count: number) => [{ requests: new Map([[4, count]]), calls: new Map([[4, count]]) }]
 
-describe('what is held against a world', () => {
+describe('the violations of a world', () => {
   test('nothing where a payment ran once, as everybody was told', async () => {
     expect(judgeWorld(await remainsOf({ payments: [0] }, () => ({ loads: load(60) })))).toEqual([])
   })

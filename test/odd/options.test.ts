@@ -28,7 +28,7 @@ describe('the options', () => {
     expect(parse('--endpoints', '1', '--honest')).toMatchObject({ kind: 'bad' })
   })
 
-  test('what a failure prints is taken as it is', () => {
+  test('the options that a failure prints are taken as they are', () => {
     const keep = { faults: [0], extras: ['restart'], items: [3, 7] }
     expect(parse('--keep', JSON.stringify(keep))).toMatchObject({ options: { keep } })
   })

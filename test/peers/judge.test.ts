@@ -71,7 +71,7 @@ describe('the judge goes by the chain', () => {
     expect(words(all, chain([[1, 5]]), 0)).toBe('1 refused')
   })
 
-  test('what ran twice was paid twice, whatever was said', () => {
+  test('an item that ran twice was paid twice, whatever was said', () => {
     expect(
       words(
         [asked(1, landed(5))],
@@ -93,7 +93,7 @@ describe('the judge goes by the chain', () => {
     ).toBe('1 paid twice')
   })
 
-  test('what ran though its caller was told that it failed, and said nothing of a doubt', () => {
+  test('an item that ran although its caller was told that it failed was told falsely', () => {
     expect(words([asked(1, refused)], chain([[1, 5]]), 1)).toBe('1 failed, yet paid')
     expect(words([asked(1, { ...refused, open: true } as Told)], chain([[1, 5]]))).toBe('all once')
   })
@@ -103,12 +103,12 @@ describe('the judge goes by the chain', () => {
     expect(words([asked(1, landed(5))], chain([[2, 5]]))).toBe('1 told falsely')
   })
 
-  test('what was in the pool and lost its nonce to another was replaced', () => {
+  test('a transaction that was in the pool and lost its nonce to another was replaced', () => {
     const seen = new Map([[hashOf(9), { nonce: 5, carried: carried(1) }]])
     expect(words([asked(1, refused)], chain([[2, 5]], { seen }), 1)).toBe('1 replaced')
   })
 
-  test('what waits is stuck, what is nowhere is lost, and who still waits was never told', () => {
+  test('a transaction that waits is stuck, one that is nowhere is lost, and a caller that still waits was never told', () => {
     const waiting = [{ hash: hashOf(9), nonce: 7 }]
     const seen = new Map([[hashOf(9), { nonce: 7, carried: carried(1) }]])
     expect(words([asked(1, accepted)], chain([], { waiting, seen }))).toBe('1 stuck')
@@ -129,13 +129,13 @@ describe('the judge goes by the chain', () => {
     ).toBe('gap at 6')
   })
 
-  test('what ran and reverted did not do what was asked', () => {
+  test('a transaction that ran and reverted did not do what was asked', () => {
     const evidence = chain([[1, 5]])
     const reverted = evidence.executed.map((one) => ({ ...one, reverted: true }))
     expect(words([asked(1, landed(5))], { ...evidence, executed: reverted })).toBe('1 reverted')
   })
 
-  test('what the runner found fails the run by itself', () => {
+  test('a finding of the runner fails the run by itself', () => {
     expect(words([asked(1, landed(5))], chain([[1, 5]]), 0, ['process would crash'])).toBe(
       'process would crash',
     )

@@ -69,7 +69,7 @@ describe('each scenario can be failed', () => {
     expect(cellOf(others, name, 'mud')).toMatchObject({ ok: false })
   })
 
-  test('what was found: paid twice, replaced, stuck, told falsely, seen late, and a process that would end', () => {
+  test('findings are counted: paid twice, replaced, stuck, told falsely, seen late, and a process that would end', () => {
     expect(cellOf(others, 'mined-meanwhile', 'mud')).toMatchObject({ words: '1 paid twice' })
     expect(cellOf(others, 'lost-answer', 'viem')).toMatchObject({ words: '1 replaced' })
     expect(cellOf(others, 'other-receipt', 'viem')).toMatchObject({ words: '1 told falsely' })

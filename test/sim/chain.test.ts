@@ -131,7 +131,7 @@ describe('the pool', () => {
     expect(await send(1)).toBe('in-flight transaction limit reached for delegated accounts')
   })
 
-  test('what was gapped before the account delegated itself is not in flight', async () => {
+  test('a transaction that was gapped before the account delegated itself is not in flight', async () => {
     const { send, chain } = setUp({ rules: 'geth' })
     await send(7)
     chain.adjust({ address: ADDRESS, code: `0xef0100${'11'.repeat(20)}` })
@@ -216,7 +216,7 @@ describe('blocks', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('faults of the chain', () => {
   test('a reorg replaces blocks, and what was in them lands elsewhere or not at all', async () => {
     const { chain, clock, send, landed } = setUp()
     chain.start()

@@ -11,7 +11,7 @@ describe('the options', () => {
     })
   })
 
-  test('what a failure prints is taken as it is', () => {
+  test('the options that a failure prints are taken as they are', () => {
     const keep = { items: [1, 4], disturbances: [], faults: ['lostRequest'] }
     const argv = [
       '--runs',

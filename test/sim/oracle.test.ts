@@ -25,15 +25,15 @@ const broken = (chain: Census, ...tellings: Telling[]) =>
   judge(chain, [1], tellings).map(({ promise }) => promise)
 
 describe('nothing is wrong with', () => {
-  test('what was told to have executed and did, once', () => {
+  test('a transaction that was told to have executed, and executed once, is right', () => {
     expect(broken(census(5), told('inFlight'), told('executed'))).toEqual([])
   })
 
-  test('what was told not to have executed and did not', () => {
+  test('a transaction that was told not to have executed, and did not, is right', () => {
     expect(broken(census(), told('notExecuted', true))).toEqual([])
   })
 
-  test('what was sealed, left the chain with a reorg and was cancelled then', () => {
+  test('a transaction that was sealed, left the chain with a reorg and was cancelled then is right', () => {
     expect(broken(census(), told('executed'), told('notExecuted', true))).toEqual([])
   })
 })
@@ -77,7 +77,7 @@ test('the order of a sequence is that of the nonces at which it executed, whoeve
   expect(judgeSequences(at({ 1: 6, 2: 5 }), [[1, 2]])).toMatchObject([{ promise: 'sequence' }])
 })
 
-describe('what is left in the pool at the end', () => {
+describe('the pool at the end', () => {
   /** With these nonces in its pool, each the marker of a transaction of the lane too. */
   async function chainWith(...nonces: number[]) {
     const accounts = [{ address: LANE, nonce: 1, balanceWei: 10n ** 18n }]

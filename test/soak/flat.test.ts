@@ -23,7 +23,7 @@ function steep(of: (index: number) => Partial<Sample>): string[] {
   return flatness(samples(of)).flatMap(({ measured, flat }) => (flat ? [] : [measured]))
 }
 
-test('what stands still is flat, and so is what falls', () => {
+test('a series that stands still or falls is flat', () => {
   expect(steep(() => ({}))).toEqual([])
   expect(steep((index) => ({ heapBytes: 60 * MEGABYTE - index, timers: 40 - index / 20 }))).toEqual([])
 })

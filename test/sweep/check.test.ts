@@ -167,7 +167,7 @@ describe('gaps', () => {
 })
 
 describe('foreign', () => {
-  test('what nobody asked for, or has other data, goes elsewhere, or brings a value', () => {
+  test('a transaction that nobody asked for, that has other data, goes elsewhere or brings a value is a finding', () => {
     const stranger = executed(0, 'who')
     expect(verdict([], [], [stranger]).foreign).toBe(1)
     expect(verdict([ask('a')], [failed('a')], [{ ...executed(0, 'a'), to: OTHER }]).foreign).toBe(1)

@@ -78,7 +78,7 @@ test('a verdict that does not hold shows what was found, and the time that ran o
   expect(text).toContain('did not end within its time')
 })
 
-test('what was not measured is not shown as a number', () => {
+test('a value that was not measured is not shown as a number', () => {
   const text = plain({ preconfirmedMsP50: null, acceptedPerSecond: null })
   expect(text).toContain('unknown a second')
   expect(text).toMatch(/to preconfirmed +not seen/)

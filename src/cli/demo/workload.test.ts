@@ -13,7 +13,7 @@ test('the same seed gives the same burst, another seed another one', () => {
   expect(workload(5)).not.toEqual(workload(6))
 })
 
-test('what a transaction carries is unique to its item and to the ledger', () => {
+test('the data of a transaction is unique to its item and to the ledger', () => {
   const carried = [...workload(1), ...workload(1, 200, OTHER)].map(
     ({ request }) => `${request.to} ${request.data}`,
   )

@@ -71,7 +71,7 @@ describe('the page', () => {
   })
 })
 
-describe('what the page is given', () => {
+describe('the data of the page', () => {
   test('is what the model holds', async () => {
     const lines = [
       HEADER,

@@ -28,7 +28,7 @@ async function sent(name: string, text: string, about?: Parameters<typeof journa
   await writeJournal(filesOf(join(folder, name)), journal(name, text, about))
 }
 
-test('what was written is read again, by its owner only', async () => {
+test('a journal that was written is read again, by its owner only', async () => {
   await sent('a.csv', lines(1, 2))
   const files = filesOf(join(folder, 'a.csv'))
   await writeFile(files.database, '')

@@ -44,7 +44,7 @@ describe('drawing faults', () => {
     expect(hitsOf(faults, 'a', 6)).toEqual([false, false, true, true, false, false])
   })
 
-  test('what changes a send leaves reads alone', () => {
+  test('a fault of sends leaves reads alone', () => {
     const faults = engine()
     faults.inject({ fault: 'neverPooled' })
     const plan = faults.plan(calls('eth_call', 'eth_sendRawTransaction'))

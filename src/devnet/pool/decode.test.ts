@@ -40,7 +40,7 @@ describe('taking signed bytes apart', () => {
     }
   })
 
-  test('what is no signed transaction is undefined', () => {
+  test('bytes that are no signed transaction are undefined', () => {
     for (const raw of [undefined, 7, '', '0x', '0xzz', '0x02c0', `0x02${'ff'.repeat(40)}`]) {
       expect(decodeTx(raw)).toBeUndefined()
     }

@@ -141,7 +141,7 @@ test('P3: what was given back is handed out again though the window is full: wha
   await expect(settled(lane.reserve())).rejects.toMatchObject({ code: 'QUEUE_FULL' })
 })
 
-test('what an earlier life handed out is not handed out again, and is watched over', async () => {
+test('a nonce that an earlier life handed out is not handed out again, and is watched over', async () => {
   const { clock, allocator, restart, settled } = setUp()
   const before = allocator()
   await settled(before.reserveMany(2))

@@ -5,7 +5,7 @@ import { onSend, openLane, refuses, transfer } from '../simLane.fixture.js'
 
 const KNOWN = refuses('already known')
 
-test('what the pool had before is no sign of what the pending count counts: a mempool is not taken for pre-confirmations', async () => {
+test('transactions that the pool had before are no sign of what the pending count counts: a mempool is not taken for pre-confirmations', async () => {
   await using lane = await openLane({ chain: { rules: 'reth' } })
   await lane.settle(lane.sender.send(transfer(1)))
   lane.chain.pool.strand(() => true)

@@ -73,7 +73,7 @@ describe('an endpoint that refuses gaps and makes no empty blocks', () => {
     expect(Math.max(...lane.requests.slice(before).map(raw))).toBe(1)
   })
 
-  test('what it took and does not have is named by it as the next one, and is sent next', async () => {
+  test('a nonce that the node took and does not have is named by it as the next one, and is sent next', async () => {
     await using lane = await openAutomining((sends) => sends % 7 === 3)
     await sendAll(lane, 60)
     expect(lane.executed()).toEqual(range(60))
@@ -95,7 +95,7 @@ test('without a sealed block time makes bytes due again: a node that is away for
   expect(lane.executed()).toEqual(range(3))
 })
 
-test('what was taken with a hash and is gone is sent again by time where no block comes, and never outbid for that', async () => {
+test('bytes that were taken with a hash and are gone are sent again by time where no block comes, and never outbid for that', async () => {
   await using lane = await openAutomining((sends) => sends < 3)
   const tx = await lane.settle(lane.sender.send(transfer(1)))
   await lane.settle(tx.wait('sealed'), 120_000)

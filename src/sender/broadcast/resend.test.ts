@@ -28,7 +28,7 @@ test('an endpoint that takes one transaction again is handed what it refused bef
   for (const marker of [1, 2, 3]) expect((times.get(marker)?.at(-1) ?? 0) - freedMs).toBeGreaterThan(0)
 })
 
-test('what it still refuses then keeps its pauses, however much else it takes', async () => {
+test('a transaction that it still refuses then keeps its pauses, however much else it takes', async () => {
   await using lane = await openLane({ chain: { blockTimeMs: 3_600_000 } })
   const times = handed(lane, (marker) => marker === 1)
   const refused = lane.rejection(lane.sender.send(transfer(1)))

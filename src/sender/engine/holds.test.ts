@@ -91,7 +91,7 @@ describe('starved and the budget of funds', () => {
     expect(lane.executed()).toEqual([1, 2, 3])
   })
 
-  test('what waits for more than there is holds the lane only once nothing is in flight', async () => {
+  test('a transaction that needs more money than there is holds the lane only once nothing is in flight', async () => {
     await using lane = await openLane({ balanceWei: COST_WEI * 2n })
     lane.script = swallow(1)
     await lane.settle(lane.sender.send(transfer(1)))
@@ -118,7 +118,7 @@ describe('starved and the budget of funds', () => {
     expect(await holds(lane)).toEqual([])
   })
 
-  test('what could not be paid is cancelled: what comes after it, and can be paid, goes on', async () => {
+  test('a transaction that could not be paid is cancelled, and those after it that can be paid go on', async () => {
     await using lane = await openLane({ balanceWei: COST_WEI * 3n })
     const dear = { ...transfer(1), value: COST_WEI * 5n }
     const tx = await lane.settle(lane.sender.send(dear, { until: 'queued' }))
@@ -233,7 +233,7 @@ describe('jump', () => {
   })
 })
 
-describe('what was sealed before our time, and leaves the chain', () => {
+describe('a block that was sealed before the lane opened, and leaves the chain', () => {
   test('row 8, P3: its nonces are taken up, and filled where nothing comes back', async () => {
     await using lane = await openLane({ closed: true, coldStart: 'immediate' })
     lane.chain.start()
@@ -272,7 +272,7 @@ describe('what was sealed before our time, and leaves the chain', () => {
 })
 
 describe('storeBehindChain', () => {
-  test('what was queued before the start is held until resume', async () => {
+  test('a transaction that was queued before the start is held until resume', async () => {
     const store = memoryStore()
     await using lane = await openLane({ store })
     await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))

@@ -15,7 +15,7 @@ const sendAll = (lane: SimLane, count: number) =>
 const sealed = (lane: SimLane, txs: readonly Tx[], maxMs?: number) =>
   lane.settle(Promise.all(txs.map((tx) => tx.wait('sealed'))), maxMs)
 
-describe('what a refusal teaches of prices serves every nonce', () => {
+describe('the prices that a refusal teaches serve every nonce', () => {
   test.each([
     ['names its minimum', 1.7, true, 2],
     ['names no number', 1.7, false, 4],
@@ -39,7 +39,7 @@ describe('what a refusal teaches of prices serves every nonce', () => {
     },
   )
 
-  test('what was learnt runs out: a node that takes less again is offered less', async () => {
+  test('a price that was learnt runs out: a node that takes less again is offered less', async () => {
     await using lane = await openLane({ chain: { tipWeiMin: 200_000n } })
     const [first] = await lane.settle(sendAll(lane, 1))
     await sealed(lane, [first as Tx])
@@ -65,7 +65,7 @@ describe("a node whose minimum is above the transaction's ceiling", () => {
     expect(tx.attempts).toHaveLength(1)
   })
 
-  test('what comes next is refused without a nonce, for as long as that is known', async () => {
+  test('the next transactions are refused without a nonce, for as long as that is known', async () => {
     await using lane = await openLane({ chain: { tipWeiMin: 19_000_000n } })
     const first = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
     await lane.until(() => lane.events('feeCeiling').length > 0)

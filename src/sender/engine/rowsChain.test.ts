@@ -60,7 +60,7 @@ describe('row 21: cancel', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('what is not journaled is removed, with no bytes sent and no nonce used', async () => {
+  test('a transaction that is not journaled is removed, with no bytes sent and no nonce used', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))

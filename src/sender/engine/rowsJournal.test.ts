@@ -231,7 +231,7 @@ describe('rows 8 to 12: nonces that others may have used', () => {
 })
 
 describe('P7: one writer', () => {
-  test('what another process leaves in the store is sent, once, and its wishes are done', async () => {
+  test('a transaction that another process leaves in the store is sent once, and its wishes are done', async () => {
     const kept: StoredTransaction[] = []
     const inner = memoryStore()
     const store: Store = {

@@ -123,7 +123,7 @@ describe('while an endpoint answers nothing of use the lane says so, once for ea
   })
 })
 
-test('what a transaction waits for is kept in the store, rarely, so that another process can tell', async () => {
+test('the reason of a transaction is kept in the store, rarely, so that another process can tell', async () => {
   await using processes = await openProcesses()
   const { lane } = processes
   const [holder, guest] = await processes.pair()

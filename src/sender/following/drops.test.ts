@@ -124,7 +124,7 @@ describe('acceptedTo', () => {
     expect(acceptedTo(book, 100, 1)).toBe(5)
   })
 
-  test('what is in a block was taken, whoever sent it', () => {
+  test('a transaction that is in a block was taken, whoever sent it', () => {
     const book = createBook({ floor: 2 })
     journal(book, 2)
     journal(book, 3)

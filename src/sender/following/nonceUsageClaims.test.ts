@@ -341,7 +341,7 @@ describe('a jump: more than 64 nonces gone without us', () => {
     expect([lane.book.floor, lane.emitted]).toEqual([100, []])
   })
 
-  test('what is bound to us is never skipped: each of its nonces gets its own witness', async () => {
+  test('nonces that are bound to the lane are never skipped: each gets its own witness', async () => {
     const all = Array.from({ length: 100 }, (_, nonce) => (nonce === 1 ? mine(1) : foreign(nonce)))
     const lane = scriptedLane({ history: blocks(22, { 19: all }) })
     lane.journal(0, 'a', mine(0))
@@ -430,7 +430,7 @@ describe('CREATE in delegated code, which leaves no trace', () => {
   })
 })
 
-test('what else of ours stands in the block of one nonce is told with it, without a search of its own', async () => {
+test('other transactions of the lane in the block of one nonce are told with it, without a search of their own', async () => {
   const lane = scriptedLane({ history: blocks(20, { 15: [mine(0), mine(1), mine(2)] }) })
   for (const nonce of [0, 1, 2]) lane.journal(nonce, `t${nonce}`, mine(nonce))
   await tick(lane, usageOn(lane), 3, 0)

@@ -94,7 +94,7 @@ describe('one count', () => {
   })
 })
 
-describe('what the walk finds while it is looked for', () => {
+describe('findings of the walk during a search', () => {
   test('needs no verdict, and the search goes on with the next nonce', async () => {
     const lane = laneOn({ 12: [mine(0)], 14: [foreign(1)] }, [0, 1])
     const block = { number: 12, hash: lane.chain.blockHash(12) }

@@ -159,7 +159,7 @@ describe("coldStart: 'settle'", () => {
     expect(lane.clock.now() - startMs).toBeGreaterThanOrEqual(8_000)
   })
 
-  test('what an earlier life has in the pool is found before anything is sent', async () => {
+  test('a transaction that an earlier life has in the pool is found before anything is sent', async () => {
     await using lane = await openLane({ nonce: FIRST, closed: true })
     lane.chain.start()
     lane.foreign(1)

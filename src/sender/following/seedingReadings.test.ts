@@ -72,7 +72,7 @@ describe('while the counts have to settle', () => {
     }
   })
 
-  test('what covers nonces is the count that settled', () => {
+  test('the count that settled covers nonces', () => {
     const { book, read } = seeded({ isUnsettled: true })
     book.counted(12)
     book.suppose(12)

@@ -109,7 +109,7 @@ describe('ownRequest', () => {
     expect(own.bytes).toBe(bytes)
   })
 
-  test('what contains itself is no reason to go on for ever', () => {
+  test('a value that contains itself is no reason to go on for ever', () => {
     const request: Record<string, unknown> = { ...transfer(1) }
     request.extra = { request, more: [request] }
     expect(ownRequest(request as TxRequest)).toMatchObject(transfer(1))

@@ -7,8 +7,8 @@ const STORE_MS = 50
 /** The lane looks by itself every two seconds: what is there sooner was told of. */
 const TOLD_MS = 500
 
-describe('what is left in the store for the holder of the lane', () => {
-  test('what this process leaves there itself is not read back', async () => {
+describe('arrivals in the store for the holder of the lane', () => {
+  test('a transaction that this process leaves there itself is not read back', async () => {
     const inner = memoryStore()
     let reads = 0
     const store: Store = {
@@ -25,7 +25,7 @@ describe('what is left in the store for the holder of the lane', () => {
     expect(reads).toBe(before)
   })
 
-  test('what another process leaves there meanwhile is taken up as soon as the store has answered', async () => {
+  test('a transaction that another process leaves there meanwhile is taken up as soon as the store has answered', async () => {
     const inner = memoryStore()
     const kept: StoredTransaction[] = []
     const slow: Store = {

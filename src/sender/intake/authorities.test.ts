@@ -6,7 +6,7 @@ import { authorizing, DELEGATE, OTHER, open, own } from './authorize.fixture.js'
 
 const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
 
-describe('what cannot work is refused at once', () => {
+describe('an authorization that cannot work is refused at once', () => {
   const bad: [string, Partial<Record<string, unknown>>, string][] = [
     ['no list', { authorize: {} }, 'request.authorize'],
     ['an empty list', { authorize: [] }, 'request.authorize'],

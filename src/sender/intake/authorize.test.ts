@@ -23,7 +23,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(lane.sent[0]?.authorizations).toBe(2)
   })
 
-  test('what its tuples use is no stranger’s, and leaves no gap', async () => {
+  test('the nonces that its tuples use are no stranger’s, and leave no gap', async () => {
     await using lane = await open()
     await lane.settle(lane.sender.send(authorizing(1)))
     await lane.settle(lane.sender.drain())
@@ -141,7 +141,7 @@ describe('a transaction that authorizes for its own account', () => {
     expect(txs.every((one) => one.stage === 'sealed')).toBe(true)
   })
 
-  test('what the chain did not use a block later is given back', async () => {
+  test('nonces that the chain did not use a block later are given back', async () => {
     await using lane = await open()
     const { signAuthorization } = lane.account
     // An account that signs for another chain, and says that it did not: the chain skips the tuple.

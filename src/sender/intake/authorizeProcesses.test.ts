@@ -57,7 +57,7 @@ describe('a lane that changes hands', () => {
     ).not.toContain(OTHER_KEY)
   })
 
-  test('what waited at a restart still has the tuples that others signed', async () => {
+  test('a transaction that waited at a restart still has the tuples that others signed', async () => {
     await using world = await openProcesses({ chain: { rules: 'reth' } })
     const { lane } = world
     const first = world.start()

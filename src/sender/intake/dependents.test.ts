@@ -31,7 +31,7 @@ async function openWarm(options: SimLaneOptions = {}): Promise<SimLane> {
 const sealedNow = ({ chain }: SimLane) => chain.head.number
 
 describe('after: at pre-confirmed speed', () => {
-  test('what comes after goes out before the block of the first is sealed, and executes above it', async () => {
+  test('a dependent transaction goes out before the block of the first is sealed, and executes above it', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
     const before = sealedNow(lane)
@@ -58,7 +58,7 @@ describe('after: at pre-confirmed speed', () => {
   })
 
   test.each(['cancel', 'replace'] as const)(
-    'what a %s displaced is not pre-confirmed in its place',
+    'a predecessor that a %s displaced is not pre-confirmed in its place',
     async (how) => {
       await using lane = await openWarm()
       const first = await lane.settle(lane.sender.send(call(1)))
@@ -72,7 +72,7 @@ describe('after: at pre-confirmed speed', () => {
     },
   )
 
-  test('what waits holds no nonce: others go by, and it counts as queued', async () => {
+  test('a transaction that waits holds no nonce: others go by, and it counts as queued', async () => {
     await using lane = await openWarm({ limits: { queueMax: 2 } })
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
@@ -88,7 +88,7 @@ describe('after: at pre-confirmed speed', () => {
     await lane.settle(second.wait())
   })
 
-  test('what waits can be cancelled, aborted, and expires, with nothing sent', async () => {
+  test('a transaction that waits can be cancelled and aborted, and expires, with nothing sent', async () => {
     await using lane = await openWarm()
     lane.script = swallow(1)
     const first = await lane.settle(lane.sender.send(call(1)))
@@ -193,7 +193,7 @@ describe('after: what cannot be is refused at once, with nothing sent', () => {
     expect((await Promise.all(both)).map(({ code }) => code)).toEqual(['INVALID', 'INVALID'])
   })
 
-  test('what it is to replace, and a transaction of another chain', async () => {
+  test('the transaction that it is to replace, and one of another chain', async () => {
     await using lane = await openWarm()
     await using other = await openLane({ chain: { chainId: 7 } as never })
     lane.script = swallow(1)
@@ -222,7 +222,7 @@ describe('deploys and effect are said of the predecessor', () => {
       method === 'eth_getBlockByNumber' && params[0] === 'pending' ? NOTHING : undefined
   }
 
-  test('what comes after starts on the effect, where the pending block does not show the hash', async () => {
+  test('a dependent transaction starts on the effect, where the pending block does not show the hash', async () => {
     await using lane = await openWarm()
     await lane.blocks(1)
     hidePending(lane)
@@ -244,7 +244,7 @@ describe('deploys and effect are said of the predecessor', () => {
     expect(lane.events('preconfirmed').filter(({ tx }) => tx === first)).toEqual([])
   })
 
-  test('what stood there before tells nothing: the block does', async () => {
+  test('an effect that stood there before tells nothing: the block does', async () => {
     await using lane = await openWarm()
     await lane.settle((await lane.settle(lane.sender.send(call(1)))).wait())
     await lane.blocks(1)

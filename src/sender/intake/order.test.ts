@@ -191,7 +191,7 @@ describe('an estimate that fails and is asked again', () => {
   })
 })
 
-describe('what it is sent after has not come about', () => {
+describe('the condition of a transaction has not come about', () => {
   const dependent = async (order: 'relaxed' | 'strict') => {
     const lane = await openLane({ order, chain: { blockTimeMs: 1_000, flashblockMs: 1_000 } })
     await lane.settle(

@@ -60,7 +60,7 @@ describe('a sequence', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('what is cancelled while it waits ends what follows it', async () => {
+  test('a transaction that is cancelled while it waits ends those that follow it', async () => {
     await using lane = await openLane()
     lane.sender.pause()
     const txs = await lane.settle(lane.sender.sendSequence(range(3).map(transfer), { until: 'queued' }))
@@ -238,7 +238,7 @@ describe('dependent work outlives the process', () => {
     first.thaw()
   })
 
-  test('what a guest sends after its own transaction, and as a sequence, the holder keeps in order', async () => {
+  test('the holder keeps in order what a guest sends after its own transaction, and as a sequence', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [, guest] = await world.pair()

@@ -157,7 +157,7 @@ describe('P6, P7: nothing goes on behind a lane that has closed', () => {
     expect(await send).toMatchObject({ code: 'CLOSED', fate: 'inFlight' })
   })
 
-  test('what the store has taken too late is not sent, though others go on using the endpoint', async () => {
+  test('bytes that the store has taken too late are not sent, though others go on using the endpoint', async () => {
     const store = slowStore()
     await using lane = await openLane({ store, limits: { closeTimeoutMs: 100 } })
     const other = neighbour(lane)

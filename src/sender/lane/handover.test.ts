@@ -73,7 +73,7 @@ describe('P7: the lane changes hands', () => {
     expect(new Set(lane.sent.map(({ nonce }) => nonce))).toEqual(new Set(nonces))
   })
 
-  test('what was sealed while nobody held the lane is found a block at a time, not a nonce at a time', async () => {
+  test('transactions sealed while nobody held the lane are found a block at a time, not a nonce at a time', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const first = world.start()
@@ -147,7 +147,7 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(allocator.close())
   })
 
-  test('what a transaction came to before the lane did: it is told where the lane is taken up, once', async () => {
+  test('the stage that a transaction came to before the lane did is told once, where the lane is taken up', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()
@@ -237,7 +237,7 @@ describe('P7: the lane changes hands', () => {
     expect(lane.executed()).toEqual([1])
   })
 
-  test('what a holder removes that has lost the lane may have landed: its cancel says so', async () => {
+  test('a transaction removed by a holder that has lost the lane may have landed: its cancel says so', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [first, second] = await world.pair()

@@ -35,7 +35,7 @@ test('a node that stays away is told after three times, and may be asked again l
   await lane.settle(lane.sender.ready())
 })
 
-test('what will not pass is told at once: a key that is refused', async () => {
+test('a failure that will not pass is told at once: a key that is refused', async () => {
   const refused: RpcFailure = { kind: 'http', status: 401, message: 'unauthorized' }
   await using lane = await withFailures(refused, () => true)
   expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'REJECTED' })
@@ -78,7 +78,7 @@ test('a node that does not say what gas costs keeps nobody from being ready, and
 })
 
 describe('who opens a lane hears of all that happens to it meanwhile', () => {
-  test('what lands in a block that is the newest when it opens is told as sealed, once', async () => {
+  test('a transaction in the block that is the newest when the lane opens is told as sealed, once', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const first = world.start()

@@ -8,7 +8,7 @@ import { createMemberIn } from '../sender.js'
 import { ACCOUNT, nameOf, swallow, transfer } from '../simLane.fixture.js'
 
 describe('P7: any process may send; the holder signs and broadcasts', () => {
-  test('what a guest sends is accepted, sealed, and told there, with its receipt', async () => {
+  test('a transaction that a guest sends is accepted, sealed, and told there, with its receipt', async () => {
     await using world = await openProcesses()
     const { lane } = world
     const [holder, guest] = await world.pair()
@@ -123,7 +123,7 @@ describe('a pool of keys in several processes', () => {
   })
 })
 
-describe('what a guest wants of a transaction', () => {
+describe('the wishes of a guest for a transaction', () => {
   async function withGuest() {
     const world = await openProcesses()
     const [holder, guest] = await world.pair()

@@ -37,7 +37,7 @@ describe('bytes go to one endpoint, and to the others once they have to be sent 
     expect(other?.sent).toEqual([1])
   })
 
-  test('what was refused for good by the only one that saw it ends at once (row 14)', async () => {
+  test('a transaction refused for good by the only endpoint that saw it ends at once (row 14)', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several
     const [first, second] = endpoints
@@ -107,7 +107,7 @@ describe("bytes go to every endpoint at once (broadcast: 'all')", () => {
     }
   })
 
-  test('what one says after another has taken it changes nothing: it is not sent again', async () => {
+  test('an answer that comes after another endpoint took the bytes changes nothing: they are not sent again', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
     const late = endpoints[1]

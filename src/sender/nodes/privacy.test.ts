@@ -70,7 +70,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('what replaces it is as private, unless its caller says otherwise', async () => {
+  test('a replacement is as private as what it replaces, unless its caller says otherwise', async () => {
     await using several = await openSeveral(['both', 'send'])
     const { lane, sender, endpoints } = several
     const [open, relay] = endpoints
@@ -115,7 +115,7 @@ describe("a private transaction's bytes go to `send` endpoints and to no other",
   })
 })
 
-describe('what could not be kept private is refused at once, with nothing sent', () => {
+describe('a transaction that could not be kept private is refused at once, with nothing sent', () => {
   test('no endpoint has the role send: INVALID', async () => {
     await using several = await openSeveral(['both', 'read'])
     const { lane, sender, endpoints } = several

@@ -290,7 +290,7 @@ describe.each([{ roles: ['both'] as const }, { roles: ['both', 'both'] as const 
       expect(lane.executed()).toEqual([1])
     })
 
-    test('what is final there is not final here', async () => {
+    test('a block that is final there is not final here', async () => {
       await using several = await openSeveral(roles)
       const { lane, sender, endpoints } = several
       await busy(several)

@@ -146,7 +146,7 @@ describe('it stays where it is', () => {
   })
 })
 
-describe('what callers ask for while it goes, and after', () => {
+describe('requests of callers while a transaction is given away, and after', () => {
   test('a cancel, a signal and a deadline end it wherever it is', async () => {
     // Whoever has it by then: nobody can pay when they are asked.
     await using pools = await openPools([0n, 0n])
@@ -222,7 +222,7 @@ describe('crashes and other processes', () => {
     expect(sorted(pools.executed())).toEqual(markers(6).map((marker) => `${marker}@1`))
   })
 
-  test('what another process left in the lane is given away too, and that process follows it', async () => {
+  test('a transaction that another process left in the lane is given away too, and that process follows it', async () => {
     await using pools = await openPools([0n, ONE_ETHER], { store: durable() })
     const { lane, pool } = pools
     await lane.settle(pool.ready())

@@ -58,7 +58,7 @@ test('a tip of nothing is one wei: pools take no less, and a no-op at the ceilin
   expect(tipOf(lane)).toBe(1n)
 })
 
-describe('what is asked before the bytes of a lane that has sent before', () => {
+describe('requests before the bytes of a lane that has sent before', () => {
   const GIVEN = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
   const MINUTE_MS = 60_000
 

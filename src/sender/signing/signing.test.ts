@@ -53,7 +53,7 @@ describe('P6, P9: signing ahead of the journal, and of the wire', () => {
     slow = false
   })
 
-  test('what waited behind a nonce that could not be signed leaves as soon as that is known', async () => {
+  test('transactions behind a nonce that could not be signed leave as soon as that is known', async () => {
     await using lane = await openLane()
     const { signTransaction } = lane.account
     lane.account.signTransaction = async (...given: Parameters<typeof signTransaction>) => {

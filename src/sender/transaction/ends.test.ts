@@ -52,7 +52,7 @@ describe('expires', () => {
     expect(lane.executed()).toEqual(['noop'])
   })
 
-  test('what loses its nonce to somebody else after its time is not sent again: EXPIRED, notExecuted', async () => {
+  test('a transaction that loses its nonce to somebody else after its time is not sent again: EXPIRED, notExecuted', async () => {
     await using lane = await openLane()
     lane.script = swallow(1)
     const tx = await lane.settle(lane.sender.send(transfer(1), { expires: inMs(lane, 3_000) }))
@@ -64,7 +64,7 @@ describe('expires', () => {
     expect(lane.sent.slice(sent).map(({ nonce }) => nonce)).not.toContain(1)
   })
 
-  test('what has landed does not expire', async () => {
+  test('a transaction that has landed does not expire', async () => {
     await using lane = await openLane()
     const tx = await lane.settle(
       lane.sender.send(transfer(1), { expires: inMs(lane, 60_000), onExpiry: 'cancel' }),
@@ -304,7 +304,7 @@ describe('drain', () => {
   })
 })
 
-describe('what is settled', () => {
+describe('a transaction that is settled', () => {
   test('P9: lets go of its deadline and of the signal that came with it', async () => {
     await using lane = await openLane()
     const { signal } = new AbortController()

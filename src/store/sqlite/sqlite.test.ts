@@ -229,7 +229,7 @@ describe('a file that does not work is STORE with its path, and stays as it is',
     await expect(cut.list(lane, { limit: 500 })).rejects.toThrow(path)
   })
 
-  it('what stood in the way may be gone the next time', async () => {
+  it('an obstacle may be gone the next time', async () => {
     const path = newPath()
     writeFileSync(path, 'x'.repeat(5_000))
     const store = sqliteStore({ path })
@@ -306,7 +306,7 @@ describe('a file that others keep locked', () => {
   })
 })
 
-describe('what is kept', () => {
+describe('the records that are kept', () => {
   it('an id may be any text: those that differ after a NUL, or in half a letter, are different ids', async () => {
     const store = sqliteStore({ path: newPath() })
     const ids = ['a', 'a\u0000', 'a\u0000b', '\ud800', '\ud801', '"', '\\', '\\"', '\n']

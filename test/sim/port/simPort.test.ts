@@ -145,7 +145,7 @@ describe('faults', () => {
     expect((await asked).map((reply) => reply.ok && reply.result)).toEqual(['0x3', '0x1'])
   })
 
-  test('what was given up on before it was written is aborted, afterwards it is a broken connection', async () => {
+  test('a request that was given up before it was written is aborted, and afterwards it is a broken connection', async () => {
     const { chain, clock, port, sign } = setUp()
     const calls = [{ method: 'eth_sendRawTransaction', params: [await sign(0)] }]
     const controller = new AbortController()

@@ -124,7 +124,7 @@ describe('how what went wrong ended', () => {
     expect(await endsOf(kind, ...lines)).toEqual(ends)
   })
 
-  test('what is sent again and again is one case, with how often', async () => {
+  test('a transaction that is sent again and again is one case, with how often', async () => {
     const again = [1, 2, 3].map((after) => told(after, 'rebroadcast', { id: 'tx-1', nonce: 1 }))
     const { problems, summary } = await modelOf(...well(0, 1), ...again)
     expect(problems).toHaveLength(1)
@@ -152,7 +152,7 @@ describe('how what went wrong ended', () => {
     expect(problems.map(({ kind }) => kind)).toEqual(['gap'])
   })
 
-  test('what is missing in the recording itself', async () => {
+  test('gaps of the recording itself are problems of their own', async () => {
     const items = await itemsOf(textOf([HEADER, { at: START, event: 'dropped', count: 12 }, '{"cut', HEADER]))
     const { problems, summary, sentences } = await buildModel(items)
     expect(problems.map(({ kind }) => kind).sort()).toEqual(['cutOff', 'cutOff', 'dropped', 'torn'])

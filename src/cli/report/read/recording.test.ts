@@ -33,7 +33,7 @@ describe('a recording is read', () => {
   })
 })
 
-describe('what is not whole is read as far as it goes', () => {
+describe('a recording that is not whole is read as far as it goes', () => {
   test('a last line that was cut off', async () => {
     const text = textOf([HEADER, told(1, 'held')])
     for (const cut of [text.length - 5, textOf([HEADER]).length + 1])
@@ -62,7 +62,7 @@ describe('what is not whole is read as far as it goes', () => {
   })
 })
 
-describe('what is no recording is an error that names the line', () => {
+describe('a file that is no recording is an error that names the line', () => {
   test.each([
     ['prose', 'hello\n', 1],
     ['another JSONL', '{"level":30,"time":1,"msg":"x"}\n', 1],
