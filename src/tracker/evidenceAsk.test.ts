@@ -12,7 +12,7 @@ const named = (chainId: unknown = '0x1') =>
   scriptedPort(({ method }) => ({ ok: true, result: method === 'eth_chainId' ? chainId : method }))
 const sizes = (port: ReturnType<typeof named>) => port.batches.map(({ length }) => length)
 
-describe('questions that are asked together', () => {
+describe('a batch of questions', () => {
   test('is one request, up to 17 calls, and is answered in order', async () => {
     const port = named()
     expect(await ask(port, { address: ADDRESS }, calls)).toEqual(RESULTS)
