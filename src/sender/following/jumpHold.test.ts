@@ -43,11 +43,15 @@ test('a count is held against the others once: not at each tick while they are a
 })
 
 test('a count that another endpoint contradicts has to be confirmed anew before it is asked again', async () => {
-  const { asked, lane, read } = jumpOn(5)
+  const { asked, jump, lane, read } = jumpOn(5)
   expect(await read(100, 100)).toBe(false)
-  await read(100)
+  jump.count(100, 20)
+  await lane.clock.advance(1)
   expect(asked()).toBe(1)
-  expect(lane.doubts).toEqual(['the endpoint counts 100 used nonces, and another endpoint counts 5'])
+  jump.count(100, 21)
+  await lane.clock.advance(1)
+  expect(asked()).toBe(2)
+  expect(lane.doubts[0]).toBe('the endpoint counts 100 used nonces, and another endpoint counts 5')
 })
 
 test('a hold lifts when another endpoint contradicts what is counted now', async () => {
