@@ -1,3 +1,4 @@
+import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 
 export type DevnetRules = 'base' | 'geth' | 'anvil'
@@ -54,6 +55,28 @@ export type DevnetOptions = {
   readonly poolMax?: number | undefined
 }
 
+const NAMES = {
+  rules: true,
+  mode: true,
+  blockTimeMs: true,
+  flashblockMs: true,
+  chainId: true,
+  seed: true,
+  port: true,
+  forkUrl: true,
+  anvilPath: true,
+  accounts: true,
+  baseFeePerGasWei: true,
+  baseFee: true,
+  gasLimit: true,
+  safeDepth: true,
+  finalizedDepth: true,
+  historyBlocks: true,
+  blockReceipts: true,
+  batchMax: true,
+  poolMax: true,
+} satisfies Names<DevnetOptions>
+
 type Defined<t> = { [k in keyof t]-?: Exclude<t[k], undefined> }
 
 export type DevnetSettings = Defined<Omit<DevnetOptions, 'forkUrl' | 'anvilPath'>> & {
@@ -74,6 +97,7 @@ export function settingsOf(options: DevnetOptions): DevnetSettings {
   if (blockTimeMs % flashblockMs !== 0) {
     throw invalid('flashblockMs', flashblockMs, `a divisor of blockTimeMs (${blockTimeMs})`)
   }
+  checkNames('options', options, NAMES)
   return {
     rules,
     mode,

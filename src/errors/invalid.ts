@@ -14,7 +14,7 @@ export function invalid(argument: string, value: unknown, expected: string): Txl
 const SHOWN_MAX = 80
 
 /** A value as it may stand in a message: short, with nothing that could be a key. */
-function show(value: unknown): string {
+export function show(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return showString(value)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { TxlaneError } from '../errors/base.js'
+import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { Sender } from '../types.js'
 
@@ -27,12 +28,19 @@ export type Settings = { readonly path: string } & {
 const FLUSH_INTERVAL_MS = 250
 const BUFFER_BYTES_MAX = 4 * 1024 * 1024
 const ROTATE_BYTES = 512 * 1024 * 1024
+const NAMES = {
+  flushIntervalMs: true,
+  bufferBytesMax: true,
+  rotateBytes: true,
+  onError: true,
+} satisfies Names<RecordToOptions>
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** @throws `INVALID` naming the option */
 export function settingsOf(path: unknown, options: RecordToOptions = {}): Settings {
   if (typeof path !== 'string' || path === '' || path.includes('\0') || /^[a-z]+:\/\//i.test(path))
     throw invalid('path', path, 'the path of a file')
+  checkNames('options', options, NAMES)
   const { flushIntervalMs = FLUSH_INTERVAL_MS, bufferBytesMax = BUFFER_BYTES_MAX } = options
   const { rotateBytes = ROTATE_BYTES, onError = warn } = options
   if (!(flushIntervalMs >= 0 && flushIntervalMs <= TIMER_MS_MAX))

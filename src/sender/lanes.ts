@@ -1,8 +1,10 @@
 import type { Account, Chain, Client, LocalAccount, Transport } from 'viem'
 import { TxlaneError } from '../errors/base.js'
+import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import { LANE_OPTIONS } from './input/names.js'
 import { object } from './input/validate.js'
 import { checkAccount, checkLaneOptions } from './input/validateLane.js'
 import { createLazyMember, type LazyMember, type Maker } from './lazyMember.js'
@@ -102,10 +104,12 @@ export function createLanesIn(
   const lanes: Lanes = {
     sender: (options) => {
       const { chainId, account } = object('options', options) as typeof options
+      checkNames('options', options, { chainId: true, account: true })
       return memberOf(chainId, account).sender as never
     },
     pool(options) {
       const { chainId, accounts } = object('options', options) as typeof options
+      checkNames('options', options, { chainId: true, accounts: true })
       checkAccounts(accounts)
       const inPool = accounts.map((account) => memberOf(chainId, account))
       // By the face that `sender` gives as well.
@@ -120,12 +124,15 @@ export function createLanesIn(
   return lanes
 }
 
+const CHAIN_OPTIONS = { ...LANE_OPTIONS, client: true } as const
+
 function checkChains(parameters: LanesParameters<readonly LanesChain[]>): ReadonlyMap<number, LanesChain> {
   const { chains } = object('options', parameters)
+  checkNames('options', parameters, { chains: true, store: true, logger: true })
   if (!Array.isArray(chains) || chains.length === 0) throw invalid('chains', chains, 'at least one chain')
   const byId = new Map<number, LanesChain>()
   for (const entry of chains as LanesChain[]) {
-    checkLaneOptions(entry)
+    checkLaneOptions(entry, CHAIN_OPTIONS)
     const { id } = entry.client.chain
     if (byId.has(id)) throw invalid('chains', id, 'each chain id once')
     byId.set(id, entry)

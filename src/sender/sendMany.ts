@@ -1,4 +1,5 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
+import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { onAbort } from '../onAbort.js'
 import type {
@@ -11,6 +12,7 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
+import { SEND_MANY_OPTIONS } from './input/names.js'
 import { checkSignal, object, oneOf } from './input/validate.js'
 
 /** Items under way at once: enough to fill any window, few enough that a file of millions is read as it is sent. */
@@ -35,6 +37,7 @@ export function sendMany(
   underWayMax = UNDER_WAY_MAX,
 ): AsyncGenerator<ItemResult, void, undefined> {
   const { until, signal, onProgress } = object('options', options) as SendManyOptions
+  checkNames('options', options, SEND_MANY_OPTIONS)
   oneOf('options.until', until, ['accepted', 'preconfirmed', 'sealed', 'safe', 'finalized'])
   checkSignal('options.signal', signal)
   if (onProgress !== undefined && typeof onProgress !== 'function')

@@ -1,5 +1,6 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
+import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
 import type { LaneKey } from '../store/store.js'
@@ -46,7 +47,8 @@ import { stopOfSignal, unlessStopped } from './unlessStopped.js'
  *
  * Nothing is asked of a node, and nothing of what lanes run on is loaded, before `ready`, `send` or another of its
  * methods is called: `ready` early keeps both from the first transaction. Senders and allocators of the same account,
- * chain and store in one process share one lane; the options of the first one apply to it.
+ * chain and store in one process share one lane, with the options of the first one: a later one may leave them out, and
+ * `ready` and sends reject with `INVALID` where it names another value.
  *
  * Not guaranteed: with `memoryStore` (the default) the promises hold within one process life. Another wallet with
  * the same key is found out and repaired, not prevented.
@@ -109,7 +111,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
   const defaults: SendOptions = parameters.order === undefined ? NO_OPTIONS : { order: parameters.order }
-  const options: OpenOptions = { ...parameters, address, signer: account, limits }
+  const options: OpenOptions = { ...parameters, address, signer: account, limits, given: parameters }
   const { chain } = parameters.client
   const early = createEarlyListeners()
   const opening = createOpening(() =>
@@ -296,6 +298,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
+      checkNames('options', drainOptions, { signal: true })
       checkSignal('signal', signal)
       await unlessStopped(drained(await open()), [stopOfSignal(signal, drainAborted)])
     },

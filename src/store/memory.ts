@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import { systemClock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
+import { checkNames, type Names } from '../errors/checkNames.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
@@ -57,6 +58,7 @@ export type MemoryStoreOptions = {
 
 /** Keeps everything in this process: P2 to P5 hold within one process life, and nothing survives it. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkNames('options', options, { historyMax: true, now: true } satisfies Names<MemoryStoreOptions>)
   const { historyMax = 100_000, now = systemClock.now } = options
   const lanes = new Map<string, Kept>()
   const books = new Map<string, Book>()

@@ -1,6 +1,7 @@
 import type { Address, Chain, Client, Hex, Transport } from 'viem'
 import { accountNonce, type NonceSource } from '../../allocator/sources.js'
 import { TxlaneError } from '../../errors/base.js'
+import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { AnyClient } from '../../rpc/ports/fromClient.js'
 import type { HoldReason, LaneOptions, LaneSnapshot } from '../../types.js'
@@ -190,6 +191,7 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
       throw invalid('amount', amount, `a whole number from 1 to ${limits.windowMax}`)
     }
     const { signal } = object('options', reserveOptions) as ReserveOptions
+    checkNames('options', reserveOptions, { signal: true })
     checkSignal('options.signal', signal)
     return allocator.reserveMany(amount, { signal })
   }
@@ -215,6 +217,19 @@ export function createNonceAllocatorIn<nonce extends number | bigint = number>(
   }
 }
 
+const ALLOCATOR_OPTIONS = {
+  endpoints: true,
+  store: true,
+  lossDepth: true,
+  logger: true,
+  coldStart: true,
+  limits: true,
+  client: true,
+  address: true,
+  source: true,
+  filler: true,
+} satisfies Names<NonceAllocatorParameters>
+
 function checkParameters(parameters: unknown): OpenOptions {
   const { source, filler, client, ...rest } = object(
     'options',
@@ -222,14 +237,14 @@ function checkParameters(parameters: unknown): OpenOptions {
   ) as unknown as NonceAllocatorParameters
   // A chain is asked for here, so the client has one from here on.
   const options = { ...rest, client: client as unknown as Client<Transport, Chain> }
-  checkLaneOptions(options)
+  checkLaneOptions(options, ALLOCATOR_OPTIONS)
   checkAddress('address', rest.address)
   if (source !== undefined && typeof object('source', source).nonceOf !== 'function') {
     throw invalid('source', source, 'a nonce source, such as accountNonce()')
   }
   if (filler !== undefined && (typeof filler !== 'function' || source?.counter === undefined))
     throw invalid('filler', filler, 'a function, with nonces that a contract holds')
-  return { ...options, signer: undefined, limits: checkLimits(rest.limits, defaultLimits) }
+  return { ...options, signer: undefined, limits: checkLimits(rest.limits, defaultLimits), given: options }
 }
 
 function allocatorOf<nonce extends number | bigint>(

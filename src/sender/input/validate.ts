@@ -1,9 +1,11 @@
 import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
+import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
 import { OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
 import { type GasFork, intrinsicGas } from './intrinsicGas.js'
+import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
@@ -27,6 +29,7 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   const fields = object('request', request)
   if (fields.nonce !== undefined) throw invalid('request.nonce', fields.nonce, 'no nonce: the lane owns it')
   checkSupported(fields)
+  checkRequestNames(fields, chain)
   address('request.to', fields.to, OPTIONAL)
   data('request.data', fields.data)
   amount('request.value', fields.value, UINT256_MAX)
@@ -155,7 +158,7 @@ export function checkFees(fees: unknown, prefix = 'fees'): void {
 }
 
 export function checkSendOptions(options: SendOptions): void {
-  object('options', options)
+  checkNames('options', object('options', options), SEND_OPTIONS)
   const { id, until, expires, onExpiry, signal, priority, feeCeiling } = options as Fields
   checkId(id)
   oneOf('options.until', until, ['queued', 'accepted'])
@@ -212,6 +215,7 @@ function checkId(id: unknown): void {
 export function checkWait(stage: WaitStage, options: WaitOptions): void {
   oneOf('stage', stage, WAIT_STAGES)
   const { timeoutMs, signal, throwOnRevert } = object('options', options)
+  checkNames('options', options, WAIT_OPTIONS)
   boolean('options.throwOnRevert', throwOnRevert)
   if (
     timeoutMs !== undefined &&

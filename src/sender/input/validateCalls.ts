@@ -1,6 +1,8 @@
+import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SequenceOptions, Stage } from '../../types.js'
 import { ORDER } from '../transaction/words.js'
+import { LIST_OPTIONS } from './names.js'
 import { checkSendOptions, object, oneOf, whole } from './validate.js'
 
 const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
@@ -14,6 +16,7 @@ export type ListOptions = {
 
 export function checkList(options: ListOptions): void {
   const { stage, limit, cursor } = object('options', options)
+  checkNames('options', options, LIST_OPTIONS)
   oneOf('stage', stage, STAGES)
   whole('limit', limit, 1, LIMIT_MAX)
   if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+(:.*)?$/s.test(cursor)))

@@ -1,6 +1,8 @@
 import type { Chain, Client, LocalAccount } from 'viem'
+import { checkNames, unknownName } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { LaneOptions, Limits } from '../../types.js'
+import { BUMP_OPTIONS, ENDPOINT_OPTIONS, FEE_POLICY, FEES, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
 import {
   address,
   boolean,
@@ -15,17 +17,22 @@ import {
   whole,
 } from './validate.js'
 
-/** What createSender was given, before anything is asked of a node. */
-export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client }): void {
-  object('options', options)
+/** What createSender was given, before anything is asked of a node. `names`: the options that exist. */
+export function checkLaneOptions(
+  options: LaneOptions<Chain> & { client: Client },
+  names: Readonly<Record<string, true>> = SENDER_OPTIONS,
+): void {
+  checkNames('options', object('options', options), names)
   checkClient(options.client)
   const { endpoints } = options
   if (endpoints !== undefined && !Array.isArray(endpoints))
     throw invalid('endpoints', endpoints, 'an array of endpoints')
   for (const [index, endpoint] of (endpoints ?? []).entries()) {
-    checkTransport(object(`endpoints[${index}]`, endpoint).client, `endpoints[${index}].client`)
-    oneOf(`endpoints[${index}].role`, endpoint.role, ['both', 'read', 'send'])
-    checkProfile(`endpoints[${index}].profile`, endpoint.profile)
+    const argument = `endpoints[${index}]`
+    checkTransport(object(argument, endpoint).client, `${argument}.client`)
+    checkNames(argument, endpoint, ENDPOINT_OPTIONS)
+    oneOf(`${argument}.role`, endpoint.role, ['both', 'read', 'send'])
+    checkProfile(`${argument}.profile`, endpoint.profile)
   }
   oneOf('broadcast', options.broadcast, ['first', 'all'])
   oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
@@ -48,11 +55,10 @@ export function checkLaneOptions(options: LaneOptions<Chain> & { client: Client 
  */
 function checkProfile(argument: string, profile: unknown): void {
   if (profile === undefined) return
-  for (const [name, value] of Object.entries(object(argument, profile))) {
-    if (name === 'pending') oneOf(`${argument}.pending`, value, PENDING)
-    else if (PROFILE_FLAGS.includes(name)) boolean(`${argument}.${name}`, value)
-    else throw invalid(`${argument}.${name}`, value, `one of pending, ${PROFILE_FLAGS.join(', ')}`)
-  }
+  const fields = object(argument, profile)
+  checkNames(argument, fields, PROFILE_OPTIONS)
+  oneOf(`${argument}.pending`, fields.pending, PENDING)
+  for (const name of PROFILE_FLAGS) boolean(`${argument}.${name}`, fields[name])
 }
 
 const PENDING = ['mempool', 'preconfirmed', 'latest', 'absent'] as const
@@ -60,11 +66,18 @@ const PROFILE_FLAGS: readonly string[] = ['pendingState', 'blockReceipts', 'simu
 
 function checkFeePolicy(policy: unknown): void {
   if (policy === undefined) return
-  const { ceiling, estimate, bump } = object('fees', policy)
-  if (ceiling !== undefined) checkFees(ceiling, 'fees.ceiling')
+  const fields = object('fees', policy)
+  checkNames('fees', fields, FEE_POLICY)
+  const { ceiling, estimate, bump } = fields
+  if (ceiling !== undefined) {
+    checkNames('fees.ceiling', object('fees.ceiling', ceiling), FEES)
+    checkFees(ceiling, 'fees.ceiling')
+  }
   callable('fees.estimate', estimate)
   if (bump === undefined) return
-  const { percent, attemptsMax } = object('fees.bump', bump)
+  const own = object('fees.bump', bump)
+  checkNames('fees.bump', own, BUMP_OPTIONS)
+  const { percent, attemptsMax } = own
   whole('fees.bump.percent', percent, 1, 1_000)
   whole('fees.bump.attemptsMax', attemptsMax, 1, 1_000)
 }
@@ -114,8 +127,7 @@ export function checkLimits(limits: Partial<Limits> | undefined, defaults: Limit
   if (limits === undefined) return merged
   for (const [name, value] of Object.entries(object('limits', limits))) {
     if (value === undefined) continue
-    if (!(name in defaults))
-      throw invalid(`limits.${name}`, value, `one of ${Object.keys(defaults).join(', ')}`)
+    if (!Object.hasOwn(defaults, name)) throw unknownName('limits', name, value, Object.keys(defaults))
     whole(`limits.${name}`, value, 1, MS_MAX)
     merged[name as keyof Limits] = value as number
   }

@@ -10,6 +10,7 @@ import { type Hub, openHub } from '../nodes/hub.js'
 import { type Held, hold, shared } from '../registry.js'
 import { sendSequence } from '../sendSequence.js'
 import type { LaneHandle } from './handle.js'
+import { checkShared } from './sharedOptions.js'
 import { openTenure, type Tenure } from './tenure.js'
 
 /** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
@@ -37,10 +38,12 @@ export type OpenOptions = LaneOptions<Chain> & {
   /** Undefined for a lane that only hands out nonces. */
   readonly signer: LocalAccount | undefined
   readonly limits: Limits
+  /** The options as the caller gave them: what is left out is the lane's. */
+  readonly given: LaneOptions<Chain>
 }
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
-type Shared = { readonly tenure: Tenure; readonly hub: Held<Hub> }
+type Shared = { readonly tenure: Tenure; readonly hub: Held<Hub>; readonly options: OpenOptions }
 
 /** `begun`: given what tells of the lane, before anything of it happens. Not called where somebody has opened it. */
 export async function openLane(
@@ -61,6 +64,7 @@ export async function openLane(
       begin({ options, environment, store, key, beside, begun }),
     )
     const { tenure, hub } = held.value
+    await checkJoining(held, options)
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
     const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure }
@@ -85,6 +89,19 @@ export async function openLane(
   }
 }
 
+/** Lets go of the lane again where these options are not those that it was opened with. */
+async function checkJoining({ value, release }: Held<Shared>, options: OpenOptions): Promise<void> {
+  try {
+    checkShared(value.options, options)
+  } catch (error) {
+    await release(async () => {
+      await value.tenure.close()
+      await value.hub.release(() => value.hub.value.stop())
+    })
+    throw error
+  }
+}
+
 /** The endpoints of these options, shared with everybody who names the same. */
 export function holdHub(
   options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits'>,
@@ -100,14 +117,24 @@ export function holdHub(
 async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub'>): Promise<Shared> {
   const hub = await holdHub(parts.options, parts.environment)
   try {
-    return { tenure: await openTenure({ ...parts, hub: hub.value }), hub }
+    return { tenure: await openTenure({ ...parts, hub: hub.value }), hub, options: parts.options }
   } catch (error) {
     await hub.release(() => hub.value.stop())
     throw error
   }
 }
 
-/** Senders with the same endpoints share a hub, and with it the one poller. */
+/** How a hub asks its endpoints: with other limits it is another one. */
+const HUB_LIMITS = [
+  'batchMax',
+  'readTimeoutMs',
+  'pollIntervalMs',
+  'reorgHorizon',
+  'restMsMax',
+  'responseBytesMax',
+] as const satisfies readonly (keyof Limits)[]
+
+/** Senders with the same endpoints and limits share a hub, and with it the one poller. */
 function hubName(options: Parameters<typeof holdHub>[0], environment: Environment): string {
   const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
   const names = clients.map((client) => {
@@ -115,6 +142,10 @@ function hubName(options: Parameters<typeof holdHub>[0], environment: Environmen
     const plain = typeof url === 'string' && type === 'http'
     return plain ? url : `${key}#${identityOf(environment.shared, client.transport)}`
   })
-  const roles = (options.endpoints ?? []).map((endpoint) => endpoint.role ?? 'both')
-  return [options.client.chain.id, ...names, ...roles].join('|')
+  const { shared } = environment
+  const rest = (options.endpoints ?? []).map(({ role = 'both', profile, fetchFn }) =>
+    [role, JSON.stringify(profile ?? {}), fetchFn === undefined ? '' : identityOf(shared, fetchFn)].join(' '),
+  )
+  const limits = HUB_LIMITS.map((name) => options.limits[name])
+  return [options.client.chain.id, ...names, ...rest, ...limits].join('|')
 }

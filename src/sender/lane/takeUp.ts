@@ -162,7 +162,7 @@ async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promi
  * One block of a single sequencer is as good as settled. viem's OP-stack definitions are known by their fee oracle;
  * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
  */
-function defaultLossDepth(chain: Chain): 'child' | 'safe' {
+export function defaultLossDepth(chain: Chain): 'child' | 'safe' {
   const declared = chain.custom?.singleSequencer === true
   return declared || chain.contracts?.gasPriceOracle !== undefined ? 'child' : 'safe'
 }

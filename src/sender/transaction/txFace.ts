@@ -1,4 +1,5 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
+import { checkNames } from '../../errors/checkNames.js'
 import type {
   CancelResult,
   SendOptions,
@@ -8,6 +9,7 @@ import type {
   WaitReason,
   WaitStage,
 } from '../../types.js'
+import { FEES } from '../input/names.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import {
   checkAccountOf,
@@ -142,7 +144,10 @@ class Face implements Tx {
   }
 
   async speedUp(fees?: Partial<FeeValues>) {
-    if (fees !== undefined) checkFees(fees)
+    if (fees !== undefined) {
+      checkFees(fees)
+      checkNames('fees', fees, FEES)
+    }
     this.#checkChangeable('bump')
     if (this.#transaction.outside)
       throw unsupported(

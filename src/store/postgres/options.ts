@@ -1,4 +1,5 @@
 import { backgroundClock, type Clock, type Random, systemClock, systemRandom } from '../../clock.js'
+import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { PgPool } from './driver.js'
 
@@ -45,11 +46,22 @@ export type Settings = {
 }
 
 const DAY_MS = 86_400_000
+const NAMES = {
+  connectionString: true,
+  pool: true,
+  schema: true,
+  retentionMs: true,
+  poolMax: true,
+  timeoutMs: true,
+  clock: true,
+  random: true,
+} satisfies Names<PostgresStoreOptions>
 // Names are cut at 63 bytes, and the channel's has the schema's in it. `pg_` is PostgreSQL's own.
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/
 
 /** @throws `INVALID`, naming the option */
 export function settingsOf(options: PostgresStoreOptions): Settings {
+  checkNames('options', options, NAMES)
   const { connectionString, pool, schema = 'txlane' } = options
   if (pool === undefined) checkConnectionString(connectionString)
   else if (typeof pool.connect !== 'function') throw invalid('pool', pool, 'a Pool of pg')

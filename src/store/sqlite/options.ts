@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 
 export type SqliteStoreOptions = {
@@ -20,6 +21,12 @@ export type SqliteStoreOptions = {
 
 const RETENTION_MS = 30 * 24 * 3_600_000
 const BUSY_TIMEOUT_MS = 5_000
+const NAMES = {
+  path: true,
+  synchronous: true,
+  retentionMs: true,
+  busyTimeoutMs: true,
+} satisfies Names<SqliteStoreOptions>
 
 export type Settings = {
   readonly [name in keyof SqliteStoreOptions]-?: Exclude<SqliteStoreOptions[name], undefined>
@@ -27,6 +34,7 @@ export type Settings = {
 
 /** @throws `INVALID` naming the option */
 export function settingsOf(options: SqliteStoreOptions): Settings {
+  checkNames('options', options, NAMES)
   const { path, synchronous = 'FULL' } = options
   const { retentionMs = RETENTION_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
   // The driver takes a URL for a server; SQLite forgets a database in memory, or without a name.

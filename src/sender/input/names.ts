@@ -1,0 +1,145 @@
+import type { Chain } from 'viem'
+import { editDistance, type Names, nearestName, unknownName } from '../../errors/checkNames.js'
+import type {
+  Endpoint,
+  EndpointProfileInput,
+  FeePolicy,
+  LaneOptions,
+  SendManyOptions,
+  SendOptions,
+  WaitOptions,
+} from '../../types.js'
+
+// Lists of what exists, complete by their types. Options of a pool, an allocator and a sender differ by a few.
+
+export const LANE_OPTIONS = {
+  endpoints: true,
+  store: true,
+  fees: true,
+  lossDepth: true,
+  broadcast: true,
+  logger: true,
+  coldStart: true,
+  starved: true,
+  order: true,
+  limits: true,
+  simulate: true,
+  gasMultiplier: true,
+} satisfies Names<LaneOptions<Chain>>
+
+export const SENDER_OPTIONS = { ...LANE_OPTIONS, client: true, account: true } as const
+
+export const ENDPOINT_OPTIONS = {
+  client: true,
+  role: true,
+  fetchFn: true,
+  profile: true,
+} satisfies Names<Endpoint>
+
+export const PROFILE_OPTIONS = {
+  pending: true,
+  pendingState: true,
+  blockReceipts: true,
+  simulateV1: true,
+} satisfies Names<EndpointProfileInput>
+
+export const FEE_POLICY = { ceiling: true, estimate: true, bump: true } satisfies Names<FeePolicy>
+export const BUMP_OPTIONS = {
+  percent: true,
+  attemptsMax: true,
+} satisfies Names<NonNullable<FeePolicy['bump']>>
+
+export const FEES = {
+  gasPrice: true,
+  maxFeePerGas: true,
+  maxPriorityFeePerGas: true,
+  maxFeePerBlobGas: true,
+} as const
+
+export const SEND_OPTIONS = {
+  id: true,
+  until: true,
+  expires: true,
+  onExpiry: true,
+  signal: true,
+  priority: true,
+  order: true,
+  feeCeiling: true,
+  private: true,
+  after: true,
+  afterStage: true,
+  afterStatus: true,
+  deploys: true,
+  effect: true,
+  affinity: true,
+} satisfies Names<SendOptions>
+
+export const SEND_MANY_OPTIONS = {
+  until: true,
+  signal: true,
+  onProgress: true,
+} satisfies Names<SendManyOptions>
+
+export const WAIT_OPTIONS = {
+  timeoutMs: true,
+  signal: true,
+  throwOnRevert: true,
+} satisfies Names<WaitOptions>
+export const LIST_OPTIONS = { stage: true, limit: true, cursor: true } as const
+
+/** viem's fields of a request, those of its chains included, and the lane's own. */
+const REQUEST = {
+  account: true,
+  from: true,
+  chain: true,
+  chainId: true,
+  to: true,
+  data: true,
+  value: true,
+  gas: true,
+  nonce: true,
+  type: true,
+  accessList: true,
+  authorizationList: true,
+  authorize: true,
+  ...FEES,
+  dataSuffix: true,
+  // Named where they are refused: blobs, and what zkSync adds.
+  blobs: true,
+  blobVersionedHashes: true,
+  sidecars: true,
+  kzg: true,
+  paymaster: true,
+  paymasterInput: true,
+  gasPerPubdata: true,
+  factoryDeps: true,
+  // Celo and the OP stack.
+  feeCurrency: true,
+  sourceHash: true,
+  mint: true,
+  isSystemTx: true,
+} as const
+
+/** What other libraries call a field of viem's. */
+const SYNONYMS: Readonly<Record<string, string>> = { gasLimit: 'gas', input: 'data', customData: 'data' }
+/** A name that differs by so many letters is a typing error, whatever fields a chain adds. */
+const TYPING_ERROR_MAX = 2
+
+/**
+ * A chain with a serializer or a format of requests of its own may have fields that nobody here knows: there a name is
+ * refused only where it is close to one that is known.
+ */
+export function checkRequestNames(fields: object, chain: Chain): void {
+  const isOpen =
+    chain.serializers?.transaction !== undefined || chain.formatters?.transactionRequest !== undefined
+  for (const name in fields) {
+    if (Object.hasOwn(REQUEST, name)) continue
+    const value = (fields as Record<string, unknown>)[name]
+    if (value === undefined) continue
+    const names = Object.keys(REQUEST)
+    const synonym = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined
+    const isTypingError = editDistance(name, nearestName(name, names)) <= TYPING_ERROR_MAX
+    if (synonym === undefined && isOpen && !isTypingError) continue
+    throw unknownName('request', name, value, synonym === undefined ? names : [synonym])
+  }
+}

@@ -1,0 +1,77 @@
+import type { Chain } from 'viem'
+import { TxlaneError } from '../../errors/base.js'
+import { show } from '../../errors/invalid.js'
+import type { LaneOptions } from '../../types.js'
+import type { OpenOptions } from './open.js'
+import { defaultLossDepth } from './takeUp.js'
+
+/**
+ * One lane has one behaviour, whichever sender a transaction comes from. An option that a later sender or allocator
+ * names must be what the lane does already; an option that it leaves out is the lane's. `order` and `logger` are each
+ * sender's own, and the store is part of the lane's name.
+ *
+ * @throws TxlaneError `INVALID`, which names the option
+ */
+export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
+  const { given } = joining
+  const same = (name: string, wanted: unknown, is: unknown) => {
+    if (wanted !== undefined && !isSame(wanted, is)) throw differs(name, wanted, is)
+  }
+  for (const name of ['broadcast', 'starved', 'coldStart', 'simulate', 'gasMultiplier'] as const)
+    same(name, given[name], lane[name] ?? DEFAULTS[name])
+  same('lossDepth', given.lossDepth, lane.lossDepth ?? defaultLossDepth(lane.client.chain))
+  same('fees.ceiling', given.fees?.ceiling, lane.fees?.ceiling)
+  same('fees.estimate', given.fees?.estimate, lane.fees?.estimate)
+  for (const name of ['percent', 'attemptsMax'] as const)
+    same(`fees.bump.${name}`, given.fees?.bump?.[name], lane.fees?.bump?.[name] ?? BUMP_DEFAULTS[name])
+  for (const [name, value] of Object.entries(given.limits ?? {}))
+    same(`limits.${name}`, value, lane.limits[name as keyof typeof lane.limits])
+  if (given.endpoints !== undefined) same('endpoints', endpointsOf(joining), endpointsOf(lane))
+  same('client', placeOf(joining.client), placeOf(lane.client))
+}
+
+const DEFAULTS = {
+  broadcast: 'first',
+  starved: 'wait',
+  coldStart: 'settle',
+  simulate: false,
+  gasMultiplier: 1,
+} as const satisfies Partial<LaneOptions<Chain>>
+
+const BUMP_DEFAULTS = { percent: 10, attemptsMax: 12 } as const
+
+function endpointsOf({ endpoints = [] }: OpenOptions): readonly string[] {
+  return endpoints.map(({ client, role = 'both' }) => `${role} ${placeOf(client)}`)
+}
+
+/** What a client talks to, as far as its transport shows it: the URL, or the kind of transport. */
+function placeOf(client: { readonly transport: unknown }): string {
+  const { url, type, key } = client.transport as { url?: unknown; type?: unknown; key?: unknown }
+  return typeof url === 'string' ? url : `${String(type)} ${String(key)}`
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every((name) => isSame((a as Fields)[name], (b as Fields)[name]))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function differs(name: string, wanted: unknown, is: unknown): TxlaneError {
+  // A URL may hold a key.
+  const isPlace = name === 'client' || name === 'endpoints'
+  const values = isPlace ? '' : `: got ${show(wanted)}, and the lane has ${show(is)}`
+  return new TxlaneError(
+    `The option ${name} differs from that of the lane, which is open already${values}.`,
+    {
+      code: 'INVALID',
+      fate: 'notExecuted',
+      metaMessages: [
+        `Argument: ${name}`,
+        'Senders and allocators of one account share a lane, and its options are those of the first.',
+      ],
+    },
+  )
+}
