@@ -258,6 +258,11 @@ export type Limits = {
   /** Milliseconds until a read without an answer has failed. @default 5_000 */
   readTimeoutMs: number
   /**
+   * Milliseconds that a lane which opens asks endpoints that do not answer, lose calls or say that they are asked too
+   * often, before `ready` and sends reject. Each call is asked again by itself. @default 30_000
+   */
+  readyTimeoutMs: number
+  /**
    * Milliseconds that `wait` asks for the receipt of a transaction in a sealed block before it rejects with
    * `NO_RECEIPT` (fate `executed`: the block proves it). Where that block is final and the receipts shown contradict
    * it, three of them and 30 s are enough. It is asked for at most once a block, of the other endpoints too. @default

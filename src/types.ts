@@ -294,8 +294,8 @@ export interface Sender<chain extends Chain = Chain> {
    * first transaction finds all of it known. Where another process has the lease this one is its guest: what is sent
    * here goes to the holder by way of the store, and whoever is left takes the lane over. `send` waits for it by itself.
    *
-   * What cannot be read is asked for three times, a quarter and half a second apart (up to two seconds where the node
-   * wants it), unless the answer says that asking again is of no use. May be called again after a rejection.
+   * A call that was lost, has no answer or was refused for the rate is asked again by itself, until
+   * `limits.readyTimeoutMs` has passed; a refusal in other words three times. May be called again after a rejection.
    *
    * @throws TxlaneError `REJECTED` (no endpoint answers; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
    */

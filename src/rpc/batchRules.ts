@@ -6,8 +6,10 @@ export type BatchObservation =
   | { readonly kind: 'batchAnswered'; readonly size: number }
   /** The endpoint refused the batch for being one, or for its size. */
   | { readonly kind: 'batchRefused'; readonly size: number }
-  /** The batch, or a part of its calls, had no answer, while a call alone has one. It may have got lost. */
+  /** The batch had no answer, while a call alone has one. It may have got lost. */
   | { readonly kind: 'batchLost'; readonly size: number }
+  /** A part of the calls had no answer: they may have got lost, or the endpoint breaks off. */
+  | { readonly kind: 'batchBroken'; readonly size: number }
   /** The batch was refused for the rate of requests: an endpoint that counts calls may never take one of this size. */
   | { readonly kind: 'batchLimited'; readonly size: number }
 
@@ -15,8 +17,10 @@ export type BatchObservation =
 export type BatchEvidence = {
   /** The largest batch that was answered, below any that counts as refused. */
   readonly taken: number
-  /** Batches in a row that were lost although they were no larger than one that was answered. */
+  /** Batches in a row that were lost although they were no larger than one that was answered, or answered in part. */
   readonly lost: number
+  /** The smallest of them: an answer to one of its size ends the row. */
+  readonly lostSize: number
   /** Batches in a row that were refused for the rate. */
   readonly limited: number
   /** Batches of the largest size in a row that were answered. */
@@ -25,7 +29,14 @@ export type BatchEvidence = {
   readonly fullWanted: number
 }
 
-export const noBatchEvidence: BatchEvidence = { taken: 0, lost: 0, limited: 0, full: 0, fullWanted: 8 }
+export const noBatchEvidence: BatchEvidence = {
+  taken: 0,
+  lost: 0,
+  lostSize: 0,
+  limited: 0,
+  full: 0,
+  fullWanted: 8,
+}
 
 type Batch = EndpointProfile['batch']
 type BatchState = { readonly batch: Batch; readonly evidence: BatchEvidence }
@@ -47,10 +58,15 @@ export function reduceBatch({ batch, evidence }: BatchState, { kind, size }: Bat
       return answered({ batch, evidence }, size)
     case 'batchRefused':
       return halved({ batch, evidence }, size)
-    case 'batchLost': {
+    case 'batchLost':
+    case 'batchBroken': {
       const lost = evidence.lost + 1
-      return size <= evidence.taken && lost < LOST_MAX
-        ? { batch, evidence: { ...evidence, lost } }
+      const mayBeLost = kind === 'batchBroken' || size <= evidence.taken
+      return mayBeLost && lost < LOST_MAX
+        ? {
+            batch,
+            evidence: { ...evidence, lost, lostSize: lost === 1 ? size : Math.min(size, evidence.lostSize) },
+          }
         : halved({ batch, evidence }, size)
     }
     case 'batchLimited': {
@@ -73,7 +89,7 @@ function answered({ batch, evidence }: BatchState, size: number): BatchState {
     ...evidence,
     taken: Math.max(evidence.taken, size),
     // A smaller batch says nothing of the larger ones that were lost.
-    lost: size >= evidence.taken ? 0 : evidence.lost,
+    lost: size >= evidence.lostSize ? 0 : evidence.lost,
     limited: size > 1 ? 0 : evidence.limited,
     full: grows ? 0 : full,
   }
@@ -94,6 +110,7 @@ function halved({ batch, evidence }: BatchState, size: number): BatchState {
     evidence: {
       taken: Math.min(half, evidence.taken),
       lost: 0,
+      lostSize: 0,
       limited: 0,
       full: 0,
       fullWanted: wasTried ? Math.min(FULL_WANTED_MAX, evidence.fullWanted * 2) : evidence.fullWanted,

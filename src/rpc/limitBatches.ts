@@ -19,18 +19,26 @@ export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): P
   if (limited.has(port)) return port
   const profile = profileOf(port)
   const parts: Parts = { port, profile, batchMax, doubted: false }
-  const limitedPort: Port = {
+  const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
+  limited.add(limitedPort)
+  return limitedPort
+}
+
+/** The same endpoint, with the same profile, asked in another way. */
+export function derivedPort(port: Port, batch: Port['batch']): Port {
+  const derived: Port = {
     get name() {
       return port.name
     },
     kind: port.kind,
     stats: port.stats,
-    batch: (calls, options) => postInParts(parts, calls, options),
+    batch,
     close: () => port.close(),
   }
-  limited.add(limitedPort)
-  setProfile(limitedPort, profile)
-  return limitedPort
+  setProfile(derived, profileOf(port))
+  // A port over one that is limited is limited.
+  if (limited.has(port)) limited.add(derived)
+  return derived
 }
 
 type Parts = {
@@ -132,7 +140,7 @@ async function postInParts(
     for (const [at, index] of part.entries()) if (!isOpen.has(at)) replies[index] = answers[at]
     if (left.length === 0) profile.observe({ kind: 'batchAnswered', size: part.length })
     else {
-      profile.observe({ kind: 'batchLost', size: part.length })
+      profile.observe({ kind: 'batchBroken', size: part.length })
       sizeMax = part.length - left.length
     }
     return left.map((at) => part[at] as number)

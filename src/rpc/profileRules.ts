@@ -106,6 +106,7 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
     case 'batchAnswered':
     case 'batchRefused':
     case 'batchLost':
+    case 'batchBroken':
     case 'batchLimited':
       return batchSeen(state, observation)
     case 'gapRefused':

@@ -1,3 +1,5 @@
+import { isTxlaneError } from '../errors/base.js'
+
 /** Something that several holders share: opened by the first, stopped when the last has let go. */
 type Entry<T> = {
   readonly opened: Promise<T>
@@ -36,6 +38,7 @@ export async function hold<T>(
     entry = begun
   }
   const mine = entry
+  const isOpener = mine.holders === 0
   mine.holders++
   try {
     mine.value = await mine.opened
@@ -43,6 +46,8 @@ export async function hold<T>(
   } catch (error) {
     mine.holders--
     if (entries.get(key) === mine) entries.delete(key)
+    // The opener closed before it was open: those who waited with it open it for themselves.
+    if (!isOpener && isTxlaneError(error) && error.code === 'CLOSED') return hold(entries, key, open)
     throw error
   }
 }

@@ -111,7 +111,14 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
   const defaults: SendOptions = parameters.order === undefined ? NO_OPTIONS : { order: parameters.order }
-  const options: OpenOptions = { ...parameters, address, signer: account, limits, given: parameters }
+  const options: OpenOptions = {
+    ...parameters,
+    address,
+    signer: account,
+    limits,
+    given: parameters,
+    isClosing: () => closing !== undefined,
+  }
   const { chain } = parameters.client
   const early = createEarlyListeners()
   const opening = createOpening(() =>

@@ -52,13 +52,14 @@ export async function openSeveral(
   roles: readonly EndpointRole[],
   {
     closed,
+    before,
     ...options
   }: SimLaneOptions & { readonly before?: (endpoints: readonly SimEndpoint[]) => void } = {},
 ): Promise<Several> {
   const lane = await openLane({ ...options, closed: true })
   const { clock, chain } = lane
   const endpoints = roles.map((role, index) => endpointOf(lane, role, index))
-  options.before?.(endpoints)
+  before?.(endpoints)
   const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const senders: Sender[] = []
 

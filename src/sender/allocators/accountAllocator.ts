@@ -21,7 +21,9 @@ export function createAccountAllocator(
   { early, closing }: { readonly early: EarlyListeners; readonly closing: Stop },
 ): AllocatorInternals<number> {
   const { limits } = options
-  const opening = createOpening(() => openLane(options, environment, early.begin).then(attach))
+  const opening = createOpening(() =>
+    openLane({ ...options, isClosing: closing.stopped }, environment, early.begin).then(attach),
+  )
   let opened: OpenLane | undefined
 
   function open(): Promise<OpenLane> {

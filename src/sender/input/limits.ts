@@ -13,6 +13,7 @@ export const defaultLimits: Limits = {
   signMax: 100,
   sendTimeoutMs: 10_000,
   readTimeoutMs: 5_000,
+  readyTimeoutMs: 30_000,
   receiptPatienceMs: 600_000,
   restMsMax: 60_000,
   responseBytesMax: RESPONSE_BYTES_MAX,

@@ -123,10 +123,12 @@ describe('P7: the lane changes hands', () => {
     const { lane } = world
     const [first, second] = [world.start(), world.start()]
     await lane.settle(first.sender.ready())
-    const { client } = lane.parameters
+    const { client, lossDepth, limits } = lane.parameters
     const { address } = client.account as { address: Address }
     const { environment, store } = second
-    const allocator = createNonceAllocatorIn(environment, { client, address, store } as never)
+    const allocator = createNonceAllocatorIn(environment, {
+      ...{ client, address, store, lossDepth, limits },
+    } as never)
     expect(await lane.rejection(allocator.ready())).toMatchObject({ code: 'LEASE_LOST' })
     await lane.settle(first.sender.close())
     const { load } = store

@@ -40,6 +40,8 @@ export type OpenOptions = LaneOptions<Chain> & {
   readonly limits: Limits
   /** The options as the caller gave them: what is left out is the lane's. */
   readonly given: LaneOptions<Chain>
+  /** Whoever opens it has closed: no endpoint is asked any longer. */
+  readonly isClosing?: (() => boolean) | undefined
 }
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
@@ -104,12 +106,12 @@ async function checkJoining({ value, release }: Held<Shared>, options: OpenOptio
 
 /** The endpoints of these options, shared with everybody who names the same. */
 export function holdHub(
-  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits'>,
+  options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits' | 'isClosing'>,
   environment: Environment,
 ): Promise<Held<Hub>> {
   const { client, endpoints = [], limits } = options
   return hold(environment.shared.hubs, hubName(options, environment), () =>
-    openHub({ client, endpoints, limits, environment }),
+    openHub({ client, endpoints, limits, environment, isClosing: options.isClosing }),
   )
 }
 

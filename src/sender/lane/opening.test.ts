@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../../test/sim/random.js'
 import type { RpcFailure } from '../../rpc/port.js'
 import type { Tx } from '../../types.js'
 import { openProcesses } from '../processes.fixture.js'
 import { createSenderIn } from '../sender.js'
+import { openSeveral } from '../severalEndpoints.fixture.js'
 import { onSend, openLane, swallows, transfer } from '../simLane.fixture.js'
 
 const lost: RpcFailure = { kind: 'network', message: 'socket hang up' }
@@ -26,13 +28,76 @@ test('whichever one request gets lost, the lane opens', async () => {
   }
 })
 
-test('a node that stays away is told after three times, and may be asked again later', async () => {
-  let away = true
-  await using lane = await withFailures(lost, () => away)
-  expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
-  expect(lane.requests.length).toBe(3)
-  away = false
+test('whatever share of the requests or calls gets lost, or is refused for the rate, the lane opens', async () => {
+  const often: RpcFailure = { kind: 'http', status: 429, message: 'HTTP 429' }
+  const noPart: RpcFailure = { kind: 'malformed', message: 'no answer has the id of this call' }
+  const tooMany: RpcFailure = { kind: 'rpc', code: -32005, message: 'rate limit exceeded' }
+  for (const failure of [lost, often, noPart, tooMany]) {
+    for (const period of [3, 5, 10]) {
+      await using whole = await withFailures(failure, (request) => request % period === 0)
+      await whole.settle(whole.sender.ready(), 30_000)
+      // One call of a batch at a time.
+      await using single = await openLane({ closed: true })
+      const random = createRandom(period)
+      single.script = () => (random() < 1 / period ? { ok: false, failure } : undefined)
+      await single.settle(single.sender.ready(), 30_000)
+    }
+  }
+})
+
+test('a call that lacks its answer is asked again by itself, and what was answered is not', async () => {
+  await using lane = await openLane({ closed: true })
+  let lacking = 3
+  lane.script = ({ method, params }) =>
+    method === 'eth_getBlockByNumber' && params[0] === 'latest' && lacking-- > 0
+      ? { ok: false, failure: { kind: 'rpc', code: -32005, message: 'rate limit exceeded' } }
+      : undefined
   await lane.settle(lane.sender.ready())
+  const [first, ...others] = lane.requests
+  expect(first?.map(({ method }) => method)).toContain('eth_chainId')
+  expect(others.slice(0, 3)).toEqual(
+    Array.from({ length: 3 }, () => [{ method: 'eth_getBlockByNumber', params: ['latest', false] }]),
+  )
+})
+
+test('a node that stays away is reported after `readyTimeoutMs` with its words, and may be asked again later', async () => {
+  const answers: readonly (readonly [RpcFailure, RegExp])[] = [
+    [lost, /sim said: socket hang up/],
+    [{ kind: 'http', status: 429, message: 'HTTP 429: slow down' }, /sim said: .*HTTP 429/],
+    [{ kind: 'malformed', message: 'a body that is not JSON: a page titled "Sign in"' }, /Sign in/],
+  ]
+  for (const [failure, words] of answers) {
+    for (const readyTimeoutMs of [undefined, 3_000]) {
+      let away = true
+      await using lane = await openLane({
+        closed: true,
+        ...(readyTimeoutMs === undefined ? {} : { limits: { readyTimeoutMs } }),
+      })
+      lane.script = () => (away ? { ok: false, failure } : undefined)
+      const begunMs = lane.clock.now()
+      const error = await lane.rejection(lane.sender.ready())
+      expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+      expect(error.message).toContain('No endpoint answered')
+      expect(error.message).toMatch(words)
+      const tookMs = lane.clock.now() - begunMs
+      expect(tookMs).toBeGreaterThanOrEqual(readyTimeoutMs ?? 30_000)
+      expect(tookMs).toBeLessThan((readyTimeoutMs ?? 30_000) + 2_000)
+      // Two seconds apart in the end.
+      expect(lane.requests.length).toBeLessThanOrEqual(40)
+      away = false
+      await lane.settle(lane.sender.ready())
+    }
+  }
+})
+
+test('a sender that closes while no endpoint answers is not waited for until `readyTimeoutMs`', async () => {
+  await using lane = await withFailures(lost, () => true)
+  const ready = lane.sender.ready().catch((error: unknown) => error)
+  await lane.clock.advance(1_000)
+  const begunMs = lane.clock.now()
+  await lane.settle(lane.sender.close())
+  expect(lane.clock.now() - begunMs).toBeLessThan(3_000)
+  expect(await ready).toMatchObject({ code: 'CLOSED', fate: 'notExecuted' })
 })
 
 test('a failure that will not pass is told at once: a key that is refused', async () => {
@@ -56,6 +121,38 @@ test('one that is asked too often is asked again when it said, and no later than
     expect(lane.clock.now() - begunMs).toBeLessThan(passedMs + 100)
     await lane.settle(ready)
   }
+})
+
+describe('of several endpoints', () => {
+  test('one that does not answer keeps no lane from opening beside one that does', async () => {
+    for (const state of ['refuses', 'hangs'] as const) {
+      for (const dead of [0, 1]) {
+        await using several = await openSeveral(['both', 'both'], {
+          closed: true,
+          before: (endpoints) => void Object.assign(endpoints[dead] ?? {}, { state }),
+        })
+        const { lane, sender } = several
+        const begunMs = lane.clock.now()
+        await lane.settle(sender.ready())
+        // One read without an answer at most.
+        expect(lane.clock.now() - begunMs, `${state} ${dead}`).toBeLessThan(6_000)
+      }
+    }
+  })
+
+  test('each is named with what it said where none answers', async () => {
+    await using several = await openSeveral(['both', 'read'], {
+      closed: true,
+      before([first, second]) {
+        Object.assign(first ?? {}, { state: 'refuses' })
+        Object.assign(second ?? {}, { state: 'hangs' })
+      },
+    })
+    const error = await several.lane.rejection(several.sender.ready())
+    expect(error).toMatchObject({ code: 'REJECTED' })
+    expect(error.message).toContain('e0 said: refused')
+    expect(error.message).toContain('e1 said: no answer in time')
+  })
 })
 
 test('after ready the first transaction waits for no answer: its bytes are the next thing that the node is asked', async () => {

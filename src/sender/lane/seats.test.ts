@@ -272,6 +272,8 @@ describe('the wishes of a guest for a transaction', () => {
       client: lane.parameters.client,
       store: second.store,
       address: ACCOUNT,
+      lossDepth: lane.parameters.lossDepth,
+      limits: lane.parameters.limits,
     } as never)
     await lane.settle(allocator.ready())
     await lane.blocks(2)

@@ -18,7 +18,6 @@ function second(lane: SimLane, options: Partial<LooseParameters>) {
 const others: readonly (readonly [name: string, options: Partial<LooseParameters>])[] = [
   ['starved', { starved: 'fail' }],
   ['broadcast', { broadcast: 'all' }],
-  ['coldStart', { coldStart: 'immediate' }],
   ['simulate', { simulate: true }],
   ['gasMultiplier', { gasMultiplier: 1.5 }],
   ['lossDepth', { lossDepth: 3 }],

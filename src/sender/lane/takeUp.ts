@@ -8,7 +8,8 @@ import { createEngine } from '../engine/engine.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
-import { type Hub, readLaneAt, readLaneOn } from '../nodes/hub.js'
+import { type Hub, readLaneAt } from '../nodes/hub.js'
+import { type Patience, patientPort } from '../nodes/patientPort.js'
 import { tryAgain } from '../nodes/tryAgain.js'
 import { follow } from '../transaction/telling.js'
 import type { LaneHandle } from './handle.js'
@@ -102,9 +103,16 @@ const OTHER_TIMEOUT_MS = 2_000
  */
 async function readTwice({ environment, hub, handle, options }: TakeUpParts): Promise<Readings> {
   const { address } = handle.key
-  const { readTimeoutMs } = options.limits
-  const trying = { clock: environment.clock, stopped: handle.closing.stopped }
-  const read = () => tryAgain(() => readLaneOn(hub, address, readTimeoutMs), trying)
+  const { readTimeoutMs, readyTimeoutMs } = options.limits
+  const { clock } = environment
+  const patience: Patience = {
+    clock,
+    untilMs: clock.now() + readyTimeoutMs,
+    stopped: handle.closing.stopped,
+  }
+  const readOnce = () =>
+    readLaneAt(hub, { port: patientPort(hub.reader.port, patience) }, { address, timeoutMs: readTimeoutMs })
+  const read = () => tryAgain(readOnce, patience)
   const [elsewhere] = hub.others()
   const timeoutMs = Math.min(OTHER_TIMEOUT_MS, readTimeoutMs)
   const second =

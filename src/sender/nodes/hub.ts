@@ -76,7 +76,7 @@ export function readLaneOn(hub: Hub, address: Address, timeoutMs: number): Promi
 /** The same as another endpoint shows it. */
 export function readLaneAt(
   { chainId }: Hub,
-  { port }: HubEndpoint,
+  { port }: Pick<HubEndpoint, 'port'>,
   asked: { readonly address: Address; readonly timeoutMs: number },
 ): Promise<LaneReading> {
   return readLane(port, { ...asked, chainId })
@@ -88,8 +88,10 @@ export async function openHub(options: {
   endpoints: readonly Endpoint[]
   limits: Limits
   environment: Environment
+  /** Asked while nothing has answered yet: nobody waits for the hub any more. */
+  isClosing?: (() => boolean) | undefined
 }): Promise<Hub> {
-  const { client, limits, environment } = options
+  const { client, limits, environment, isClosing = () => false } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
   const tell: OnEndpoint = (endpoint, change, reason) => {
@@ -99,7 +101,7 @@ export async function openHub(options: {
     tell(endpoint, endpoint.trouble ? 'failing' : 'answering'),
   )
   const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
-  const prober = createProber({ endpoints, chain: client.chain, limits, clock, answered })
+  const prober = createProber({ endpoints, chain: client.chain, limits, clock, isClosing, answered })
   await prober.first()
   const readers = createReaders({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
   if (readers === undefined) throw noReader(endpoints)

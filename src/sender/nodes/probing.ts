@@ -4,7 +4,9 @@ import { TxlaneError } from '../../errors/base.js'
 import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types.js'
+import { quoteOf } from '../reasons/quote.js'
 import type { HubEndpoint } from './hub.js'
+import { type Patience, patientPort } from './patientPort.js'
 import { isWorthAsking, tryAgain } from './tryAgain.js'
 
 /** Holds endpoints against the chain that is asked for, and against each other. */
@@ -12,7 +14,10 @@ export type Prober = {
   genesis(): Hash | undefined
   /** For a chain of which no endpoint shows block 0 now. @throws `CHAIN_MISMATCH` where it is known to have another one */
   expect(genesis: Hash): void
-  /** A wrong chain anywhere is an error at once; an endpoint that does not answer is left out for now. */
+  /**
+   * A wrong chain anywhere is an error at once. Endpoints are asked for `limits.readyTimeoutMs` until one answers; then
+   * those that have failed so far are left out for now.
+   */
   first(): Promise<void>
   /** What asks an endpoint which chain it is on, and what the answers mean. */
   readonly identity: {
@@ -33,45 +38,102 @@ export function createProber(parts: {
   readonly chain: Chain
   readonly limits: Limits
   readonly clock: Clock
+  /** Nobody waits any more for the first answers. */
+  readonly isClosing: () => boolean
   /** One that was left out answers as it should. */
   readonly answered: (endpoint: HubEndpoint) => void
 }): Prober {
-  const { endpoints, chain, limits, clock } = parts
+  const { endpoints, chain, limits, clock, isClosing } = parts
   let genesis: Hash | undefined
   let cancel: CancelTimer | undefined
   let delayMs = AGAIN_MS
   let stopped = false
 
-  async function probe(endpoint: HubEndpoint): Promise<void> {
-    const found = await probeEndpoint(endpoint.port, {
+  async function probe(endpoint: HubEndpoint, port = endpoint.port): Promise<void> {
+    const found = await probeEndpoint(port, {
       expectChainId: chain.id,
       expectGenesisHash: genesis,
       profile: endpoint.profile,
       timeoutMs: limits.readTimeoutMs,
     })
     // Never from one that only sends: whether it answers, today, would name the lane.
-    if (endpoint.role !== 'send') genesis ??= found.genesisHash
+    if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
   }
 
-  async function probeRest(): Promise<void> {
-    const failures: unknown[] = []
-    // Readers first: they tell what the others are held against.
-    const only = (sends: boolean) => endpoints.filter(({ role }) => (role === 'send') === sends)
-    for (const endpoint of [...only(false), ...only(true)]) {
-      if (endpoint.probed) continue
+  /** Endpoints are asked at once: which of them answers first must not matter. */
+  function sameGenesis({ port }: HubEndpoint, shown: Hash | undefined): void {
+    genesis ??= shown
+    if (shown !== undefined && shown !== genesis)
+      throw chainMismatch(port.name, 'genesis hash', String(genesis), shown)
+  }
+
+  /** Resolves as soon as the lane can be opened: one endpoint answers, and each other has had its chance. */
+  function probeReaders(): Promise<void> {
+    const asked = endpoints.filter((endpoint) => endpoint.role !== 'send' && !endpoint.probed)
+    const readers = endpoints.filter(({ role }) => role !== 'send')
+    // What each said last that is not known yet. It has no entry before its first answer.
+    const said = new Map<HubEndpoint, unknown>()
+    const settled = new Set<HubEndpoint>()
+    let isOver = false
+    const patience: Patience = {
+      clock,
+      untilMs: clock.now() + limits.readyTimeoutMs,
+      stopped: () => isOver || stopped || isClosing(),
+    }
+    return new Promise((resolve, reject) => {
+      function check(): void {
+        if (isOver) return
+        const isKnown = (endpoint: HubEndpoint) => endpoint.probed || said.has(endpoint)
+        const failed = readers.filter(({ probed }) => !probed)
+        // What the lane is called may not hang on who happened to answer: another may know the genesis.
+        const isEnough = failed.length < readers.length && (genesis !== undefined || failed.length === 0)
+        if (isEnough && readers.every(isKnown)) {
+          isOver = true
+          return resolve()
+        }
+        if (settled.size < asked.length) return
+        isOver = true
+        if (isClosing()) return reject(closedWhileOpening())
+        reject(unreachable(failed, said))
+      }
+      async function ask(endpoint: HubEndpoint): Promise<void> {
+        const port = patientPort(endpoint.port, patience, {
+          isOptional: ({ params }) => params[0] === 'pending',
+          onFailure(failure) {
+            said.set(endpoint, failure)
+            check()
+          },
+        })
+        try {
+          await tryAgain(() => probe(endpoint, port), patience)
+        } catch (error) {
+          if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH' && !isOver) {
+            isOver = true
+            reject(error)
+          }
+          said.set(endpoint, error)
+        }
+        settled.add(endpoint)
+        check()
+      }
+      for (const endpoint of asked) void ask(endpoint)
+      check()
+    })
+  }
+
+  /** After the readers, which tell what the others are held against. */
+  async function probeSenders(): Promise<void> {
+    for (const endpoint of endpoints) {
+      if (endpoint.probed || endpoint.role !== 'send') continue
       try {
         await probe(endpoint)
       } catch (error) {
         if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
         // Private endpoints often serve nothing but sends: there is no chain id to hold against ours.
-        if (endpoint.role === 'send') endpoint.probed = true
-        else failures.push(error)
+        endpoint.probed = true
       }
     }
-    // What the lane is called may not hang on who happened to answer: another may know the genesis.
-    const nameless = genesis === undefined && failures.length > 0
-    if (nameless || endpoints.every((endpoint) => !endpoint.probed)) throw unreachable(failures)
   }
 
   async function round(): Promise<void> {
@@ -99,7 +161,10 @@ export function createProber(parts: {
       genesis ??= wanted
       if (genesis !== wanted) throw chainMismatch('the endpoints', 'genesis hash', wanted, genesis)
     },
-    first: () => tryAgain(probeRest, { clock, stopped: () => stopped }),
+    async first() {
+      if (endpoints.some(({ role }) => role !== 'send')) await probeReaders()
+      await probeSenders()
+    },
     identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
     again() {
       delayMs = AGAIN_MS
@@ -112,8 +177,27 @@ export function createProber(parts: {
   }
 }
 
-/** For the first failure after which asking again is worth it, if there is one. */
-function unreachable(failures: readonly unknown[]): TxlaneError {
-  const cause = failures.find(isWorthAsking) ?? failures[0]
-  return new TxlaneError('No endpoint answered.', { code: 'REJECTED', fate: 'notExecuted', cause })
+/** Names each endpoint and what it said last. The cause is a failure after which asking again is worth it, if any. */
+function unreachable(failed: readonly HubEndpoint[], said: ReadonlyMap<HubEndpoint, unknown>): TxlaneError {
+  const lines = failed.map((endpoint) => `${endpoint.port.name} said: ${wordsOf(said.get(endpoint))}`)
+  const causes = failed.map((endpoint) => said.get(endpoint)).filter((one) => one instanceof Error)
+  return new TxlaneError('No endpoint answered.', {
+    code: 'REJECTED',
+    fate: 'notExecuted',
+    cause: causes.find(isWorthAsking) ?? causes[0],
+    details: lines.join('; '),
+    metaMessages: lines,
+  })
+}
+
+function wordsOf(said: unknown): string {
+  const { message } = (said ?? {}) as { message?: unknown }
+  return quoteOf(said instanceof Error ? said : typeof message === 'string' ? message : 'nothing')
+}
+
+function closedWhileOpening(): TxlaneError {
+  return new TxlaneError('It was closed before an endpoint answered.', {
+    code: 'CLOSED',
+    fate: 'notExecuted',
+  })
 }
