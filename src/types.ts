@@ -100,7 +100,12 @@ export type LaneOptions<chain extends Chain> = {
    * says so, so the lane pays for a no-op. @default 'first'
    */
   broadcast?: 'first' | 'all' | undefined
-  logger?: Logger | undefined
+  /**
+   * Gets what the lane does for itself. Without one the console is told (`console.warn`) of what only a person can end: an
+   * account without money, a hold that waits for `resume()`, an endpoint that answers nothing of use. Once for each, with
+   * what ends it; `false` silences that. @default `console.warn`, for those alone
+   */
+  logger?: Logger | false | undefined
   /**
    * `settle` waits, before the first reservation of a lane without records, until the account's counts settle:
    * transactions of an earlier life may be invisible. Two readings have to agree, at different sealed blocks or 3 s apart

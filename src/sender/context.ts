@@ -24,7 +24,9 @@ export type LaneContext = {
   readonly clock: Clock
   readonly random: Random
   readonly limits: Limits
-  readonly logger: Logger | undefined
+  readonly logger: Logger
+  /** See `LaneLog`. */
+  readonly notice: (sentence: string) => void
   readonly events: Emitter
   readonly fees: FeeOracle
   readonly lossDepth: 'child' | 'safe' | number

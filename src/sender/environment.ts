@@ -34,6 +34,8 @@ export type Environment = {
   readonly machinery: () => Machinery | Promise<Machinery>
   /** What lanes of one process share. Isolated where a store is given. */
   readonly shared: Shared
+  /** A line for the people who run the process. @default nothing */
+  readonly warn?: (line: string) => void
   /** Counts what the lanes do: absent in a process that nobody measures. */
   readonly probe?: Probe
 }
@@ -90,6 +92,7 @@ export function systemEnvironment(): Environment {
     random: systemRandom,
     shared: processShared(),
     machinery: loadMachinery,
+    warn: (line) => console.warn(line),
   }
 }
 

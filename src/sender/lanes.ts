@@ -36,7 +36,7 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
   /** One entry a chain id. What an entry says goes before what is given beside `chains`. */
   chains: chains
   store?: Store | undefined
-  logger?: Logger | undefined
+  logger?: Logger | false | undefined
 }
 
 /**

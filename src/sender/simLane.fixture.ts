@@ -45,6 +45,8 @@ export type SimLane = AsyncDisposable & {
   readonly requests: readonly (readonly RpcCall[])[]
   /** Every event, in order. */
   readonly told: readonly { event: keyof SenderEvents; payload: Record<string, unknown> }[]
+  /** The lines that the console would have got. */
+  readonly warned: readonly string[]
   script: Script | undefined
   /** Answers a whole request in place of the node; `undefined` lets it through. */
   refusal: ((calls: readonly RpcCall[]) => readonly RpcReply[] | undefined) | undefined
@@ -104,6 +106,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   const account = createStubAccount(ACCOUNT, { clock, fails, delayMs: signMs })
   const sent: SimTransaction[] = []
   const requests: (readonly RpcCall[])[] = []
+  const warned: string[] = []
   const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
   const node = createSimPort(chain, { clock, random: createRandom(2), latencyMs: { min: 5, max: 5 } })
   const port: Port = { name: 'sim', kind: 'http', batch, stats: node.stats, close: () => {} }
@@ -138,6 +141,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     portsOf: () => [{ port, role: 'both' }],
     machinery: () => machinery,
     signatures: simSignatures,
+    warn: (line) => void warned.push(line),
     shared: createShared(),
   }
   const client = createSimClient({ port, chainId: chain.settings.chainId, account }) as unknown as Client
@@ -164,6 +168,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     sent,
     requests,
     told,
+    warned,
     script: undefined,
     refusal: undefined,
     async settle(promise, maxMs = 120_000) {

@@ -128,6 +128,8 @@ async function sendAll(errand: Errand): Promise<number> {
   const sender = createSender({
     client: connection.client,
     account,
+    // The progress line says what a run waits for.
+    logger: false,
     // A run that is taken up after months still knows what it paid.
     store: sqliteStore({ path: files.database, retentionMs: FOR_EVER_MS }),
   }) as unknown as Sender

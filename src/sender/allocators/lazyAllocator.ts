@@ -43,7 +43,7 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
   filler: NonceAllocatorParameters<nonce>['filler'],
 ): Lazy<nonce> {
   const events = createEmitter<CounterAllocatorEvents>((error) =>
-    options.logger?.error?.({ error: safeError(error) }, 'a listener threw'),
+    (options.logger || undefined)?.error?.({ error: safeError(error) }, 'a listener threw'),
   )
   return createLazy(environment, (closing) => ({
     closing,

@@ -81,6 +81,7 @@ export function createEngine(options: EngineOptions): Engine {
     random,
     limits,
     logger,
+    notice: options.notice,
     events,
     fees,
     lossDepth: options.lossDepth,
@@ -289,7 +290,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function held(reason: HoldReason, isHeld: boolean, detail?: string): void {
-    logger?.warn?.({ reason, detail, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
+    logger.warn?.({ reason, detail, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
     if (isHeld) events.emit('held', detail === undefined ? { reason } : { reason, detail })
     else events.emit('released', { reason })
     if (!isHeld) pump.run()

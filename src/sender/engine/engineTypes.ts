@@ -34,7 +34,9 @@ export type EngineOptions = {
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
   readonly limits: Limits
-  readonly logger: Logger | undefined
+  readonly logger: Logger
+  /** See `LaneLog`. */
+  readonly notice: (sentence: string) => void
   readonly signer: LocalAccount | undefined
   readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
   readonly lossDepth: LaneContext['lossDepth']

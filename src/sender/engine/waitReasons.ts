@@ -10,6 +10,7 @@ import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.
 import type { Funds } from '../signing/funds.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { endedOf, receiptSaidOf, summaryOf, wantedOf } from '../transaction/waitingFor.js'
+import { createNotices } from './notices.js'
 
 /** Why the transactions of a lane are not further yet, from what its parts know. */
 export type WaitReasons = {
@@ -48,6 +49,7 @@ export function createWaitReasons(
   const noticedAt = new WeakMap<Transaction, number>()
   let lookedMs = 0
   let alarmed: WaitReason['for'] | undefined
+  const notices = createNotices(context)
 
   function laneFacts(): LaneFacts {
     const [sender = hub.reader] = hub.senders()
@@ -166,7 +168,7 @@ export function createWaitReasons(
     if (!reason.operator || reason.for === 'hold' || !isLong(transaction)) return false
     if (alarmed === reason.for) return true
     alarmed = reason.for
-    logger?.warn?.({ id: transaction.id, for: reason.for }, reason.sentence)
+    logger.warn?.({ id: transaction.id, for: reason.for }, reason.sentence)
     events.emit('waiting', { tx: context.txOf(transaction), waitingFor: reason })
     return true
   }
@@ -178,13 +180,14 @@ export function createWaitReasons(
       if (clock.now() - lookedMs < LOOK_MS) return
       lookedMs = clock.now()
       const facts = laneFacts()
-      let alarming = false
+      let alarming: WaitReason | undefined
       for (const transaction of lookedAt()) {
         const reason = reasonIn(facts, transaction)
         keep(transaction, reason)
-        if (reason !== undefined && !alarming) alarming = alarm(transaction, reason)
+        if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
       }
-      if (!alarming) alarmed = undefined
+      if (alarming === undefined) alarmed = undefined
+      notices.look(alarming)
     },
   }
 }

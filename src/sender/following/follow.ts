@@ -187,7 +187,7 @@ export function createFollower(options: FollowOptions): Follower {
     unreachable(why) {
       hub.reader.nonsense(why)
       options.unreachable()
-      context.logger?.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
+      context.logger.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
     },
   }
 }

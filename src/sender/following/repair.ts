@@ -116,7 +116,7 @@ export function createRepair(options: {
     }
     if (atMs - quiet.sinceMs < quiet.pauseMs) return false
     quiet = { ...quiet, sinceMs: atMs, pauseMs: Math.min(QUIET_MS_MAX, quiet.pauseMs * 2) }
-    context.logger?.warn?.(
+    context.logger.warn?.(
       { block: quiet.block, open: open.length, lowest: open[0]?.nonce },
       'no block was sealed for a while, with transactions in flight: they are sent again',
     )

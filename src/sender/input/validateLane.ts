@@ -44,8 +44,9 @@ export function checkLaneOptions(
   if (multiplier !== undefined && !(typeof multiplier === 'number' && multiplier >= 1 && multiplier <= 100))
     throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
   boolean('simulate', options.simulate)
-  if (options.logger !== undefined && typeof object('logger', options.logger).info !== 'function')
-    throw invalid('logger', options.logger, 'a logger: it lacks info()')
+  const { logger } = options
+  if (logger !== undefined && logger !== false && typeof object('logger', logger).info !== 'function')
+    throw invalid('logger', logger, 'false, or a logger: it lacks info()')
   checkStore(options.store)
 }
 

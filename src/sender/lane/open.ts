@@ -10,6 +10,7 @@ import { type Hub, openHub } from '../nodes/hub.js'
 import { type Held, hold, shared } from '../registry.js'
 import { sendSequence } from '../sendSequence.js'
 import type { LaneHandle } from './handle.js'
+import { createLaneLog, type LaneLog } from './laneLog.js'
 import { checkShared } from './sharedOptions.js'
 import { openTenure, type Tenure } from './tenure.js'
 
@@ -45,7 +46,12 @@ export type OpenOptions = LaneOptions<Chain> & {
 }
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
-type Shared = { readonly tenure: Tenure; readonly hub: Held<Hub>; readonly options: OpenOptions }
+type Shared = {
+  readonly tenure: Tenure
+  readonly hub: Held<Hub>
+  readonly options: OpenOptions
+  readonly log: LaneLog
+}
 
 /** `begun`: given what tells of the lane, before anything of it happens. Not called where somebody has opened it. */
 export async function openLane(
@@ -65,8 +71,9 @@ export async function openLane(
     const held = await hold(environment.shared.lanes, nameIn(key), () =>
       begin({ options, environment, store, key, beside, begun }),
     )
-    const { tenure, hub } = held.value
+    const { tenure, hub, log } = held.value
     await checkJoining(held, options)
+    const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
     const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure }
@@ -80,11 +87,13 @@ export async function openLane(
       find: (by) => findTransaction(lane, by),
       list: (listOptions) => listTransactions(lane, listOptions),
       sendSequence: (...sequence) => sendSequence(lane, ...sequence),
-      release: (stop) =>
-        held.release(async () => {
+      release: (stop) => {
+        detach()
+        return held.release(async () => {
           await stop()
           await hub.release(() => hub.value.stop())
-        }),
+        })
+      },
     }
   } finally {
     await probed.release(() => probed.value.stop())
@@ -116,13 +125,18 @@ export function holdHub(
 }
 
 /** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
-async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub'>): Promise<Shared> {
+async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub' | 'log'>): Promise<Shared> {
   const hub = await holdHub(parts.options, parts.environment)
+  const log = createLaneLog(parts.environment.warn ?? (() => {}))
+  // The opening writes as well; those who have the lane then are attached by then.
+  const detach = log.attach(parts.options.logger)
   try {
-    return { tenure: await openTenure({ ...parts, hub: hub.value }), hub, options: parts.options }
+    return { tenure: await openTenure({ ...parts, hub: hub.value, log }), hub, options: parts.options, log }
   } catch (error) {
     await hub.release(() => hub.value.stop())
     throw error
+  } finally {
+    detach()
   }
 }
 

@@ -14,6 +14,7 @@ import { tryAgain } from '../nodes/tryAgain.js'
 import { follow } from '../transaction/telling.js'
 import type { LaneHandle } from './handle.js'
 import { createHolder, type Holder } from './holder.js'
+import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
 
@@ -23,6 +24,7 @@ export type TakeUpParts = {
   readonly hub: Hub
   readonly store: Store
   readonly handle: LaneHandle
+  readonly log: LaneLog
   readonly admission: Admission
   readonly lease: Lease
   /** This process was the one that held the lane last: what the store says of it cannot be from before. */
@@ -74,7 +76,8 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
     tokenAbove,
     arrived: state.arrived,
     limits,
-    logger: options.logger,
+    logger: parts.log.logger,
+    notice: parts.log.notice,
     signer: parts.signer(),
     fees: options.fees,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),

@@ -18,6 +18,7 @@ import { createGuest, type Guest } from './guest.js'
 import { createHandle, type LaneHandle } from './handle.js'
 import { heartbeatOf } from './heartbeat.js'
 import type { Holder } from './holder.js'
+import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import type { Seat } from './seat.js'
 import { createStrays } from './strays.js'
@@ -58,14 +59,16 @@ export async function openTenure(parts: {
   readonly hub: Hub
   readonly store: Store
   readonly key: LaneKey
+  readonly log: LaneLog
   /** Another lane of the chain, where it is open in this process. */
   readonly beside: (address: Address) => LaneHandle | undefined
   readonly begun: (events: LaneHandle['events']) => void
 }): Promise<Tenure> {
   const { options, environment, hub, store, key, beside } = parts
   const { clock, random, background = clock } = environment
-  const { logger, limits } = options
-  const events = createEmitter((error) => logger?.error?.({ error: safeError(error) }, 'a listener threw'))
+  const { limits } = options
+  const { logger } = parts.log
+  const events = createEmitter((error) => logger.error({ error: safeError(error) }, 'a listener threw'))
   parts.begun(events)
   const handle = createHandle({
     key,
@@ -137,6 +140,7 @@ export async function openTenure(parts: {
         hub,
         store,
         handle,
+        log: parts.log,
         admission,
         lease,
         seen: lease.epoch === lastEpoch + 1,
@@ -263,7 +267,7 @@ export async function openTenure(parts: {
     if (held === undefined) return
     await held.holder.engine.context.lane.journal.flushed()
     await store.release(held.lease).catch((error: unknown) => {
-      logger?.warn?.({ error: String(safeError(error)) }, 'the lease was not given back')
+      logger.warn({ error: String(safeError(error)) }, 'the lease was not given back')
     })
   }
 

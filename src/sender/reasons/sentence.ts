@@ -84,6 +84,26 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
 }
 
+/** What ends a hold that only a person can end: its own detail, or these words. */
+const LIFTS: Partial<Readonly<Record<HoldReason, string>>> = {
+  starved: 'The account cannot pay for its lowest nonce. It goes on when the account has more money.',
+  blocked:
+    'A no-op that has to fill a nonce cannot be paid, is refused, or would cost more than the ceiling. It goes on when the account has more money, a higher `fees.ceiling`, or the nonce was used.',
+  jump: "The account's count moved by more than 64 without this lane. Blocks may explain it; `resume()` believes it.",
+  deepReorg: 'A block that counted as settled left the chain. Look at the chain, then call `resume()`.',
+  storeBehindChain:
+    'The store knows less than the chain: it may be an old copy. Look at both, then call `resume()`.',
+  storeReplaced: 'The file of the store was replaced or removed. Start the process again with the right one.',
+  rebound:
+    'A transaction lost more than three nonces to others. Find who else uses the key, then call `resume()`.',
+}
+
+/** What ends a hold that waits for a person, in a sentence or two; undefined for one that lifts by itself. */
+export function holdLift(hold: HoldReason, detail: string | undefined): string | undefined {
+  const lift = LIFTS[hold]
+  return lift === undefined || detail === undefined ? lift : `${detail.replace(/\.$/, '')}. ${lift}`
+}
+
 function holdSentence({ holds, details }: Extract<WaitCause, { for: 'hold' }>): string {
   const why = holds.map((hold) => details?.[hold]?.replace(/\.$/, '') ?? HOLDS[hold])
   return `The lane reserves no nonces for now: ${why.join('; ')}.`
