@@ -1,3 +1,4 @@
+import type { Chain } from 'viem'
 import type { TxRequest } from '../../types.js'
 
 /** Forks that changed what a transaction costs before it runs, as the headers of a chain show them. */
@@ -18,11 +19,29 @@ const INIT_CODE_WORD = 2
 // EIP-7623 (Prague): the floor.
 const FLOOR_TOKEN = 10
 
+/** IoTeX asks for 10,000 and 100 a byte (iotex-core, action/protocol/execution: TransferBaseIntrinsicGas). */
+const IOTEX: ReadonlySet<number> = new Set([4_689, 4_690])
+
+/**
+ * Whether every client of the chain refuses gas below what Ethereum asks for. Those of zkSync's stack have a fee model of
+ * their own: viem's definitions are known by their EIP-712 domain. Another chain says so itself, as
+ * `custom: { ethereumGas: false }` in its definition. Arbitrum asks for more, and its headers show no fork that adds to it.
+ */
+function hasEthereumGas({ id, custom }: Pick<Chain, 'id' | 'custom'>): boolean {
+  if (custom?.ethereumGas === false || typeof custom?.getEip712Domain === 'function') return false
+  return !IOTEX.has(id)
+}
+
+/** The least gas that any client of the chain can take the transaction with; 0 where that is not known. */
+export function leastGas(request: TxRequest, chain: Pick<Chain, 'id' | 'custom'>, fork?: GasFork): bigint {
+  return hasEthereumGas(chain) ? intrinsicGas(request, fork) : 0n
+}
+
 /**
  * The least gas limit that a transaction needs, whatever it does. Without a fork, what holds on every chain since Berlin;
  * with one, what that fork adds to it. A chain may ask for more (the L1 part of a rollup), and EIP-2780 proposes less.
  */
-export function intrinsicGas(request: TxRequest, fork?: GasFork): bigint {
+function intrinsicGas(request: TxRequest, fork?: GasFork): bigint {
   const data = request.data ?? '0x'
   const isCreation = request.to === undefined || request.to === null
   const tokens = data === '0x' ? 0 : tokensOf(data)

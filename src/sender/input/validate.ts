@@ -4,7 +4,7 @@ import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
 import { OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
-import { type GasFork, intrinsicGas } from './intrinsicGas.js'
+import { type GasFork, leastGas } from './intrinsicGas.js'
 import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -46,15 +46,15 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   ) {
     throw invalid('request.to', fields.to, 'an address, or data to deploy')
   }
-  checkGas(request)
+  checkGas(request, chain)
   checkChain(fields, chain)
 }
 
-/** What no chain runs for less is refused before anything is kept or sent; what a fork adds, once a header shows it. */
-export function checkGas(request: TxRequest, fork?: GasFork): void {
+/** What no client of the chain runs for less is refused before anything is kept or sent; what a fork adds, once a header shows it. */
+export function checkGas(request: TxRequest, chain: Chain, fork?: GasFork): void {
   const { gas } = request
   if (gas === undefined) return
-  const least = intrinsicGas(request, fork)
+  const least = leastGas(request, chain, fork)
   if (gas < least) throw invalid('request.gas', gas, `at least ${least}, which it costs before it runs`)
 }
 

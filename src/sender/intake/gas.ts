@@ -15,7 +15,7 @@ import { isExplicit } from '../../rpc/explicitRefusal.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
-import { intrinsicGas } from '../input/intrinsicGas.js'
+import { leastGas } from '../input/intrinsicGas.js'
 import type { Hub, HubEndpoint } from '../nodes/hub.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
 
@@ -126,7 +126,7 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
   }
 
   function checkBounds(gas: bigint, request: TxRequest): void {
-    const least = intrinsicGas(request)
+    const least = leastGas(request, hub.chain)
     const most = hub.tracker.gasLimit
     if (gas < least)
       throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)

@@ -113,7 +113,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function prepared(transaction: Transaction): void {
     if (hasFailed(transaction)) return
     try {
-      checkGas(transaction.request, context.hub.tracker.head?.fork)
+      checkGas(transaction.request, context.hub.chain, context.hub.tracker.head?.fork)
     } catch (error) {
       return options.failed(transaction, error as TxlaneError)
     }

@@ -1,10 +1,10 @@
-import { type Hex, numberToHex } from 'viem'
+import { type Chain, type Hex, numberToHex } from 'viem'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
-import { intrinsicGas } from '../input/intrinsicGas.js'
+import { leastGas } from '../input/intrinsicGas.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type Estimate, formatted } from './gas.js'
 
@@ -51,7 +51,7 @@ export function createSequenceGas({
     const reply = await call(port, METHOD, [{ blockStateCalls, validation: false }, tag], {
       timeoutMs: limits.readTimeoutMs,
     })
-    if (reply.ok) return sound(resultsOf(reply.result, chain.length), chain)
+    if (reply.ok) return sound(resultsOf(reply.result, chain.length), chain, hub.chain)
     if (isMethodRefused(METHOD, reply.failure)) profile.observe({ kind: 'methodRefused', method: METHOD })
     return undefined
   }
@@ -119,11 +119,12 @@ function enough(used: bigint): bigint {
 function sound(
   results: readonly Result[] | undefined,
   chain: readonly Transaction[],
+  on: Chain,
 ): readonly Result[] | undefined {
   const isSound = results?.every(({ ok, gasUsed }, index) => {
     const request = chain[index]?.request
     // A fifth of it may have been refunded (EIP-3529), so that what is reported is less.
-    return !ok || request === undefined || 5n * gasUsed >= 4n * intrinsicGas(request)
+    return !ok || request === undefined || 5n * gasUsed >= 4n * leastGas(request, on)
   })
   return isSound ? results : undefined
 }
