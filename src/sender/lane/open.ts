@@ -87,13 +87,13 @@ export async function openLane(
       find: (by) => findTransaction(lane, by),
       list: (listOptions) => listTransactions(lane, listOptions),
       sendSequence: (...sequence) => sendSequence(lane, ...sequence),
-      release: (stop) => {
-        detach()
-        return held.release(async () => {
-          await stop()
-          await hub.release(() => hub.value.stop())
-        })
-      },
+      release: (stop) =>
+        held
+          .release(async () => {
+            await stop()
+            await hub.release(() => hub.value.stop())
+          })
+          .finally(detach),
     }
   } finally {
     await probed.release(() => probed.value.stop())
