@@ -300,8 +300,7 @@ test('the lane outlives whoever opened it', async () => {
   const account = fresh()
   const first = createSender({ client: devnet.client(), account, lossDepth: 'child' })
   await first.ready()
-  // Its transport has a name of its own, so its endpoints are not those of the first.
-  const allocator = allocatorOf(account, { endpoints: [{ client: devnet.client(), role: 'read' }] })
+  const allocator = allocatorOf(account)
   await allocator.ready()
   await first.close()
   const reservation = await allocator.reserve()
