@@ -1,20 +1,12 @@
-import type { SlotEvent } from './event.js'
+import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { outsideCommitted } from './fromLive.js'
 import { sentOnceMore, withAttempt } from './fromOutcome.js'
 import { missing } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
-import {
-  type Attempt,
-  type Live,
-  lastClaim,
-  newestAttempt,
-  type Slot,
-  type Used,
-  type UsedBy,
-} from './slot.js'
+import { type Attempt, type Live, newestAttempt, type Slot, type Used, type UsedBy } from './slot.js'
 import { slotWith } from './slotWith.js'
-import { toldOf, whose } from './used.js'
+import { boundBefore, reclaims, toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
 
 /** Rows that start from `used`: block contents said who used the nonce; the verdict waits for `lossDepth`. */
@@ -74,16 +66,17 @@ export function fromUsed(slot: Used, event: SlotEvent): Transition {
  * of this nonce. What ended stays ended, and a claim that goes on after a no-op of ours stays where it is.
  */
 function sealed(slot: Used, event: Extract<SlotEvent, { type: 'sealed' }>): Transition {
-  const by = whose(slot, event.hash)
-  const next = slotWith(slot, { by, at: event.block })
-  if (slot.by.kind === 'unproven') return { row: 27, slot: next, actions: [] }
+  const bound = boundBefore(slot, event.hash)
+  const by = whose(bound, event.hash)
+  const next = slotWith(bound, { by, at: event.block })
+  const before = bound === slot ? [] : reclaims(bound.claims)
+  if (slot.by.kind === 'unproven') return { row: 27, slot: next, actions: before }
   const isOurs = slot.attempts.some(({ hash }) => hash === event.hash)
   if (!event.walked || slot.by.hash === event.hash || !isOurs) return ignored(slot, event)
-  const told: Transition['actions'] = isConfirmed(slot.by, by) ? [] : [{ do: 'tell', event: 'corrected' }]
-  const claim = queuedAgain(slot)
-  if (claim === undefined || by.kind !== 'claim') return { row: 24, slot: next, actions: told }
-  const actions: Transition['actions'] = [...told, { do: 'reclaim', claim }]
-  return { row: 24, slot: slotWith(next, { settled: false }), actions }
+  const told: SlotAction[] = isConfirmed(slot.by, by) ? [] : [{ do: 'tell', event: 'corrected' }]
+  const again = by.kind === 'claim' ? [...before, ...reclaims(queuedAgain(slot))] : []
+  if (again.length === 0) return { row: 24, slot: next, actions: told }
+  return { row: 24, slot: slotWith(next, { settled: false }), actions: [...told, ...again] }
 }
 
 /** The operator named the claim, and the block now names the attempt. */
@@ -91,8 +84,8 @@ const isConfirmed = (believed: UsedBy, seen: UsedBy): boolean =>
   believed.kind === 'claim' && seen.kind === 'claim' && believed.claim === seen.claim
 
 /** The claim that the verdict sent to another nonce (row 31). */
-const queuedAgain = (slot: Used): string | undefined =>
-  slot.settled && slot.by.kind === 'other' && slot.end === undefined ? lastClaim(slot) : undefined
+const queuedAgain = (slot: Used): readonly string[] =>
+  slot.settled && slot.by.kind === 'other' && slot.end === undefined ? slot.claims.slice(-1) : []
 
 /** Row 35 before the verdict: the claim goes to no other nonce, and what replaced it on request ends with it. */
 function executedElsewhere(slot: Used, claim: string): Transition {
@@ -168,13 +161,14 @@ function saidInVain(slot: Used, token: number): Transition {
  */
 function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
   const { nonce, by, committing } = slot
+  const known = { committing, wasSettled: true } as const
   const landed = by.kind === 'claim' ? slot.attempts.findLast((attempt) => isOf(attempt, by)) : undefined
   if (landed === undefined || by.kind !== 'claim') {
-    return again(row, live(nonce, token, { attempts: slot.attempts, end: 'void', committing }), told)
+    return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), told)
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(row, live(nonce, token, { attempts, claims: [by.claim], committing, wasSettled: true }), told)
+  return again(row, live(nonce, token, { ...known, attempts, claims: [by.claim] }), told)
 }
 
 /** On the word of an operator no attempt is known to be the one: the newest of the claim stands for it. */

@@ -85,8 +85,8 @@ export type Live = Common &
     /** Our own replacements that the pool called underpriced in a row: each makes the next bump larger. */
     readonly underbids: number
     /**
-     * A claim of it was settled, and the block left the chain all the same: its caller was told for good that it landed,
-     * and the lane itself does not give it up any more.
+     * A verdict was given here, and taken back: its block left the chain, or the count that it rested on was refuted. The
+     * caller of a claim that is still bound was told for good that it landed, and the lane does not give it up any more.
      */
     readonly wasSettled: boolean
     /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */

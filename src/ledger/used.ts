@@ -1,6 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import type { Transition } from './result.js'
 import {
+  type Attempt,
   concernsCaller,
   type Hole,
   type Live,
@@ -10,6 +11,7 @@ import {
   type Used,
   type UsedBy,
 } from './slot.js'
+import { slotWith } from './slotWith.js'
 
 type Sealed = Extract<SlotEvent, { type: 'sealed' }>
 type Evidence = Extract<SlotEvent, { type: 'evidence' }>
@@ -17,10 +19,28 @@ type Unused = Hole | Outside | Reserved | Live
 
 /** Row 24: an own attempt stands in a sealed block. */
 export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed): Transition {
-  const by = whose(slot, event.hash)
+  const bound = slot.state === 'live' ? boundBefore(slot, event.hash) : slot
+  const by = whose(bound, event.hash)
   const told: SlotAction = { do: 'tell', event: by.kind === 'other' ? 'foreign' : 'sealed' }
-  return { row, slot: used(slot, by, event.block), actions: [told] }
+  const next = used(bound, by, event.block)
+  if (bound === slot) return { row, slot: next, actions: [told] }
+  return { row, slot: next, actions: [{ do: 'tell', event: 'corrected' }, ...reclaims(next.claims)] }
 }
+
+/**
+ * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32), where an attempt of one
+ * of them is what used it. They may wait or be bound elsewhere since, and must not execute beside that attempt.
+ */
+export function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt['hash']): slot {
+  if (!slot.wasSettled || slot.claims.length > 0) return slot
+  const claims = [...new Set(slot.attempts.flatMap(({ claim }) => claim ?? []))]
+  const bound = slotWith<Live | Used>(slot, { claims }) as slot
+  return whose(bound, hash).kind === 'claim' ? bound : slot
+}
+
+/** Wherever these claims wait or are bound since, that ends. */
+export const reclaims = (claims: readonly string[]): SlotAction[] =>
+  claims.map((claim) => ({ do: 'reclaim', claim }))
 
 /** Row 25: a witness says that nothing of ours used the nonce. */
 export function usedByOther(row: number, slot: Hole | Outside | Live, event: Evidence): Transition {

@@ -23,6 +23,16 @@ export const correcting: readonly Mutation[] = [
     })),
   },
   {
+    name: 'what lands after its verdict was taken back stays bound to another nonce',
+    scope: 'beyond',
+    breaks: 'P4',
+    machine: after('sealed', (slot, _, taken) =>
+      slot.state === 'live'
+        ? { ...taken, actions: taken.actions.filter((action) => action.do !== 'reclaim') }
+        : taken,
+    ),
+  },
+  {
     name: 'a corrected verdict is given a second time, though what ended stays ended',
     scope: 'misled',
     breaks: 'P8',

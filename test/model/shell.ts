@@ -39,8 +39,7 @@ const FINAL: ReadonlySet<SlotAction['do']> = new Set(['end', 'landed', 'queueAga
 /** The shell: takes an event through the table and carries out what comes of it. */
 export function take(scope: Scope, machine: Machine, world: World, nonce: number, event: SlotEvent): Taken {
   const taken = taking(scope, machine, world, nonce, event)
-  if (event.type === 'sealed' && event.walked)
-    checkWalked(taken.world, nonce, world.slots[nonce], claimOf(event.hash))
+  if (event.type === 'sealed' && event.walked) checkWalked(taken.world, nonce, claimOf(event.hash))
   return taken
 }
 
@@ -68,10 +67,10 @@ function taking(scope: Scope, machine: Machine, world: World, nonce: number, eve
   return { world: next, row }
 }
 
-/** Own attempts win: what the walk shows to have executed at its nonce is sent at no other one. */
-function checkWalked(world: World, nonce: number, before: Slot | undefined, claim: string | undefined): void {
+/** Own attempts win: what the walk shows to have executed once is sent at no other nonce. */
+function checkWalked(world: World, nonce: number, claim: string | undefined): void {
   if (claim === undefined || world.fates[claim] !== 'open') return
-  if (before?.state !== 'used' || !before.claims.includes(claim)) return
+  if (world.chain.filter((use) => claimOf(use.hash) === claim).length > 1) return
   const waits = world.queue.includes(claim)
   const wanted = world.slots.some((slot, other) => {
     if (other === nonce || slot === undefined) return false
@@ -228,7 +227,9 @@ function mayLand(world: World, nonce: number, claim: string): boolean {
 }
 
 function end(world: World, nonce: number, claim: string, as: string): World {
-  must(world.fates[claim] === 'open', 'P5', `${claim} ends as ${as} after it was ${world.fates[claim]}`)
+  const fate = world.fates[claim]
+  if (isToldAlready(world, claim)) return world
+  must(fate === 'open', 'P5', `${claim} ends as ${as} after it was ${fate}`)
   must(
     as !== 'cancelled' || world.cancelled.includes(claim),
     'P8',
@@ -245,10 +246,13 @@ function end(world: World, nonce: number, claim: string, as: string): World {
   return { ...world, replaced, fates: { ...world.fates, [claim]: as } }
 }
 
+/** Of a correction, whoever has ended hears nothing more. */
+const isToldAlready = (world: World, claim: string): boolean =>
+  world.doubtful.includes(claim) && world.fates[claim] !== 'open'
+
 function landed(scope: Scope, world: World, nonce: number, claim: string): World {
   const fate = world.fates[claim]
-  // Whoever ended is told nothing more.
-  if (world.doubtful.includes(claim) && fate !== 'open') return world
+  if (isToldAlready(world, claim)) return world
   must(fate === 'open', 'P5', `${claim} lands after it was ${fate}`)
   const use = world.chain[nonce]
   const there = use !== undefined && claimOf(use.hash) === claim && use.depth >= scope.lossDepth

@@ -11,6 +11,7 @@ import {
   type SimLane,
   type SimLaneOptions,
   swallow,
+  swallows,
   transfer,
 } from '../simLane.fixture.js'
 
@@ -127,6 +128,27 @@ describe('row 24 after the verdict: the transaction has executed at its first no
       },
     )
   })
+})
+
+test('rows 24 and 32: a deep reorg swaps what used the nonce for the transaction, which is sent nowhere else', async () => {
+  await using lane = await openLane()
+  lane.script = swallow(1)
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  const [first] = lane.sent
+  lane.foreign()
+  await lane.until(() => lane.sent.some(({ nonce }) => nonce === 1))
+  lane.script = (_, sent) => (sent ? swallows(sent) : undefined)
+  lane.chain.reorg({ depth: lane.chain.head.number, drops: () => true })
+  lane.chain.submit(first?.raw ?? '')
+  lane.chain.seal()
+  await lane.until(() => lane.events('corrected').length > 0)
+  lane.script = undefined
+  expect((await lane.snapshot()).holds).toEqual(['deepReorg'])
+  lane.sender.resume()
+  expect(await lane.settle(tx.wait())).toMatchObject(landed(first?.hash))
+  await lane.settle(lane.sender.drain())
+  await lane.blocks(3)
+  expect(lane.executed()).toEqual([1, 'noop'])
 })
 
 test('row 24 before the verdict: corrected, and sent nowhere else', async () => {

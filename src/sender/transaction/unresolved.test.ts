@@ -104,4 +104,21 @@ describe('row 27: the word of an operator on a nonce that nothing has used', () 
     await lane.blocks(3)
     expect(lane.executed()).toEqual([1, 'noop'])
   })
+
+  test('not executed, and it lands there once the count is refuted, before the no-op', async () => {
+    await using lane = await openLane()
+    const tx = await miscounted(lane)
+    const [first] = lane.sent
+    await lane.settle(lane.sender.resolve(tx.id, 'notExecuted'))
+    await lane.until(() => lane.sent.some(({ nonce }) => nonce === 1))
+    lane.script = (_, sent) => (sent ? swallows(sent) : undefined)
+    await lane.until(() => lane.events('corrected').length > 0)
+    lane.chain.submit(first?.raw ?? '')
+    await lane.until(() => lane.events('corrected').length > 1)
+    lane.script = undefined
+    expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: first?.hash, status: 'success' })
+    await lane.settle(lane.sender.drain())
+    await lane.blocks(3)
+    expect(lane.executed()).toEqual([1, 'noop'])
+  })
 })
