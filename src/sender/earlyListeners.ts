@@ -48,6 +48,10 @@ export function createEarlyListeners() {
       opening = noteTold(next)
       listenTo(next)
     },
+    /** The holds that were told while the lane is being opened. */
+    get heard(): ReadonlySet<string> {
+      return new Set(opening?.holds)
+    },
     attach({ handle, tenure }: OpenLane): void {
       const { transactions, txOf } = handle
       const told = opening?.events === handle.events ? opening : undefined
@@ -70,6 +74,13 @@ export function createEarlyListeners() {
       for (const entry of entries) entry.off?.()
     },
   }
+}
+
+/** What `resume()` does where it is called before the lane is open: it answers the holds that were told by then. */
+export function resumeOpened({ tenure }: OpenLane, heard: ReadonlySet<string>): void {
+  const holds = [...tenure.seat.holds].filter((reason) => reason !== 'paused')
+  if (holds.length > 0 && holds.every((reason) => heard.has(reason))) tenure.resume()
+  else tenure.unpause()
 }
 
 /** What was heard of a lane while it was opened: it is not told once more when it is open. */

@@ -16,7 +16,7 @@ import type {
   Tx,
   TxRequest,
 } from '../types.js'
-import { createEarlyListeners } from './earlyListeners.js'
+import { createEarlyListeners, resumeOpened } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
 import { defaultLimits } from './input/limits.js'
@@ -296,9 +296,10 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     resume() {
       paused = false
+      const { heard } = early
       if (!opened)
         return void open().then(
-          ({ tenure }) => paused || tenure.unpause(),
+          (lane) => paused || resumeOpened(lane, heard),
           () => {},
         )
       opened.tenure.resume()

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { Book } from '../../ledger/book.js'
-import type { EarlyListeners } from '../earlyListeners.js'
+import { type EarlyListeners, resumeOpened } from '../earlyListeners.js'
 import type { Engine } from '../engine/engineTypes.js'
 import type { Environment } from '../environment.js'
 import { object } from '../input/validate.js'
@@ -144,7 +144,15 @@ export function createAccountAllocator(
       const lane = await open()
       await lane.tenure.seat.resync()
     },
-    resume: () => opened?.tenure.resume(),
+    resume() {
+      const { heard } = early
+      if (opened) opened.tenure.resume()
+      else if (heard.size > 0)
+        void opening.begun?.then(
+          (lane) => resumeOpened(lane, heard),
+          () => {},
+        )
+    },
     snapshot: () => opened?.tenure.holder?.look(),
     async close() {
       const lane = await opening.begun?.catch(() => undefined)

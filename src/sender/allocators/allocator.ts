@@ -115,7 +115,8 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
   resync(): Promise<void>
   /**
    * Lifts the holds that wait for an operator (`paused`, `jump`, `deepReorg`, `storeBehindChain`), for everybody who
-   * shares the lane. Nothing to lift before `ready`, and with counters in a contract's storage.
+   * shares the lane. While the lane is being opened it answers the holds that were told by then. Nothing to lift before
+   * that, and with counters in a contract's storage.
    */
   resume(): void
   /**

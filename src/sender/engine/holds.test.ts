@@ -1,8 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { memoryStore } from '../../store/memory.js'
-import type { Store } from '../../store/store.js'
-import { createShared } from '../environment.js'
-import { createSenderIn } from '../sender.js'
 import {
   ACCOUNT,
   nameOf,
@@ -269,66 +265,6 @@ describe('a block that was sealed before the lane opened, and leaves the chain',
     await lane.settle(lane.sender.drain())
     expect(new Set(lane.sent.map((tx) => tx.nonce))).toEqual(new Set([70]))
   })
-})
-
-describe('storeBehindChain', () => {
-  test('a transaction that was queued before the start is held until resume', async () => {
-    const store = memoryStore()
-    await using lane = await openLane({ store })
-    await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))
-    await lane.settle(lane.sender.close())
-    lane.chain.adjust({ address: ACCOUNT, nonces: 5 })
-    await lane.blocks(1)
-    const kept = withQueued(store)
-    const again = createSenderIn(
-      { ...lane.environment, shared: createShared() },
-      { ...lane.parameters, store: kept },
-    )
-    await lane.settle(again.ready())
-    expect((await lane.settle(again.snapshot())).holds).toEqual(['storeBehindChain'])
-    await lane.blocks(2)
-    expect(lane.executed()).toEqual([1])
-    again.resume()
-    await lane.settle(again.drain())
-    expect(lane.executed()).toEqual([1, 2])
-    await lane.settle(again.close())
-  })
-})
-
-/** A copy of the store that was made before the chain went on: it knows one queued transaction. */
-function withQueued(store: Store): Store {
-  return {
-    ...store,
-    async load(lease) {
-      const state = await store.load(lease)
-      const [known] = (await store.list(lease.lane, { limit: 1 })).items
-      const fresh = {
-        ...known,
-        id: 'b',
-        request: transfer(2),
-        stage: 'queued',
-        nonce: undefined,
-        hash: undefined,
-      }
-      return { ...state, transactions: [fresh as never] }
-    },
-  }
-}
-
-test('an opening that fails leaves nothing at work', async () => {
-  const store = memoryStore()
-  await using lane = await openLane({ store })
-  await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('finalized'))
-  await lane.settle(lane.sender.close())
-  const again = createSenderIn(
-    { ...lane.environment, shared: createShared() },
-    { ...lane.parameters, store: withQueued(store) },
-  )
-  lane.script = (call) => (call.method === 'eth_getBalance' ? { ok: true, result: '0xzz' } : undefined)
-  await lane.rejection(again.ready())
-  lane.script = undefined
-  await lane.blocks(3)
-  expect(lane.executed()).toEqual([1])
 })
 
 describe('coldStart', () => {
