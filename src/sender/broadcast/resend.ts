@@ -31,6 +31,7 @@ type Due = {
 }
 
 const SOON_MS = 100
+const SHARED_MS = 50
 const TRIES_SOON = 3
 /** Pauses after that, doubled with each: longer than a block takes, as far as that is known. */
 const PAUSE_MS_MIN = 4_000
@@ -48,7 +49,9 @@ export function createResender(context: LaneContext, send: (nonce: number) => vo
   let cancel: CancelTimer | undefined
   let wakeAtMs = Number.POSITIVE_INFINITY
 
-  function plan(atMs: number): void {
+  function plan(dueMs: number): void {
+    // What is due in the same moment shares a request.
+    const atMs = Math.ceil(dueMs / SHARED_MS) * SHARED_MS
     if (atMs >= wakeAtMs) return
     cancel?.()
     wakeAtMs = atMs

@@ -231,13 +231,14 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   function retry(transaction: Transaction, tries: number, estimate: Unknown): void {
     options.stepAside(transaction, causeOf(estimate, tries + 1))
-    const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + context.random() / 2)
-    context.clock.setTimer(
-      () => {
-        if (!context.closed) void prepare(transaction, tries + 1)
-      },
-      Math.max(usual, Math.min(estimate.retryAfterMs ?? 0, context.limits.restMsMax)),
-    )
+    const { clock, limits, random } = context
+    const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + random() / 2)
+    const afterMs = Math.max(usual, Math.min(estimate.retryAfterMs ?? 0, limits.restMsMax))
+    // Those that are due in the same tenth of a second share a request.
+    const sharedMs = Math.ceil((clock.now() + afterMs) / RETRY_MS) * RETRY_MS
+    clock.setTimer(() => {
+      if (!context.closed) void prepare(transaction, tries + 1)
+    }, sharedMs - clock.now())
   }
 
   return {
