@@ -84,6 +84,7 @@ const chainOf = (url: string) => ({
 
 const limits = {
   readTimeoutMs: 250,
+  readyTimeoutMs: 500,
   sendTimeoutMs: 250,
   closeTimeoutMs: 100,
   gapFillAfterMs: 50,
