@@ -88,6 +88,13 @@ export const NAMED = {
     errs(['countLatest', ...SEALED_COUNTS], { kind: 'blockIgnored', shows: 'pending' }, 0, 15_000),
   ),
   'every count is 3 too high for 4 s': worldOf(errs(COUNTS, off(3), 3_000, 4_000)),
+  'one of two endpoints counts 100 too many for 20 s': worldOf(errs(COUNTS, off(100), 3_000, 20_000), {
+    endpoints: 2,
+  }),
+  'one of two endpoints counts 3 too many while a process starts again': worldOf(
+    errs(['countLatest', 'countPending'], off(3), 2_000, 20_000),
+    { endpoints: 2, restart: RESTART },
+  ),
   'every count is 100 too high for 4 s': worldOf(errs(COUNTS, off(100), 3_000, 4_000)),
   'the pending count is 100 too high for the first 15 s': worldOf(
     errs(['countPending'], off(100), 0, 15_000),
