@@ -24,8 +24,8 @@ export const createSubject: CreateSubject = (world) => {
   }
   const [{ port }] = ports as [(typeof ports)[number]]
   const client = createSimClient({ port, chainId, account }) as unknown as Client as never
-  const options = { client, store, lossDepth, broadcast: world.broadcast, limits: LIMITS }
-  const sender = createSenderIn(environment, options)
+  const options = { client, store, lossDepth, limits: LIMITS }
+  const sender = createSenderIn(environment, { ...options, broadcast: world.broadcast })
   sender.on('endpoint', ({ change }) => {
     if (change === 'reader') world.strike('readerMoved')
   })
