@@ -28,7 +28,10 @@ export type HoldReason =
    * signed transactions are empty. Lifted when bodies explain the count or refute it, or by `resume()`, which believes it.
    */
   | 'jump'
-  /** A block beyond `lossDepth` left the chain; lifted by `resume()`. */
+  /**
+   * A block beyond `lossDepth` left the chain; lifted by `resume()`, and where the same block comes back: an endpoint showed
+   * a shorter chain for a while.
+   */
   | 'deepReorg'
   /**
    * The records that the store has open are not those that other processes find: its file was deleted, moved or replaced.

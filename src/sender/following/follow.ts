@@ -6,6 +6,7 @@ import type { Barrier } from '../intake/barrier.js'
 import type { Funds } from '../signing/funds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
+import { createDeepReorgs } from './deepReorgs.js'
 import { horizonLimit, verdictLimit } from './depth.js'
 import type { DropWatch } from './drops.js'
 import type { LandedIndex } from './landed.js'
@@ -56,6 +57,7 @@ export function createFollower(options: FollowOptions): Follower {
   })
 
   const witnesses = createWitnessCheck(context)
+  const deepReorgs = createDeepReorgs(context)
 
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
@@ -91,20 +93,21 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   function left(nonce: number, block: BlockRef): false {
-    lane.apply(nonce, { type: 'left', block, token: lane.token() })
+    deepReorgs.left(nonce, block)
     return false
   }
 
   function sealed(block: SealedBlock, own: readonly Hash[]): void {
     for (const hash of own) {
       const nonce = book.nonceOf(hash)
-      if (nonce !== undefined)
-        lane.apply(nonce, {
-          type: 'sealed',
-          hash,
-          block: { number: block.number, hash: block.hash },
-          walked: true,
-        })
+      if (nonce === undefined) continue
+      lane.apply(nonce, {
+        type: 'sealed',
+        hash,
+        block: { number: block.number, hash: block.hash },
+        walked: true,
+      })
+      deepReorgs.came(nonce, block)
     }
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
@@ -131,8 +134,7 @@ export function createFollower(options: FollowOptions): Follower {
     sealed,
     left(block) {
       usage.left(block)
-      for (const nonce of book.usedIn(block.hash))
-        lane.apply(nonce, { type: 'left', block, token: lane.token() })
+      for (const nonce of book.usedIn(block.hash)) deepReorgs.left(nonce, block)
     },
     preconfirmed(blockNumber, own) {
       for (const hash of own) {

@@ -90,7 +90,8 @@ const LIFTS: Partial<Readonly<Record<HoldReason, string>>> = {
   blocked:
     'A no-op that has to fill a nonce cannot be paid, is refused, or would cost more than the ceiling. It goes on when the account has more money, a higher `fees.ceiling`, or the nonce was used.',
   jump: "The account's count moved by more than 64 without this lane. Blocks may explain it; `resume()` believes it.",
-  deepReorg: 'A block that counted as settled left the chain. Look at the chain, then call `resume()`.',
+  deepReorg:
+    'A block that counted as settled left the chain. It lifts by itself when the same block comes back; else look at the chain, then call `resume()`.',
   storeBehindChain:
     'The store knows less than the chain: it may be an old copy. Look at both, then call `resume()`.',
   storeReplaced: 'The file of the store was replaced or removed. Start the process again with the right one.',
