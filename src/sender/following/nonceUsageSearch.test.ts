@@ -240,7 +240,8 @@ describe('the search begins', () => {
     lane.head = 20
     const usage = usageOn(lane)
     expect(await told(lane, usage, 1)).toEqual([])
-    expect(usage.unexplained).toBeUndefined()
+    // It is looked for again, although no node has said anything of it.
+    expect([usage.unexplained, usage.wanted]).toEqual([undefined, true])
     lane.head = 29
     await lane.clock.advance(1_000)
     expect(await told(lane, usage, 1)).toEqual(['0 evidence'])
