@@ -135,3 +135,21 @@ describe('counts above the records', () => {
     expect([isDisbelieved, book.floor, book.cursor]).toEqual([false, 4, 5_001])
   })
 })
+
+describe('a count far below the records', () => {
+  const slots = [liveIn(LANE, 700, 'claim', 'a')]
+
+  test('makes no holes: what lies between is a hypothesis', () => {
+    for (const pending of [0, 300, 701]) {
+      const { book } = seeded({ latest: 0, pending }, { slots, cursor: 701 }, true)
+      expect([book.cursor, book.slots.size, book.lowestHole()]).toEqual([701, 1, undefined])
+      expect(book.get(0)?.state).toBe('outside')
+    }
+  })
+
+  test('makes holes of up to 64 nonces that may have been skipped', () => {
+    const { book } = seeded({ latest: 636 }, { slots, cursor: 701 }, true)
+    expect([book.floor, book.lowestHole(), book.slots.size]).toEqual([636, 636, 65])
+    expect(seeded({ latest: 635 }, { slots, cursor: 701 }, true).book.slots.size).toBe(1)
+  })
+})

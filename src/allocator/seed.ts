@@ -17,6 +17,12 @@ export type Seeded = {
 }
 
 /**
+ * More nonces than this below all records, and not used as far as a count says: no lane skips so many, and the count may
+ * be too low. They are a hypothesis, and no holes.
+ */
+const SKIPPED_MAX = 64
+
+/**
  * The book of a lane as it starts: from the store where it has records, from the chain where it has not, and never
  * below what either of them says is taken. Nonces that `pending` counts and nobody here knows are a hypothesis of
  * `spanMax` nonces at most.
@@ -43,9 +49,12 @@ export function seedBook(
   const book = createBook({ floor: Math.min(known ? lowest : latest, accounted) })
   if (known) restorePruned(book, state, latest)
   let tokenAbove = 0
-  for (const slot of [...state.slots].sort((a, b) => a.nonce - b.nonce)) {
-    // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
-    if (slot.state === 'reserved') continue
+  // Row 6: a reservation of an earlier life has no attempt, and its token is nobody's.
+  const kept = state.slots.filter(({ state }) => state !== 'reserved').sort((a, b) => a.nonce - b.nonce)
+  const first = kept[0]?.nonce ?? 0
+  const isGap = known && first - latest > SKIPPED_MAX
+  if (isGap) book.suppose(first)
+  for (const slot of kept) {
     if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
     book.restore(slot)
   }
@@ -56,7 +65,7 @@ export function seedBook(
   // What the chain has used above the records waits for evidence, as what is on its way does: counts say so alone.
   const isMore = pending > (open === undefined ? accounted : latest)
   const isDisbelieved = isMore && pending - Math.max(accounted, state.cursor ?? 0) > spanMax
-  if (isMore && !isDisbelieved) book.suppose(pending)
+  if (isMore && !isDisbelieved) book.suppose(isGap ? Math.max(first, pending) : pending)
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)

@@ -71,6 +71,10 @@ export const NAMED = {
     errs(['countLatest'], off(-3), 0, 60_000),
     SLOW_START,
   ),
+  'the latest count is 1,000,000,001 too low while a process starts again': worldOf(
+    errs(['countLatest'], off(-1_000_000_001), 2_000, 12_000),
+    { restart: RESTART },
+  ),
   'the latest count is 1,000,000,001 too high while a process starts again': worldOf(
     errs(['countLatest'], off(1_000_000_001), 2_000, 25_000),
     { restart: RESTART },
