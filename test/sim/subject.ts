@@ -47,7 +47,11 @@ export const createSubject: CreateSubject = (world) => {
     sendSequence: (requests, options) => sender.sendSequence(requests as never, options as never),
     get: sender.get,
     drain: sender.drain,
-    reserve: () => openAllocator().reserve(),
+    async reserve() {
+      // An allocator that opens the lane opens it with one broadcast, and a sender that says another is refused.
+      if (world.broadcast === 'all') await sender.ready()
+      return openAllocator().reserve()
+    },
     onAlarm(listener) {
       alarms.push(listener)
       sender.on('held', ({ reason }) => listener({ kind: 'held', reason }))
