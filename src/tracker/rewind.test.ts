@@ -70,6 +70,16 @@ describe('a chain that is shorter than it was', () => {
 describe('the first tip', () => {
   const blocks = forkOf(0, 10)
 
+  test('has the parent that it has by its number', async () => {
+    const walk = createWalk({ length: 64 })
+    const orphan = { ...(blocks[9] as SealedBlock), parentHash: hashOf(7, 8) }
+    expect(await walk.advance(orphan, shows(blocks))).toBeUndefined()
+    await walk.advance(blocks[9] as SealedBlock, shows(blocks))
+    walk.reach(5)
+    await walk.advance(blocks[9] as SealedBlock, shows(blocks))
+    expect(walk.hashAt(5)).toBe(blocks[5]?.hash)
+  })
+
   test('has to be shown by its number too, however often it is shown as the newest', async () => {
     const walk = createWalk({ length: 64 })
     const raised = { ...(blocks[9] as SealedBlock), number: 1_009 }

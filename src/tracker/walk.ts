@@ -90,7 +90,7 @@ export function createWalk(options: { length: number }): Walk {
       const first = Math.max(oldest(), fork - FETCH_AT_ONCE)
       const numbers = Array.from({ length: fork - first }, (_, index) => first + index)
       const fetched = await fetch([...numbers, latest.number], 'shown')
-      if (fetched === undefined || fetched.at(-1)?.hash !== latest.hash) return undefined
+      if (fetched === undefined || !isSame(fetched.at(-1), latest)) return undefined
       const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
       fork = first + same + 1
       if (same >= 0) break
@@ -163,7 +163,7 @@ export function createWalk(options: { length: number }): Walk {
    */
   async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const shown = await fetch([latest.number], 'shown')
-    return shown?.[0]?.hash === latest.hash ? restart(latest) : undefined
+    return isSame(shown?.[0], latest) ? restart(latest) : undefined
   }
 
   async function rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
@@ -199,7 +199,7 @@ export function createWalk(options: { length: number }): Walk {
     if (result === 'unknown') return undefined
     if (result === 'lost') {
       const shown = await fetch([latest.number], 'shown')
-      if (shown?.[0]?.hash !== latest.hash) return undefined
+      if (!isSame(shown?.[0], latest)) return undefined
       const left = leave(0)
       return { ...restart(latest), left }
     }
@@ -208,6 +208,11 @@ export function createWalk(options: { length: number }): Walk {
     join(fresh)
     return { left, came: fresh, jumped: false }
   }
+}
+
+/** Its parent counts too: nothing above has shown it, and what is below is linked by it. */
+function isSame(shown: SealedBlock | undefined, latest: SealedBlock): boolean {
+  return shown?.hash === latest.hash && shown.parentHash === latest.parentHash
 }
 
 function linked(chain: readonly SealedBlock[]): boolean {

@@ -119,3 +119,20 @@ test('a tip that is not had any more is asked for with growing pauses, and that 
   await lane.until(() => lane.executed().length === 101)
   expect(new Set(lane.sent.map(({ tipWei }) => tipWei))).toEqual(new Set([TIP_WEI]))
 })
+
+test('a price that was read before any block fixes no ceiling: the first one beside a block does', async () => {
+  await using lane = await unasked()
+  let isBlind = true
+  lane.script = ({ method, params }) => {
+    if (!isBlind) return undefined
+    if (method === 'eth_gasPrice') return { ok: true, result: '0x1' }
+    return method === 'eth_getBlockByNumber' && Number(params[0]) > 0 ? TIMES_OUT : undefined
+  }
+  const sent = lane.sender.send(transfer(1), { until: 'queued' })
+  const tx = await lane.settle(sent)
+  await lane.clock.advance(3_000)
+  expect(lane.sent[0]?.maxFeeWei).toBeLessThan(10n)
+  isBlind = false
+  await lane.settle(tx.wait('sealed'))
+  expect(lane.executed()).toEqual([1])
+})

@@ -40,7 +40,7 @@ export type FeeOracle = {
   cheaperElsewhere(): Promise<boolean>
   /** The last answer, if there ever was one. */
   readonly last: Fees | undefined
-  /** The lane's ceiling, which no-ops may reach; fixed with the first estimate unless it was given. */
+  /** The lane's ceiling, which no-ops may reach; fixed with the first estimate beside a block unless it was given. */
   laneCeiling(): FeeCeiling
   readonly rule: BumpRule
   /** Of one transaction. */
@@ -110,6 +110,8 @@ export function createFeeOracle(options: {
     address?: `0x${string}`
   }
   let ceiling: FeeCeiling | undefined = givenCeiling(policy)
+  // The ceiling follows from a price that no block was held against: it may lie below the base fee, and nothing would land.
+  let isBlind = false
   let last: Fees | undefined
   let lastHead: BlockRef | undefined
   let lastAtMs = 0
@@ -128,7 +130,10 @@ export function createFeeOracle(options: {
     const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate(hub.reader.port)
     await sampleDataFee()
     know(fees, head, nowMs)
-    ceiling ??= ceilingOf(fees)
+    if (ceiling === undefined || isBlind) {
+      ceiling = ceilingOf(fees)
+      isBlind = head === undefined
+    }
     return fees
   }
 
@@ -270,7 +275,11 @@ export function createFeeOracle(options: {
     return beyond(floor, maxFeePerGas, nowMs) === undefined ? atFloor(fees, floor, nowMs) : fees
   }
 
-  const laneCeiling = () => ceiling ?? { maxFeePerGas: 2n ** 255n }
+  function laneCeiling(): FeeCeiling {
+    // What waits at its ceiling asks for no price by itself.
+    if (isBlind && last !== undefined && hub.tracker.head !== undefined) askBeside(last)
+    return ceiling ?? { maxFeePerGas: 2n ** 255n }
+  }
 
   return {
     async market(within) {
