@@ -158,3 +158,18 @@ describe('gas that is given below what the transaction costs before it runs', ()
     }
   })
 })
+
+test('estimates that are asked again share their requests, however many there are', async () => {
+  await using lane = await openLane()
+  const requests = () =>
+    lane.requests.filter((calls) => calls.some(({ method }) => method === 'eth_estimateGas'))
+  lane.script = onEstimate(() => refuses('internal error', -32603))
+  const sent = Array.from({ length: 30 }, (_, index) => lane.sender.send(call(index + 1)))
+  await lane.until(() => asked(lane) >= 30)
+  const first = requests().length
+  await lane.clock.advance(1_000)
+  expect(asked(lane)).toBeGreaterThanOrEqual(90)
+  expect(requests().length - first).toBeLessThanOrEqual(10)
+  lane.script = undefined
+  await lane.settle(Promise.all(sent))
+})

@@ -61,6 +61,8 @@ const RETRY_MS_MAX = 3_000
 export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
   // Made on first use: an idle lane costs nothing.
+  // What is asked again, by the moment when.
+  const retries = new Map<number, (() => void)[]>()
   let queue: PQueue | undefined
   // With whether it is money that they wait for.
   const parked = new Map<Transaction, boolean>()
@@ -234,11 +236,17 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const { clock, limits, random } = context
     const usual = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** tries) * (1 + random() / 2)
     const afterMs = Math.max(usual, Math.min(estimate.retryAfterMs ?? 0, limits.restMsMax))
-    // Those that are due in the same tenth of a second share a request.
-    const sharedMs = Math.ceil((clock.now() + afterMs) / RETRY_MS) * RETRY_MS
+    // Those that are due in the same tenth of a second share a timer, and so a request.
+    const atMs = Math.ceil((clock.now() + afterMs) / RETRY_MS) * RETRY_MS
+    const again = () => void prepare(transaction, tries + 1)
+    const others = retries.get(atMs)
+    if (others) return void others.push(again)
+    const all = [again]
+    retries.set(atMs, all)
     clock.setTimer(() => {
-      if (!context.closed) void prepare(transaction, tries + 1)
-    }, sharedMs - clock.now())
+      retries.delete(atMs)
+      if (!context.closed) for (const one of all) one()
+    }, atMs - clock.now())
   }
 
   return {
