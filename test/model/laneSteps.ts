@@ -11,6 +11,7 @@ import {
   floorOf,
   hashOf,
   isFree,
+  isOutsideClaim,
   LANDABLE,
   MISJUDGED,
   nextNonce,
@@ -194,14 +195,22 @@ function repairs(scope: Scope, machine: Machine, world: World, emit: Emit): void
     if (world.left.bump > 0) {
       const event = stuckEvent(head, { priced: false })
       emit(`${nonce} is stuck below the base fee`, struck(scope, machine, world, 'bump', nonce, event))
-      const spedUp: SlotEvent = { type: 'speedUp', named: true, token: 2 }
-      emit(`${nonce} is sped up`, struck(scope, machine, world, 'bump', nonce, spedUp))
+      speedUps(scope, machine, world, slot, emit)
     }
     if (world.left.void > 0 && head) {
       const event = stuckEvent(true, { atCeiling: true })
       emit(`${nonce} is stuck at its ceiling`, struck(scope, machine, world, 'void', nonce, event))
     }
   }
+}
+
+/** The lane takes it of its own transactions alone: what outside code signed it cannot sign again. */
+function speedUps(scope: Scope, machine: Machine, world: World, slot: Slot, emit: Emit): void {
+  const claim = lastClaim(slot)
+  if (claim === undefined || isOutsideClaim(claim)) return
+  const { nonce } = slot
+  const event: SlotEvent = { type: 'speedUp', named: true, token: 2 }
+  emit(`${claim} is sped up at ${nonce}`, struck(scope, machine, world, 'bump', nonce, event))
 }
 
 /** What callers ask for: cancel the last claim of a nonce, or replace A by R. */
