@@ -1,0 +1,66 @@
+/**
+ * How many nonces may be unacknowledged at one endpoint, as in TCP: slow start, then additive growth, halved on a loss.
+ */
+export type CongestionWindow = {
+  readonly size: number
+  /** The largest number of nonces that were unacknowledged at once, in a full window, and were all acknowledged. */
+  readonly proven: number
+  /** As many nonces as the window allows, up to `sentTo`, are unacknowledged. Only a full window proves anything. */
+  filled(sentTo: number): void
+  /** The cumulative acknowledgement moved. `batch`: calls in one request, the step of additive growth. */
+  acknowledged(from: number, to: number, batch: number): void
+  /** A nonce was lost, or the pool was full. Halves at most once for what is unacknowledged now. */
+  loss(acknowledgedTo: number, sentTo: number): void
+}
+
+export function createCongestionWindow(options: {
+  /** Nonces at first: what the endpoint is known to take, else 64. */
+  readonly start: number
+  readonly max: number
+}): CongestionWindow {
+  let size = Math.max(1, Math.min(options.start, options.max))
+  // Slow start ends at the size of the last loss.
+  let threshold = Number.POSITIVE_INFINITY
+  let fullTo = Number.NEGATIVE_INFINITY
+  // An acknowledgement that is repeated after a reorg proves nothing new.
+  let provenTo = Number.NEGATIVE_INFINITY
+  let lossTo = Number.NEGATIVE_INFINITY
+  let proven = 0
+  // Parts of a nonce that additive growth has earned.
+  let credit = 0
+
+  function grow(nonces: number, batch: number): void {
+    const doubling = Math.max(0, Math.min(nonces, threshold - size))
+    credit += ((nonces - doubling) * batch) / size
+    const whole = Math.floor(credit)
+    credit -= whole
+    size = Math.min(options.max, size + doubling + whole)
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    get proven() {
+      return proven
+    },
+    filled(sentTo) {
+      fullTo = Math.max(fullTo, sentTo)
+    },
+    acknowledged(from, to, batch) {
+      const nonces = Math.min(to, fullTo) - Math.max(from, provenTo)
+      provenTo = Math.max(provenTo, to)
+      if (nonces <= 0) return
+      if (to >= fullTo) proven = Math.max(proven, size)
+      if (to > lossTo) grow(nonces, batch)
+    },
+    loss(acknowledgedTo, sentTo) {
+      if (acknowledgedTo < lossTo) return
+      threshold = size
+      size = Math.max(1, Math.floor(size / 2))
+      lossTo = sentTo
+      fullTo = Number.NEGATIVE_INFINITY
+      credit = 0
+    },
+  }
+}

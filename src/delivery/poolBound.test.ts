@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { createPoolBound, type PoolBound } from './poolBound.js'
+
+const blocks = (pool: PoolBound, count: number, isBound = true, batch = 100) => {
+  for (let block = 0; block < count; block++) pool.sealed(isBound, batch)
+  return pool.size
+}
+
+describe('the pool bound', () => {
+  it('starts at 4,000, and grows only while it holds nonces back', () => {
+    const pool = createPoolBound()
+    expect(pool.size).toBe(4_000)
+    expect(blocks(pool, 10, false)).toBe(4_000)
+    expect(blocks(pool, 2)).toBe(4_128)
+  })
+
+  it('halves on a drop, and grows by a batch a block up to what the pool held', () => {
+    const pool = createPoolBound()
+    blocks(pool, 20)
+    pool.loss(5_120)
+    expect(pool.size).toBe(2_640)
+    expect(blocks(pool, 10)).toBe(3_640)
+    expect(blocks(pool, 16)).toBe(5_120)
+  })
+
+  it('tries a size that failed again by a small step, after twice as many blocks each time', () => {
+    const pool = createPoolBound()
+    pool.limit(16)
+    expect(blocks(pool, 3)).toBe(16)
+    expect(blocks(pool, 1)).toBe(24)
+    pool.limit(16)
+    expect(blocks(pool, 7)).toBe(16)
+    expect(blocks(pool, 1)).toBe(24)
+  })
+
+  it('grows faster once the pool held more than what had failed', () => {
+    const pool = createPoolBound()
+    pool.limit(16)
+    blocks(pool, 4)
+    pool.holds(24)
+    expect(blocks(pool, 2)).toBe(24 + 2 * 64)
+  })
+
+  it('takes a single drop far below it for something else', () => {
+    const pool = createPoolBound()
+    pool.loss(3)
+    expect(pool.size).toBe(2_000)
+    expect(blocks(pool, 20)).toBe(3_999)
+  })
+
+  it('is never below 1', () => {
+    const pool = createPoolBound()
+    pool.limit(0)
+    expect(pool.size).toBe(1)
+    pool.loss(0)
+    expect(pool.size).toBe(1)
+  })
+
+  it('trusts what it was proven to hold, and no more after a drop', () => {
+    const pool = createPoolBound()
+    pool.holds(4_500)
+    expect(pool.proven).toBe(4_500)
+    pool.loss(4_500)
+    expect(pool.proven).toBe(2_000)
+  })
+})

@@ -1,0 +1,75 @@
+/**
+ * How many nonces above the account's `latest` count may be at one endpoint. They occupy its pool even when the `pending`
+ * count includes them: geth cuts the largest accounts silently once its pool holds 5,120 executable transactions
+ * (`truncatePending` in `core/txpool/legacypool`), and other pools keep 16 or 64 transactions of an account.
+ */
+export type PoolBound = {
+  readonly size: number
+  /** So many nonces are believed to have room. Beyond them a count that stands still may be a drop. */
+  readonly proven: number
+  /** A nonce was dropped with `held` nonces of the account below it, and no missing nonce explains the drop. */
+  loss(held: number): void
+  /** The pool keeps `held` nonces and no more: it said so, or it dropped the next one twice. */
+  limit(held: number): void
+  /** The pool was seen to keep `held` nonces at once. */
+  holds(held: number): void
+  /** A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, the step of growth. */
+  sealed(bound: boolean, batch: number): void
+}
+
+/** Below geth's 5,120, with room for the transactions of others. */
+export const POOL_START = 4_000
+/** Growth by more than this, where no size is known to be too large, would lose as many transactions at once. */
+const STEP_UNKNOWN_MAX = 64
+/** Sealed blocks until a size that failed is tried again; twice as many after each failure. */
+const TRIAL_BLOCKS = 4
+const TRIAL_BLOCKS_MAX = 64
+
+export function createPoolBound(start = POOL_START): PoolBound {
+  let size = Math.max(1, start)
+  // The smallest size that is known to fail.
+  let failed = Number.POSITIVE_INFINITY
+  let proven = size
+  let trialBlocks = TRIAL_BLOCKS
+  let blocksLeft = TRIAL_BLOCKS
+
+  function fail(failedAt: number, next: number): void {
+    if (failed !== Number.POSITIVE_INFINITY) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
+    failed = failedAt
+    blocksLeft = trialBlocks
+    size = Math.max(1, Math.floor(next))
+    proven = Math.min(proven, size)
+  }
+
+  function tryMore(): void {
+    if (--blocksLeft > 0) return
+    blocksLeft = trialBlocks
+    size += Math.min(Math.ceil(size / 2), STEP_UNKNOWN_MAX)
+    failed = Math.max(failed, size)
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    // A drop far below the bound may have another reason: what was held before is not known to be too much.
+    loss: (held) => fail(2 * held < size ? size : held + 1, size / 2),
+    limit: (held) => fail(Math.max(1, held) + 1, held),
+    get proven() {
+      return proven
+    },
+    holds(held) {
+      proven = Math.max(proven, held)
+      if (held < failed) return
+      failed = Number.POSITIVE_INFINITY
+      trialBlocks = TRIAL_BLOCKS
+    },
+    sealed(bound, batch) {
+      if (!bound) return
+      if (size + 1 < failed) {
+        const step = failed === Number.POSITIVE_INFINITY ? Math.min(batch, STEP_UNKNOWN_MAX) : batch
+        size = Math.min(size + step, failed - 1)
+      } else tryMore()
+    },
+  }
+}
