@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type BudgetLimits,
+  createRequestBudget,
+  PRIORITIES,
+  type Priority,
+  type RequestBudget,
+  type Ticket,
+} from './requestBudget.js'
+
+type Provider = {
+  readonly perSecond: number
+  readonly counts: 'calls' | 'requests'
+  /** `whole`: a request that does not fit is refused as a whole. `calls`: its calls are refused one by one. */
+  readonly refuses: 'whole' | 'calls'
+  readonly window: 'fixed' | 'sliding'
+}
+
+const ROUND_TRIP_MS = 50
+
+function createProvider({ perSecond, counts, refuses, window }: Provider) {
+  let taken: { atMs: number; units: number }[] = []
+  return (calls: number, nowMs: number): number => {
+    const since = window === 'fixed' ? Math.floor(nowMs / 1_000) * 1_000 : nowMs - 1_000 + 1
+    taken = taken.filter(({ atMs }) => atMs >= since)
+    const left = perSecond - taken.reduce((sum, { units }) => sum + units, 0)
+    const units = counts === 'requests' ? 1 : calls
+    if (units <= left) {
+      taken.push({ atMs: nowMs, units })
+      return 0
+    }
+    if (refuses === 'whole' || counts === 'requests') return calls
+    taken.push({ atMs: nowMs, units: left })
+    return calls - left
+  }
+}
+
+/** Sends so many calls as fast as the budget lets it, in requests of at most `batch`. */
+function saturate(
+  provider: Provider,
+  { amount, batch, limits }: { amount: number; batch: number; limits?: BudgetLimits },
+) {
+  const budget = createRequestBudget(limits)
+  const take = createProvider(provider)
+  const answers: { atMs: number; run: () => void }[] = []
+  let waiting = amount
+  let open = 0
+  let ids = 0
+  let requests = 0
+  let denied = 0
+  let nowMs = 0
+  const ask = () => {
+    if (waiting > 0 && open < 2) {
+      open++
+      budget.ask({ id: ++ids, priority: 'send', calls: Math.min(batch, waiting) })
+    }
+  }
+  ask()
+  for (; waiting > 0 || open > 0; ) {
+    const { granted, wakeAtMs } = budget.grants(nowMs)
+    for (const { calls } of granted) {
+      const size = Math.min(calls, waiting)
+      waiting -= size
+      requests++
+      const sentAtMs = nowMs
+      const refused = size === 0 ? 0 : take(size, nowMs)
+      if (refused > 0) denied++
+      answers.push({
+        atMs: nowMs + ROUND_TRIP_MS,
+        run: () => {
+          open--
+          waiting += refused
+          budget.ended({ calls: size, denied: refused, sentAtMs, atMs: nowMs })
+          ask()
+        },
+      })
+      ask()
+    }
+    const next = Math.min(wakeAtMs ?? Number.POSITIVE_INFINITY, ...answers.map(({ atMs }) => atMs))
+    if (next > 600_000) break
+    nowMs = Math.max(nowMs, next)
+    for (const answer of answers.filter(({ atMs }) => atMs <= nowMs)) {
+      answers.splice(answers.indexOf(answer), 1)
+      answer.run()
+    }
+    ask()
+  }
+  return { tookMs: nowMs, requests, denied, status: budget.status(nowMs) }
+}
+
+const provider: fc.Arbitrary<Provider> = fc.record({
+  perSecond: fc.integer({ min: 10, max: 200 }),
+  counts: fc.constantFrom('calls', 'requests'),
+  refuses: fc.constantFrom('whole', 'calls'),
+  window: fc.constantFrom('fixed', 'sliding'),
+})
+
+/** Grants at one time, by priority, of tickets that were asked for in this order. */
+function granted(budget: RequestBudget, nowMs: number, tickets: readonly Ticket[]): Priority[] {
+  const { granted: all } = budget.grants(nowMs)
+  return all.flatMap(({ id }) => tickets.filter((ticket) => ticket.id === id).map(({ priority }) => priority))
+}
+
+describe('a request budget', () => {
+  it('limits nothing until the endpoint objects', () => {
+    const budget = createRequestBudget()
+    for (let id = 1; id <= 100; id++) budget.ask({ id, priority: 'send', calls: 1_000 })
+    const { granted: all, wakeAtMs } = budget.grants(0)
+    expect(all).toEqual(Array.from({ length: 100 }, (_, index) => ({ id: index + 1, calls: 1_000 })))
+    expect(wakeAtMs).toBeUndefined()
+    expect(budget.status(0)).toMatchObject({ requestsPerSecond: undefined, callsPerSecond: undefined })
+  })
+
+  it('takes four fifths of what went through in the last second as its rate', () => {
+    const budget = createRequestBudget()
+    budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
+    expect(budget.status(50).callsPerSecond).toBe(40)
+    expect(budget.status(50).requestsPerSecond).toBeUndefined()
+  })
+
+  it('concludes nothing more from a request that had left before the last cut', () => {
+    const budget = createRequestBudget()
+    budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
+    budget.ended({ calls: 64, denied: 64, sentAtMs: 10, atMs: 1_100 })
+    expect(budget.status(1_100).callsPerSecond).toBe(40)
+  })
+
+  it('finds the limit higher where more of the same second goes through', () => {
+    const budget = createRequestBudget()
+    budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
+    budget.ended({ calls: 50, denied: 0, sentAtMs: 10, atMs: 60 })
+    expect(budget.status(60).callsPerSecond).toBe(80)
+  })
+
+  it('sends nothing before the time that the endpoint named', () => {
+    const budget = createRequestBudget()
+    budget.ended({ calls: 1, denied: 1, sentAtMs: 0, atMs: 50, retryAfterMs: 3_000 })
+    budget.ask({ id: 1, priority: 'repair', calls: 1 })
+    expect(budget.grants(60)).toEqual({ granted: [], wakeAtMs: 3_050 })
+    expect(budget.grants(3_050).granted).toEqual([{ id: 1, calls: 1 }])
+  })
+
+  it('serves the head of a lane first, then new sends, evidence, polls and receipts', () => {
+    const budget = createRequestBudget({ callsPerSecond: 4 })
+    const tickets = [...PRIORITIES].reverse().map((priority, id): Ticket => ({ id, priority, calls: 1 }))
+    for (const ticket of tickets) budget.ask(ticket)
+    const order = Array.from({ length: 5 }, (_, second) => granted(budget, second * 1_000, tickets)).flat()
+    expect(order).toEqual(PRIORITIES)
+  })
+
+  it('lets one poll through in each block, however many sends wait', () => {
+    const budget = createRequestBudget({ callsPerSecond: 10 })
+    const tickets: Ticket[] = []
+    const ask = (priority: Priority) => {
+      const ticket = { id: tickets.length, priority, calls: 1 }
+      tickets.push(ticket)
+      budget.ask(ticket)
+    }
+    for (let index = 0; index < 200; index++) ask('send')
+    const order: Priority[] = []
+    for (let nowMs = 0; nowMs < 8_000; nowMs += 100) {
+      if (nowMs % 2_000 === 0) {
+        budget.block()
+        ask('poll')
+        ask('poll')
+      }
+      order.push(...granted(budget, nowMs, tickets))
+    }
+    expect(order.filter((priority) => priority === 'poll')).toHaveLength(4)
+    expect(order.length).toBeGreaterThan(70)
+  })
+
+  it('never goes beyond the rates that are given, and is not denied then', () => {
+    const limits = { callsPerSecond: 25, requestsPerSecond: 5 }
+    for (const counts of ['calls', 'requests'] as const) {
+      const perSecond = counts === 'calls' ? 25 : 5
+      const run = saturate(
+        { perSecond, counts, refuses: 'whole', window: 'sliding' },
+        { amount: 250, batch: 64, limits },
+      )
+      expect(run.denied).toBe(0)
+      expect(run.tookMs).toBeLessThan(12_500)
+    }
+  })
+
+  it('comes close to any limit, and is rarely denied', () => {
+    fc.assert(
+      fc.property(provider, fc.constantFrom(1, 8, 64), (options, batch) => {
+        const { perSecond, counts } = options
+        // Twenty seconds of the limit, so that what it costs to find it shows, and does not rule.
+        const units = 20 * perSecond
+        const amount = counts === 'calls' ? units : units * batch
+        const { tookMs, requests, denied } = saturate(options, { amount, batch })
+        const openMax = (2 * batch * 1_000) / ROUND_TRIP_MS
+        const fastestMs = Math.max(20_000, (1_000 * amount) / openMax)
+        expect(tookMs).toBeLessThanOrEqual(1.3 * fastestMs + 3_000)
+        expect(denied).toBeLessThanOrEqual(0.06 * requests + 6)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('grows back where the objection was a passing one', () => {
+    const budget = createRequestBudget()
+    budget.ended({ calls: 10, denied: 5, sentAtMs: 0, atMs: 50 })
+    let calls = 0
+    for (let nowMs = 60; nowMs < 120_000; nowMs += 10) {
+      budget.ask({ id: nowMs, priority: 'send', calls: 100 })
+      for (const grant of budget.grants(nowMs).granted) {
+        calls += grant.calls
+        budget.ended({ calls: grant.calls, denied: 0, sentAtMs: nowMs, atMs: nowMs })
+      }
+    }
+    expect(budget.status(120_000).callsPerSecond).toBeUndefined()
+    expect(calls).toBeGreaterThan(1_000)
+  })
+})

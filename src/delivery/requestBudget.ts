@@ -1,0 +1,183 @@
+import { createTokenBucket } from './tokenBucket.js'
+
+/** In the order in which requests are served: the missing head of a lane first, receipts last. */
+export const PRIORITIES = ['repair', 'send', 'evidence', 'poll', 'receipt'] as const
+export type Priority = (typeof PRIORITIES)[number]
+
+/** A request that waits for its turn. */
+export type Ticket = {
+  readonly id: number
+  readonly priority: Priority
+  /** Calls that it would hold. It may be granted fewer: the rest is asked for again. */
+  readonly calls: number
+}
+
+export type Grants = {
+  /** To be sent now, in this order, with so many calls each. */
+  readonly granted: readonly { readonly id: number; readonly calls: number }[]
+  /** When the next ticket may have its turn; undefined while none waits. */
+  readonly wakeAtMs: number | undefined
+}
+
+export type RequestEnded = {
+  readonly calls: number
+  /** Calls that were refused because of a rate limit. All of them: the request was refused as a whole. */
+  readonly denied: number
+  readonly sentAtMs: number
+  readonly atMs: number
+  /** `Retry-After`, "try again in", in milliseconds. */
+  readonly retryAfterMs?: number | undefined
+}
+
+export type BudgetStatus = {
+  readonly requestsPerSecond: number | undefined
+  readonly callsPerSecond: number | undefined
+  /** Nothing is sent before: the endpoint asked for it. */
+  readonly blockedUntilMs: number | undefined
+  readonly waiting: number
+  readonly denied: number
+}
+
+/**
+ * How often one endpoint is asked, by all lanes, senders and pollers of a process: a token bucket with two meters, since
+ * providers count requests or calls. Pure: no clock, no timer. The shell asks with a ticket for each request, calls
+ * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
+ *
+ * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, however many sends
+ * wait; evidence and receipts get one in ten blocks.
+ */
+export type RequestBudget = {
+  ask(ticket: Ticket): void
+  withdraw(id: number): void
+  grants(nowMs: number): Grants
+  ended(request: RequestEnded): void
+  /** A new block: a poll may go before its turn. */
+  block(): void
+  status(nowMs: number): BudgetStatus
+}
+
+export type BudgetLimits = {
+  readonly requestsPerSecond?: number | undefined
+  readonly callsPerSecond?: number | undefined
+}
+
+/** After an objection without a hint, where nothing goes through: doubled each time. */
+const PAUSE_MS = 250
+const PAUSE_MS_MAX = 15_000
+const RARE_BLOCKS = 10
+
+export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
+  const requests = createTokenBucket(limits.requestsPerSecond)
+  const calls = createTokenBucket(limits.callsPerSecond)
+  const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
+  const served = new Set<Priority>(PRIORITIES)
+  let blocks = 0
+  let blockedUntilMs = Number.NEGATIVE_INFINITY
+  // What left before the last cut says nothing of the rate since then.
+  let cutMs = Number.NEGATIVE_INFINITY
+  let denials = 0
+  let denied = 0
+
+  const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []
+  const waiting = () => PRIORITIES.reduce((sum, priority) => sum + queueOf(priority).length, 0)
+
+  /** A priority whose guaranteed request is due, else the highest one. */
+  function nextTicket(): Ticket | undefined {
+    const withTickets = PRIORITIES.filter((priority) => queueOf(priority).length > 0)
+    const first = withTickets.find((priority) => !served.has(priority)) ?? withTickets[0]
+    return first && queueOf(first)[0]
+  }
+
+  /** A batch that fits the bucket: what trickles in is not sent call by call. */
+  function sizeOf(ticket: Ticket, nowMs: number): number {
+    calls.fill(nowMs)
+    return Math.min(ticket.calls, calls.burst)
+  }
+
+  const dueAt = (size: number, nowMs: number): number =>
+    Math.max(requests.availableAt(1, nowMs), calls.availableAt(size, nowMs), blockedUntilMs)
+
+  function grant(ticket: Ticket, size: number, nowMs: number): { id: number; calls: number } {
+    requests.take(1, nowMs)
+    calls.take(size, nowMs)
+    queueOf(ticket.priority).shift()
+    served.add(ticket.priority)
+    return { id: ticket.id, calls: size }
+  }
+
+  /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
+  function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
+    const isWhole = refused === size
+    cutMs = atMs
+    const cutCalls = () => calls.cut(atMs, isWhole ? size : 1, Math.max(1, Math.floor(size / 2)))
+    const cutRequests = () => requests.cut(atMs, 1, 1)
+    if (!isWhole) return cutCalls()
+    const isCallsNear = calls.isNearLimit(atMs)
+    if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
+    const maybeCalls = !calls.isProven(size, atMs)
+    const maybeRequests = !requests.isProven(1, atMs)
+    // A single call that is refused may be either, unless batches went through or calls are known to be counted.
+    const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
+    const isEither = size === 1 && !hadBatches && !Number.isFinite(calls.burst)
+    if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
+    if (maybeCalls || !maybeRequests) cutCalls()
+  }
+
+  return {
+    ask: (ticket) => void queueOf(ticket.priority).push(ticket),
+    withdraw(id) {
+      for (const [priority, queue] of queues)
+        queues.set(
+          priority,
+          queue.filter((ticket) => ticket.id !== id),
+        )
+    },
+    grants(nowMs) {
+      const granted: { id: number; calls: number }[] = []
+      for (let ticket = nextTicket(); ticket !== undefined; ticket = nextTicket()) {
+        const size = sizeOf(ticket, nowMs)
+        const atMs = dueAt(size, nowMs)
+        if (atMs > nowMs) {
+          requests.wanted(nowMs)
+          calls.wanted(nowMs)
+          return { granted, wakeAtMs: atMs }
+        }
+        granted.push(grant(ticket, size, nowMs))
+      }
+      return { granted, wakeAtMs: undefined }
+    },
+    ended(request) {
+      const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
+      if (refused < size) {
+        requests.passed(1, atMs)
+        calls.passed(size - refused, atMs)
+        denials = 0
+      }
+      if (refused === 0) return
+      denied++
+      calls.refused(refused, sentAtMs)
+      if (refused === size) requests.refused(1, sentAtMs)
+      if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
+      if (sentAtMs < cutMs) return
+      if (retryAfterMs === undefined && refused === size && calls.passedLately(atMs) === 0)
+        blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
+      cut(request)
+    },
+    block() {
+      served.delete('poll')
+      if (++blocks % RARE_BLOCKS !== 0) return
+      served.delete('evidence')
+      served.delete('receipt')
+    },
+    status(nowMs) {
+      const finite = (rate: number) => (Number.isFinite(rate) ? rate : undefined)
+      return {
+        requestsPerSecond: finite(requests.rate(nowMs)),
+        callsPerSecond: finite(calls.rate(nowMs)),
+        blockedUntilMs: blockedUntilMs > nowMs ? blockedUntilMs : undefined,
+        waiting: waiting(),
+        denied,
+      }
+    },
+  }
+}

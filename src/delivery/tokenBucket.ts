@@ -1,0 +1,175 @@
+/**
+ * One meter of an endpoint: how many units a second it takes. Without a limit until the endpoint objects, unless one was
+ * given. Then four fifths of what went through in the last second is the rate, which grows again while more is wanted.
+ */
+export type TokenBucket = {
+  /** Lets the tokens, and the rate, grow up to now. Every other call with a time does so, too. */
+  fill(nowMs: number): void
+  /** Units a second; infinite while nothing limits them. */
+  rate(nowMs: number): number
+  /** Whole units that one request may hold. */
+  readonly burst: number
+  /** When so many units, or as many as fit, may leave. */
+  availableAt(units: number, nowMs: number): number
+  take(units: number, nowMs: number): void
+  /** More was wanted than is there: the rate may grow. */
+  wanted(nowMs: number): void
+  /** So many units went through. */
+  passed(units: number, nowMs: number): void
+  /** So many units that were taken at `takenMs` were refused, and are not counted by the endpoint. */
+  refused(units: number, takenMs: number): void
+  /** What went through in the last second. */
+  passedLately(nowMs: number): number
+  /** Whether a second with so many more units than went through lately is one that the endpoint has not objected to. */
+  isProven(units: number, nowMs: number): boolean
+  /** It is limited, and the rate has grown back to where the endpoint objected before. */
+  isNearLimit(nowMs: number): boolean
+  /**
+   * The endpoint objects: the rate is what went through in the last second, times 0.8, or `atMost` where nothing did.
+   * `refused`: units that were refused together, so that the limit lies up to so many above what went through.
+   */
+  cut(nowMs: number, refused: number, atMost: number): void
+}
+
+const SECOND_MS = 1_000
+const SAFETY = 0.8
+/** Rate and burst together stay within what went through in a second. */
+const BURST_S = 0.25
+const RATE_MIN = 1
+/** Parts of the known limit by which the rate grows in a second: below it, and around it. */
+const GROWTH = 0.05
+const GROWTH_NEAR = 0.01
+const NEAR = 0.9
+/** Without an objection for so long the growth doubles: the limit was raised, or never was one. */
+const DOUBLING_MS = 10_000
+const DOUBLINGS_MAX = 20
+/** At so many times the limit there is none. */
+const FORGET = 100
+/** More is wanted as long as something had to wait in this time. */
+const WANTED_MS = 1_000
+
+export function createTokenBucket(given = Number.POSITIVE_INFINITY): TokenBucket {
+  let rate = given
+  let limit = given
+  let tokens = Number.POSITIVE_INFINITY
+  let filledMs = Number.NEGATIVE_INFINITY
+  let wantedMs = Number.NEGATIVE_INFINITY
+  let cutMs = Number.NEGATIVE_INFINITY
+  let cutLimit = limit
+  let proven = 0
+  const passes = createLog()
+  const takes = createLog()
+
+  const isLimited = () => rate !== Number.POSITIVE_INFINITY
+  const burst = () => (isLimited() ? Math.max(1, Math.floor(rate * BURST_S)) : Number.POSITIVE_INFINITY)
+
+  function grow(seconds: number, nowMs: number): void {
+    if (limit === given || nowMs - wantedMs > WANTED_MS) return
+    const doublings = Math.min(DOUBLINGS_MAX, Math.floor((nowMs - cutMs) / DOUBLING_MS))
+    const growth = rate < NEAR * limit ? GROWTH : GROWTH_NEAR
+    rate = Math.min(given, rate + limit * growth * 2 ** doublings * seconds)
+    if (rate < FORGET * cutLimit) return
+    rate = given
+    limit = given
+  }
+
+  function fill(nowMs: number): void {
+    if (!isLimited()) return
+    const seconds = Math.max(0, nowMs - filledMs) / SECOND_MS
+    filledMs = Math.max(filledMs, nowMs)
+    tokens = seconds === Number.POSITIVE_INFINITY ? burst() : Math.min(burst(), tokens + rate * seconds)
+    if (Number.isFinite(seconds)) grow(seconds, nowMs)
+  }
+
+  /** When so many more units in one second are no more than the endpoint takes in one. */
+  function windowFreeAt(units: number, nowMs: number): number {
+    return takes.roomAt(Math.max(limit, rate, units) - units, nowMs)
+  }
+
+  return {
+    fill,
+    rate(nowMs) {
+      fill(nowMs)
+      return rate
+    },
+    get burst() {
+      return burst()
+    },
+    availableAt(units, nowMs) {
+      fill(nowMs)
+      if (!isLimited()) return nowMs
+      const lacking = Math.min(units, burst()) - tokens
+      const tokensMs = lacking <= 1e-9 ? nowMs : nowMs + (lacking / rate) * SECOND_MS
+      return Math.max(tokensMs, windowFreeAt(Math.min(units, burst()), nowMs))
+    },
+    take(units, nowMs) {
+      fill(nowMs)
+      takes.add(units, nowMs)
+      if (isLimited()) tokens -= units
+    },
+    wanted(nowMs) {
+      wantedMs = nowMs
+    },
+    passed(units, nowMs) {
+      passes.add(units, nowMs)
+      const through = passes.sum(nowMs)
+      proven = Math.max(proven, through)
+      // What had left before the cut was still on its way: the limit is higher than it seemed.
+      if (through <= limit || !isLimited()) return
+      limit = Math.min(given, through)
+      rate = Math.max(rate, Math.min(given, through * SAFETY))
+    },
+    refused: takes.remove,
+    passedLately: passes.sum,
+    isNearLimit(nowMs) {
+      fill(nowMs)
+      return isLimited() && rate >= NEAR * limit
+    },
+    isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
+    cut(nowMs, refused, atMost) {
+      const through = passes.sum(nowMs)
+      limit = Math.max(RATE_MIN, through + refused - 1)
+      cutLimit = limit
+      rate = Math.max(RATE_MIN, Math.min(rate, through > 0 ? through * SAFETY : atMost))
+      cutMs = nowMs
+      filledMs = nowMs
+      proven = Math.min(proven, through)
+      tokens = 0
+    },
+  }
+}
+
+/** What happened in the last second. */
+function createLog() {
+  const entries: { readonly atMs: number; units: number }[] = []
+
+  function sum(nowMs: number): number {
+    while (entries[0] !== undefined && entries[0].atMs <= nowMs - SECOND_MS) entries.shift()
+    return entries.reduce((total, { units }) => total + units, 0)
+  }
+
+  return {
+    sum,
+    add(units: number, nowMs: number): void {
+      sum(nowMs)
+      const last = entries.at(-1)
+      if (last?.atMs === nowMs) last.units += units
+      else entries.push({ atMs: nowMs, units })
+    },
+    remove(units: number, atMs: number): void {
+      const entry = entries.find((each) => each.atMs === atMs)
+      if (entry) entry.units -= units
+    },
+    /** When no more than `units` of what is here is younger than a second. */
+    roomAt(units: number, nowMs: number): number {
+      let left = sum(nowMs)
+      let atMs = nowMs
+      for (const entry of entries) {
+        if (left <= units) break
+        left -= entry.units
+        atMs = entry.atMs + SECOND_MS
+      }
+      return atMs
+    },
+  }
+}
