@@ -1,0 +1,54 @@
+import { createDelivery, type Delivery } from './delivery.js'
+import type { RequestEnd } from './settle.js'
+import type { DeliveryOptions, EndpointTraits } from './state.js'
+
+export const OPTIONS: DeliveryOptions = {
+  floor: 0,
+  windowMax: 4_096,
+  batchMax: 1_000,
+  requestCharactersMax: 512 * 1024,
+  requestsMax: 4,
+}
+
+export const SIZE = 220
+export const NEVER = Number.POSITIVE_INFINITY
+export const GETH: Partial<EndpointTraits> = { countsMempool: true, gapBudget: 64 }
+export const SEQUENCER: Partial<EndpointTraits> = { countsMempool: false, gapBudget: 0 }
+
+export const range = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => from + index)
+
+/** A delivery by hand: each call is at the time that was set last. */
+export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOptions> = {}) {
+  const delivery = createDelivery({ ...OPTIONS, ...over })
+  delivery.know(traits)
+  let nowMs = 0
+  const next = () => delivery.next({ nowMs, callsMax: NEVER, below: NEVER })
+  return {
+    delivery,
+    at(ms: number) {
+      nowMs = ms
+    },
+    offer(from: number, to: number) {
+      for (let nonce = from; nonce < to; nonce++) delivery.offer(nonce, SIZE)
+    },
+    next,
+    /** The nonces of the next request, from the first to the last. */
+    sends(): { request: number; nonces: readonly number[] } {
+      const action = next()
+      if (action.do !== 'send') throw new Error(`Expected a request, not ${JSON.stringify(action)}.`)
+      return action
+    },
+    taken({ request, nonces }: { request: number; nonces: readonly number[] }, count?: number) {
+      end(delivery, request, { end: 'answers', answers: nonces.map(() => ({ kind: 'taken' })), count }, nowMs)
+    },
+    end: (request: number, how: RequestEnd) => end(delivery, request, how, nowMs),
+    count: (count: number, askedAtMs = nowMs) => delivery.counted({ count, askedAtMs, atMs: nowMs }),
+    refresh: (confirmedTo: number, latest = 0, sealed = false) =>
+      delivery.refreshed({ atMs: nowMs, confirmedTo, latest, sealed }),
+  }
+}
+
+function end(delivery: Delivery, request: number, how: RequestEnd, atMs: number): void {
+  delivery.ended(request, how, atMs)
+}

@@ -1,0 +1,100 @@
+import { lose, noteAcknowledged } from './retransmit.js'
+import { acknowledge, type Segment } from './sequence.js'
+import { type DeliveryState, headOf, openRequests } from './state.js'
+
+/** A `pending` count of the endpoint, whatever it was asked for. */
+export type CountReading = {
+  readonly count: number
+  /** When it was asked for. A reading that was asked for before another one that is known changes nothing. */
+  readonly askedAtMs: number
+  readonly atMs: number
+}
+
+/** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
+const PROMOTION_MS = 5
+const FAILURES_MAX = 6
+/** Requests whose count rides along to find out whether it includes the mempool. */
+const TRIALS_MAX = 16
+
+export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: CountReading): void {
+  if (state.traits.countsMempool !== true || askedAtMs < state.count.readAtMs) return
+  const { sequence } = state
+  state.count.readAtMs = askedAtMs
+  state.count.failures = 0
+  const before = acknowledge(sequence, { ...sequence, countedTo: count })
+  noteAcknowledged(state, before)
+  weigh(state, askedAtMs, atMs, before)
+}
+
+/** What the count says of the lowest nonce that it lacks, where the endpoint may have that. */
+function weigh(state: DeliveryState, askedAtMs: number, atMs: number, before: number): void {
+  const head = headOf(state)
+  if (head === undefined) return
+  if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
+  if (head.state === 'unanswered') {
+    if (askedAtMs >= head.answeredAtMs) lose(state, head, 'count')
+    return
+  }
+  weighTwice(state, head, askedAtMs, atMs)
+}
+
+/** Its request is overdue: it never arrived, or the node is still busy with it. */
+function weighOpen(
+  state: DeliveryState,
+  head: Segment,
+  askedAtMs: number,
+  atMs: number,
+  before: number,
+): void {
+  const request = state.requests.get(head.request)
+  if (request === undefined || overdueAt(state, request) > askedAtMs) return
+  if (state.sequence.acknowledgedTo > before) return
+  if (request.nonces[0] === head.nonce) lose(state, head, 'count')
+  else weighTwice(state, head, askedAtMs, atMs)
+}
+
+/** Two readings that agree, the second asked for after the first: the pool has had its time. */
+function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs: number): void {
+  const { suspect } = state
+  if (suspect?.nonce !== head.nonce) state.suspect = { nonce: head.nonce, atMs }
+  else if (askedAtMs >= suspect.atMs && atMs - suspect.atMs >= PROMOTION_MS) lose(state, head, 'count')
+}
+
+const overdueAt = ({ trip }: DeliveryState, request: { sentAtMs: number; calls: number }): number =>
+  request.sentAtMs + trip.timeoutMs(request.calls)
+
+/** Whether the count rides along in the next request with transactions. It costs a call, and no round trip. */
+export function ridesAlong({ traits, count }: DeliveryState): boolean {
+  return traits.countsMempool ?? count.trials < TRIALS_MAX
+}
+
+/** Whether it is not known yet that the count includes the mempool, and counts that ride along may still show it. */
+export const isLearning = ({ traits, count }: DeliveryState): boolean =>
+  traits.countsMempool === undefined && count.trials < TRIALS_MAX
+
+/** When the count is to be asked for by itself; undefined where nothing depends on it. */
+export function countDueAt(state: DeliveryState): number | undefined {
+  const { sequence, count, suspect, trip } = state
+  if (state.traits.countsMempool !== true || sequence.outstanding === 0) return undefined
+  const open = openRequests(state)
+  const due: number[] = []
+  if (sequence.unanswered > 0) due.push(Number.NEGATIVE_INFINITY)
+  // The count of an open request will say the same.
+  const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
+  if (suspect && !isComing) due.push(suspect.atMs + PROMOTION_MS)
+  // Everything is answered, and no count that was asked for afterwards has come.
+  if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + PROMOTION_MS)
+  for (const request of open)
+    if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
+  if (due.length === 0) return undefined
+  const pauseMs = trip.timeoutMs(1) * 2 ** Math.min(count.failures, FAILURES_MAX)
+  const mayAskAt = count.isOpen || count.failures > 0 ? count.askedAtMs + pauseMs : Number.NEGATIVE_INFINITY
+  return Math.max(Math.min(...due), mayAskAt)
+}
+
+export function noteAsked({ count }: DeliveryState, nowMs: number): void {
+  // The one before is given up: its answer still counts where it comes.
+  if (count.isOpen) count.failures++
+  count.isOpen = true
+  count.askedAtMs = nowMs
+}

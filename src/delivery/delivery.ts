@@ -1,0 +1,227 @@
+import { type CountReading, countDueAt, isLearning, noteAsked, ridesAlong, takeCount } from './count.js'
+import { isPauseOver, isSilenceDue, lose, quietUntil, type Refresh, takeRefresh } from './retransmit.js'
+import { type Allowance, callsMaxOf, type Selection, select } from './select.js'
+import { acknowledge, forget, offer, setState } from './sequence.js'
+import { type RequestEnd, settle } from './settle.js'
+import {
+  createState,
+  type DeliveryOptions,
+  type DeliveryState,
+  type EndpointTraits,
+  headOf,
+  poolEndOf,
+} from './state.js'
+
+/** What the shell is to do next. `wait`: nothing before `untilMs` (undefined: nothing at all) unless something happens. */
+export type DeliveryAction =
+  | {
+      readonly do: 'send'
+      /** Names the request when its end is reported. */
+      readonly request: number
+      readonly nonces: readonly number[]
+      /** The last call of the request is `eth_getTransactionCount` at `pending`. */
+      readonly count: boolean
+      /** `repair`: something that is missing at the endpoint, or other bytes of a nonce. It goes before what is new. */
+      readonly kind: Selection['kind']
+    }
+  | { readonly do: 'count' }
+  | { readonly do: 'wait'; readonly untilMs: number | undefined }
+
+/** What the next action needs of the request budget; undefined where nothing is to be sent. */
+export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly calls: number }
+
+/**
+ * The delivery of one account's nonces to one endpoint, after TCP: ordered, with cumulative acknowledgements, a
+ * congestion window and fast retransmit. It is pure: no I/O, no clock, no randomness. The same events at the same times
+ * bring the same actions.
+ *
+ * How the shell drives it:
+ *
+ * 1. It makes one for each endpoint that takes the account's transactions, with the account's `latest` count, and passes
+ *    what the endpoint's profile says to `know`, again after each change.
+ * 2. It calls `offer` when bytes of a nonce are in the store and are to go to this endpoint, and again when the nonce has
+ *    other bytes (a bump, a no-op, a replacement), or when the table asks for another send. Loss is not its business.
+ * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what the
+ *    request budget grants, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at once, with
+ *    the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
+ * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a `count` to
+ *    `counted` or `countFailed`. It reports every `pending` count of the same endpoint that others asked for, too.
+ * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the chain.
+ * 6. It calls `withdraw` for a nonce that is not to go to this endpoint any more, and `reclaim` when another endpoint takes
+ *    over.
+ *
+ * Acknowledgements free nothing and settle nothing: what became of a nonce is decided by the blocks alone.
+ */
+export type Delivery = {
+  know(traits: Partial<EndpointTraits>): void
+  /** `size`: characters that its bytes take in a request. */
+  offer(nonce: number, size: number): void
+  withdraw(nonce: number): void
+  /** Forgets and returns what this endpoint does not have: for another endpoint. */
+  reclaim(): readonly number[]
+  ended(request: number, end: RequestEnd, atMs: number): void
+  counted(reading: CountReading): void
+  countFailed(): void
+  refreshed(refresh: Refresh): void
+  next(allowance: Allowance): DeliveryAction
+  demand(allowance: Omit<Allowance, 'callsMax'>): Demand | undefined
+  readonly status: DeliveryStatus
+}
+
+export type DeliveryStatus = {
+  readonly acknowledgedTo: number
+  /** The lowest nonce that was never sent. */
+  readonly next: number
+  readonly outstanding: number
+  /** Offered, and not at the endpoint. */
+  readonly waiting: number
+  /** The lowest nonce that is known to be missing. */
+  readonly missing: number | undefined
+  readonly window: number
+  readonly pool: number
+  readonly batch: number
+  /** The largest window without a loss: to be remembered in the endpoint's profile. */
+  readonly windowProven: number
+  /** How many more nonces may be handed out for this endpoint to be kept busy without a longer queue than its window. */
+  readonly room: number
+}
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const state = createState(options)
+  const { sequence } = state
+  return {
+    know: (traits) => know(state, traits),
+    offer: (nonce, size) => offer(sequence, nonce, size),
+    withdraw: (nonce) => forget(sequence, nonce),
+    reclaim: () => reclaim(state),
+    ended: (request, end, atMs) => settle(state, request, end, atMs),
+    counted(reading) {
+      if (reading.askedAtMs >= state.count.askedAtMs) state.count.isOpen = false
+      takeCount(state, reading)
+    },
+    countFailed() {
+      if (state.count.isOpen) state.count.failures++
+      state.count.isOpen = false
+    },
+    refreshed: (refresh) => takeRefresh(state, refresh),
+    next: (allowance) => next(state, allowance),
+    demand: (allowance) => demand(state, { ...allowance, callsMax: Number.POSITIVE_INFINITY }),
+    get status() {
+      return statusOf(state)
+    },
+  }
+}
+
+function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
+  state.traits = { ...state.traits, ...traits }
+  if (state.traits.countsMempool === true) return
+  // No count says any more what arrived.
+  acknowledgeBodiesOnly(state)
+  for (const segment of state.sequence.segments.values())
+    if (segment.state === 'unanswered') setState(state.sequence, segment, 'lost')
+}
+
+function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
+  if (sequence.countedTo > sequence.confirmedTo)
+    acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
+}
+
+function reclaim({ sequence }: DeliveryState): number[] {
+  const nonces: number[] = []
+  for (const { nonce, state } of sequence.segments.values())
+    if (state === 'new' || state === 'lost') nonces.push(nonce)
+  for (const nonce of nonces) forget(sequence, nonce)
+  return nonces
+}
+
+function next(state: DeliveryState, allowance: Allowance): DeliveryAction {
+  const { nowMs } = allowance
+  loseSilent(state, nowMs)
+  const selection = select(state, allowance)
+  if (selection) return send(state, selection, allowance)
+  const countAt = countDueAt(state)
+  if (countAt !== undefined && countAt <= nowMs && allowance.callsMax >= 1) {
+    noteAsked(state, nowMs)
+    return { do: 'count' }
+  }
+  return { do: 'wait', untilMs: wakeAt(state, nowMs, countAt) }
+}
+
+function loseSilent(state: DeliveryState, nowMs: number): void {
+  const head = headOf(state)
+  if (head !== undefined && nowMs >= quietUntil(state, head) && isSilenceDue(state, nowMs))
+    lose(state, head, 'silence')
+}
+
+function demand(state: DeliveryState, allowance: Allowance): Demand | undefined {
+  const selection = select(state, allowance)
+  if (selection)
+    return { kind: selection.kind, calls: selection.nonces.length + Number(hasCount(state, selection)) }
+  const countAt = countDueAt(state)
+  return countAt !== undefined && countAt <= allowance.nowMs ? { kind: 'count', calls: 1 } : undefined
+}
+
+/** Whether the count rides along: with a single call a transaction goes, and not a count. */
+const hasCount = (
+  state: DeliveryState,
+  { nonces }: Selection,
+  callsMax = Number.POSITIVE_INFINITY,
+): boolean => ridesAlong(state) && nonces.length < Math.min(callsMax, callsMaxOf(state))
+
+function send(state: DeliveryState, selection: Selection, { nowMs, callsMax }: Allowance): DeliveryAction {
+  const { kind, nonces } = selection
+  const { sequence, window, requests } = state
+  const id = ++state.lastRequest
+  const count = hasCount(state, selection, callsMax)
+  if (isLearning(state)) state.count.trials++
+  const calls = nonces.length + Number(count)
+  requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })
+  for (const nonce of nonces) {
+    const segment = sequence.segments.get(nonce)
+    if (segment === undefined) continue
+    segment.request = id
+    segment.sentAtMs = nowMs
+    segment.sentRefresh = state.refreshes
+    segment.sentSealed = state.sealed
+    segment.kept = false
+    segment.explained = false
+    setState(sequence, segment, 'inFlight')
+    sequence.next = Math.max(sequence.next, nonce + 1)
+  }
+  if (sequence.outstanding >= window.size) window.filled(sequence.next)
+  return { do: 'send', request: id, nonces, count, kind }
+}
+
+function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined): number | undefined {
+  const times = [countAt, state.retryAtMs]
+  const head = headOf(state)
+  if (head !== undefined && state.traits.countsMempool !== true) times.push(quietUntil(state, head))
+  const lost = state.sequence.segments.get(state.sequence.acknowledgedTo)
+  if (lost?.state === 'lost' && !isPauseOver(state, lost, nowMs))
+    times.push(quietUntil(state, lost, lost.losses - 1))
+  const later = times.filter((time): time is number => time !== undefined && time > nowMs)
+  return later.length === 0 ? undefined : Math.min(...later)
+}
+
+function statusOf(state: DeliveryState): DeliveryStatus {
+  const { sequence, window, pool, batch } = state
+  const first = sequence.segments.get(sequence.acknowledgedTo)
+  const isMissing = first?.state === 'lost' || first?.state === 'refused'
+  const waiting = sequence.lost + sequence.end - sequence.next
+  const room = Math.min(
+    2 * window.size - sequence.outstanding - waiting,
+    poolEndOf(state) + window.size - sequence.end,
+  )
+  return {
+    acknowledgedTo: sequence.acknowledgedTo,
+    next: sequence.next,
+    outstanding: sequence.outstanding,
+    waiting,
+    missing: isMissing ? first.nonce : undefined,
+    window: window.size,
+    pool: pool.size,
+    batch: batch.size,
+    windowProven: window.proven,
+    room,
+  }
+}

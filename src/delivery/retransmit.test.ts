@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest'
+import { byHand, GETH, range, SEQUENCER, SIZE } from './byHand.fixture.js'
+
+type ByHand = ReturnType<typeof byHand>
+
+/** Two counts, each asked for after all that is known, that stand at the same nonce. */
+function standAt(lane: ByHand, count: number, fromMs: number): void {
+  for (const ms of [fromMs, fromMs + 10]) {
+    lane.at(ms)
+    lane.count(count)
+  }
+}
+
+describe('a count that stands still', () => {
+  it('keeps new nonces back when the endpoint would not keep so many above a missing one', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends(), 2)
+    lane.offer(10, 12)
+    expect(lane.next().do).toBe('wait')
+    lane.at(10)
+    lane.count(8)
+    expect(lane.sends().nonces).toEqual([10, 11])
+  })
+
+  it('keeps new nonces back where the pool may be full', () => {
+    const lane = byHand(GETH, { poolStart: 8 })
+    lane.offer(0, 20)
+    lane.taken(lane.sends(), 8)
+    lane.next()
+    lane.refresh(0, 0, true)
+    lane.taken(lane.sends(), 10)
+    lane.offer(20, 21)
+    expect(lane.next().do).toBe('wait')
+  })
+
+  it('means that a full pool dropped all from there on, where it held as many as ever before', () => {
+    const lane = byHand(GETH, { poolStart: 4 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends(), 4)
+    lane.next()
+    lane.refresh(0, 0, true)
+    lane.taken(lane.sends(), 4)
+    standAt(lane, 4, 10)
+    expect(lane.sends().nonces).toEqual(range(4, 10))
+  })
+
+  it('means that the endpoint kept nothing above it, where it stands at what should have been kept', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 10)
+    const first = lane.sends()
+    expect(first.nonces).toEqual([0])
+    lane.taken(first, 1)
+    standAt(lane, 1, 40)
+    expect(lane.sends().nonces).toEqual([1, 2, 3])
+  })
+
+  it('halves the window, and the pool bound where the endpoint kept nothing above', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 10)
+    expect(lane.delivery.status).toMatchObject({ window: 32, pool: 4_000, missing: 0 })
+    lane.taken(lane.sends(), 1)
+    standAt(lane, 1, 40)
+    expect(lane.delivery.status).toMatchObject({ window: 32, pool: 2_000, missing: 1 })
+  })
+
+  it('takes nothing for kept that was acknowledged since', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 10)
+    lane.taken(lane.sends(), 4)
+    standAt(lane, 2, 40)
+    expect(lane.delivery.status.pool).toBe(4_000)
+    expect(lane.sends().nonces).toEqual([2])
+  })
+
+  it('at the same nonce again waits for a block, and bounds the pool by what it holds', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 2)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 10)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 40)
+    expect(lane.delivery.status.pool).toBe(1)
+    expect(lane.next().do).toBe('wait')
+    lane.at(1_000)
+    lane.refresh(0, 0, true)
+    expect(lane.sends().nonces).toEqual([0])
+  })
+
+  it('says nothing of a request that is overdue while one before it is arriving', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 4)
+    lane.sends()
+    lane.offer(4, 6)
+    lane.sends()
+    lane.at(1_000)
+    expect(lane.next().do).toBe('count')
+    lane.at(1_020)
+    lane.count(4, 1_000)
+    expect(lane.next().do).toBe('wait')
+  })
+})
+
+describe('refreshes without a nonce of ours', () => {
+  it('count from the time when the endpoint must have had it', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 1)
+    const first = lane.sends()
+    lane.at(150)
+    lane.taken(first)
+    lane.refresh(1)
+    lane.at(300)
+    lane.offer(1, 2)
+    lane.sends()
+    for (const ms of [400, 600]) {
+      lane.at(ms)
+      lane.refresh(1)
+    }
+    expect(lane.next().do).toBe('wait')
+    lane.at(800)
+    lane.refresh(1)
+    expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('at one that should have been kept have all above it sent again', () => {
+    const lane = byHand({ countsMempool: false, gapBudget: 4 })
+    lane.offer(0, 8)
+    lane.taken(lane.sends())
+    const refreshes = (to: number, from: number) => {
+      for (const ms of [from, from + 200, from + 400]) {
+        lane.at(ms)
+        lane.refresh(to)
+      }
+    }
+    refreshes(0, 200)
+    const first = lane.sends()
+    expect(first.nonces).toEqual([0, 5, 6, 7])
+    lane.taken(first)
+    refreshes(1, 1_000)
+    expect(lane.sends().nonces).toEqual(range(1, 8))
+  })
+
+  it('are replaced by time where no block comes', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 1)
+    lane.taken(lane.sends())
+    const times: number[] = []
+    for (let ms = 0; ms <= 300_000; ms += 1_000) {
+      lane.at(ms)
+      const action = lane.next()
+      if (action.do !== 'send') continue
+      times.push(ms)
+      lane.taken(action)
+    }
+    expect(times).toEqual([36_000, 108_000, 252_000])
+  })
+
+  it('open the way again for a request that hangs, once its nonces are in a body', () => {
+    const lane = byHand(SEQUENCER, { requestsMax: 1 })
+    lane.offer(0, 1)
+    lane.sends()
+    lane.at(200)
+    lane.refresh(1)
+    lane.offer(1, 2)
+    expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('that take a nonce back have it offered again', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 2)
+    lane.taken(lane.sends())
+    lane.refresh(2, 2, true)
+    lane.refresh(1, 1, true)
+    expect(lane.delivery.status.acknowledgedTo).toBe(1)
+    lane.delivery.offer(1, SIZE)
+    expect(lane.sends().nonces).toEqual([1])
+  })
+})

@@ -1,0 +1,146 @@
+import { acknowledge, type Segment, setState } from './sequence.js'
+import { type DeliveryState, gapBudgetOf, headOf } from './state.js'
+
+/** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
+export type LossCause = 'count' | 'answer' | 'silence'
+
+/** Refreshes without a nonce of ours that make the lowest one missing: one may have been built before it arrived. */
+const SILENT_REFRESHES = 2
+/** Where no refresh comes at all: some nodes make a block only for a transaction. */
+const QUIET_MS_MIN = 10_000
+const QUIET_REFRESHES = 3
+const REFRESH_MS_UNKNOWN = 12_000
+const REFRESH_MS_MAX = 20_000
+const QUIET_MS_MAX = 300_000
+
+/**
+ * The nonce is missing at the endpoint. It is sent again, and with it what cannot be there either: the rest of a request
+ * without an answer, and what lies further above the missing nonce than the endpoint keeps. A full pool drops the highest
+ * nonces without keeping any.
+ */
+export function lose(state: DeliveryState, head: Segment, cause: LossCause): void {
+  const { sequence, window } = state
+  const isRepeated = cause === 'silence' && head.losses > 0
+  const isCut = boundPool(state, head, cause)
+  const budget = isCut ? 0 : gapBudgetOf(state)
+  const { request } = head
+  if (head.state === 'taken' || cause === 'silence') head.losses++
+  window.loss(sequence.acknowledgedTo, sequence.next)
+  // Silence may mean that the blocks are full. A count is sure, and shows when all that was sent before is there.
+  if (cause !== 'answer') state.hole = cause === 'silence' ? head.nonce : sequence.next - 1
+  state.suspect = undefined
+  if (head.state === 'inFlight') abandon(state, request)
+  let kept = 0
+  // A wrong guess costs one call from the second time on.
+  const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
+  for (let nonce = head.nonce; nonce < end; nonce++) {
+    const segment = sequence.segments.get(nonce)
+    if (segment === undefined || segment.state === 'lost' || segment.state === 'refused') continue
+    const isWithHead = segment.state === 'inFlight' && segment.request === request
+    if (segment === head || segment.state === 'unanswered' || isWithHead) setState(sequence, segment, 'lost')
+    else if (kept < budget) {
+      kept++
+      segment.kept = true
+    } else if (segment.state === 'taken') setState(sequence, segment, 'lost')
+    segment.explained = true
+  }
+}
+
+/**
+ * Whether the pool cut the account's nonces from this one on: it should have been kept above a missing one, or the pool
+ * never held as many. Where a count says so it bounds what the pool is sent, and so does a nonce that is dropped twice. A
+ * single nonce that is gone is a loss like any other.
+ */
+function boundPool({ sequence, pool }: DeliveryState, head: Segment, cause: LossCause): boolean {
+  if (cause !== 'count' || head.state !== 'taken') return head.kept
+  const held = head.nonce - sequence.latest
+  const isCut = head.kept || (!head.explained && held >= pool.proven)
+  if (!head.explained && head.losses > 0) pool.limit(held)
+  else if (isCut) pool.loss(held)
+  return isCut
+}
+
+function abandon({ requests }: DeliveryState, id: number): void {
+  const request = requests.get(id)
+  if (request) request.abandoned = true
+}
+
+/**
+ * Whether a nonce that was lost before may be sent again: the first copy leaves at once, each further one after a pause
+ * that doubles from two refreshes up to one sealed block.
+ */
+export function isPauseOver(state: DeliveryState, segment: Segment, nowMs: number): boolean {
+  const sent = segment.losses - 1
+  return sent < 1 || hasWaited(state, segment, sent) || nowMs >= quietUntil(state, segment, sent)
+}
+
+function hasWaited(state: DeliveryState, segment: Segment, doublings: number): boolean {
+  const refreshes = state.refreshes - Math.max(segment.sentRefresh, state.progressRefresh)
+  if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
+  const blocks = state.sealed - segment.sentSealed
+  // Where the count says that it is missing, one block is enough.
+  return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || state.traits.countsMempool === true)
+}
+
+/** When the time without any refresh is long enough to stand for the refreshes. */
+export function quietUntil(
+  { refreshedAtMs, refreshMs }: DeliveryState,
+  segment: Segment,
+  doublings = segment.losses,
+): number {
+  const usualMs = QUIET_REFRESHES * Math.min(refreshMs ?? REFRESH_MS_UNKNOWN, REFRESH_MS_MAX)
+  const pauseMs = Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, usualMs) * 2 ** doublings)
+  return Math.max(segment.sentAtMs, refreshedAtMs) + pauseMs
+}
+
+/** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */
+export function isSilenceDue(state: DeliveryState, nowMs: number): boolean {
+  const head = headOf(state)
+  if (head === undefined || state.traits.countsMempool === true) return false
+  return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
+}
+
+/** The pending block, or a sealed one, as the chain's follower saw it. */
+export type Refresh = {
+  readonly atMs: number
+  /** The account's nonces used in sealed blocks: all below it. May fall in a reorg. */
+  readonly latest: number
+  /** The nonces in sealed or pre-confirmed bodies, without a break: all below it. May fall. */
+  readonly confirmedTo: number
+  /** It was a sealed block. */
+  readonly sealed: boolean
+}
+
+export function takeRefresh(state: DeliveryState, { atMs, latest, confirmedTo, sealed }: Refresh): void {
+  const { sequence, pool, batch } = state
+  const hasMoved = confirmedTo > sequence.confirmedTo
+  state.refreshes++
+  const gapMs = atMs - state.refreshedAtMs
+  if (Number.isFinite(gapMs)) state.refreshMs = Math.max(gapMs, ((state.refreshMs ?? gapMs) + gapMs) / 2)
+  state.refreshedAtMs = atMs
+  if (sealed) {
+    state.sealed++
+    pool.sealed(state.isPoolBound, batch.size)
+    state.isPoolBound = false
+    // A block may have brought what was lacking: money, or an endpoint that works again.
+    state.retryAtMs = Math.min(state.retryAtMs, atMs)
+  }
+  noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
+  if (hasMoved) state.progressRefresh = state.refreshes
+  const head = headOf(state)
+  if (head === undefined) return
+  // What cannot have arrived before the block was made is no reason to miss it.
+  if (head.sentAtMs + state.trip.ms > atMs) head.sentRefresh = state.refreshes
+  else if (isSilenceDue(state, atMs)) lose(state, head, 'silence')
+}
+
+/** The acknowledgement may have moved from `before`. */
+export function noteAcknowledged(state: DeliveryState, before: number): void {
+  const { sequence, window, pool, batch } = state
+  const { acknowledgedTo } = sequence
+  pool.holds(sequence.countedTo - sequence.latest)
+  if (acknowledgedTo <= before) return
+  window.acknowledged(before, acknowledgedTo, batch.size)
+  if (state.hole !== undefined && acknowledgedTo > state.hole) state.hole = undefined
+  if (state.suspect && acknowledgedTo > state.suspect.nonce) state.suspect = undefined
+}

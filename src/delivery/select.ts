@@ -1,0 +1,163 @@
+import { isLearning, ridesAlong } from './count.js'
+import { isPauseOver } from './retransmit.js'
+import { eachLost, frontierOf, type Segment } from './sequence.js'
+import { type DeliveryState, gapBudgetOf, openRequests, poolEndOf } from './state.js'
+
+/** Nonces that may leave now, in one request, in ascending order. */
+export type Selection = {
+  readonly kind: 'repair' | 'new'
+  readonly nonces: readonly number[]
+}
+
+export type Allowance = {
+  readonly nowMs: number
+  /** Calls that the request budget grants now. */
+  readonly callsMax: number
+  /** Nothing is sent from this nonce on: its bytes, or those of a lower one, are not in the store yet. */
+  readonly below: number
+}
+
+/** While it is not known whether the count includes the mempool, few are sent at once: what is sent waits for a block. */
+const LEARNING_MAX = 16
+
+/** What leaves next: first what is missing at the endpoint, then what it never had. As much of it as is granted. */
+export function select(state: DeliveryState, allowance: Allowance): Selection | undefined {
+  const selection = allowance.callsMax < 1 ? undefined : selectAll(state, allowance)
+  if (selection === undefined) return undefined
+  const most = Math.max(1, allowance.callsMax - Number(ridesAlong(state)))
+  return { ...selection, nonces: selection.nonces.slice(0, most) }
+}
+
+function selectAll(state: DeliveryState, allowance: Allowance): Selection | undefined {
+  if (allowance.nowMs < state.retryAtMs) return undefined
+  const requestsMax = state.batch.isTrial ? 1 : state.options.requestsMax
+  if (openRequests(state).length >= requestsMax) return undefined
+  const request = createRequest(state, allowance)
+  if (state.sequence.lost > 0) {
+    addLost(state, request)
+    if (request.nonces.length > 0) return { kind: 'repair', nonces: request.nonces }
+  }
+  addNew(state, request)
+  return request.nonces.length > 0 ? { kind: 'new', nonces: request.nonces } : undefined
+}
+
+/** Calls that one request may hold, as far as the endpoint's refusals have shown. */
+export const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
+  Math.min(batch.size, traits.batchMax ?? batch.size)
+
+type Draft = Allowance & {
+  readonly nonces: number[]
+  readonly has: (segment: Segment) => boolean
+  readonly add: (segment: Segment) => void
+  readonly clear: () => void
+}
+
+/** One request in the making: how much goes into it. */
+function createRequest(state: DeliveryState, allowance: Allowance): Draft {
+  const { traits, options } = state
+  const nonces: number[] = []
+  const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
+  const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
+  const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
+  const sizeMax = Math.min(callsMax, orderMax, learningMax)
+  let size = 0
+  return {
+    ...allowance,
+    nonces,
+    has: (segment) =>
+      nonces.length < sizeMax &&
+      segment.nonce < allowance.below &&
+      (nonces.length === 0 || size + segment.size <= options.requestCharactersMax),
+    add(segment) {
+      size += segment.size
+      nonces.push(segment.nonce)
+    },
+    clear: () => void nonces.splice(0),
+  }
+}
+
+/** What is missing had its place in the window before: all of it goes, as far as the pool has room. */
+function addLost(state: DeliveryState, request: Draft): void {
+  const { sequence } = state
+  const poolEnd = poolEndOf(state)
+  const gapEnd = gapEndOf(state)
+  eachLost(sequence, (segment) => {
+    const { nonce } = segment
+    if (!request.has(segment)) return false
+    // It takes the place of what is there already.
+    if (nonce < sequence.acknowledgedTo) {
+      request.add(segment)
+      return true
+    }
+    if (nonce >= poolEnd) state.isPoolBound = true
+    if (nonce >= poolEnd || nonce > gapEnd) return false
+    if (!isPauseOver(state, segment, request.nowMs)) return false
+    request.add(segment)
+    return true
+  })
+}
+
+/**
+ * How far above what the endpoint may still lack something may be sent: what overtakes an open request is gapped there,
+ * and an endpoint keeps no more of that than its gap budget.
+ */
+function gapEndOf(state: DeliveryState): number {
+  const { sequence, requests } = state
+  const frontier = frontierOf(sequence)
+  if (frontier >= sequence.next) return Number.POSITIVE_INFINITY
+  const segment = sequence.segments.get(frontier)
+  // Never sent from here: the endpoint may have it from elsewhere.
+  if (segment === undefined) return frontier + gapBudgetOf(state)
+  if (segment.state === 'inFlight') {
+    const last = requests.get(segment.request)?.nonces.at(-1) ?? frontier
+    return last + gapBudgetOf(state)
+  }
+  // Until it is known whether it arrived nothing is sent above it. One that is lost heads the request itself.
+  return segment.state === 'lost' ? Number.POSITIVE_INFINITY : frontier
+}
+
+function addNew(state: DeliveryState, request: Draft): void {
+  const { sequence, window } = state
+  if (state.hole !== undefined || sequence.missing > 0 || isDoubtful(state)) return
+  const isAlone = openRequests(state).length === 0
+  if (isLearning(state) && !isAlone) return
+  const poolEnd = poolEndOf(state)
+  let gapEnd = gapEndOf(state)
+  let room = window.size - sequence.outstanding + uncountedOf(state)
+  for (let nonce = sequence.next; nonce < Math.min(sequence.end, request.below); nonce++) {
+    const segment = sequence.segments.get(nonce)
+    if (segment === undefined) {
+      gapEnd = Math.min(gapEnd, nonce + gapBudgetOf(state))
+      continue
+    }
+    if (nonce >= poolEnd) state.isPoolBound = true
+    if (nonce >= poolEnd || !request.has(segment)) return
+    // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.
+    if (nonce > gapEnd || room <= 0) {
+      if (!isAlone) request.clear()
+      return
+    }
+    request.add(segment)
+    room--
+  }
+}
+
+/**
+ * Nonces that were taken and that the count does not include yet do not fill the window: the count is a moment behind,
+ * and were one of them missing, the endpoint would keep the others.
+ */
+function uncountedOf(state: DeliveryState): number {
+  if (state.traits.countsMempool !== true) return 0
+  return Math.min(gapBudgetOf(state), frontierOf(state.sequence) - state.sequence.acknowledgedTo)
+}
+
+/**
+ * The last count may mean that a nonce is missing: it stood further below what is taken than the endpoint would keep, or
+ * where the pool may be full. The next count says more.
+ */
+function isDoubtful(state: DeliveryState): boolean {
+  const { sequence, suspect, pool } = state
+  if (suspect === undefined) return false
+  const behind = frontierOf(sequence) - sequence.acknowledgedTo
+  return behind > gapBudgetOf(state) || suspect.nonce - sequence.latest >= pool.proven
+}

@@ -1,0 +1,212 @@
+import { NonceMap } from '../ledger/nonceMap.js'
+
+/**
+ * - `new`: offered, never sent to this endpoint.
+ * - `lost`: missing at the endpoint, or its bytes were replaced: it is sent again.
+ * - `inFlight`: in a request that is open.
+ * - `taken`: the endpoint answered that it has it.
+ * - `unanswered`: its request ended without an answer. Only a count can say whether it arrived.
+ * - `refused`: the endpoint does not take these bytes. Other bytes have to be offered.
+ */
+export type SegmentState = 'new' | 'lost' | 'inFlight' | 'taken' | 'unanswered' | 'refused'
+
+/** One nonce, as one endpoint has been sent it. The word is TCP's: a numbered part of an ordered stream. */
+export type Segment = {
+  readonly nonce: number
+  /** The size of its bytes in a request, in characters. */
+  size: number
+  state: SegmentState
+  /** The newest request that carries it. 0: none. */
+  request: number
+  sentAtMs: number
+  answeredAtMs: number
+  /** Refreshes and sealed blocks that had been seen when it was sent. */
+  sentRefresh: number
+  sentSealed: number
+  /** It is known to be missing at the endpoint, until a copy is taken. */
+  missed: boolean
+  /** How often it was found missing although the endpoint had taken it, or had had the time to. */
+  losses: number
+  /** Behind a missing nonce, and within the gap budget: the endpoint is believed to have kept it. */
+  kept: boolean
+  /** It was at the endpoint while a lower nonce was missing. That explains why it may be missing itself. */
+  explained: boolean
+  /** It is to be sent whatever is acknowledged: its bytes are other ones than before. */
+  forced: boolean
+}
+
+/** The nonces of one account at one endpoint: what is sent, what is answered and what is acknowledged. */
+export type Sequence = {
+  readonly segments: NonceMap<Segment>
+  /** All below is used in sealed blocks. */
+  latest: number
+  /** All below is in a body, sealed or pre-confirmed. */
+  confirmedTo: number
+  /** The endpoint's `pending` count, where that includes the mempool. May fall. */
+  countedTo: number
+  /** All below is acknowledged by one kind of evidence or another. */
+  acknowledgedTo: number
+  /** The lowest nonce that was never sent, and has none above it that was. */
+  next: number
+  /** All offered nonces lie below it. */
+  end: number
+  /** No nonce below it is marked `lost`. */
+  lostFrom: number
+  /** Nonces of `lost` segments, below the acknowledgement too. */
+  lost: number
+  /** Nonces from the acknowledgement on that may be at the endpoint and are not acknowledged. */
+  outstanding: number
+  /** Those of them whose request ended without an answer. */
+  unanswered: number
+  /** Nonces from the acknowledgement on that are known to be missing at the endpoint. */
+  missing: number
+  /** All below is acknowledged or taken. To be read through `frontierOf`. */
+  frontier: number
+}
+
+export function createSequence(floor: number): Sequence {
+  return {
+    segments: new NonceMap(),
+    latest: floor,
+    confirmedTo: floor,
+    countedTo: floor,
+    acknowledgedTo: floor,
+    next: floor,
+    end: floor,
+    lostFrom: floor,
+    lost: 0,
+    outstanding: 0,
+    unanswered: 0,
+    missing: 0,
+    frontier: floor,
+  }
+}
+
+const isOutstanding = ({ state }: Segment): boolean =>
+  state === 'inFlight' || state === 'taken' || state === 'unanswered'
+
+function tally(sequence: Sequence, segment: Segment, by: 1 | -1): void {
+  if (isOutstanding(segment)) sequence.outstanding += by
+  if (segment.state === 'unanswered') sequence.unanswered += by
+  if (segment.missed) sequence.missing += by
+}
+
+export function setState(sequence: Sequence, segment: Segment, state: SegmentState): void {
+  const before = segment.state
+  if (before === state) return
+  const counts = segment.nonce >= sequence.acknowledgedTo
+  if (counts) tally(sequence, segment, -1)
+  segment.state = state
+  if (state === 'lost' || state === 'refused') segment.missed ||= !segment.forced
+  else if (state !== 'inFlight' && state !== 'unanswered') segment.missed = false
+  if (counts) tally(sequence, segment, 1)
+  if (before === 'taken') sequence.frontier = Math.min(sequence.frontier, segment.nonce)
+  if (before === 'lost') sequence.lost--
+  if (state !== 'lost') return
+  sequence.lost++
+  sequence.lostFrom = Math.min(sequence.lostFrom, segment.nonce)
+}
+
+/** A nonce that is to be at this endpoint: new, or one whose bytes are others than before. */
+export function offer(sequence: Sequence, nonce: number, size: number): void {
+  if (nonce < sequence.confirmedTo) return
+  const known = sequence.segments.get(nonce)
+  sequence.end = Math.max(sequence.end, nonce + 1)
+  if (known !== undefined) {
+    known.size = size
+    if (known.state === 'new') return
+    known.forced = true
+    known.losses = 0
+    setState(sequence, known, 'lost')
+    return
+  }
+  const segment: Segment = {
+    nonce,
+    size,
+    state: 'new',
+    request: 0,
+    sentAtMs: 0,
+    answeredAtMs: 0,
+    sentRefresh: 0,
+    sentSealed: 0,
+    missed: false,
+    losses: 0,
+    kept: false,
+    explained: false,
+    forced: false,
+  }
+  sequence.segments.set(nonce, segment)
+  if (nonce >= sequence.next) return
+  segment.forced = true
+  setState(sequence, segment, 'lost')
+}
+
+/** The endpoint is not to have this nonce from here. What was sent of it is not taken back. */
+export function forget(sequence: Sequence, nonce: number): void {
+  const segment = sequence.segments.get(nonce)
+  if (segment === undefined) return
+  setState(sequence, segment, 'new')
+  sequence.segments.delete(nonce)
+  sequence.frontier = Math.min(sequence.frontier, nonce)
+}
+
+/** Takes over what bodies and the `pending` count say. Returns where the acknowledgement stood before. */
+export function acknowledge(
+  sequence: Sequence,
+  { latest, confirmedTo, countedTo }: Pick<Sequence, 'latest' | 'confirmedTo' | 'countedTo'>,
+): number {
+  const before = sequence.acknowledgedTo
+  const to = Math.max(confirmedTo, countedTo)
+  // The tallies count from the acknowledgement on, so that each nonce which it passes is taken out, or put back.
+  for (let nonce = before; nonce < Math.min(to, sequence.next); nonce++) retally(sequence, nonce, -1)
+  for (let nonce = to; nonce < Math.min(before, sequence.next); nonce++) retally(sequence, nonce, 1)
+  sequence.acknowledgedTo = to
+  sequence.latest = latest
+  sequence.countedTo = countedTo
+  sequence.frontier = to < before ? Math.min(sequence.frontier, to) : Math.max(sequence.frontier, to)
+  for (let nonce = sequence.confirmedTo; nonce < Math.min(confirmedTo, sequence.end); nonce++) {
+    const segment = sequence.segments.get(nonce)
+    if (segment?.state === 'lost') sequence.lost--
+    sequence.segments.delete(nonce)
+  }
+  sequence.confirmedTo = confirmedTo
+  sequence.next = Math.max(sequence.next, confirmedTo)
+  sequence.end = Math.max(sequence.end, sequence.next)
+  return before
+}
+
+function retally(sequence: Sequence, nonce: number, by: 1 | -1): void {
+  const segment = sequence.segments.get(nonce)
+  if (segment === undefined) return
+  tally(sequence, segment, by)
+  segment.kept = false
+  segment.explained = false
+}
+
+/** All below it is acknowledged or taken: the endpoint lacks nothing there, as far as its answers go. */
+export function frontierOf(sequence: Sequence): number {
+  const { segments, next } = sequence
+  let nonce = Math.max(sequence.frontier, sequence.acknowledgedTo)
+  while (nonce < next && segments.get(nonce)?.state === 'taken') nonce++
+  sequence.frontier = nonce
+  return nonce
+}
+
+/** The `lost` nonces in ascending order, as long as `use` returns true. Acknowledged ones need no second copy. */
+export function eachLost(sequence: Sequence, use: (segment: Segment) => boolean): void {
+  let left = sequence.lost
+  let lowest: number | undefined
+  for (let nonce = sequence.lostFrom; left > 0 && nonce < sequence.next; nonce++) {
+    const segment = sequence.segments.get(nonce)
+    if (segment?.state !== 'lost') continue
+    left--
+    if (nonce < sequence.acknowledgedTo && !segment.forced) {
+      setState(sequence, segment, 'taken')
+      continue
+    }
+    lowest ??= nonce
+    if (!use(segment)) break
+  }
+  sequence.lostFrom = lowest ?? Math.max(sequence.lostFrom, sequence.confirmedTo)
+  if (sequence.lost === 0) sequence.lostFrom = sequence.next
+}

@@ -1,0 +1,173 @@
+import type { SendAnswer } from './answer.js'
+import { takeCount } from './count.js'
+import { lose } from './retransmit.js'
+import { frontierOf, type Segment, setState } from './sequence.js'
+import type { DeliveryState, OpenRequest } from './state.js'
+
+/**
+ * How a request with transactions ended.
+ *
+ * - `answers`: one for each nonce, in the order of the request; `count`: of the call that rode along, where it answered.
+ * - `batchRefused`: refused as a whole, for its size or for being a batch. Nothing of it was taken in.
+ * - `failed`: no answer that can be read.
+ */
+export type RequestEnd =
+  | { readonly end: 'answers'; readonly answers: readonly SendAnswer[]; readonly count?: number | undefined }
+  | { readonly end: 'batchRefused' }
+  | { readonly end: 'failed' }
+
+/** Pauses after requests that brought nothing: none after the first, then doubled up to the last. */
+const PAUSE_MS = 100
+const PAUSE_MS_MAX = 15_000
+
+export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: number): void {
+  const request = state.requests.get(id)
+  if (request === undefined) return
+  state.requests.delete(id)
+  state.answeredAtMs = atMs
+  if (end.end === 'answers') return takeAnswers(state, request, end, atMs)
+  const { calls } = request
+  if (end.end === 'batchRefused') state.batch.refused(calls)
+  else {
+    state.batch.failed(calls)
+    pause(state, calls, atMs)
+  }
+  for (const segment of carried(state, request)) {
+    if (end.end === 'batchRefused') setState(state.sequence, segment, 'lost')
+    else leaveUnanswered(state, segment, atMs)
+  }
+}
+
+/** Segments of which this request is the newest copy, and nothing else is known. */
+function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segment[] {
+  return nonces.flatMap((nonce) => {
+    const segment = sequence.segments.get(nonce)
+    return segment?.request === id && segment.state === 'inFlight' ? [segment] : []
+  })
+}
+
+function leaveUnanswered(state: DeliveryState, segment: Segment, atMs: number): void {
+  segment.answeredAtMs = atMs
+  // A count tells whether it arrived. It does not tell which bytes are at a nonce.
+  const isCountable = state.traits.countsMempool === true && !segment.forced
+  setState(state.sequence, segment, isCountable ? 'unanswered' : 'lost')
+}
+
+function takeAnswers(
+  state: DeliveryState,
+  request: OpenRequest,
+  { answers, count }: Extract<RequestEnd, { end: 'answers' }>,
+  atMs: number,
+): void {
+  const { nonces, sentAtMs, hasCount } = request
+  const effects: Effects = { isTaken: false, isLater: false, full: undefined }
+  for (const [index, nonce] of nonces.entries()) {
+    const segment = state.sequence.segments.get(nonce)
+    const answer = answers[index] ?? UNANSWERED
+    if (answer.kind === 'taken') effects.isTaken = true
+    if (segment) takeAnswer(state, segment, answer, { request, atMs, effects })
+  }
+  noteWhole(state, request, answers, atMs)
+  noteEffects(state, effects, atMs)
+  if (hasCount && count !== undefined) takeCount(state, { count, askedAtMs: sentAtMs, atMs })
+}
+
+const UNANSWERED: SendAnswer = { kind: 'unanswered' }
+
+/** What the answers of one request mean for the endpoint as a whole. */
+type Effects = { isTaken: boolean; isLater: boolean; full: number | undefined }
+
+type Context = { readonly request: OpenRequest; readonly atMs: number; readonly effects: Effects }
+
+function noteWhole(
+  state: DeliveryState,
+  { nonces, calls, sentAtMs }: OpenRequest,
+  answers: readonly SendAnswer[],
+  atMs: number,
+): void {
+  const isWhole = nonces.every(
+    (_, index) => answers[index] !== undefined && answers[index].kind !== 'unanswered',
+  )
+  if (!isWhole) return
+  state.batch.answered(calls)
+  state.trip.answered(calls, atMs - sentAtMs)
+}
+
+function noteEffects(state: DeliveryState, { isTaken, isLater, full }: Effects, atMs: number): void {
+  const { sequence, pool, window } = state
+  if (isTaken && !isLater) state.failures = 0
+  if (isLater) pause(state, 1, atMs)
+  if (full === undefined) return
+  pool.limit(full - sequence.latest)
+  window.loss(sequence.acknowledgedTo, sequence.next)
+}
+
+function pause(state: DeliveryState, calls: number, atMs: number): void {
+  const pauseMs = state.failures === 0 ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (state.failures - 1))
+  // The size of a batch may be the reason. Half of it is tried soon.
+  state.failures = calls > 1 ? 1 : state.failures + 1
+  state.retryAtMs = Math.max(state.retryAtMs, atMs + pauseMs)
+}
+
+function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, context: Context): void {
+  const { sequence } = state
+  const { request, atMs, effects } = context
+  const isNewest = segment.request === request.id
+  if (answer.kind === 'taken') {
+    // An older copy that arrived late has arrived too. Bytes that were replaced have not.
+    const isSame = isNewest ? segment.state === 'inFlight' || !segment.forced : !segment.forced
+    if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, atMs)
+    return
+  }
+  if (!isNewest || segment.state !== 'inFlight') return
+  switch (answer.kind) {
+    case 'unanswered':
+      effects.isLater = true
+      return leaveUnanswered(state, segment, atMs)
+    case 'refused':
+      // Other bytes at a nonce that the endpoint has: the former ones are there still.
+      return setState(sequence, segment, segment.forced && !segment.missed ? 'taken' : 'refused')
+    case 'full':
+      effects.full ??= segment.nonce
+      // Where nothing of the account's is there, time has to pass until it is tried again.
+      segment.losses += 2
+      return setState(sequence, segment, 'lost')
+    case 'later':
+      effects.isLater = true
+      return setState(sequence, segment, 'lost')
+    case 'limited':
+      return setState(sequence, segment, 'lost')
+    case 'gapped':
+      return takeGap(state, segment, answer, context)
+    default:
+      return answer satisfies never
+  }
+}
+
+function arrive({ sequence }: DeliveryState, segment: Segment, atMs: number): void {
+  segment.answeredAtMs = atMs
+  segment.forced = false
+  setState(sequence, segment, 'taken')
+}
+
+/** A negative acknowledgement: a lower nonce is missing, unless it was still on its way when this one arrived. */
+function takeGap(
+  state: DeliveryState,
+  segment: Segment,
+  { expected, nonceMax }: Extract<SendAnswer, { kind: 'gapped' }>,
+  { request, effects }: Context,
+): void {
+  const { sequence, pool } = state
+  setState(sequence, segment, 'lost')
+  // No gap, but a distance that the endpoint allows (zkSync): "allowed nonce range: 0 - 20, actual: 21".
+  if (nonceMax !== undefined && expected !== undefined && nonceMax >= expected)
+    return pool.limit(nonceMax - expected + 1)
+  const isNext = frontierOf(sequence) >= segment.nonce
+  const lacking = expected ?? (isNext ? sequence.acknowledgedTo : undefined)
+  const missing =
+    lacking === undefined || lacking >= segment.nonce ? undefined : sequence.segments.get(lacking)
+  const wasThere = missing?.state === 'taken' && missing.answeredAtMs <= request.sentAtMs
+  if (missing && (wasThere || missing.state === 'unanswered')) lose(state, missing, 'answer')
+  // The endpoint lags behind what it took itself, or behind the others: it is asked again after a pause.
+  else if (isNext && missing?.state !== 'lost') effects.isLater = true
+}

@@ -1,0 +1,153 @@
+import { BATCH_START, type BatchSize, createBatchSize } from './batchSize.js'
+import { type CongestionWindow, createCongestionWindow } from './congestionWindow.js'
+import { createPoolBound, type PoolBound } from './poolBound.js'
+import { createRoundTrip, type RoundTrip } from './roundTrip.js'
+import { createSequence, type Segment, type Sequence } from './sequence.js'
+
+/** What the endpoint's profile says, and what limits the account there. `undefined`: not known. */
+export type EndpointTraits = {
+  /** The `pending` count includes the mempool: a count of k acknowledges everything below k. */
+  readonly countsMempool: boolean | undefined
+  /** How many transactions of one account it keeps above a missing nonce. geth: 64; a sequencer without a pool: 0. */
+  readonly gapBudget: number | undefined
+  /** The calls of a batch take effect in their order. */
+  readonly batchInOrder: boolean | undefined
+  /** The most calls in one request that it is known to take. */
+  readonly batchMax: number | undefined
+  /** The most transactions of this account that no sealed block has used. Pools set it for delegated accounts. */
+  readonly accountMax: number | undefined
+}
+
+export type DeliveryOptions = {
+  /** The account's `latest` count: everything below is used. */
+  readonly floor: number
+  /** Nonces that may be unacknowledged at first. @default 64 */
+  readonly windowStart?: number | undefined
+  /** Nonces that may be unacknowledged at most. */
+  readonly windowMax: number
+  /** Nonces above `latest` that may be at the endpoint at first. @default 4_000 */
+  readonly poolStart?: number | undefined
+  /** Calls in one request at first, the count among them. @default 129 */
+  readonly batchStart?: number | undefined
+  /** Calls in one request at most. */
+  readonly batchMax: number
+  /** Characters of raw transactions in one request at most. A single transaction may be larger. */
+  readonly requestCharactersMax: number
+  /** Requests with transactions that may be open at once. */
+  readonly requestsMax: number
+}
+
+export type OpenRequest = {
+  readonly id: number
+  readonly nonces: readonly number[]
+  readonly sentAtMs: number
+  readonly hasCount: boolean
+  readonly calls: number
+  /** Its nonces were sent again meanwhile. */
+  abandoned: boolean
+}
+
+export type DeliveryState = {
+  readonly options: DeliveryOptions
+  readonly sequence: Sequence
+  readonly window: CongestionWindow
+  readonly pool: PoolBound
+  readonly batch: BatchSize
+  readonly trip: RoundTrip
+  traits: EndpointTraits
+  readonly requests: Map<number, OpenRequest>
+  lastRequest: number
+  /** A nonce was found missing: nothing new is sent until the acknowledgement has passed this one. */
+  hole: number | undefined
+  /** One reading of the count stood at this nonce, which the endpoint had taken before. A second one proves it lost. */
+  suspect: { readonly nonce: number; readonly atMs: number } | undefined
+  readonly count: {
+    /** When the newest reading that was answered had been asked for. */
+    readAtMs: number
+    /** When the newest one was asked for. */
+    askedAtMs: number
+    isOpen: boolean
+    failures: number
+    /** Counts that rode along while it was not known whether they include the mempool. */
+    trials: number
+  }
+  /** The newest answer to a request with transactions. */
+  answeredAtMs: number
+  /** Requests in a row that brought nothing. */
+  failures: number
+  retryAtMs: number
+  refreshes: number
+  sealed: number
+  refreshedAtMs: number
+  /** Between two refreshes, as far as two have been seen. */
+  refreshMs: number | undefined
+  /** How many refreshes had been seen when a body last brought a nonce of ours. */
+  progressRefresh: number
+  /** The pool bound held nonces back since the last sealed block. */
+  isPoolBound: boolean
+}
+
+const GAP_BUDGET_UNKNOWN = 16
+
+export const UNKNOWN_TRAITS: EndpointTraits = {
+  countsMempool: undefined,
+  gapBudget: undefined,
+  batchInOrder: undefined,
+  batchMax: undefined,
+  accountMax: undefined,
+}
+
+const WINDOW_START = 64
+
+export function createState(options: DeliveryOptions): DeliveryState {
+  return {
+    options,
+    sequence: createSequence(options.floor),
+    window: createCongestionWindow({ start: options.windowStart ?? WINDOW_START, max: options.windowMax }),
+    pool: createPoolBound(options.poolStart),
+    batch: createBatchSize({ start: options.batchStart ?? BATCH_START, max: options.batchMax }),
+    trip: createRoundTrip(),
+    traits: UNKNOWN_TRAITS,
+    requests: new Map(),
+    lastRequest: 0,
+    hole: undefined,
+    suspect: undefined,
+    count: {
+      readAtMs: Number.NEGATIVE_INFINITY,
+      askedAtMs: Number.NEGATIVE_INFINITY,
+      isOpen: false,
+      failures: 0,
+      trials: 0,
+    },
+    answeredAtMs: Number.NEGATIVE_INFINITY,
+    failures: 0,
+    retryAtMs: Number.NEGATIVE_INFINITY,
+    refreshes: 0,
+    sealed: 0,
+    refreshedAtMs: Number.NEGATIVE_INFINITY,
+    refreshMs: undefined,
+    progressRefresh: 0,
+    isPoolBound: false,
+  }
+}
+
+export const gapBudgetOf = ({ traits }: DeliveryState): number => traits.gapBudget ?? GAP_BUDGET_UNKNOWN
+
+/** Nonces from it on have no room in the endpoint's pool. */
+export function poolEndOf({ sequence, pool, traits }: DeliveryState): number {
+  return sequence.latest + Math.max(1, Math.min(pool.size, traits.accountMax ?? Number.POSITIVE_INFINITY))
+}
+
+/** The lowest nonce that is sent and not acknowledged, where the endpoint may have it. */
+export function headOf({ sequence }: DeliveryState): Segment | undefined {
+  const head = sequence.segments.get(sequence.acknowledgedTo)
+  const isThere = head?.state === 'taken' || head?.state === 'inFlight' || head?.state === 'unanswered'
+  return isThere ? head : undefined
+}
+
+/** Requests that may still bring something: their nonces were neither sent again nor acknowledged meanwhile. */
+export function openRequests({ requests, sequence }: DeliveryState): OpenRequest[] {
+  return [...requests.values()].filter(
+    ({ abandoned, nonces }) => !abandoned && (nonces.at(-1) ?? 0) >= sequence.acknowledgedTo,
+  )
+}
