@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { drive } from './driver.fixture.js'
+import { GETH_LIMITS } from './gethPool.fixture.js'
+import { createNetwork, type Faults, type NetworkOptions, NO_FAULTS } from './network.fixture.js'
+import type { EndpointTraits } from './state.js'
+
+const GAP_BUDGET = 64
+
+const chance = (max: number) =>
+  fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.double({ min: 0, max, noNaN: true }))
+
+const faults: fc.Arbitrary<Faults> = fc.record({
+  requestLost: chance(0.3),
+  answerLost: chance(0.3),
+  unavailable: chance(0.3),
+  duplicated: chance(0.3),
+  late: chance(0.2),
+  swallowed: chance(0.03),
+})
+
+type Rhythm = Pick<NetworkOptions, 'node' | 'blockMs' | 'refreshMs'>
+
+const rhythm: fc.Arbitrary<Rhythm> = fc.constantFrom<Rhythm>(
+  { node: 'geth', blockMs: 1_000 },
+  { node: 'geth', blockMs: 12_000 },
+  { node: 'geth', blockMs: 2_000, refreshMs: 200 },
+  { node: 'sequencer', blockMs: 2_000, refreshMs: 200 },
+  { node: 'sequencer', blockMs: 200 },
+)
+
+const network = (some: fc.Arbitrary<Faults>): fc.Arbitrary<NetworkOptions> =>
+  fc
+    .record({
+      seed: fc.nat(),
+      rhythm,
+      capacity: fc.constantFrom(5_000, 20_000),
+      latencyMs: fc.constantFrom(0.2, 5, 25, 125),
+      jitter: fc.double({ min: 0, max: 0.5, noNaN: true }),
+      callMs: fc.constantFrom(0.02, 0.2),
+      promotionMs: fc.constantFrom(0, 2),
+      faults: some,
+    })
+    .map(({ rhythm: own, latencyMs, jitter, ...rest }) => ({
+      ...rest,
+      ...own,
+      latencyMs,
+      jitterMs: latencyMs * jitter,
+      timeoutMs: 5_000,
+      batchMax: 1_000,
+      batchRefusal: 'said',
+    }))
+
+const transactions = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 300, max: 2_000 }))
+
+const SMALL_POOL = { accountSlots: 4, globalSlots: 64, accountQueue: 8, globalQueue: 16 }
+
+/** Endpoints with limits of their own: a small pool, few calls in a request or in a second. */
+const limited: fc.Arbitrary<NetworkOptions> = fc
+  .tuple(
+    network(faults),
+    fc.record({
+      limits: fc.constantFrom(GETH_LIMITS, SMALL_POOL, { ...GETH_LIMITS, globalSlots: 600 }),
+      capacity: fc.constantFrom(50, 500, 20_000),
+      batchMax: fc.constantFrom(1, 3, 10, 100, 1_000),
+      batchRefusal: fc.constantFrom<'said' | 'silent'>('said', 'silent'),
+      callsPerSecond: fc.constantFrom(undefined, 10, 100),
+    }),
+  )
+  .map(([options, limits]) => ({ ...options, ...limits }))
+
+const traits: fc.Arbitrary<Partial<EndpointTraits>> = fc.constantFrom(
+  {},
+  { gapBudget: undefined },
+  { countsMempool: undefined, gapBudget: undefined },
+)
+
+const numRuns = 200
+
+describe('a delivery over any network', () => {
+  it('sends each transaction once where nothing is lost', () => {
+    fc.assert(
+      fc.property(network(fc.constant(NO_FAULTS)), transactions, (options, amount) => {
+        const run = drive(createNetwork(options), options, { transactions: amount })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        expect(run.sends).toBe(amount)
+      }),
+      { numRuns },
+    )
+  })
+
+  it('delivers everything, keeps its rules, and sends no more than the losses explain', () => {
+    fc.assert(
+      fc.property(network(faults), transactions, (options, amount) => {
+        const own = createNetwork(options)
+        const run = drive(own, options, { transactions: amount, limitMs: 600_000 + 100 * options.blockMs })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        const { copies, events } = own.losses
+        expect(run.sends - amount).toBeLessThanOrEqual(copies + events * (GAP_BUDGET + 1))
+      }),
+      { numRuns },
+    )
+  })
+
+  it('delivers everything to an endpoint with small limits, whatever is known of it', () => {
+    fc.assert(
+      fc.property(limited, traits, fc.integer({ min: 1, max: 300 }), (options, known, amount) => {
+        const own = createNetwork(options)
+        const run = drive(own, options, {
+          transactions: amount,
+          traits: known,
+          limitMs: 600_000 + 100 * options.blockMs,
+        })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        const { copies, events } = own.losses
+        expect(run.sends - amount).toBeLessThanOrEqual(copies + events * (GAP_BUDGET + 1))
+      }),
+      { numRuns },
+    )
+  })
+})

@@ -1,0 +1,190 @@
+import { OPTIONS, SIZE } from './byHand.fixture.js'
+import { createDelivery, type Delivery, type DeliveryAction, type Demand } from './delivery.js'
+import type { Network, NetworkOptions, Reply } from './network.fixture.js'
+import { createRequestBudget, type Priority } from './requestBudget.js'
+import type { DeliveryOptions, EndpointTraits } from './state.js'
+
+export type Run = {
+  readonly done: boolean
+  /** Copies sent, of all nonces together. */
+  readonly sends: number
+  readonly perNonce: readonly number[]
+  /** When the last nonce was acknowledged and when it was confirmed, in milliseconds. */
+  readonly acknowledgedMs: number
+  readonly confirmedMs: number
+  readonly requests: number
+  /** Rules that were broken, in words. */
+  readonly violations: readonly string[]
+  readonly delivery: Delivery
+}
+
+const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+}
+
+/** A minimal shell: it drives one delivery over a network as the module describes it, and checks the rules meanwhile. */
+export function drive(
+  network: Network,
+  { node, refreshMs }: Pick<NetworkOptions, 'node' | 'refreshMs'>,
+  run: {
+    readonly transactions: number
+    readonly options?: Partial<DeliveryOptions>
+    readonly traits?: Partial<EndpointTraits>
+    readonly limitMs?: number
+  },
+): Run {
+  const options = { ...OPTIONS, ...run.options }
+  const delivery = createDelivery(options)
+  const countsMempool = node === 'geth' && refreshMs === undefined
+  const traits = { countsMempool, gapBudget: node === 'geth' ? 64 : 0, ...run.traits }
+  delivery.know(traits)
+  const { transactions } = run
+  const sent = new Array<number>(transactions).fill(0)
+  const violations: string[] = []
+  const open = new Map<number, readonly number[]>()
+  const newest = new Array<number>(transactions).fill(0)
+  // An older copy was taken after the newest one had been sent.
+  const arrived = new Set<number>()
+  // What the endpoint refused in its newest answer, and has not taken since.
+  const refused = new Set<number>()
+  let latest = 0
+  let acknowledgedMs = 0
+  let wake: (() => void) | undefined
+
+  function check(nonces: readonly number[], count: boolean, kind: 'repair' | 'new'): void {
+    const first = nonces[0] ?? 0
+    const isAscending = nonces.every((nonce, index) => index === 0 || nonce > (nonces[index - 1] ?? 0))
+    if (!isAscending) violations.push(`out of order: ${nonces.join()}`)
+    if (nonces.length + Number(count) > options.batchMax) violations.push(`a request of ${nonces.length}`)
+    const { status } = delivery
+    if (status.window < 1 || status.window > options.windowMax)
+      violations.push(`a window of ${status.window}`)
+    if (kind !== 'new') return
+    const lower = [...refused].filter((nonce) => nonce < first)
+    if (lower.length > 0) violations.push(`${first} above ${lower[0]}, which was refused`)
+    if (nonces.some((nonce) => (sent[nonce] ?? 0) > 0)) violations.push(`${first} is not new`)
+    if (sent.indexOf(0) !== first) violations.push(`${first} leaves a gap`)
+    // Nonces that the count has yet to include do not fill the window, up to the gap budget.
+    const slack = traits.countsMempool ? (traits.gapBudget ?? 16) : 0
+    if (status.outstanding > status.window + slack)
+      violations.push(`${status.outstanding} outstanding in a window of ${status.window}`)
+    const last = nonces.at(-1) ?? 0
+    if (last >= latest + status.pool) violations.push(`${last} is too far above ${latest}`)
+    const isOpen = (nonce: number, id: number) =>
+      nonce >= status.acknowledgedTo && newest[nonce] === id && !arrived.has(nonce)
+    const opens = [...open].filter(([id, each]) => each.some((nonce) => isOpen(nonce, id)))
+    const [lowest] = opens.map(([, each]) => each).sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0))
+    const gapped = last - (lowest?.at(-1) ?? last)
+    if (gapped > (traits.gapBudget ?? 16)) violations.push(`${gapped} may overtake`)
+  }
+
+  const budget = createRequestBudget()
+  let ticket: { readonly id: number; readonly demand: Demand } | undefined
+  let tickets = 0
+
+  /** One ticket at a time, for what the delivery needs now. */
+  function grantFor(demand: Demand): { calls: number; wakeAtMs: number | undefined } {
+    if (ticket && (ticket.demand.kind !== demand.kind || ticket.demand.calls !== demand.calls)) {
+      budget.withdraw(ticket.id)
+      ticket = undefined
+    }
+    if (ticket === undefined) {
+      ticket = { id: ++tickets, demand }
+      budget.ask({ id: ticket.id, priority: PRIORITY[demand.kind], calls: demand.calls })
+    }
+    const { granted, wakeAtMs } = budget.grants(network.nowMs)
+    if (granted.length > 0) ticket = undefined
+    return { calls: granted[0]?.calls ?? 0, wakeAtMs }
+  }
+
+  /** The next action within the budget. */
+  function next(): DeliveryAction {
+    const now = { nowMs: network.nowMs, below: transactions }
+    const demand = delivery.demand(now)
+    const grant = demand && grantFor(demand)
+    const action = delivery.next({ ...now, callsMax: grant?.calls ?? 0 })
+    return action.do === 'wait' ? { do: 'wait', untilMs: least(action.untilMs, grant?.wakeAtMs) } : action
+  }
+
+  /** What the answers say of the endpoint's rate limit. */
+  function noteRate(sentAtMs: number, calls: number, reply: Reply): void {
+    if (reply.end !== 'answers') return
+    const isCountDenied = calls > reply.answers.length && reply.count === undefined
+    const denied = reply.answers.filter(({ kind }) => kind === 'limited').length + Number(isCountDenied)
+    budget.ended({ calls, denied, sentAtMs, atMs: network.nowMs })
+  }
+
+  function send(request: number, nonces: readonly number[], count: boolean, kind: 'repair' | 'new'): void {
+    check(nonces, count, kind)
+    for (const nonce of nonces) {
+      sent[nonce] = (sent[nonce] ?? 0) + 1
+      newest[nonce] = request
+      arrived.delete(nonce)
+    }
+    open.set(request, nonces)
+    const sentAtMs = network.nowMs
+    network.request(nonces, count, (reply: Reply) => {
+      open.delete(request)
+      if (reply.end === 'answers')
+        for (const [index, nonce] of nonces.entries()) {
+          if (reply.answers[index]?.kind === 'taken') {
+            refused.delete(nonce)
+            arrived.add(nonce)
+          } else if (newest[nonce] === request && !arrived.has(nonce)) refused.add(nonce)
+        }
+      noteRate(sentAtMs, nonces.length + Number(count), reply)
+      delivery.ended(request, reply, network.nowMs)
+      step()
+    })
+  }
+
+  function count(): void {
+    const askedAtMs = network.nowMs
+    network.request([], true, (reply) => {
+      noteRate(askedAtMs, 1, reply)
+      const read = reply.end === 'answers' ? reply.count : undefined
+      if (read === undefined) delivery.countFailed()
+      else delivery.counted({ count: read, askedAtMs, atMs: network.nowMs })
+      step()
+    })
+  }
+
+  function step(): void {
+    wake?.()
+    wake = undefined
+    for (;;) {
+      const action = next()
+      // An older copy of it arrived, as the count says.
+      for (const nonce of refused) if (nonce < delivery.status.acknowledgedTo) refused.delete(nonce)
+      if (acknowledgedMs === 0 && delivery.status.acknowledgedTo >= transactions)
+        acknowledgedMs = network.nowMs
+      if (action.do === 'wait') {
+        if (action.untilMs !== undefined) wake = network.at(action.untilMs - network.nowMs, step)
+        return
+      }
+      if (action.do === 'count') count()
+      else send(action.request, action.nonces, action.count, action.kind)
+    }
+  }
+
+  network.follow((refresh) => {
+    latest = refresh.latest
+    delivery.refreshed({ ...refresh, atMs: network.nowMs })
+    step()
+  })
+  for (let nonce = 0; nonce < transactions; nonce++) delivery.offer(nonce, SIZE)
+  step()
+  const done = network.run(() => network.sealed >= transactions, run.limitMs ?? 3_600_000)
+  return {
+    done,
+    sends: sent.reduce((sum, times) => sum + times, 0),
+    perNonce: sent,
+    acknowledgedMs,
+    confirmedMs: network.nowMs,
+    requests: network.requests,
+    violations,
+    delivery,
+  }
+}
