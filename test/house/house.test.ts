@@ -8,11 +8,11 @@ import {
   nothingIsExportedAsDefault,
   nothingIsLeftForLater,
   partsOfTheSenderPointDownwards,
+  pureParts,
   type Rule,
   reachable,
   servicesKnowInterfacesOnly,
   testsDoNotEvade,
-  theLedgerIsPure,
   theRootRunsAnywhere,
   timeAndChanceAreInjected,
 } from './rules.js'
@@ -149,16 +149,23 @@ house('elapsed time is not measured by the wall clock', elapsedTimeIsMonotonic, 
   ],
 })
 
-house('the ledger is pure', theLedgerIsPure, {
+house('the ledger and the delivery are pure', pureParts, {
   broken: [
     ['src/ledger/a.ts', "import { keccak256 } from 'viem'", 'imports viem'],
     ['src/ledger/a.ts', "import { systemClock } from '../clock.js'", 'imports src/clock.ts'],
     ['src/ledger/a.ts', 'async function f() {}', 'waits'],
+    ['src/ledger/a.ts', "import { a } from '../delivery/a.js'", 'imports src/delivery/a.ts'],
+    ['src/delivery/a.ts', "import { b } from '../rpc/b.js'", 'imports src/rpc/b.ts'],
+    ['src/delivery/a.ts', 'const f = async () => {}', 'waits'],
   ],
   fine: [
     [
       'src/ledger/a.ts',
       "import type { Hash } from 'viem'\nimport { a } from './slot.js'\nimport { b } from '../errors/b.js'",
+    ],
+    [
+      'src/delivery/a.ts',
+      "import type { SendOutcome } from '../rpc/outcome.js'\nimport { NonceMap } from '../ledger/nonceMap.js'",
     ],
   ],
 })

@@ -10,7 +10,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['clock', 'errors', 'laneTypes', 'lazy', 'onAbort', 'soon', 'types', 'waitTypes'],
   ['ledger'],
   ['rpc', 'store'],
-  ['allocator', 'tracker'],
+  ['allocator', 'delivery', 'tracker'],
   ['sender'],
   ['viem', 'ethers', 'opentelemetry', 'recorder', 'signer'],
   ['index'],
@@ -191,22 +191,27 @@ function lastName(node: ts.Expression): string {
   return ts.isPropertyAccessExpression(node) ? node.name.text : ''
 }
 
-/** The table of the machine is pure: it neither waits nor asks for the time, and what it is told is all it knows. */
-export const theLedgerIsPure: Rule = (sources) =>
-  production(sources)
-    .filter(({ path }) => partOf(path) === 'ledger')
-    .flatMap(({ path, tree, imports }) => {
-      const found = imports
-        .filter(
-          ({ target, typeOnly }) => !typeOnly && partOf(target) !== 'ledger' && partOf(target) !== 'errors',
-        )
-        .map(({ target, line }) => `${path}:${line} imports ${target}`)
-      walk(tree, (node) => {
-        const waits = ts.isAwaitExpression(node) || node.kind === ts.SyntaxKind.AsyncKeyword
-        if (waits) found.push(`${path}:${lineOf(tree, node)} waits`)
-      })
-      return found
+// What a pure part may import, beside itself.
+const PURE_PARTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ledger', ['errors']],
+  ['delivery', ['errors', 'ledger']],
+])
+
+/** The table of the machine and the delivery are pure: they neither wait nor ask for the time. */
+export const pureParts: Rule = (sources) =>
+  production(sources).flatMap(({ path, tree, imports }) => {
+    const part = partOf(path) ?? ''
+    const allowed = PURE_PARTS.get(part)
+    if (allowed === undefined) return []
+    const found = values(imports)
+      .filter(({ target }) => ![part, ...allowed].includes(partOf(target) ?? ''))
+      .map(({ target, line }) => `${path}:${line} imports ${target}`)
+    walk(tree, (node) => {
+      const waits = ts.isAwaitExpression(node) || node.kind === ts.SyntaxKind.AsyncKeyword
+      if (waits) found.push(`${path}:${lineOf(tree, node)} waits`)
     })
+    return found
+  })
 
 const ROOT_ENTRY = 'src/index.ts'
 const ROOT_PACKAGES = /^(?:viem(?:\/.*)?|async-mutex|p-queue)$/
