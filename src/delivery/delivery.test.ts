@@ -36,12 +36,15 @@ describe('new nonces', () => {
     expect(action).toMatchObject({ do: 'send', nonces: [0, 1, 2] })
   })
 
-  it('are as many as the request budget grants, the count among them', () => {
+  it('are as many as the request budget grants, the count among them where it is a small part', () => {
     const lane = byHand(GETH)
-    lane.offer(0, 10)
-    expect(lane.delivery.demand({ nowMs: 0, below: NEVER })).toEqual({ kind: 'new', calls: 11 })
-    const action = lane.delivery.next({ nowMs: 0, callsMax: 4, below: NEVER })
-    expect(action).toMatchObject({ do: 'send', nonces: [0, 1, 2], count: true })
+    lane.offer(0, 40)
+    expect(lane.delivery.demand({ nowMs: 0, below: NEVER })).toEqual({ kind: 'new', calls: 41 })
+    const grant = (callsMax: number) => lane.delivery.next({ nowMs: 0, callsMax, below: NEVER })
+    const first = grant(4)
+    expect(first).toMatchObject({ do: 'send', nonces: range(0, 4), count: false })
+    if (first.do === 'send') lane.taken(first)
+    expect(grant(12)).toMatchObject({ do: 'send', nonces: range(4, 15), count: true })
   })
 
   it('stay within the bytes of a request, and one goes however large it is', () => {

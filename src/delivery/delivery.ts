@@ -1,6 +1,6 @@
-import { type CountReading, countDueAt, isLearning, noteAsked, ridesAlong, takeCount } from './count.js'
+import { type CountReading, countDueAt, isLearning, noteAsked, takeCount } from './count.js'
 import { isPauseOver, isSilenceDue, lose, quietUntil, type Refresh, takeRefresh } from './retransmit.js'
-import { type Allowance, callsMaxOf, type Selection, select } from './select.js'
+import { type Allowance, type Selection, select } from './select.js'
 import { acknowledge, forget, offer, setState } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
@@ -138,7 +138,7 @@ function next(state: DeliveryState, allowance: Allowance): DeliveryAction {
   const { nowMs } = allowance
   loseSilent(state, nowMs)
   const selection = select(state, allowance)
-  if (selection) return send(state, selection, allowance)
+  if (selection) return send(state, selection, nowMs)
   const countAt = countDueAt(state)
   if (countAt !== undefined && countAt <= nowMs && allowance.callsMax >= 1) {
     noteAsked(state, nowMs)
@@ -155,24 +155,14 @@ function loseSilent(state: DeliveryState, nowMs: number): void {
 
 function demand(state: DeliveryState, allowance: Allowance): Demand | undefined {
   const selection = select(state, allowance)
-  if (selection)
-    return { kind: selection.kind, calls: selection.nonces.length + Number(hasCount(state, selection)) }
+  if (selection) return { kind: selection.kind, calls: selection.nonces.length + Number(selection.count) }
   const countAt = countDueAt(state)
   return countAt !== undefined && countAt <= allowance.nowMs ? { kind: 'count', calls: 1 } : undefined
 }
 
-/** Whether the count rides along: with a single call a transaction goes, and not a count. */
-const hasCount = (
-  state: DeliveryState,
-  { nonces }: Selection,
-  callsMax = Number.POSITIVE_INFINITY,
-): boolean => ridesAlong(state) && nonces.length < Math.min(callsMax, callsMaxOf(state))
-
-function send(state: DeliveryState, selection: Selection, { nowMs, callsMax }: Allowance): DeliveryAction {
-  const { kind, nonces } = selection
+function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: number): DeliveryAction {
   const { sequence, window, requests } = state
   const id = ++state.lastRequest
-  const count = hasCount(state, selection, callsMax)
   if (isLearning(state)) state.count.trials++
   const calls = nonces.length + Number(count)
   requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })

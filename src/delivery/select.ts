@@ -7,6 +7,8 @@ import { type DeliveryState, gapBudgetOf, openRequests, poolEndOf } from './stat
 export type Selection = {
   readonly kind: 'repair' | 'new'
   readonly nonces: readonly number[]
+  /** A count rides along. */
+  readonly count: boolean
 }
 
 export type Allowance = {
@@ -24,11 +26,25 @@ const LEARNING_MAX = 16
 export function select(state: DeliveryState, allowance: Allowance): Selection | undefined {
   const selection = allowance.callsMax < 1 ? undefined : selectAll(state, allowance)
   if (selection === undefined) return undefined
-  const most = Math.max(1, allowance.callsMax - Number(ridesAlong(state)))
-  return { ...selection, nonces: selection.nonces.slice(0, most) }
+  const count = hasCount(state, selection.nonces.length, allowance.callsMax)
+  const most = Math.max(1, allowance.callsMax - Number(count))
+  return { kind: selection.kind, nonces: selection.nonces.slice(0, most), count }
 }
 
-function selectAll(state: DeliveryState, allowance: Allowance): Selection | undefined {
+/** With so many calls a count takes little of what is granted. */
+const COUNT_CALLS_MIN = 10
+
+/**
+ * Whether the count rides along. In a request that holds less than what waits it goes where it takes a small part of it,
+ * or where the window is full and waits for it.
+ */
+function hasCount(state: DeliveryState, waiting: number, callsMax: number): boolean {
+  if (!ridesAlong(state) || callsMax <= 1 || waiting >= callsMaxOf(state)) return false
+  const isFull = state.sequence.outstanding + callsMax > state.window.size
+  return callsMax > waiting || callsMax >= COUNT_CALLS_MIN || isFull
+}
+
+function selectAll(state: DeliveryState, allowance: Allowance): Omit<Selection, 'count'> | undefined {
   if (allowance.nowMs < state.retryAtMs) return undefined
   const requestsMax = state.batch.isTrial ? 1 : state.options.requestsMax
   if (openRequests(state).length >= requestsMax) return undefined
@@ -42,7 +58,7 @@ function selectAll(state: DeliveryState, allowance: Allowance): Selection | unde
 }
 
 /** Calls that one request may hold, as far as the endpoint's refusals have shown. */
-export const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
+const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
   Math.min(batch.size, traits.batchMax ?? batch.size)
 
 type Draft = Allowance & {
