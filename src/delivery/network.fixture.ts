@@ -281,7 +281,7 @@ export function createNetwork(options: NetworkOptions) {
 export type Network = ReturnType<typeof createNetwork>
 
 /** mulberry32. */
-export function createRandom(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -18,7 +18,7 @@ export type PoolBound = {
 }
 
 /** Below geth's 5,120, with room for the transactions of others. */
-export const POOL_START = 4_000
+const POOL_START = 4_000
 /** Growth by more than this, where no size is known to be too large, would lose as many transactions at once. */
 const STEP_UNKNOWN_MAX = 64
 /** Sealed blocks until a size that failed is tried again; twice as many after each failure. */

@@ -89,7 +89,7 @@ export type DeliveryState = {
 
 const GAP_BUDGET_UNKNOWN = 16
 
-export const UNKNOWN_TRAITS: EndpointTraits = {
+const UNKNOWN_TRAITS: EndpointTraits = {
   countsMempool: undefined,
   gapBudget: undefined,
   batchInOrder: undefined,
