@@ -8,7 +8,6 @@ import {
 } from '@opentelemetry/api'
 import type { Chain } from 'viem'
 import { type Clock, systemClock } from '../clock.js'
-import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { HoldReason, Sender, SenderEvents } from '../types.js'
 import { createInstruments } from './instruments.js'
@@ -31,13 +30,6 @@ export type InstrumentOptions = {
 }
 
 const OPEN_MAX = 100_000
-const NAMES = {
-  meterProvider: true,
-  tracerProvider: true,
-  attributes: true,
-  openMax: true,
-} satisfies Names<InstrumentOptions>
-
 /**
  * Tells OpenTelemetry what a sender, or each sender of a pool, does: counters, a histogram of the time to each stage,
  * levels, and one span for each transaction, a child of the span that `send` was called in. The names are in
@@ -68,7 +60,6 @@ export function instrument<chain extends Chain>(
 
 /** `instrument` in a given time: for tests. */
 export function instrumentIn(clock: Clock, sender: Watched, options: InstrumentOptions = {}): () => void {
-  checkNames('options', options, NAMES)
   const { openMax = OPEN_MAX } = options
   if (typeof sender?.on !== 'function' || typeof sender.inFlight !== 'function')
     throw invalid('sender', sender, 'a sender or a pool')

@@ -235,6 +235,18 @@ test('calls are posted in order, and each that is posted once more is named befo
   expect(events).toEqual([[0, 1, 2, 3, 4], again(0, 1), [0, 1], again(2, 3), [2, 3], again(4), [4]])
 })
 
+test('who has to hear of a batch without an answer is told at once, and the next begins with a call alone', async () => {
+  let away = true
+  const plain = createStubPort((batch) => (away ? all(batch, http(503)) : own(batch)))
+  const port = limitBatches(plain)
+  const lost = await port.batch(callsOf(4), { tellsSilence: true })
+  expect(lost.map(({ ok }) => ok)).toEqual([false, false, false, false])
+  expect(plain.batches).toHaveLength(1)
+  away = false
+  expect(results(await port.batch(callsOf(4), { tellsSilence: true }))).toEqual([0, 1, 2, 3])
+  expect(plain.batches[1]).toHaveLength(1)
+})
+
 test('a port that is limited already is not limited twice', () => {
   const port = limitBatches(createStubPort(own), 3)
   expect(limitBatches(port, 100)).toBe(port)

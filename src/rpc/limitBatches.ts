@@ -18,7 +18,7 @@ const limited = new WeakSet<Port>()
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
   const profile = profileOf(port)
-  const parts: Parts = { port, profile, batchMax, doubted: false }
+  const parts: Parts = { port, profile, batchMax, doubted: false, lost: undefined }
   const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
   limited.add(limitedPort)
   return limitedPort
@@ -47,6 +47,8 @@ type Parts = {
   readonly batchMax: number
   /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
   doubted: boolean
+  /** The size of a batch that had no answer, whose first call was not asked alone yet. */
+  lost: number | undefined
 }
 
 async function postInParts(
@@ -61,7 +63,7 @@ async function postInParts(
   // For the rest of these calls: the user may have given another size for good.
   let sizeMax = parts.batchMax
   // A batch of this size had no answer: its first call is asked alone.
-  let suspect: number | undefined
+  let suspect = parts.lost
   let isAlone = parts.doubted && calls.length > 1
   // The last request was a call alone, and had an answer.
   let isAlive = false
@@ -97,6 +99,7 @@ async function postInParts(
     isAlive = suspect === undefined
     isAlone = false
     parts.doubted = false
+    parts.lost = undefined
     suspect = undefined
     silent = 0
     return []
@@ -114,7 +117,11 @@ async function postInParts(
         return part
       case 'silent':
         if (wasAlive) halve('batchLost', part.length)
-        else {
+        else if (options.tellsSilence) {
+          parts.doubted = true
+          parts.lost = part.length
+          break
+        } else {
           suspect = part.length
           isAlone = true
         }

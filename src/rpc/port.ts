@@ -40,6 +40,11 @@ export type BatchOptions = {
    * a port of a transport does not.
    */
   readonly onRepeat?: ((positions: readonly number[]) => void) | undefined
+  /**
+   * The caller has to hear of a batch that had no answer at all: it is not asked again here. The next batch begins with a
+   * call alone instead.
+   */
+  readonly tellsSilence?: boolean | undefined
 }
 
 /**

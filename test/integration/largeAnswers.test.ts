@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { batchReads } from '../../src/rpc/batchReads.js'
 import { classifyReply } from '../../src/rpc/classify.js'
+import { limitBatches } from '../../src/rpc/limitBatches.js'
 import type { RpcCall } from '../../src/rpc/port.js'
 import { createHttpPort, type HttpPortOptions } from '../../src/rpc/ports/http.js'
 
@@ -95,7 +96,7 @@ describe.each(ways)('by %s', (_, options) => {
   })
 
   test('reads whose answers are too large together are read in smaller batches', async () => {
-    const port = portOf()
+    const port = limitBatches(portOf())
     answer = (response, ids) =>
       response.end(JSON.stringify(ids.map((id) => ({ id, result: 'x'.repeat(MAX / 3) }))))
     const calls = Array.from({ length: 8 }, () => ({ method: 'eth_getBlockReceipts', params: ['0x1'] }))

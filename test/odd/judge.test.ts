@@ -105,7 +105,7 @@ describe('the violations of a world', () => {
   })
 
   test('nonces that are kept because a node counted them', async () => {
-    const kept = new Set(Array.from({ length: 200 }, (_, index) => index))
+    const kept = new Set(Array.from({ length: 2_000 }, (_, index) => index))
     expect(rulesOf(await remainsOf({ payments: [0] }, () => ({ kept })))).toEqual(['bound'])
   })
 

@@ -197,7 +197,9 @@ export function createCourier(
       isRepeated = true
       for (const position of positions) sentAgain(batch[position])
     }
-    const replying = endpoint.port.batch(calls, { timeoutMs: limits.sendTimeoutMs, onRepeat })
+    // Bytes whose answer was lost are an unknown outcome, and said to be sent again.
+    const options = { timeoutMs: limits.sendTimeoutMs, onRepeat, tellsSilence: true }
+    const replying = endpoint.port.batch(calls, options)
     // In the same turn, while they are on their way.
     for (const { nonce, attempt } of batch) {
       flying.add(nonce)
