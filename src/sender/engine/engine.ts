@@ -102,7 +102,12 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(context, line, (error, overWei) => intake.starved(error, overWei))
+  const funds = createFunds(
+    context,
+    line,
+    (error, overWei) => intake.starved(error, overWei),
+    (first) => intake.short(first),
+  )
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })

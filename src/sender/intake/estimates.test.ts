@@ -173,3 +173,16 @@ test('estimates that are asked again share their requests, however many there ar
   lane.script = undefined
   await lane.settle(Promise.all(sent))
 })
+
+test('one estimate that is far too high, and an account that cannot pay so much: it is asked again, and goes', async () => {
+  await using lane = await openLane({ balanceWei: 10n ** 12n })
+  let isHigh = true
+  lane.script = onEstimate(() => (isHigh ? { ok: true, result: '0x1312d00' } : undefined))
+  const sent = lane.sender.send(call(1))
+  await lane.until(() => lane.events('held').some(({ reason }) => reason === 'starved'))
+  isHigh = false
+  const tx = await lane.settle(sent)
+  await lane.settle(tx.wait('sealed'))
+  expect(lane.executed()).toEqual([1])
+  expect(asked(lane)).toBeLessThan(6)
+})

@@ -56,6 +56,8 @@ export type Intake = {
   left(transaction: Transaction): void
   /** The lane is not to wait for money: ends what waits in line, all of it or what may cost more than `overWei`. */
   starved(error: TxlaneError, overWei: bigint | undefined): void
+  /** The account cannot pay for this one, which is the next in line. */
+  short(transaction: Transaction): void
   forget(transaction: Transaction): void
   /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
@@ -300,6 +302,7 @@ export function createIntake(parts: {
         failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))
       }
     },
+    short: preparer.short,
     hand(transaction, to) {
       leave(transaction)
       preparer.drop(transaction)

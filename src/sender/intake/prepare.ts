@@ -1,7 +1,7 @@
 import PQueue from 'p-queue'
 import { TxlaneError } from '../../errors/base.js'
 import type { WaitCause } from '../../waitTypes.js'
-import { type LaneContext, txError } from '../context.js'
+import { type LaneContext, reportError, txError } from '../context.js'
 import { checkGas } from '../input/validate.js'
 import { hasPrivateWay } from '../nodes/privacy.js'
 import { quoteOf } from '../reasons/quote.js'
@@ -26,6 +26,11 @@ export type Preparer = {
   readonly size: number
   /** Those for which there was no money, when they were asked about last. */
   readonly forMoney: readonly Transaction[]
+  /**
+   * It stands ready, and the account cannot pay for it: its gas is estimated once more now and then, since one answer may
+   * have been far too high.
+   */
+  short(transaction: Transaction): void
   /** It is not prepared here any more. */
   drop(transaction: Transaction): void
 }
@@ -57,10 +62,13 @@ export type PrepareOptions = {
 const RETRIES_MAX = 8
 const RETRY_MS = 100
 const RETRY_MS_MAX = 3_000
+/** Between two estimates of one that the account cannot pay for. */
+const SHORT_MS = 10_000
 
 export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
   // Made on first use: an idle lane costs nothing.
+  let shortUntilMs = Number.NEGATIVE_INFINITY
   // What is asked again, by the moment when.
   const retries = new Map<number, (() => void)[]>()
   let queue: PQueue | undefined
@@ -249,6 +257,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
     }, atMs - clock.now())
   }
 
+  async function estimateAgain(transaction: Transaction): Promise<void> {
+    const estimate = await ask(transaction)
+    if (context.closed || hasFailed(transaction) || transaction.nonce !== undefined) return
+    if (estimate?.kind === 'gas')
+      transaction.gas = scaled(estimate.gas, transaction.request.gas, options.gasMultiplier)
+  }
+
   return {
     add(transaction) {
       // What takes another's place has no place of its own.
@@ -277,6 +292,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
     },
     get forMoney() {
       return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+    },
+    short(transaction) {
+      const { clock } = context
+      if (transaction.request.gas !== undefined || clock.now() < shortUntilMs) return
+      shortUntilMs = clock.now() + SHORT_MS
+      void estimateAgain(transaction).catch((error: unknown) => reportError(context, error))
     },
     drop(transaction) {
       parked.delete(transaction)

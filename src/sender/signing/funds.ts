@@ -39,11 +39,13 @@ const FRESH_MS = 1_000
 /**
  * `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. With
  * `overWei` it is about what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
+ * `waitsForMoney`: the lane waits for money for this one, and nothing of it is signed.
  */
 export function createFunds(
   context: LaneContext,
   line: Line<Transaction>,
   starved: (error: TxlaneError, overWei: bigint | undefined) => void,
+  waitsForMoney: (first: Transaction) => void,
 ): Funds {
   const costs = new NonceMap<bigint>()
   let committed = 0n
@@ -84,6 +86,8 @@ export function createFunds(
     if (short && context.starved === 'fail') starved(shortage(needed), head > 0n ? undefined : balanceWei)
     // With nothing in flight, and what waited failed, there is nothing left to be held for.
     const held = short && (context.starved === 'wait' || head > 0n)
+    const first = line.peek()
+    if (held && head === 0n && first) waitsForMoney(first)
     if (held) context.lane.holds.add('starved')
     else context.lane.holds.lift('starved')
     if ((short && !held) || committed + missingWei <= balanceWei) settled()
