@@ -260,6 +260,13 @@ describe('no planted secret survives in hostile noise', () => {
     )
   })
 
+  it.each([
+    ['behind a name without a value', '?.= token="AAAAAAAAAAAAAA1A0AAAA85AAAAAAAAA'],
+    ['in quotes behind a name without a value', '&the="token="AAAAAAAAAAAAAA1A0AAAA85AAAAAAAAA'],
+  ])('a value whose name looks like a value, %s', (_, text) => {
+    expect(redactForeign(text)).not.toContain('AAAA85')
+  })
+
   it.each(Object.entries(planted))('%s', (_, secret) => {
     fc.assert(
       fc.property(noise, edge, secret, end, noise, (ahead, before, { text, secrets }, after, behind) => {

@@ -92,9 +92,11 @@ function hideAnnounced(token: Token, before: Before, closing: Closing): void {
   token.shown = HIDDEN
   const quoteAt = closing(token)
   if (quoteAt !== undefined) before.hiddenTo = quoteAt
+  // `?a= token="…"`: what looked like a value is a name, and announces the next one.
+  if (announces(text)) before.announced = 'value'
   // A phrase goes on as long as there are words.
-  else if (wasPhrase && /^\p{L}+,?$/u.test(text)) before.announced = 'phrase'
-  else before.gluedTo = endOf(token)
+  else if (quoteAt === undefined && wasPhrase && /^\p{L}+,?$/u.test(text)) before.announced = 'phrase'
+  else if (quoteAt === undefined) before.gluedTo = endOf(token)
   note(before, HIDDEN)
 }
 
@@ -153,11 +155,15 @@ function placeShown(text: string, before: Before, rule: Rule): string | undefine
 // A longer one is a value that something was glued to.
 const NAME_LENGTH_MAX = 24
 
+/** A name of its own, whose value comes next. */
+function announces(text: string): boolean {
+  return /[:=]$/.test(text) && text.length <= NAME_LENGTH_MAX && isSecretName(nameOf(text))
+}
+
 /** Behind `Bearer` and `Basic`: whatever is no word of the sentence. */
 function isCredential(text: string, { names }: Before): boolean {
   const scheme = names.at(-1)
-  // A name of its own, whose value comes next.
-  if (/[:=]$/.test(text) && text.length <= NAME_LENGTH_MAX && isSecretName(nameOf(text))) return false
+  if (announces(text)) return false
   if (scheme === 'bearer') return !BEARER_PROSE.has(nameOf(text)) && /[a-z0-9]/i.test(text)
   if (scheme !== 'basic') return false
   return names.at(-2) === 'authorization' || /[0-9=]|[a-z][A-Z]|[A-Z]{2}/.test(text)
