@@ -102,12 +102,7 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(
-    context,
-    line,
-    (error, overWei) => intake.starved(error, overWei),
-    (first) => intake.short(first),
-  )
+  const funds = createFunds(context, line, () => intake)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })

@@ -36,17 +36,18 @@ export type Funds = {
 /** For so long a reading is as good as a new one. */
 const FRESH_MS = 1_000
 
-/**
- * `starved` ends what waits where the lane is not to wait for money; called at each reading that is short. With
- * `overWei` it is about what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
- * `waitsForMoney`: the lane waits for money for this one, and nothing of it is signed.
- */
-export function createFunds(
-  context: LaneContext,
-  line: Line<Transaction>,
-  starved: (error: TxlaneError, overWei: bigint | undefined) => void,
-  waitsForMoney: (first: Transaction) => void,
-): Funds {
+/** What is told of the transactions that wait for money. */
+type Waiting = {
+  /**
+   * Ends what waits where the lane is not to wait for money; called at each reading that is short. With `overWei` it is about
+   * what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
+   */
+  starved(error: TxlaneError, overWei: bigint | undefined): void
+  /** The lane waits for money for this one, and nothing of it is signed. */
+  short(first: Transaction): void
+}
+
+export function createFunds(context: LaneContext, line: Line<Transaction>, waiting: () => Waiting): Funds {
   const costs = new NonceMap<bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
@@ -83,11 +84,12 @@ export function createFunds(
     // What is being paid for already has its price.
     if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: head > 0n })) return
     if (!short) elsewhere.forget()
-    if (short && context.starved === 'fail') starved(shortage(needed), head > 0n ? undefined : balanceWei)
+    if (short && context.starved === 'fail')
+      waiting().starved(shortage(needed), head > 0n ? undefined : balanceWei)
     // With nothing in flight, and what waited failed, there is nothing left to be held for.
     const held = short && (context.starved === 'wait' || head > 0n)
     const first = line.peek()
-    if (held && head === 0n && first) waitsForMoney(first)
+    if (held && head === 0n && first) waiting().short(first)
     if (held) context.lane.holds.add('starved')
     else context.lane.holds.lift('starved')
     if ((short && !held) || committed + missingWei <= balanceWei) settled()
