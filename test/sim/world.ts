@@ -111,8 +111,9 @@ export async function runWorld(
     ...world.shown,
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
-    // Deeper than `lossDepth` goes no reorg of this world, whatever an endpoint said.
-    ...(options.deep || !world.hosts.some(({ beyond }) => beyond)
+    // Deeper than `lossDepth` goes no reorg of this world, whatever an endpoint said; but a count below what is final, where
+    // no walked block says otherwise, is that of a node that was reset.
+    ...(options.deep || countsBehind(plan) || !world.hosts.some(({ beyond }) => beyond)
       ? []
       : [{ promise: 'P8', text: 'held for a deep reorg that was none' } as const]),
     // A hold says that the chain took back what was believed settled: from there on P4 and P5 are the operator's.
@@ -145,6 +146,10 @@ function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
 }
 
 /** What outside code sends without a word to the lane. */
+function countsBehind({ ports }: Plan): boolean {
+  return ports.some(({ timed }) => timed.some(({ name }) => name === 'countBehind'))
+}
+
 function silentOf({ items }: Plan): ReadonlySet<number> {
   return new Set(items.filter(({ outside }) => outside === 'silent').map(({ marker }) => marker))
 }

@@ -255,3 +255,16 @@ test('below what was final once: the node was reset, which holds the lane until 
   regression.accept()
   expect(lane.book.floor).toBe(3)
 })
+
+test('below what was final once, and back: the hold that the count alone was given lifts with it', async () => {
+  const lane = believed(3)
+  lane.journal(3, 'a', mine(3))
+  const block = { number: 9, hash: foreign(77) }
+  lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
+  lane.book.apply(3, { type: 'lossDepth' })
+  lane.book.apply(3, { type: 'horizon' })
+  const regression = await fallen(lane)
+  expect([...lane.holds.keys()]).toEqual(['deepReorg'])
+  regression.count(4, lane.head)
+  expect([...lane.holds.keys()]).toEqual([])
+})

@@ -31,6 +31,15 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
   let since: { readonly head: number; readonly atMs: number } | undefined
   let reading = false
   let fallenTo: number | undefined
+  // The hold that it was given for the count alone.
+  let hold: 'jump' | 'deepReorg' | undefined
+
+  function holdFor(reason: 'jump' | 'deepReorg', found: number, detail: string): void {
+    fallenTo = found
+    // A block that left the chain is another matter: that hold does not end with the count.
+    if (reason === 'jump' || !lane.holds.has('deepReorg')) hold = reason
+    lane.holds.add(reason, detail)
+  }
 
   function count(latest: number, head: number): void {
     if (latest >= book.base && latest >= unprovenTo()) {
@@ -38,7 +47,8 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
       since = undefined
       if (fallenTo === undefined) return
       fallenTo = undefined
-      lane.holds.lift('jump')
+      if (hold !== undefined) lane.holds.lift(hold)
+      hold = undefined
       return
     }
     const nowMs = clock.now()
@@ -74,12 +84,10 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
     } else if (await isHigherElsewhere(found)) {
       hub.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
     } else if (found < book.finalTo) {
-      fallenTo = found
-      lane.holds.add('deepReorg', resetDetail(found, book.finalTo, head))
+      holdFor('deepReorg', found, resetDetail(found, book.finalTo, head))
       context.events.emit('deepReorg', { nonce: found })
     } else if (book.base - found > FILL_MAX && isBoundFrom(found)) {
-      fallenTo = found
-      lane.holds.add('jump', gapDetail(found, book.base))
+      holdFor('jump', found, gapDetail(found, book.base))
     } else {
       giveBack(found)
     }
@@ -115,6 +123,7 @@ export function createNonceRegression(context: LaneContext): NonceRegression {
     accept() {
       if (fallenTo !== undefined) giveBack(fallenTo)
       fallenTo = undefined
+      hold = undefined
     },
     get wanted() {
       return since !== undefined
