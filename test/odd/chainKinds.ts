@@ -43,7 +43,8 @@ export const CHAIN_KINDS = {
 
 export type ChainName = keyof typeof CHAIN_KINDS
 
-const ONE_ETHER = 10n ** 18n
+/** What thirty payments cost at the most absurd price that a fault names, and more: who has paid that is starved in truth. */
+const BALANCE_WEI = 10n * 10n ** 18n
 
 /** A chain with the lane's account on it, whose nodes behave as this kind does. */
 export function createOddChain(options: {
@@ -61,7 +62,7 @@ export function createOddChain(options: {
     rules,
     blockTimeMs,
     ...(chainId === undefined ? {} : { chainId }),
-    accounts: [{ address: LANE, nonce, balanceWei: ONE_ETHER }],
+    accounts: [{ address: LANE, nonce, balanceWei: BALANCE_WEI }],
   })
   const next = () => accountIn(chain.head.state, LANE).nonce
   return Object.create(chain, {

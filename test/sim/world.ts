@@ -145,11 +145,12 @@ function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
   )
 }
 
-/** What outside code sends without a word to the lane. */
+/** Every endpoint of a world that begins so may count less than the lane has seen become final. */
 function countsBehind({ ports }: Plan): boolean {
   return ports.some(({ timed }) => timed.some(({ name }) => name === 'countBehind'))
 }
 
+/** What outside code sends without a word to the lane. */
 function silentOf({ items }: Plan): ReadonlySet<number> {
   return new Set(items.filter(({ outside }) => outside === 'silent').map(({ marker }) => marker))
 }
