@@ -185,3 +185,17 @@ describe('rows 19 and 20: accepted, and never seen', () => {
     expect(lane.executed()).toEqual([1])
   })
 })
+
+test('row 19: what a pool counts, and no block can take since the base fee rose above it, is bumped', async () => {
+  await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
+  const burst = Array.from({ length: 100 }, (_, index) => lane.sender.send(transfer(index + 1)))
+  for (const sent of burst) await lane.settle((await lane.settle(sent)).wait('sealed'))
+  expect((await lane.snapshot()).endpoints[0]?.profile).toMatchObject({ pending: 'mempool' })
+  const before = distinct(lane)
+  lane.chain.spikeBaseFee((lane.sent.at(-1)?.maxFeeWei ?? 0n) * 2n, 1_000_000)
+  // The newest sealed block is one from before, and the next one is not.
+  await lane.blocks(1)
+  const tx = await lane.settle(lane.sender.send(transfer(101)))
+  await lane.settle(tx.wait('sealed'))
+  expect(distinct(lane)).toBeGreaterThan(before + 1)
+})

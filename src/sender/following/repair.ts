@@ -173,6 +173,13 @@ export function createRepair(options: {
     return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
   }
 
+  /** A pool counts it, and no block can take it: it offers less than the base fee. What is above it waits too. */
+  function unpricedHead(): Slot[] {
+    const { book } = lane
+    const slot = book.floor < book.coveredTo ? book.get(book.floor) : undefined
+    return slot?.state === 'live' && slot.preconfirmed === undefined && !priced(slot) ? [slot] : []
+  }
+
   function checkGaps(): void {
     gapTimer = undefined
     const hole = lane.book.lowestHole()
@@ -217,7 +224,7 @@ export function createRepair(options: {
         if (nonce >= floor) break
         sentAt.delete(nonce)
       }
-      const open = lane.book.uncovered(limits.resendMax)
+      const open = [...unpricedHead(), ...lane.book.uncovered(limits.resendMax)]
       const silent = isQuiet(open)
       for (const slot of open) {
         // The pool has no room for it: that it stands still is no mystery, and to send it again is in vain.
