@@ -145,7 +145,7 @@ export function createPerformer(parts: PerformParts) {
         // Told with the stage, by whoever keeps the stages.
         return
       case 'foreign':
-        return void tellForeign(context, nonce, usedBy(context.lane.book.get(nonce)))
+        return void tellForeign(context, { nonce, hash: usedBy(context.lane.book.get(nonce)), tx })
       default:
         return events.emit(told, { nonce, tx })
     }

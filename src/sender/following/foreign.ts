@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import type { Tx } from '../../types.js'
 import { type LaneContext, reportError } from '../context.js'
 
 /**
@@ -7,11 +8,11 @@ import { type LaneContext, reportError } from '../context.js'
  */
 export async function tellForeign(
   context: LaneContext,
-  nonce: number,
-  hash: Hash | undefined,
+  payload: { readonly nonce: number; readonly hash: Hash | undefined; readonly tx?: Tx | undefined },
 ): Promise<void> {
   const { lane, store, events } = context
+  const { hash } = payload
   const known = hash && store.find(lane.key, { hash })
   const own = await known?.catch((error: unknown) => void reportError(context, error))
-  if (own === undefined && !context.closed) events.emit('foreign', { nonce, hash })
+  if (own === undefined && !context.closed) events.emit('foreign', payload)
 }

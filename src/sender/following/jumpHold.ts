@@ -1,4 +1,5 @@
-import { type LaneContext, reportError } from '../context.js'
+import type { LaneContext } from '../context.js'
+import { createOneAtATime } from '../oneAtATime.js'
 import type { CountBelief } from './countBelief.js'
 
 /**
@@ -29,19 +30,14 @@ export function createJumpHold(
   let heldFor: number | undefined
   // The newest count that is too far above what the lane knows.
   let far: number | undefined
-  let asking = false
+  const asking = createOneAtATime(context)
 
   function count(latest: number, head: number): void {
     const isFar = latest - book.cursor > JUMP_MAX
     far = isFar ? latest : undefined
     if (!isFar && heldFor !== undefined) lift()
-    if (!isFar || heldFor === latest || asking || !belief.confirms(latest, head)) return
-    asking = true
-    void confirm(latest, head)
-      .catch((error: unknown) => reportError(context, error))
-      .finally(() => {
-        asking = false
-      })
+    if (!isFar || heldFor === latest || asking.busy || !belief.confirms(latest, head)) return
+    asking.run(() => confirm(latest, head))
   }
 
   async function confirm(latest: number, head: number): Promise<void> {

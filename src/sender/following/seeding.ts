@@ -1,6 +1,7 @@
 import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import type { CancelTimer } from '../../clock.js'
 import type { LaneContext } from '../context.js'
+import { createOneAtATime } from '../oneAtATime.js'
 import { countsElsewhere } from './countsElsewhere.js'
 import { createStoreCheck } from './storeCheck.js'
 
@@ -72,7 +73,7 @@ export function createSeeding(
     },
   )
   let cancel: CancelTimer | undefined
-  let isAsking = false
+  const asking = createOneAtATime(context)
   /** What another endpoint counts, where it is lower than what the reader says. */
   let contradiction: number | undefined
 
@@ -138,18 +139,12 @@ export function createSeeding(
 
   /** One that lags, or a reader that errs: what the lane begins with is waited for, since bytes above it leave a gap. */
   async function settleUnlessContradicted(reading: CountReading): Promise<void> {
-    if (isAsking) return
-    isAsking = true
-    try {
-      const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs)
-      if (context.closed || !isUnsettled) return
-      contradiction = others.find((count) => count < reading.latest)
-      if (contradiction !== undefined) show()
-      // What came meanwhile may be another count.
-      else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
-    } finally {
-      isAsking = false
-    }
+    const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs)
+    if (context.closed || !isUnsettled) return
+    contradiction = others.find((count) => count < reading.latest)
+    if (contradiction !== undefined) show()
+    // What came meanwhile may be another count.
+    else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
   }
 
   function judge(reading: CountReading): void {
@@ -177,7 +172,7 @@ export function createSeeding(
       if (isUnsettled) {
         if (!agree(reading)) show()
         else if (hub.others().length === 0) settle(reading)
-        else void settleUnlessContradicted(reading)
+        else asking.run(() => settleUnlessContradicted(reading))
         return true
       }
       if (isWatching()) judge(reading)

@@ -1,5 +1,6 @@
 import type { Bounds } from '../../allocator/readings.js'
-import { type LaneContext, reportError } from '../context.js'
+import type { LaneContext } from '../context.js'
+import { createOneAtATime } from '../oneAtATime.js'
 import { countsElsewhere } from './countsElsewhere.js'
 
 /**
@@ -36,7 +37,7 @@ export function createStoreCheck(
   const { holds } = lane
   const { cursor } = start
   let isDisputed = start.isDisputed
-  let asking = false
+  const asking = createOneAtATime(context)
   // Readings in a row of which none was above the cursor.
   let refuted = 0
   let said = ''
@@ -49,13 +50,7 @@ export function createStoreCheck(
       if (bounds.min <= cursor) return
       isDisputed = true
     }
-    if (asking) return
-    asking = true
-    void hear(bounds, cursor)
-      .catch((error: unknown) => reportError(context, error))
-      .finally(() => {
-        asking = false
-      })
+    asking.run(() => hear(bounds, cursor))
   }
 
   async function hear(bounds: Bounds, known: number): Promise<void> {

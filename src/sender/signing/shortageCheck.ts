@@ -1,6 +1,7 @@
 import { decodeQuantity } from '../../rpc/codec.js'
 import type { RpcReply } from '../../rpc/port.js'
-import { type LaneContext, reportError } from '../context.js'
+import type { LaneContext } from '../context.js'
+import { createOneAtATime } from '../oneAtATime.js'
 
 /** That the account cannot pay, as the endpoint that is read shows balance and prices. */
 export type Shortage = {
@@ -31,7 +32,7 @@ export function createShortageCheck(
 ): ShortageCheck {
   const { hub, fees, clock, limits } = context
   let isConfirmed = false
-  let asking = false
+  const asking = createOneAtATime(context)
   let deniedAtMs = Number.NEGATIVE_INFINITY
 
   async function ask({ needed, balanceWei, isPriced }: Shortage): Promise<void> {
@@ -63,13 +64,7 @@ export function createShortageCheck(
   return {
     confirms(shortage) {
       if (isConfirmed || hub.others().length === 0) return true
-      if (asking || clock.now() - deniedAtMs < DENIED_MS) return false
-      asking = true
-      void ask(shortage)
-        .catch((error: unknown) => reportError(context, error))
-        .finally(() => {
-          asking = false
-        })
+      if (clock.now() - deniedAtMs >= DENIED_MS) asking.run(() => ask(shortage))
       return false
     },
     forget() {
