@@ -240,13 +240,19 @@ describe('more empty nonces below signed transactions than are filled unasked', 
   })
 })
 
-test('below what was final once: the node was reset, which holds the lane until an operator goes on from its count', async () => {
+/** Nonce 3 has become final. */
+function finalOnce(): ReturnType<typeof believed> {
   const lane = believed(3)
   lane.journal(3, 'a', mine(3))
   const block = { number: 9, hash: foreign(77) }
   lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
   lane.book.apply(3, { type: 'lossDepth' })
   lane.book.apply(3, { type: 'horizon' })
+  return lane
+}
+
+test('below what was final once: the node was reset, which holds the lane until an operator goes on from its count', async () => {
+  const lane = finalOnce()
   expect(lane.book.finalTo).toBe(4)
   const regression = await fallen(lane)
   expect(lane.holds.get('deepReorg')).toMatch(/counts 3 used nonces.*seen 4 become final/)
@@ -257,12 +263,7 @@ test('below what was final once: the node was reset, which holds the lane until 
 })
 
 test('below what was final once, and back: the hold that the count alone was given lifts with it', async () => {
-  const lane = believed(3)
-  lane.journal(3, 'a', mine(3))
-  const block = { number: 9, hash: foreign(77) }
-  lane.book.apply(3, { type: 'sealed', hash: mine(3), block })
-  lane.book.apply(3, { type: 'lossDepth' })
-  lane.book.apply(3, { type: 'horizon' })
+  const lane = finalOnce()
   const regression = await fallen(lane)
   expect([...lane.holds.keys()]).toEqual(['deepReorg'])
   regression.count(4, lane.head)
