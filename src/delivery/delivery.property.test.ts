@@ -75,6 +75,10 @@ const traits: fc.Arbitrary<Partial<EndpointTraits>> = fc.constantFrom(
   { countsMempool: undefined, gapBudget: undefined },
 )
 
+/** Where most requests time out the window is one, and each transaction may wait for a timeout: the end is promised, no pace. */
+const limitMs = ({ blockMs, timeoutMs = 0 }: NetworkOptions, amount: number): number =>
+  600_000 + 100 * blockMs + amount * timeoutMs
+
 const numRuns = 200
 
 describe('a delivery over any network', () => {
@@ -94,7 +98,7 @@ describe('a delivery over any network', () => {
     fc.assert(
       fc.property(network(faults), transactions, (options, amount) => {
         const own = createNetwork(options)
-        const run = drive(own, options, { transactions: amount, limitMs: 600_000 + 100 * options.blockMs })
+        const run = drive(own, options, { transactions: amount, limitMs: limitMs(options, amount) })
         expect(run.violations).toEqual([])
         expect(run.done).toBe(true)
         const { copies, events } = own.losses
@@ -111,7 +115,7 @@ describe('a delivery over any network', () => {
         const run = drive(own, options, {
           transactions: amount,
           traits: known,
-          limitMs: 600_000 + 100 * options.blockMs,
+          limitMs: limitMs(options, amount),
         })
         expect(run.violations).toEqual([])
         expect(run.done).toBe(true)
