@@ -140,6 +140,20 @@ describe('of several endpoints', () => {
     }
   })
 
+  test('one that asks for a long rest leaves no timer behind in a sender that opens and closes', async () => {
+    const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down', retryAfterMs: 86_400_000 }
+    await using several = await openSeveral(['both', 'both'], {
+      closed: true,
+      before: ([first]) =>
+        void Object.assign(first ?? {}, { script: () => ({ ok: false, failure: often }) }),
+    })
+    const { lane, sender } = several
+    await lane.settle(sender.ready())
+    await lane.settle(sender.close())
+    lane.chain.stop()
+    expect(lane.clock.pendingTimers).toBe(0)
+  })
+
   test('each is named with what it said where none answers', async () => {
     await using several = await openSeveral(['both', 'read'], {
       closed: true,

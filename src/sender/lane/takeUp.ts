@@ -111,7 +111,7 @@ async function readTwice({ environment, hub, handle, options }: TakeUpParts): Pr
   const patience: Patience = {
     clock,
     untilMs: clock.now() + readyTimeoutMs,
-    stopped: handle.closing.stopped,
+    stop: handle.closing,
   }
   const readOnce = () =>
     readLaneAt(hub, { port: patientPort(hub.reader.port, patience) }, { address, timeoutMs: readTimeoutMs })

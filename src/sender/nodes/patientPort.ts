@@ -2,13 +2,14 @@ import type { Clock } from '../../clock.js'
 import { isRateLimit } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
+import type { Stop } from '../unlessStopped.js'
 
 /** Until when a lane that opens asks again, and what ends that earlier. */
 export type Patience = {
   readonly clock: Clock
   /** Clock milliseconds. */
   readonly untilMs: number
-  readonly stopped: () => boolean
+  readonly stop: Pick<Stop, 'stopped' | 'listen'>
 }
 
 const PAUSE_MS = 250
@@ -29,7 +30,7 @@ export function patientPort(
   patience: Patience,
   { isOptional = () => false, onFailure = () => {} }: PatientOptions = {},
 ): Port {
-  const { clock, untilMs, stopped } = patience
+  const { clock, untilMs, stop } = patience
   return derivedPort(port, async (calls, options) => {
     const replies = new Array<RpcReply | undefined>(calls.length).fill(undefined)
     let open = [...calls.keys()]
@@ -50,10 +51,23 @@ export function patientPort(
       const failures = open.flatMap((index) => passingFailure(replies[index]) ?? [])
       for (const failure of failures) onFailure(failure)
       const leftMs = untilMs - clock.now()
-      if (failures.length === 0 || leftMs <= 0 || stopped()) return replies as RpcReply[]
-      const pauseMs = Math.min(pauseAfter(inVain, failures), leftMs)
-      await new Promise<void>((resolve) => void clock.setTimer(resolve, pauseMs))
-      if (stopped()) return replies as RpcReply[]
+      if (failures.length === 0 || leftMs <= 0 || stop.stopped()) return replies as RpcReply[]
+      await pause(patience, Math.min(pauseAfter(inVain, failures), leftMs))
+      if (stop.stopped()) return replies as RpcReply[]
+    }
+  })
+}
+
+/** Ends early when the patience is stopped, so that no timer outlives what it was for. */
+export function pause({ clock, stop }: Patience, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop.stopped()) return resolve()
+    const cancel = clock.setTimer(end, ms)
+    const off = stop.listen(end)
+    function end(): void {
+      cancel()
+      off()
+      resolve()
     }
   })
 }

@@ -5,6 +5,7 @@ import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types.js'
 import { quoteOf } from '../reasons/quote.js'
+import { createStop } from '../unlessStopped.js'
 import type { HubEndpoint } from './hub.js'
 import { type Patience, patientPort } from './patientPort.js'
 import { isWorthAsking, tryAgain } from './tryAgain.js'
@@ -48,6 +49,7 @@ export function createProber(parts: {
   let cancel: CancelTimer | undefined
   let delayMs = AGAIN_MS
   let stopped = false
+  let endFirst = () => {}
 
   async function probe(endpoint: HubEndpoint, port = endpoint.port): Promise<void> {
     const found = await probeEndpoint(port, {
@@ -76,26 +78,30 @@ export function createProber(parts: {
     const said = new Map<HubEndpoint, unknown>()
     const settled = new Set<HubEndpoint>()
     let isOver = false
+    // What still rests between two questions wakes at once when no answer is waited for any more.
+    const enough = createStop(closedWhileOpening)
+    endFirst = enough.stop
     const patience: Patience = {
       clock,
       untilMs: clock.now() + limits.readyTimeoutMs,
-      stopped: () => isOver || stopped || isClosing(),
+      stop: { stopped: () => enough.stopped() || isClosing(), listen: enough.listen },
     }
     return new Promise((resolve, reject) => {
+      function end(settle: () => void): void {
+        if (isOver) return
+        isOver = true
+        enough.stop()
+        settle()
+      }
       function check(): void {
         if (isOver) return
         const isKnown = (endpoint: HubEndpoint) => endpoint.probed || said.has(endpoint)
         const failed = readers.filter(({ probed }) => !probed)
         // What the lane is called may not hang on who happened to answer: another may know the genesis.
         const isEnough = failed.length < readers.length && (genesis !== undefined || failed.length === 0)
-        if (isEnough && readers.every(isKnown)) {
-          isOver = true
-          return resolve()
-        }
+        if (isEnough && readers.every(isKnown)) return end(resolve)
         if (settled.size < asked.length) return
-        isOver = true
-        if (isClosing()) return reject(closedWhileOpening())
-        reject(unreachable(failed, said))
+        end(() => reject(isClosing() ? closedWhileOpening() : unreachable(failed, said)))
       }
       async function ask(endpoint: HubEndpoint): Promise<void> {
         const port = patientPort(endpoint.port, patience, {
@@ -108,10 +114,7 @@ export function createProber(parts: {
         try {
           await tryAgain(() => probe(endpoint, port), patience)
         } catch (error) {
-          if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH' && !isOver) {
-            isOver = true
-            reject(error)
-          }
+          if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') end(() => reject(error))
           said.set(endpoint, error)
         }
         settled.add(endpoint)
@@ -172,6 +175,7 @@ export function createProber(parts: {
     },
     stop() {
       stopped = true
+      endFirst()
       cancel?.()
     },
   }

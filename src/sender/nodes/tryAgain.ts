@@ -1,6 +1,6 @@
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import type { RpcError } from '../../rpc/errors.js'
-import { isPassingStatus, type Patience } from './patientPort.js'
+import { isPassingStatus, type Patience, pause } from './patientPort.js'
 
 const TRIES = 3
 const PAUSE_MS = 250
@@ -9,13 +9,14 @@ const PAUSE_MS = 250
  * A reading that an endpoint refused in words, which may be passing ones ("header not found"), is made three times. Calls
  * without an answer are asked again by `patientPort`.
  */
-export async function tryAgain<t>(read: () => Promise<t>, { clock, untilMs, stopped }: Patience): Promise<t> {
+export async function tryAgain<t>(read: () => Promise<t>, patience: Patience): Promise<t> {
+  const { clock, untilMs, stop } = patience
   for (let tried = 1; ; tried += 1) {
     try {
       return await read()
     } catch (error) {
-      if (tried === TRIES || stopped() || clock.now() >= untilMs || !isWorthAsking(error)) throw error
-      await new Promise<void>((resolve) => void clock.setTimer(resolve, PAUSE_MS * tried))
+      if (tried === TRIES || stop.stopped() || clock.now() >= untilMs || !isWorthAsking(error)) throw error
+      await pause(patience, PAUSE_MS * tried)
     }
   }
 }
