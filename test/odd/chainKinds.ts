@@ -3,6 +3,7 @@ import { createChain } from '../sim/chain/chain.js'
 import type { ChainRules } from '../sim/chain/options.js'
 import type { SimChain } from '../sim/chain/simChain.js'
 import { accountIn } from '../sim/chain/state.js'
+import { foreignTransaction } from '../sim/foreign.js'
 import { LANE } from '../sim/outside.js'
 import type { VirtualClock } from '../sim/virtualClock.js'
 
@@ -46,13 +47,30 @@ export type ChainName = keyof typeof CHAIN_KINDS
 /** What thirty payments cost at the most absurd price that a fault names, and more: who has paid that is starved in truth. */
 const BALANCE_WEI = 10n * 10n ** 18n
 
-/** A chain with the lane's account on it, whose nodes behave as this kind does. */
-export function createOddChain(options: {
+const HISTORY_PER_BLOCK = 100
+/** Between the account's last transaction and the beginning of the world: no answer is so old that it lacks one. */
+const BLOCKS_BEFORE = 15
+
+/** A transaction that another wallet with the lane's key made. */
+export function foreignOn({ settings }: SimChain): Parameters<SimChain['force']>[0] {
+  const { chainId, baseFeeWei, tipWei } = settings
+  const maxFeeWei = baseFeeWei * 4n + tipWei
+  return {
+    from: LANE,
+    make: (nonce) => foreignTransaction({ chainId, from: LANE, nonce, maxFeeWei, tipWei, salt: nonce }),
+  }
+}
+
+/**
+ * A chain with the lane's account on it, which has sent as many transactions as its nonce says, and whose nodes behave
+ * as this kind does.
+ */
+export async function createOddChain(options: {
   readonly kind: ChainKind
   readonly clock: VirtualClock
   readonly random: Random
   readonly nonce: number
-}): SimChain {
+}): Promise<SimChain> {
   const { kind, clock, random, nonce } = options
   const { rules, blockTimeMs, chainId } = kind
   const chain = createChain({
@@ -62,8 +80,15 @@ export function createOddChain(options: {
     rules,
     blockTimeMs,
     ...(chainId === undefined ? {} : { chainId }),
-    accounts: [{ address: LANE, nonce, balanceWei: BALANCE_WEI }],
+    accounts: [{ address: LANE, nonce: 0, balanceWei: BALANCE_WEI }],
   })
+  for (let used = 0; used < nonce; used += HISTORY_PER_BLOCK) {
+    for (let more = Math.min(HISTORY_PER_BLOCK, nonce - used); more > 0; more--) chain.force(foreignOn(chain))
+    await clock.advance(blockTimeMs)
+    chain.seal()
+  }
+  if (!kind.onDemand) chain.start()
+  await clock.advance(BLOCKS_BEFORE * blockTimeMs)
   const next = () => accountIn(chain.head.state, LANE).nonce
   return Object.create(chain, {
     submit: {
@@ -74,7 +99,6 @@ export function createOddChain(options: {
         return admission
       },
     },
-    start: { value: () => kind.onDemand || chain.start() },
     force: {
       value(forced: Parameters<SimChain['force']>[0]) {
         chain.force(forced)

@@ -18,7 +18,7 @@ async function remainsOf(
   change: (remains: Remains) => Partial<Remains> = () => ({}),
 ): Promise<Remains> {
   const clock = createVirtualClock()
-  const chain = createOddChain({ kind: CHAIN_KINDS.reth, clock, random: createRandom(1), nonce: 0 })
+  const chain = await createOddChain({ kind: CHAIN_KINDS.reth, clock, random: createRandom(1), nonce: 0 })
   const account = createStubAccount(LANE)
   const wire = createWire(clock, () => {})
   const send = async (nonce: number, request: object) => {

@@ -173,12 +173,15 @@ function paidForNobody({ wire, chain, watch }: Remains): OddViolation[] {
   return [{ rule: 'noop', text: `no-ops for nonces that nobody had: ${nonces.slice(0, 8).join(', ')}` }]
 }
 
-/** Where nobody else has the key no payment is ever signed for a second nonce. */
+/**
+ * Where nobody else has the key no payment is ever signed for a second nonce. What the account had sent before the world
+ * began took the nonces below its first: a payment that a count too low brought there goes on to one that is free.
+ */
 function rebound({ plan, wire }: Remains): OddViolation[] {
   if (plan.foreign.length > 0) return []
   const nonces = new Map<number, Set<number>>()
   for (const { marker, tx } of wire.first.values()) {
-    if (marker === undefined) continue
+    if (marker === undefined || tx.nonce < plan.nonce) continue
     const known = nonces.get(marker) ?? new Set()
     nonces.set(marker, known.add(tx.nonce))
   }
@@ -198,7 +201,7 @@ function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
   if (!isOneHonest(plan)) return []
   const foreign = new Set(
     chain.canonical.flatMap(({ executed }) =>
-      executed.filter(({ tx }) => isForeign(tx)).map(({ tx }) => tx.nonce),
+      executed.filter(({ tx }) => isForeign(tx) && tx.nonce >= plan.nonce).map(({ tx }) => tx.nonce),
     ),
   )
   const displaces = foreign.size > 0

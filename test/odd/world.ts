@@ -1,5 +1,4 @@
 import type { RpcCall, RpcReply } from '../../src/rpc/port.js'
-import { foreignTransaction } from '../sim/foreign.js'
 import { idOf } from '../sim/ids.js'
 import { LANE } from '../sim/outside.js'
 import { nameOfFault } from '../sim/port/timedFault.js'
@@ -9,7 +8,7 @@ import { createSimStore, NO_STORE_FAULTS } from '../sim/simStore.js'
 import { createStubAccount } from '../sim/stubAccount.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
 import { createWorkload } from '../sim/workload.js'
-import { CHAIN_KINDS, type ChainKind, createOddChain } from './chainKinds.js'
+import { CHAIN_KINDS, type ChainKind, createOddChain, foreignOn } from './chainKinds.js'
 import { judgeWorld, type OddViolation } from './judge.js'
 import { createLife } from './life.js'
 import { createOddPort } from './oddPort.js'
@@ -51,10 +50,10 @@ const AFTERMATH_MS = 15_000
 export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Promise<OddResult> {
   const kind: ChainKind = CHAIN_KINDS[plan.chain]
   const clock = createVirtualClock()
-  const beganMs = clock.now()
   const random = (part: string) => deriveRandom(plan.seed, part)
+  const chain = await createOddChain({ kind, clock, random: random('chain'), nonce: plan.nonce })
+  const beganMs = clock.now()
   const say = (text: string) => onLine?.(`${String(clock.now() - beganMs).padStart(7)} ${text}`)
-  const chain = createOddChain({ kind, clock, random: random('chain'), nonce: plan.nonce })
   const wire = createWire(clock, say)
   const watch = createWatch(clock, (VERDICT_BLOCKS + kind.settledBlocks) * kind.blockTimeMs)
   const struck = new Map<string, number>()
@@ -117,7 +116,6 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     if (event === 'held' && real) clock.setTimer(() => life.current.sender.resume(), OPERATOR_MS)
   }
 
-  chain.start()
   if (plan.readyFirst) {
     const ready = life.current.subject.ready().catch(() => {})
     await clock.advance(READY_MS)
@@ -127,7 +125,7 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     clock.setTimer(() => watch.sent(idOf(item.marker)), item.atMs)
     workload.start(item)
   }
-  for (const atMs of plan.foreign) clock.setTimer(() => forceForeign(), atMs)
+  for (const atMs of plan.foreign) clock.setTimer(() => chain.force(foreignOn(chain)), atMs)
   for (const { atMs, byMs } of plan.steps) clock.setTimer(() => clock.stepWall(byMs), atMs)
   const { restart, rewind } = plan
   if (rewind !== undefined)
@@ -218,15 +216,6 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
     )
     await clock.runUntil(() => end !== `${what} is still open`, CLOSE_MS)
     return end === undefined ? [] : [{ rule: 'back', text: end }]
-  }
-
-  function forceForeign(): void {
-    const { chainId, baseFeeWei, tipWei } = chain.settings
-    const maxFeeWei = baseFeeWei * 4n + tipWei
-    chain.force({
-      from: LANE,
-      make: (nonce) => foreignTransaction({ chainId, from: LANE, nonce, maxFeeWei, tipWei, salt: nonce }),
-    })
   }
 }
 
