@@ -51,6 +51,19 @@ describe('the count at `pending`', () => {
     expect(seen([uncounted, countedInBlock]).pending).toBe('preconfirmed')
   })
 
+  test('is the pre-confirmed state at the second nonce where the count once lacked what the pending block held', () => {
+    const lacking: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 5 }
+    const ended = [uncounted, lacking, uncounted, countedInBlock]
+    expect(seen(ended).pending).toBe('unknown')
+    expect(seen([...ended, counted, uncounted, countedInBlock]).pending).toBe('unknown')
+    expect(seen([...ended, uncounted, countedInBlock]).pending).toBe('preconfirmed')
+    // Backends that lag show it again and again: two more nonces are enough then too.
+    const often = Array.from({ length: 50 }, () => lacking)
+    const shown = [uncounted, countedInBlock]
+    expect(seen([...often, ...shown, ...shown]).pending).toBe('unknown')
+    expect(seen([...often, ...shown, ...shown, ...shown]).pending).toBe('preconfirmed')
+  })
+
   test('is not concluded from a nonce that another had sent', () => {
     expect(seen([uncounted, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe('unknown')
   })

@@ -50,6 +50,10 @@ export type Evidence = {
   readonly countedAtOnce: number
   /** The highest nonce that was sent and not counted at once. */
   readonly uncounted: number | undefined
+  /** Times that such a nonce came into the count together with the pending block that holds it. */
+  readonly countedWithBlock: number
+  /** Times that the count lacked what the pending block held: one of the two is not what it should be. */
+  readonly lackedByCount: number
   /** Times in a row that the pending block was the latest one. */
   readonly pendingIsLatest: number
   /** Nonces that were refused for lack of the ones below them. */
@@ -60,6 +64,8 @@ export type Evidence = {
 export const noEvidence: Evidence = {
   countedAtOnce: 0,
   uncounted: undefined,
+  countedWithBlock: 0,
+  lackedByCount: 0,
   pendingIsLatest: 0,
   gapsRefused: 0,
   batch: noBatchEvidence,
@@ -75,6 +81,8 @@ const IN_PART = 1
 const COUNTED_AT_ONCE_MIN = 2 * IN_WHOLE
 // A missed flashblock makes `pending` fall back to `latest` for a moment.
 const PENDING_IS_LATEST_MIN = 3
+// A flashblock between the two readings, or a backend that lags, makes a count lack what the block holds as well.
+const LACKED_MAX = 2
 const SEND_SYNC = 'eth_sendRawTransactionSync'
 const BLOCK_RECEIPTS = 'eth_getBlockReceipts'
 
@@ -136,7 +144,7 @@ function countAfterSend(
 
 function countedAtOnce({ profile, evidence }: ProfileState, weight: number): ProfileState {
   const says = evidence.countedAtOnce + weight
-  const next = { ...evidence, countedAtOnce: says }
+  const next = { ...evidence, countedAtOnce: says, countedWithBlock: 0 }
   if (profile.pending === 'mempool') return { profile, evidence: next }
   if (says >= COUNTED_AT_ONCE_MIN) return { profile: { ...profile, pending: 'mempool' }, evidence: next }
   // Contradicted: from here on it takes two again.
@@ -155,10 +163,20 @@ function notCountedAtOnce({ profile, evidence }: ProfileState, sentUpTo: number)
   }
 }
 
+/**
+ * A count that shows `latest` for a while, on a node that builds its pending block from its pool, looks like a
+ * pre-confirmed state when it ends. It shows itself by a block that holds what it lacks; then one nonce is not enough.
+ */
 function countWithBlock({ profile, evidence }: ProfileState, nonce: number, count: number): ProfileState {
-  const proven = evidence.uncounted !== undefined && nonce <= evidence.uncounted && count > nonce
-  if (!proven || profile.pending === 'mempool') return { profile, evidence }
-  return { profile: { ...profile, pending: 'preconfirmed' }, evidence: { ...evidence, uncounted: undefined } }
+  if (profile.pending === 'mempool') return { profile, evidence }
+  if (count <= nonce) {
+    const lackedByCount = Math.min(LACKED_MAX, evidence.lackedByCount + 1)
+    return { profile, evidence: { ...evidence, uncounted: undefined, lackedByCount } }
+  }
+  if (evidence.uncounted === undefined || nonce > evidence.uncounted) return { profile, evidence }
+  const next = { ...evidence, uncounted: undefined, countedWithBlock: evidence.countedWithBlock + 1 }
+  const isProven = next.countedWithBlock > evidence.lackedByCount
+  return { profile: isProven ? { ...profile, pending: 'preconfirmed' } : profile, evidence: next }
 }
 
 type PendingBlock = Extract<ProfileObservation, { kind: 'pendingBlock' }>
