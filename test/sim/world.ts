@@ -106,7 +106,7 @@ export async function runWorld(
   const told = judge(census, workload.markers, workload.tellings)
   const violations = [
     ...late,
-    ...(isDisplacing(plan, census) ? [] : judgeSequences(census, sequencesOf(plan))),
+    ...(isDisplacing(plan, census, wire) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
     ...world.shown,
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
@@ -134,9 +134,12 @@ export async function runWorld(
 /** What takes a nonce of the lane past it: then the order of a sequence is not guaranteed. */
 const DISPLACING = new Set<string>(['foreign', 'wallet', 'creates', 'submit', 'bump', 'delegate', 'reorg'])
 
-function isDisplacing({ disturbances, items }: Plan, { foreign }: Census): boolean {
+function isDisplacing(plan: Plan, { foreign }: Census, wire: Iterable<Hex>): boolean {
+  const { disturbances, items, initialNonce } = plan
   const others = disturbances.some(({ kind }) => DISPLACING.has(kind))
-  return others || foreign > 0 || items.some(({ outside, authorize }) => outside || authorize)
+  if (others || foreign > 0 || items.some(({ outside, authorize }) => outside || authorize)) return true
+  // Counts that were too low when the lane opened led it to nonces that the account had used before.
+  return [...wire].some((raw) => (decodeTransaction(raw)?.nonce ?? initialNonce) < initialNonce)
 }
 
 function sequencesOf({ items }: Plan): readonly (readonly number[])[] {
