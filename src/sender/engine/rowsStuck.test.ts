@@ -199,3 +199,55 @@ test('row 19: what a pool counts, and no block can take since the base fee rose 
   await lane.settle(tx.wait('sealed'))
   expect(distinct(lane)).toBeGreaterThan(before + 1)
 })
+
+describe('row 19: what a pool counts, and blocks pass over for its price', () => {
+  /** A lane that knows that its node counts the pool. */
+  async function openPooled() {
+    const lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
+    const burst = Array.from({ length: 100 }, (_, index) => lane.sender.send(transfer(index + 1)))
+    for (const sent of burst) await lane.settle((await lane.settle(sent)).wait('sealed'))
+    expect((await lane.snapshot()).endpoints[0]?.profile).toMatchObject({ pending: 'mempool' })
+    return lane
+  }
+
+  /** What is sent next offers too little for any block. */
+  function passOverNext(lane: Awaited<ReturnType<typeof openLane>>) {
+    const { length } = lane.sent
+    lane.script = onSend((tx) => {
+      if (lane.sent.length > length + 1) return undefined
+      lane.chain.submit(tx.raw)
+      lane.chain.pool.passOver(({ hash }) => hash === tx.hash)
+      return undefined
+    })
+  }
+
+  test('the head is bumped, and what stands above it is left as it is', async () => {
+    await using lane = await openPooled()
+    passOverNext(lane)
+    const txs: Tx[] = []
+    for (const marker of [101, 102, 103]) txs.push(await lane.settle(lane.sender.send(transfer(marker))))
+    for (const tx of txs) await lane.settle(tx.wait('sealed'))
+    expect(txs.map(({ attempts }) => attempts.length)).toEqual([2, 1, 1])
+  })
+
+  test('it is given more blocks than one that no pool has, and is not sent again meanwhile', async () => {
+    await using lane = await openPooled()
+    passOverNext(lane)
+    const { length } = lane.sent
+    await lane.settle(lane.sender.send(transfer(101)))
+    await lane.blocks(7)
+    expect(lane.sent.length).toBe(length + 1)
+    await lane.blocks(4)
+    expect(lane.sent.length).toBeGreaterThan(length + 1)
+  })
+
+  test('no block at all bumps nothing', async () => {
+    await using lane = await openPooled()
+    lane.chain.setHalted(true)
+    const before = distinct(lane)
+    await lane.settle(lane.sender.send(transfer(101)))
+    await lane.clock.advance(600_000)
+    expect(distinct(lane)).toBe(before + 1)
+    lane.chain.setHalted(false)
+  })
+})

@@ -27,6 +27,12 @@ export type Repair = {
  */
 const SUPPOSED_STUCK_MS = 15_000
 
+/**
+ * A pool has the head and may have a reason to wait, as a queue of others that pay more: it is given so many times the
+ * blocks of a head that nobody has.
+ */
+const POOLED_PATIENCE = 4
+
 /** What outside code signed cannot be outbid by us. */
 const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
 
@@ -63,6 +69,8 @@ export function createRepair(options: {
     sinceMs: 0,
     pauseMs: 0,
   }
+  // What a block would take next and a pool has: when it was sent last, and since when it has been the next.
+  let pooled: { nonce: number; sent: Sent | undefined; from: Sent } | undefined
   let gapTimer: CancelTimer | undefined
   let gapSinceMs: number | undefined
 
@@ -139,7 +147,8 @@ export function createRepair(options: {
     } else if (slot.state === 'live') {
       const outside = isOutside(slot)
       const newest = newestAttempt(slot)
-      const isPriced = priced(slot)
+      // A pool has it, and blocks take others: it would not be here else.
+      const isPriced = slot.nonce >= lane.book.coveredTo && priced(slot)
       // Without blocks nothing says that the price is too low: the same bytes again, and no more.
       const mayBid = !byTime || !isPriced || slot.refusals > 0
       const { dear, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
@@ -173,11 +182,27 @@ export function createRepair(options: {
     return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
   }
 
-  /** A pool counts it, and no block can take it: it offers less than the base fee. What is above it waits too. */
-  function unpricedHead(): Slot[] {
+  /**
+   * The next one that a block could take, where a pool counts it and its price is too low: it is below the base fee, or
+   * blocks took others. What is above it waits too.
+   */
+  function underpricedHead(): Slot[] {
     const { book } = lane
     const slot = book.floor < book.coveredTo ? book.get(book.floor) : undefined
-    return slot?.state === 'live' && slot.preconfirmed === undefined && !priced(slot) ? [slot] : []
+    if (slot?.state !== 'live' || slot.preconfirmed !== undefined) {
+      pooled = undefined
+      return []
+    }
+    const { nonce } = slot
+    const sent = sentAt.get(nonce)
+    const { block, atMs } = now()
+    // A head that is lower than before says nothing of what blocks took.
+    if (pooled?.nonce !== nonce || pooled.sent !== sent || block < pooled.from.block)
+      pooled = { nonce, sent, from: now() }
+    const hasStood =
+      block - pooled.from.block >= POOLED_PATIENCE * limits.stuckAfterBlocks &&
+      atMs - pooled.from.atMs >= POOLED_PATIENCE * limits.stuckAfterMs
+    return hasStood || !priced(slot) ? [slot] : []
   }
 
   function checkGaps(): void {
@@ -224,7 +249,7 @@ export function createRepair(options: {
         if (nonce >= floor) break
         sentAt.delete(nonce)
       }
-      const open = [...unpricedHead(), ...lane.book.uncovered(limits.resendMax)]
+      const open = [...underpricedHead(), ...lane.book.uncovered(limits.resendMax)]
       const silent = isQuiet(open)
       for (const slot of open) {
         // The pool has no room for it: that it stands still is no mystery, and to send it again is in vain.

@@ -144,8 +144,7 @@ describe('of several endpoints', () => {
     const often: RpcFailure = { kind: 'http', status: 429, message: 'slow down', retryAfterMs: 86_400_000 }
     await using several = await openSeveral(['both', 'both'], {
       closed: true,
-      before: ([first]) =>
-        void Object.assign(first ?? {}, { script: () => ({ ok: false, failure: often }) }),
+      before: ([first]) => void Object.assign(first ?? {}, { script: () => ({ ok: false, failure: often }) }),
     })
     const { lane, sender } = several
     await lane.settle(sender.ready())

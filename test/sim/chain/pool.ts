@@ -52,6 +52,8 @@ export type Pool = {
    * what replaces them is a transaction like any other.
    */
   strand(picked: (tx: SimTransaction) => boolean): void
+  /** Keeps and counts them, and offers them to no block: others pay more. */
+  passOver(picked: (tx: SimTransaction) => boolean): void
   /** Lets them go again. */
   unstrand(picked: (tx: SimTransaction) => boolean): void
   /** Takes transactions out silently. Answers with what went. */
@@ -77,6 +79,7 @@ export function createPool(options: PoolOptions): Pool {
   const senders = new Map<Address, Map<number, SimTransaction>>()
   const hashes = new Map<Hash, SimTransaction>()
   const stranded = new Set<Hash>()
+  const passedOver = new Set<Hash>()
   let version = 0
   let full = false
   let { tipWeiMin } = options
@@ -96,6 +99,7 @@ export function createPool(options: PoolOptions): Pool {
 
   function forget(hash: Hash): boolean {
     stranded.delete(hash)
+    passedOver.delete(hash)
     return hashes.delete(hash)
   }
 
@@ -178,7 +182,7 @@ export function createPool(options: PoolOptions): Pool {
       const own = senders.get(from)
       const found: SimTransaction[] = []
       for (let tx = own?.get(nonce); tx !== undefined; tx = own?.get(tx.nonce + 1 + tx.authorizations)) {
-        if (stranded.has(tx.hash)) break
+        if (stranded.has(tx.hash) || passedOver.has(tx.hash)) break
         found.push(tx)
       }
       return found
@@ -188,6 +192,10 @@ export function createPool(options: PoolOptions): Pool {
     of: (from) => [...(senders.get(from)?.values() ?? [])].sort((a, b) => a.nonce - b.nonce),
     strand(picked) {
       for (const tx of hashes.values()) if (picked(tx)) stranded.add(tx.hash)
+      version++
+    },
+    passOver(picked) {
+      for (const tx of hashes.values()) if (picked(tx)) passedOver.add(tx.hash)
       version++
     },
     unstrand(picked) {
