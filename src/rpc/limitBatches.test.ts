@@ -244,7 +244,8 @@ test('who has to hear of a batch without an answer is told at once, and the next
   expect(plain.batches).toHaveLength(1)
   away = false
   expect(results(await port.batch(callsOf(4), { tellsSilence: true }))).toEqual([0, 1, 2, 3])
-  expect(plain.batches[1]).toHaveLength(1)
+  // Halves from then on: nothing was wrong with a call alone.
+  expect(plain.batches.slice(1).map((batch) => batch.length)).toEqual([1, 2, 1])
 })
 
 test('a port that is limited already is not limited twice', () => {

@@ -31,6 +31,13 @@ describe('a lane that waits for a person says so on the console, once, with what
     await lane.settle(sent)
     await lane.blocks(2)
     expect(lane.warned).toHaveLength(1)
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: -(10n ** 18n) })
+    await lane.blocks(2)
+    const again = lane.sender.send(transfer(2)).catch((error: unknown) => error)
+    await lane.clock.advance(60_000)
+    expect(lane.warned).toHaveLength(2)
+    fund(lane)
+    await lane.settle(again)
   })
 
   test('an endpoint that answers nothing of use', async () => {

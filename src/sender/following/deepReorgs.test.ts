@@ -44,6 +44,14 @@ test('what was not settled yet neither holds nor keeps the hold', () => {
   expect(held).not.toContain('deepReorg')
 })
 
+test('what was not settled yet does not keep the hold that stands already', () => {
+  reorgs.left(4, blockOf(9))
+  settled = () => false
+  reorgs.left(5, blockOf(10))
+  reorgs.came(4, blockOf(9))
+  expect(held).not.toContain('deepReorg')
+})
+
 test('what an operator has looked at is not waited for again', () => {
   reorgs.left(5, blockOf(10))
   held.delete('deepReorg')

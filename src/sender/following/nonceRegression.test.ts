@@ -269,3 +269,11 @@ test('below what was final once, and back: the hold that the count alone was giv
   regression.count(4, lane.head)
   expect([...lane.holds.keys()]).toEqual([])
 })
+
+test('below what was final once, after a settled block had left: that hold does not lift with the count', async () => {
+  const lane = finalOnce()
+  lane.holds.set('deepReorg', 'a settled block left the chain')
+  const regression = await fallen(lane)
+  regression.count(4, lane.head)
+  expect([...lane.holds.keys()]).toEqual(['deepReorg'])
+})

@@ -129,9 +129,13 @@ describe('a name that no option has is INVALID, and the nearest one is named', (
   })
 })
 
-test('what is undefined counts as not given', () => {
+test('what is undefined counts as not given', async () => {
   createSender(loose({ client, storee: undefined }))
   memoryStore(loose({ histories: undefined }))
+  const error = await errorOf(() =>
+    createSender({ client }).send(loose({ to, gasLimit: undefined, value: -1n })),
+  )
+  expect(error.message).toContain('value')
 })
 
 describe('fields of a request on a chain with a format of its own', () => {

@@ -100,6 +100,27 @@ describe('an estimate that cannot be: below what it costs before it runs, or abo
       expect(lane.executed()).toEqual([1])
     },
   )
+
+  test('a failure that another endpoint tells instead does not count: the first is asked again', async () => {
+    await using several = await openSeveral(['both', 'both'])
+    const { lane, sender, endpoints } = several
+    const [absurd, failing] = endpoints
+    let answers = 0
+    if (absurd) absurd.script = onEstimate(() => (answers++ === 0 ? { ok: true, result: '0x0' } : undefined))
+    if (failing) failing.script = onEstimate(() => refuses('execution reverted'))
+    const tx = await lane.settle(sender.send(call(1)))
+    await lane.settle(tx.wait())
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('words are the answer of the endpoint that is read: no other one is asked', async () => {
+    await using several = await openSeveral(['both', 'both'])
+    const { lane, sender, endpoints } = several
+    const [first, second] = endpoints
+    if (first) first.script = onEstimate(() => refuses('point is not on curve'))
+    expect(await lane.rejection(sender.send(call(1)))).toMatchObject({ code: 'PREPARE_REVERTED' })
+    expect(second?.calls.filter(({ method }) => method === 'eth_estimateGas')).toEqual([])
+  })
 })
 
 describe('gas that is given below what the transaction costs before it runs', () => {

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import type { StoredTransaction } from '../../store/store.js'
+import type { LaneContext } from '../context.js'
+import { tellForeign } from './foreign.js'
+import { foreign } from './scriptedLane.fixture.js'
+
+/** A lane whose store answers when it is let go. */
+function laneWith(find: () => Promise<StoredTransaction | undefined>) {
+  const emitted: unknown[] = []
+  const errors: unknown[] = []
+  const context = {
+    closed: false,
+    lane: { key: { chainId: 1, address: '0x01' } },
+    store: { find },
+    logger: {},
+    events: {
+      emit: (event: string, payload: unknown) => void (event === 'error' ? errors : emitted).push(payload),
+    },
+  }
+  return { context: context as unknown as LaneContext & { closed: boolean }, emitted, errors }
+}
+
+const payload = { nonce: 3, hash: foreign(3) }
+
+test('what no store knows is foreign', async () => {
+  const { context, emitted } = laneWith(async () => undefined)
+  await tellForeign(context, payload)
+  expect(emitted).toEqual([payload])
+})
+
+test('what an earlier life of this lane sent is not', async () => {
+  const { context, emitted } = laneWith(async () => ({ id: 'transaction-1' }) as StoredTransaction)
+  await tellForeign(context, payload)
+  expect(emitted).toEqual([])
+})
+
+test('a store that fails is reported, and keeps nothing back', async () => {
+  const { context, emitted, errors } = laneWith(async () => {
+    throw new Error('the disk is full')
+  })
+  await tellForeign(context, payload)
+  expect(emitted).toEqual([payload])
+  expect(errors).toHaveLength(1)
+})
+
+test('a lane that was closed while the store was asked says nothing any more', async () => {
+  const { context, emitted } = laneWith(async () => {
+    context.closed = true
+    return undefined
+  })
+  await tellForeign(context, payload)
+  expect(emitted).toEqual([])
+})
