@@ -9,11 +9,14 @@ import { createMotion, type Motion } from './chain/motion.js'
 import { createQueue, type Queue } from './chain/queue.js'
 import { createSteps } from './chain/steps.js'
 import { createFaults, type Faults } from './faults/faults.js'
+import { seededRandom } from './faults/seeded.js'
 import { createForeign, type Foreign } from './foreign.js'
 import type { DevnetSettings } from './options.js'
 import { createAnvilPool } from './pool/anvilPool.js'
+import { createBaseBook } from './pool/baseBook.js'
+import { createGethBook } from './pool/gethBook.js'
 import type { Pool } from './pool/pool.js'
-import { POOL_RULES } from './pool/poolRules.js'
+import { BASE_RULES } from './pool/poolRules.js'
 import { createRulesPool } from './pool/rulesPool.js'
 import type { ReadContext } from './reads/readContext.js'
 import { createControl } from './serve/controls.js'
@@ -128,15 +131,17 @@ async function chainOf({ rpc, settings, salt }: NodeOptions): Promise<ChainState
   })
 }
 
-function poolOf({ rpc, settings }: NodeOptions, foreign: Foreign): Pool {
-  const { rules, chainId, gasLimit, poolMax } = settings
-  if (rules === 'anvil') return createAnvilPool({ rpc, signForeign: foreign.sign })
-  return createRulesPool({
-    rpc,
-    rules: POOL_RULES[rules],
-    countMax: poolMax,
-    chainId,
-    gasLimit,
-    signForeign: foreign.sign,
-  })
+function poolOf({ rpc, settings, clock }: NodeOptions, foreign: Foreign): Pool {
+  const { rules, chainId, gasLimit, poolMax, seed } = settings
+  const signForeign = foreign.sign
+  if (rules === 'anvil') return createAnvilPool({ rpc, signForeign })
+  if (rules === 'base') {
+    const chain = { chainId, gasLimit, tipWeiMin: 0n }
+    const book = createBaseBook({ rules: BASE_RULES, chain, countMax: poolMax })
+    return createRulesPool({ rpc, book, signForeign })
+  }
+  // geth's `--txpool.pricelimit`.
+  const chain = { chainId, gasLimit, tipWeiMin: 1n }
+  const book = createGethBook({ chain, globalSlots: poolMax, clock })
+  return createRulesPool({ rpc, book, parallel: { clock, random: seededRandom(seed) }, signForeign })
 }

@@ -1,5 +1,6 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
+import { GETH_LIMITS } from './geth/poolTypes.js'
 
 export type DevnetRules = 'base' | 'geth' | 'anvil'
 
@@ -13,9 +14,9 @@ export type DevnetOptions = {
    */
   readonly flashblockMs?: number | undefined
   /**
-   * Whose pool this is. `base`: `pending` leaves the mempool out; geth's limits and words, four transactions in
-   * flight for a delegated account. `geth`: `pending` counts the mempool; one in flight. `anvil`: anvil's own pool,
-   * without the rule of 10%. @default 'base'
+   * Whose pool this is. `base`: `pending` leaves the mempool out; geth's words, four transactions in flight for a
+   * delegated account. `geth`: the model of geth's pool, which counts in `pending`, works on requests side by side and
+   * drops in silence. `anvil`: anvil's own pool, without the rule of 10%. @default 'base'
    */
   readonly rules?: DevnetRules | undefined
   /** @default 31337 */
@@ -51,7 +52,11 @@ export type DevnetOptions = {
   readonly blockReceipts?: 'allow' | 'forbidden' | undefined
   /** Calls in one request; above it the request is refused. @default 1000 */
   readonly batchMax?: number | undefined
-  /** Transactions that the pool holds; above it "txpool is full". Not under `rules: 'anvil'`. @default 20000 */
+  /**
+   * Under `rules: 'base'` the transactions that the pool holds; above it "txpool is full". Under `geth` the executable
+   * transactions that it keeps (`--txpool.globalslots`); those above it are dropped in silence. Not under `anvil`.
+   * @default 20000, and geth's 5120 under `rules: 'geth'`
+   */
   readonly poolMax?: number | undefined
 }
 
@@ -118,7 +123,7 @@ export function settingsOf(options: DevnetOptions): DevnetSettings {
     historyBlocks: whole('historyBlocks', options.historyBlocks, 70, 1),
     blockReceipts: options.blockReceipts ?? 'allow',
     batchMax: whole('batchMax', options.batchMax, 1_000, 1),
-    poolMax: whole('poolMax', options.poolMax, 20_000, 1),
+    poolMax: whole('poolMax', options.poolMax, rules === 'geth' ? GETH_LIMITS.globalSlots : 20_000, 1),
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
+import { type Hex, keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { startDevnet } from '../../src/devnet/index.js'
-import { ask, GWEI, post, rpc, send, sent, sign } from './devnetSupport.js'
+import { ask, askAll, GWEI, post, rpc, send, sent, sign } from './devnetSupport.js'
 
 const message = (answer: { error?: { message: string } }) => answer.error?.message
 
@@ -188,14 +188,45 @@ describe('the pool under the rules of geth', () => {
     expect(pending).toMatchObject({ number: '0x2', hash: null, transactions: [] })
   })
 
-  test('an account with delegated code has one in flight', async () => {
+  test('a second transaction of a delegated account is answered with its hash, and is not in the pool', async () => {
     await using devnet = await startDevnet({ mode: 'manual', rules: 'geth' })
     const account = devnet.accounts[0]!
     await rpc(devnet.url, 'anvil_setCode', account.address, DELEGATED)
     await sent(devnet, account, 0)
-    expect(message(await send(devnet, account, 1))).toBe(
-      'in-flight transaction limit reached for delegated accounts',
+    const second = await sent(devnet, account, 1)
+    expect(await rpc(devnet.url, 'eth_getTransactionByHash', second)).toBeNull()
+    expect((await devnet.pool()).map(({ nonce }) => nonce)).toEqual([0])
+  })
+
+  test('executable transactions beyond the pool’s slots are dropped in silence, and the count falls', async () => {
+    await using devnet = await startDevnet({ mode: 'manual', rules: 'geth', poolMax: 20 })
+    const account = devnet.accounts[0]!
+    const raws = await Promise.all(Array.from({ length: 30 }, (_, nonce) => sign(devnet, account, nonce)))
+    const answers = await askAll(
+      devnet.url,
+      raws.map((raw) => ['eth_sendRawTransaction', raw]),
     )
+    expect(answers.every(({ result }) => result !== undefined)).toBe(true)
+    expect(await rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')).toBe('0x14')
+    expect((await devnet.pool()).map(({ nonce }) => nonce)).toEqual(Array.from({ length: 20 }, (_, at) => at))
+  })
+
+  test('requests are worked on side by side: a later batch overtakes an earlier one, and 64 of it are left', async () => {
+    const overtaken: boolean[] = []
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
+      await using devnet = await startDevnet({ mode: 'manual', rules: 'geth', seed })
+      const account = devnet.accounts[0]!
+      const raws = await Promise.all(Array.from({ length: 300 }, (_, nonce) => sign(devnet, account, nonce)))
+      const batch = (part: readonly Hex[]) =>
+        askAll(
+          devnet.url,
+          part.map((raw) => ['eth_sendRawTransaction', raw]),
+        )
+      const answers = (await Promise.all([batch(raws.slice(0, 150)), batch(raws.slice(150))])).flat()
+      expect(answers.map(({ result }) => result)).toEqual(raws.map((raw) => keccak256(raw)))
+      overtaken.push((await devnet.pool()).length < raws.length)
+    }
+    expect(overtaken).toContain(true)
   })
 })
 

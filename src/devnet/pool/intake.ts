@@ -1,6 +1,8 @@
 import { fail, type RpcReply } from '../serve/rpcTypes.js'
 import type { PoolSend } from './pool.js'
 
+export const NODE_GONE: RpcReply = fail(-32603, 'the node behind the devnet is gone')
+
 export type Arrival = { readonly send: PoolSend; readonly answer: (reply: RpcReply) => void }
 
 /**
@@ -19,7 +21,7 @@ export function createIntake(
       const batch = waiting
       waiting = []
       await take(batch).catch(() => {
-        for (const { answer } of batch) answer(fail(-32603, 'the node behind the devnet is gone'))
+        for (const { answer } of batch) answer(NODE_GONE)
       })
     }
     working = false

@@ -1,21 +1,21 @@
-import type { PooledAccount, PooledTx } from './poolBook.js'
+import type { PooledTx } from './poolBook.js'
 
 /**
- * What goes into the next flashblock: of each account the executable run from its lowest nonce, best tip first,
+ * What goes into the next flashblock: of each account its executable run in order, best tip first,
  * until the gas is used up. Gas is counted by the transactions' limits, so that all that is picked fits.
  */
 export function pick(
-  accounts: Iterable<PooledAccount>,
+  runs: readonly (readonly PooledTx[])[],
   baseFeePerGas: bigint,
   gasAvailable: bigint,
 ): PooledTx[] {
-  const heads = [...accounts].map((account) => ({ account, nonce: account.state.nonce }))
+  const heads = runs.map((run) => ({ run, at: 0 }))
   const picked: PooledTx[] = []
   let gasLeft = gasAvailable
   for (;;) {
     let best: { head: (typeof heads)[number]; entry: PooledTx; tip: bigint } | undefined
     for (const head of heads) {
-      const entry = head.account.byNonce.get(head.nonce)
+      const entry = head.run[head.at]
       if (entry === undefined || entry.tx.gas > gasLeft || entry.tx.maxFeePerGas < baseFeePerGas) continue
       const tip = tipOf(entry, baseFeePerGas)
       if (best === undefined || tip > best.tip || (tip === best.tip && entry.order < best.entry.order)) {
@@ -25,7 +25,7 @@ export function pick(
     if (best === undefined) return picked
     picked.push(best.entry)
     gasLeft -= best.entry.tx.gas
-    best.head.nonce += 1
+    best.head.at += 1
   }
 }
 

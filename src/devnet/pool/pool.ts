@@ -5,6 +5,8 @@ import type { DecodedTx } from './decode.js'
 /** A transaction on its way into the pool, with what the faults decided for it. */
 export type PoolSend = {
   readonly tx: DecodedTx
+  /** The same object for all calls of one request. */
+  readonly request: object
   /** `forget`: the hash is answered and nothing is pooled. `evict`: pooled, and gone before the next flashblock. */
   readonly fate: 'keep' | 'forget' | 'evict'
   /** Somebody else with the same key takes the sender's lowest free nonce first. */

@@ -1,169 +1,42 @@
 import type { Address, Hex } from 'viem'
 import type { DecodedTx } from './decode.js'
-import { type AccountState, costOf, type PoolRules, replaces } from './poolRules.js'
+import type { AccountState } from './poolRules.js'
 
-export type PooledTx = {
+/** A transaction on its way into a pool. */
+export type Offer = {
   readonly tx: DecodedTx
   readonly from: Address
-  /** Ties between equal tips go to who came first. */
+  /** Accounts that signed its authorizations, each once. */
+  readonly authorities: readonly Address[]
+}
+
+export type PooledTx = Offer & {
+  /** Ties between equal tips go to the earlier one. */
   readonly order: number
-  /** Put in past the rules and above all tips: a transaction of somebody else with the same key. */
+  /** Put in past the rules and above all tips: a transaction of another process with the same key. */
   readonly foreign: boolean
 }
 
-export type PooledAccount = {
-  state: AccountState
-  readonly byNonce: Map<number, PooledTx>
-  /** The first nonce past the executable run, which starts at the state's nonce. */
-  end: number
-  /** The most that the executable run can take from the balance. */
-  runCost: bigint
-}
-
-/** A pool's records. Nothing here waits: what it answers holds until the next call. */
+/** A pool's records, under the rules of one kind of node. Nothing here waits: an answer holds until the next call. */
 export type PoolBook = {
   get(hash: Hex): PooledTx | undefined
-  account(from: Address): PooledAccount | undefined
+  holds(from: Address, nonce: number): boolean
+  /** Accounts whose state the pool wants to know at each block. */
   senders(): readonly Address[]
   entries(): Iterable<PooledTx>
+  /** Of each account the transactions that can go into a block now, in order. */
+  runs(): readonly (readonly PooledTx[])[]
+  /** An account's transactions in order: those that are executable, and the rest. */
+  parts(from: Address): Readonly<Record<'pending' | 'queued', readonly PooledTx[]>>
+  /** The nonce after the account's executable transactions; undefined where the pool knows nothing of it. */
+  runEnd(from: Address): number | undefined
   /** Adds past all rules, over whatever holds the nonce. */
-  put(entry: Omit<PooledTx, 'order'>, state: AccountState): void
-  /** Adds if the rules allow it; else says why, in geth's words. May drop gapped ones silently. */
-  offer(tx: DecodedTx, from: Address, state: AccountState): string | undefined
+  put(offer: Offer & { readonly foreign: boolean }, state: AccountState): void
+  /** Adds if the rules allow it; else says why, in the node's words. May drop others, or it, silently. */
+  offer(offer: Offer, state: AccountState): string | undefined
   remove(hash: Hex): boolean
-  /** The state moved: drops used nonces and what can no longer be paid, as geth does on a new head. */
-  refresh(from: Address, state: AccountState): void
-}
-
-export function createPoolBook(rules: PoolRules, countMax: number): PoolBook {
-  const byHash = new Map<Hex, PooledTx>()
-  const accounts = new Map<Address, PooledAccount>()
-  let arrivals = 0
-
-  function put(entry: Omit<PooledTx, 'order'>, state: AccountState): void {
-    let account = accounts.get(entry.from)
-    if (account === undefined) {
-      account = { state, byNonce: new Map(), end: state.nonce, runCost: 0n }
-      accounts.set(entry.from, account)
-    }
-    const { nonce } = entry.tx
-    const old = account.byNonce.get(nonce)
-    if (old !== undefined) byHash.delete(old.tx.hash)
-    const pooled = { ...entry, order: arrivals }
-    arrivals += 1
-    account.byNonce.set(nonce, pooled)
-    byHash.set(entry.tx.hash, pooled)
-    if (old !== undefined && nonce < account.end) account.runCost += costOf(entry.tx) - costOf(old.tx)
-    extend(account)
-  }
-
-  function drop(account: PooledAccount, from: Address, nonce: number): void {
-    const entry = account.byNonce.get(nonce)
-    if (entry === undefined) return
-    account.byNonce.delete(nonce)
-    byHash.delete(entry.tx.hash)
-    if (account.byNonce.size === 0) accounts.delete(from)
-  }
-
-  return {
-    get: (hash) => byHash.get(hash),
-    account: (from) => accounts.get(from),
-    senders: () => [...accounts.keys()],
-    entries: () => byHash.values(),
-    put,
-    offer(tx, from, state) {
-      const account = accounts.get(from)
-      const refusal = refusedByPool(tx, account, state, rules)
-      if (refusal !== undefined) return refusal
-      if (byHash.size >= countMax && !account?.byNonce.has(tx.nonce)) return 'txpool is full'
-      put({ tx, from, foreign: false }, state)
-      const pooled = accounts.get(from)!
-      for (const nonce of beyondGapLimit(pooled, rules)) drop(pooled, from, nonce)
-      return undefined
-    },
-    remove(hash) {
-      const entry = byHash.get(hash)
-      const account = entry && accounts.get(entry.from)
-      if (entry === undefined || account === undefined) return false
-      drop(account, entry.from, entry.tx.nonce)
-      rebuild(account)
-      return true
-    },
-    refresh(from, state) {
-      const account = accounts.get(from)
-      if (account === undefined) return
-      account.state = state
-      for (const [nonce, { tx }] of [...account.byNonce]) {
-        if (nonce < state.nonce || costOf(tx) > state.balance) drop(account, from, nonce)
-      }
-      rebuild(account)
-    },
-  }
-}
-
-function extend(account: PooledAccount): void {
-  for (;;) {
-    const next = account.byNonce.get(account.end)
-    if (next === undefined) return
-    account.runCost += costOf(next.tx)
-    account.end += 1
-  }
-}
-
-function rebuild(account: PooledAccount): void {
-  account.end = account.state.nonce
-  account.runCost = 0n
-  extend(account)
-}
-
-// Sorting is left out while it cannot matter, so that a burst in order costs nothing here.
-function beyondGapLimit(account: PooledAccount, rules: PoolRules): number[] {
-  const run = account.end - account.state.nonce
-  if (account.byNonce.size - run <= rules.gappedMax) return []
-  const gapped = [...account.byNonce.keys()].filter((nonce) => nonce >= account.end).sort((a, b) => a - b)
-  return gapped.slice(rules.gappedMax)
-}
-
-/** What geth says with a look at the state and at the account's other transactions; order as in geth. */
-function refusedByPool(
-  tx: DecodedTx,
-  account: PooledAccount | undefined,
-  state: AccountState,
-  rules: PoolRules,
-): string | undefined {
-  if (tx.nonce < state.nonce) return `nonce too low: next nonce ${state.nonce}, tx nonce ${tx.nonce}`
-  const old = account?.byNonce.get(tx.nonce)
-  return (
-    refusedForFunds(tx, old?.tx, account?.runCost ?? 0n, state.balance) ??
-    refusedAsDelegated(tx, account, state, rules) ??
-    (old !== undefined && !replaces(tx, old.tx) ? 'replacement transaction underpriced' : undefined)
-  )
-}
-
-function refusedForFunds(
-  tx: DecodedTx,
-  old: DecodedTx | undefined,
-  queued: bigint,
-  balance: bigint,
-): string | undefined {
-  const short = 'insufficient funds for gas * price + value'
-  const cost = costOf(tx)
-  if (cost > balance) return `${short}: balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`
-  const more = old === undefined ? cost : cost - costOf(old)
-  if (queued + more <= balance) return undefined
-  const kind = old === undefined ? 'tx cost' : 'tx bumped'
-  return `${short}: balance ${balance}, queued cost ${queued}, ${kind} ${more}, overshot ${queued + more - balance}`
-}
-
-function refusedAsDelegated(
-  tx: DecodedTx,
-  account: PooledAccount | undefined,
-  state: AccountState,
-  rules: PoolRules,
-): string | undefined {
-  if (!state.delegated || account?.byNonce.has(tx.nonce)) return undefined
-  const end = account?.end ?? state.nonce
-  if (end - state.nonce >= rules.delegatedMax)
-    return 'in-flight transaction limit reached for delegated accounts'
-  return tx.nonce === end ? undefined : 'gapped-nonce tx from delegated accounts'
+  /** The background work of a pool: what was offered may be executable from then on. */
+  reorganise(): void
+  /** A new block: `states` holds every sender. */
+  refresh(states: ReadonlyMap<Address, AccountState>, baseFeePerGas: bigint): void
 }

@@ -1,20 +1,23 @@
 import { size } from 'viem'
 import type { DecodedTx } from './decode.js'
 
-/** What a pool of the kind does with one account's transactions. */
+/** What Base's pool does with one account's transactions. */
 export type PoolRules = {
   /** Gapped transactions an account may have; the highest nonces beyond it are dropped without a word. */
   readonly gappedMax: number
   /** Executable transactions of an account with delegated code (EIP-7702). */
   readonly delegatedMax: number
-  readonly tipWeiMin: bigint
 }
 
-// geth: core/txpool/legacypool, AccountQueue 64, PriceLimit 1, one in-flight transaction of a delegated account.
-// Base runs reth with the limit of delegated accounts raised to 4.
-export const POOL_RULES: Readonly<Record<'base' | 'geth', PoolRules>> = {
-  base: { gappedMax: 64, delegatedMax: 4, tipWeiMin: 0n },
-  geth: { gappedMax: 64, delegatedMax: 1, tipWeiMin: 1n },
+// reth's pool, with the limit of delegated accounts raised to 4; the limit of gapped ones is geth's.
+export const BASE_RULES: PoolRules = { gappedMax: 64, delegatedMax: 4 }
+
+/** What a pool asks of each transaction, whatever else it holds. */
+export type ChainLimits = {
+  readonly chainId: number
+  /** Of a block. */
+  readonly gasLimit: bigint
+  readonly tipWeiMin: bigint
 }
 
 export type AccountState = {
@@ -33,36 +36,56 @@ export function costOf(tx: DecodedTx): bigint {
   return tx.value + tx.gas * tx.maxFeePerGas
 }
 
-/**
- * What geth's `ValidateTransaction` (core/txpool/validation.go) says before it looks at the state; undefined when
- * it has nothing against the transaction.
- */
-export function refusedByItself(
-  tx: DecodedTx,
-  chain: { readonly chainId: number; readonly gasLimit: bigint },
-  rules: PoolRules,
-): string | undefined {
-  if (tx.chainId === undefined) return 'only replay-protected (EIP-155) transactions allowed over RPC'
-  if (tx.chainId !== chain.chainId) {
-    return `invalid sender: invalid chain id for signer: have ${tx.chainId} want ${chain.chainId}`
+/** In slots of 32 KiB a pool counts its transactions. */
+export function slotsOf(bytes: number): number {
+  return Math.ceil(bytes / (32 * 1024))
+}
+
+// geth's `--rpc.txfeecap`, in wei.
+const FEE_MAX_WEI = 10n ** 18n
+const IN_ETHER = 1e18
+
+/** What geth's `SubmitTransaction` (internal/ethapi/api.go) refuses before the pool has seen it. */
+export function refusedByRpc(tx: DecodedTx): string | undefined {
+  const feeWei = tx.gas * tx.maxFeePerGas
+  if (feeWei > FEE_MAX_WEI) {
+    const fee = (Number(feeWei) / IN_ETHER).toFixed(2)
+    return `tx fee (${fee} ether) exceeds the configured cap (1.00 ether)`
   }
+  return refusedAsUnprotected(tx)
+}
+
+export function refusedAsUnprotected({ chainId }: DecodedTx): string | undefined {
+  return chainId === undefined ? 'only replay-protected (EIP-155) transactions allowed over RPC' : undefined
+}
+
+/**
+ * What geth's `ValidateTransaction` (core/txpool/validation.go) says before it looks at the state, in its order;
+ * undefined when it has nothing against the transaction.
+ */
+export function refusedByItself(tx: DecodedTx, limits: ChainLimits): string | undefined {
   const bytes = size(tx.raw)
   if (bytes > TX_SIZE_MAX) return `oversized data: transaction size ${bytes}, limit ${TX_SIZE_MAX}`
   const initcode = tx.to === undefined ? size(tx.data) : 0
   if (initcode > INITCODE_SIZE_MAX) {
-    return `max initcode size exceeded: code size ${initcode}, limit ${INITCODE_SIZE_MAX}`
+    return `max initcode size exceeded: code size ${initcode} limit ${INITCODE_SIZE_MAX}`
   }
   if (tx.gas > TX_GAS_MAX) return `transaction gas limit too high (cap: ${TX_GAS_MAX}, tx: ${tx.gas})`
-  if (tx.gas > chain.gasLimit) return 'exceeds block gas limit'
-  if (tx.type === 'eip7702' && tx.authorizations.length === 0) {
-    return 'set code tx must have at least one authorization tuple'
+  if (tx.gas > limits.gasLimit) return 'exceeds block gas limit'
+  if (tx.chainId !== limits.chainId) {
+    return `invalid sender: invalid chain id for signer: have ${tx.chainId} want ${limits.chainId}`
   }
-  return refusedForGas(tx) ?? refusedForTip(tx, rules)
+  return refusedForGas(tx) ?? refusedForTip(tx, limits) ?? refusedForTuples(tx)
 }
 
-function refusedForTip(tx: DecodedTx, rules: PoolRules): string | undefined {
-  if (tx.maxPriorityFeePerGas >= rules.tipWeiMin) return undefined
-  return `transaction gas price below minimum: gas tip cap ${tx.maxPriorityFeePerGas}, minimum needed ${rules.tipWeiMin}`
+function refusedForTip(tx: DecodedTx, { tipWeiMin }: ChainLimits): string | undefined {
+  if (tx.maxPriorityFeePerGas >= tipWeiMin) return undefined
+  return `transaction gas price below minimum: gas tip cap ${tx.maxPriorityFeePerGas}, minimum needed ${tipWeiMin}`
+}
+
+function refusedForTuples(tx: DecodedTx): string | undefined {
+  if (tx.type !== 'eip7702' || tx.authorizations.length > 0) return undefined
+  return 'set code tx must have at least one authorization tuple'
 }
 
 function refusedForGas(tx: DecodedTx): string | undefined {
@@ -88,14 +111,4 @@ function zeroBytes(data: string): number {
   let count = 0
   for (let at = 2; at < data.length; at += 2) if (data[at] === '0' && data[at + 1] === '0') count += 1
   return count
-}
-
-/** Both fees must rise by a tenth (geth: `list.Add`, PriceBump 10), or the old transaction stays. */
-export function replaces(next: DecodedTx, old: DecodedTx): boolean {
-  return (
-    next.maxFeePerGas > old.maxFeePerGas &&
-    next.maxPriorityFeePerGas > old.maxPriorityFeePerGas &&
-    next.maxFeePerGas * 100n >= old.maxFeePerGas * 110n &&
-    next.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * 110n
-  )
 }

@@ -1,24 +1,28 @@
 import type { Address, Hex } from 'viem'
+import type { Clock, Random } from '../../clock.js'
 import type { AnvilRpc } from '../anvilRpc.js'
 import { fail, ok, type RpcReply, SERVER_ERROR } from '../serve/rpcTypes.js'
 import { readAccountStates } from './accountStates.js'
-import { decodeTx } from './decode.js'
-import { type Arrival, createIntake } from './intake.js'
+import { type DecodedTx, decodeTx } from './decode.js'
+import { type Arrival, createIntake, NODE_GONE } from './intake.js'
+import { createParallelServing } from './parallelServing.js'
 import { pick } from './pick.js'
-import type { Pool, PoolSend, SignForeign } from './pool.js'
-import { createPoolBook, type PooledTx } from './poolBook.js'
-import { type AccountState, type PoolRules, refusedByItself } from './poolRules.js'
+import type { Pool, SignForeign } from './pool.js'
+import type { Offer, PoolBook, PooledTx } from './poolBook.js'
+import type { AccountState } from './poolRules.js'
 import { recoverAll } from './recover.js'
 import { waitingTx } from './waitingTx.js'
 
 export type RulesPoolOptions = {
   readonly rpc: AnvilRpc
-  readonly rules: PoolRules
-  readonly countMax: number
-  readonly chainId: number
-  readonly gasLimit: bigint
+  readonly book: PoolBook
+  /** Requests are worked on side by side, as geth does; undefined: one after the other. */
+  readonly parallel?: { readonly clock: Clock; readonly random: Random } | undefined
   readonly signForeign: SignForeign
 }
+
+/** An arrival whose signatures have been recovered; without an offer where one is invalid. */
+type Recovered = Arrival & { readonly request: object; readonly offer: Offer | undefined }
 
 const STAGE_CHUNK = 200
 
@@ -27,27 +31,53 @@ const STAGE_CHUNK = 200
  * transactions wait here, and the child gets those of the next flashblock just before it is made.
  */
 export function createRulesPool(options: RulesPoolOptions): Pool {
-  const { rpc, rules } = options
-  const book = createPoolBook(rules, options.countMax)
+  const { rpc, book, parallel } = options
   const doomed = new Set<Hex>()
   let states = new Map<Address, AccountState>()
   let epoch = 0
+  let baseFee = 0n
+  const serve =
+    parallel === undefined
+      ? admitAll
+      : createParallelServing({ ...parallel, work: admitAll, between: book.reorganise })
 
   async function take(batch: readonly Arrival[]): Promise<void> {
-    const senders = await recoverAll(
-      rpc,
-      batch.map(({ send }) => send.tx.signature),
-    )
+    const offers = await recovered(batch.map(({ send }) => send.tx))
     for (const [index, { send }] of batch.entries()) {
-      const from = senders[index]
+      const from = offers[index]?.from
       if (send.foreign && from !== undefined) await placeForeign(from)
     }
-    await withStates(senders, () => {
-      for (const [index, { send, answer }] of batch.entries()) {
-        const from = senders[index]
-        answer(from === undefined ? fail(SERVER_ERROR, 'invalid sender') : admit(send, from))
-      }
+    await serve(
+      batch.map((arrival, index) => ({ ...arrival, request: arrival.send.request, offer: offers[index] })),
+    )
+  }
+
+  /** The senders and the authorities; undefined where the sender's signature is invalid. */
+  async function recovered(txs: readonly DecodedTx[]): Promise<readonly (Offer | undefined)[]> {
+    const signers = await recoverAll(
+      rpc,
+      txs.flatMap(({ signature, authorizations }) => [signature, ...authorizations]),
+    )
+    let at = 0
+    return txs.map((tx) => {
+      const [from, ...authorities] = signers.slice(at, at + 1 + tx.authorizations.length)
+      at += 1 + tx.authorizations.length
+      if (from === undefined) return undefined
+      return { tx, from, authorities: [...new Set(authorities)].filter((address) => address !== undefined) }
     })
+  }
+
+  async function admitAll(arrivals: readonly Recovered[]): Promise<void> {
+    try {
+      await withStates(
+        arrivals.map(({ offer }) => offer?.from),
+        () => {
+          for (const arrival of arrivals) arrival.answer(admit(arrival))
+        },
+      )
+    } catch {
+      for (const { answer } of arrivals) answer(NODE_GONE)
+    }
   }
 
   // What was read belongs to one state of the chain: when a flashblock came in between, it is read again. `then` runs
@@ -63,10 +93,10 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     }
   }
 
-  function admit({ tx, fate }: PoolSend, from: Address): RpcReply {
+  function admit({ send: { tx, fate }, offer }: Recovered): RpcReply {
+    if (offer === undefined) return fail(SERVER_ERROR, 'invalid sender')
     if (fate === 'forget') return ok(tx.hash)
-    if (book.get(tx.hash) !== undefined) return fail(SERVER_ERROR, 'already known')
-    const refusal = refusedByItself(tx, options, rules) ?? book.offer(tx, from, states.get(from)!)
+    const refusal = book.offer(offer, states.get(offer.from)!)
     if (refusal !== undefined) return fail(SERVER_ERROR, refusal)
     if (fate === 'evict') doomed.add(tx.hash)
     return ok(tx.hash)
@@ -78,14 +108,15 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
       nonce = states.get(from)!.nonce
     })
     const raw = await options.signForeign(from, nonce)
-    if (raw !== undefined) await inject(raw, from)
+    if (raw !== undefined) await inject(raw)
   }
 
-  async function inject(raw: Hex, from: Address): Promise<void> {
-    const sender = from.toLowerCase() as Address
+  async function inject(raw: Hex): Promise<void> {
     const tx = decodeTx(raw)
     if (tx === undefined) return
-    await withStates([sender], () => book.put({ tx, from: sender, foreign: true }, states.get(sender)!))
+    const [offer] = await recovered([tx])
+    if (offer === undefined) return
+    await withStates([offer.from], () => book.put({ ...offer, foreign: true }, states.get(offer.from)!))
   }
 
   let staged: readonly PooledTx[] = []
@@ -93,8 +124,9 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
   async function stage(baseFeePerGas: bigint, gasAvailable: bigint): Promise<void> {
     for (const hash of doomed) book.remove(hash)
     doomed.clear()
-    const accounts = book.senders().map((from) => book.account(from)!)
-    staged = pick(accounts, baseFeePerGas, gasAvailable)
+    book.reorganise()
+    baseFee = baseFeePerGas
+    staged = pick(book.runs(), baseFeePerGas, gasAvailable)
     const chunks = []
     for (let at = 0; at < staged.length; at += STAGE_CHUNK) chunks.push(staged.slice(at, at + STAGE_CHUNK))
     await Promise.all(
@@ -119,13 +151,9 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     if (wereStaged.length > 0) await rpc.call('anvil_dropAllTransactions')
     return () => {
       epoch += 1
-      states = new Map()
-      for (const from of book.senders()) {
-        const state = fresh.get(from)
-        if (state === undefined) continue
-        states.set(from, state)
-        book.refresh(from, state)
-      }
+      states = new Map(fresh)
+      // The fee of the block that was just made stands for that of the next: it only ranks what a full pool drops.
+      book.refresh(fresh, baseFee)
       // Handed over, next in line and still not executed: the child will not have it, ever.
       for (const { tx, from } of left()) {
         if (fresh.get(from)?.nonce === tx.nonce) book.remove(tx.hash)
@@ -138,38 +166,35 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
     stage,
     settle,
     evict: async (hash) => book.remove(hash),
-    inject,
+    inject: async (raw) => {
+      await inject(raw)
+      book.reorganise()
+    },
     async readmit(raws) {
-      const txs = raws.map(decodeTx).filter((tx) => tx !== undefined)
-      const senders = await recoverAll(
-        rpc,
-        txs.map(({ signature }) => signature),
+      const offers = await recovered(raws.map(decodeTx).filter((tx) => tx !== undefined))
+      await withStates(
+        offers.map((offer) => offer?.from),
+        () => {
+          for (const offer of offers) {
+            // What took the place of a removed transaction in the pool stays there.
+            if (offer === undefined || book.holds(offer.from, offer.tx.nonce)) continue
+            book.put({ ...offer, foreign: false }, states.get(offer.from)!)
+          }
+          book.reorganise()
+        },
       )
-      await withStates(senders, () => {
-        for (const [index, tx] of txs.entries()) {
-          const from = senders[index]
-          // What took the place of a removed transaction in the pool stays there.
-          if (from === undefined || book.account(from)?.byNonce.has(tx.nonce)) continue
-          book.put({ tx, from, foreign: false }, states.get(from)!)
-        }
-      })
     },
     waiting: (hash) => {
       const entry = book.get(hash)
       return entry && waitingTx(entry)
     },
     contentFrom(from) {
-      const account = book.account(from.toLowerCase() as Address)
-      const all = [...(account?.byNonce ?? [])].sort(([a], [b]) => a - b)
-      const part = (run: boolean) =>
-        Object.fromEntries(
-          all.flatMap(([nonce, each]) =>
-            nonce < (account?.end ?? 0) === run ? [[nonce, waitingTx(each)]] : [],
-          ),
-        )
-      return { pending: part(true), queued: part(false) }
+      const parts = book.parts(from.toLowerCase() as Address)
+      const shown = (entries: readonly PooledTx[]) =>
+        Object.fromEntries(entries.map((entry) => [String(entry.tx.nonce), waitingTx(entry)]))
+      return { pending: shown(parts.pending), queued: shown(parts.queued) }
     },
-    runEnd: (from) => book.account(from.toLowerCase() as Address)?.end,
+    runEnd: (from) => book.runEnd(from.toLowerCase() as Address),
     list: async () => [...book.entries()].map(({ tx, from }) => ({ hash: tx.hash, from, nonce: tx.nonce })),
   }
 }

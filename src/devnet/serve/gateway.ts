@@ -44,7 +44,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     for (const run of runsOf(calls)) {
       const at = replies.length
       const faultsOf = (index: number) => plan.calls[at + index] ?? []
-      replies.push(...(await answerRun(run, faultsOf, blocks)))
+      replies.push(...(await answerRun(run, faultsOf, blocks, calls)))
     }
     return replies
   }
@@ -53,12 +53,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     run: readonly CallInfo[],
     faultsOf: (index: number) => readonly CallFault[],
     lagBlocks: number,
+    request: object,
   ): Promise<readonly RpcReply[]> {
     if (kindOf(run[0]!) === 'read') return gate.read(() => reads(run, faultsOf, lagBlocks))
     return Promise.all(
       run.map(async (call, index) => {
         const faults = faultsOf(index)
-        return refusalOf(faults) ?? (isSend(call.method) ? sends.send(call, faults) : options.control(call))
+        const refusal = refusalOf(faults)
+        if (refusal !== undefined) return refusal
+        return isSend(call.method) ? sends.send(call, faults, request) : options.control(call)
       }),
     )
   }

@@ -7,7 +7,7 @@ import { fail, INVALID_PARAMS, ok, type RpcReply } from './rpcTypes.js'
 
 export type Sends = {
   /** `eth_sendRawTransaction` and its Sync form, with the faults drawn for the call. */
-  send(call: CallInfo, faults: readonly CallFault[]): Promise<RpcReply>
+  send(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply>
   /** A flashblock or a sealed block is there: whoever waits for a receipt looks again. */
   progressed(): void
   close(): void
@@ -29,24 +29,25 @@ export function createSends(options: SendsOptions): Sends {
   const { pool, clock, rules } = options
   const watchers = new Map<() => void, () => void>()
 
-  async function submit(call: CallInfo, faults: readonly CallFault[]): Promise<RpcReply> {
+  async function submit(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply> {
     const tx = call.transaction()
     if (tx === undefined) return fail(INVALID_PARAMS, 'failed to decode signed transaction')
     const struck = (fault: CallFault['fault']) => faults.some((one) => one.fault === fault)
     return pool.submit({
       tx,
+      request,
       fate: struck('neverPooled') ? 'forget' : struck('evict') ? 'evict' : 'keep',
       foreign: struck('foreign'),
     })
   }
 
-  async function sendSync(call: CallInfo, faults: readonly CallFault[]): Promise<RpcReply> {
+  async function sendSync(call: CallInfo, faults: readonly CallFault[], request: object): Promise<RpcReply> {
     const waitMs = call.params[1] ?? SYNC_MS_DEFAULT[rules]
     if (typeof waitMs !== 'number' || !(waitMs > 0)) return fail(INVALID_PARAMS, 'invalid timeout')
     if (rules === 'base' && waitMs > SYNC_MS_MAX) {
       return fail(INVALID_PARAMS, `timeout ${waitMs}ms exceeds the maximum of ${SYNC_MS_MAX}ms`)
     }
-    const sent = await submit(call, faults)
+    const sent = await submit(call, faults, request)
     if ('error' in sent) return sent
     const hash = sent.result as Hex
     const receipt = await receiptWithin(hash, waitMs)
@@ -79,8 +80,9 @@ export function createSends(options: SendsOptions): Sends {
   }
 
   return {
-    async send(call, faults) {
-      return call.method === 'eth_sendRawTransaction' ? submit(call, faults) : sendSync(call, faults)
+    async send(call, faults, request) {
+      const way = call.method === 'eth_sendRawTransaction' ? submit : sendSync
+      return way(call, faults, request)
     },
     progressed() {
       for (const look of [...watchers.keys()]) look()

@@ -1,0 +1,48 @@
+import type { Clock, Random } from '../../clock.js'
+
+/** One call of a request that is being worked on. */
+export type Served = { readonly request: object }
+
+// Calls of one request that geth gets through before another request has its turn.
+const STEP_CALLS_MAX = 16
+
+/**
+ * Works on requests side by side, each one's calls in order, as geth does with the requests of one client: which
+ * request goes on next is drawn, so that batches interleave, and a later one may be through before an earlier one.
+ */
+export function createParallelServing<T extends Served>(options: {
+  readonly clock: Clock
+  readonly random: Random
+  readonly work: (calls: readonly T[]) => Promise<void>
+  /** Now and then between two steps, and after the last one. */
+  readonly between: () => void
+}): (calls: readonly T[]) => void {
+  const { clock, random } = options
+  const open = new Map<object, T[]>()
+  let isRunning = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    while (open.size > 0) {
+      const requests = [...open.keys()]
+      const request = requests[Math.floor(random() * requests.length)] as object
+      const calls = open.get(request) as T[]
+      const step = calls.splice(0, 1 + Math.floor(random() * STEP_CALLS_MAX))
+      if (calls.length === 0) open.delete(request)
+      await options.work(step)
+      // Other requests arrive meanwhile.
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
+      if (open.size === 0 || random() < 0.5) options.between()
+    }
+    isRunning = false
+  }
+
+  return (calls) => {
+    for (const call of calls) {
+      const waiting = open.get(call.request)
+      if (waiting === undefined) open.set(call.request, [call])
+      else waiting.push(call)
+    }
+    if (!isRunning) void run()
+  }
+}

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util'
+import { systemClock } from '../../src/clock.js'
+import { pause } from '../support/pause.js'
+import { createModelNode, type ModelNode } from './modelNode.js'
+import type { RealNode } from './realNode.js'
+import type { ChainHead, NodeFlags, Outcome, PoolView, Recording, SendAnswer, Sequence } from './sequence.js'
+
+/** Where the model and geth part. */
+export type Difference = {
+  readonly step: number
+  readonly what: string
+  readonly geth: unknown
+  readonly model: unknown
+}
+
+// geth reorganises within a millisecond or two of its answer; on a machine that is busy it may take longer.
+const SETTLE_MS = 5_000
+// Its first resubmission comes 10 s after its start.
+const RESUBMIT_MS = 15_000
+const LOOK_MS = 5
+
+export type Compared = { readonly recording: Recording; readonly difference?: Difference }
+
+/** Sends the sequence to both, and compares answers, counts and contents after each step. Stops at a difference. */
+export async function compareWith(
+  geth: RealNode,
+  flags: NodeFlags,
+  sequence: Sequence,
+  fundsWei: bigint,
+): Promise<Compared> {
+  const { accounts, steps } = sequence
+  await geth.fund(accounts, fundsWei)
+  const head = await geth.head(accounts)
+  const { client, chainId } = geth
+  const model = createModelNode({ accounts, chainId, flags, head })
+  const outcomes: Outcome[] = []
+  const recording: Recording = { client, chainId, flags, sequence, head, outcomes }
+  for (const [index, step] of steps.entries()) {
+    const answers = step.kind === 'send' ? await geth.send(step.raws) : []
+    if (step.kind !== 'send' && step.kind !== 'resubmit') await geth.act(step)
+    const isNewHead = step.kind === 'block' || step.kind === 'rewind'
+    const newHead = isNewHead ? { head: await geth.head(accounts) } : {}
+    const expected = await playStep(model, step, newHead.head)
+    const limitMs = step.kind === 'resubmit' ? RESUBMIT_MS : SETTLE_MS
+    const view = await settledView(geth, sequence, expected, limitMs)
+    outcomes.push({ answers, ...newHead, view })
+    const difference = differenceOf(index, { answers, view }, expected)
+    if (difference !== undefined) return { recording, difference }
+  }
+  return { recording }
+}
+
+/** Plays what was recorded of geth to the model. */
+export async function replay(recording: Recording): Promise<Difference | undefined> {
+  const { accounts, steps } = recording.sequence
+  const model = createModelNode({ accounts, ...recording })
+  for (const [index, outcome] of recording.outcomes.entries()) {
+    const expected = await playStep(model, steps[index] as Sequence['steps'][number], outcome.head)
+    const difference = differenceOf(index, outcome, expected)
+    if (difference !== undefined) return difference
+  }
+  return undefined
+}
+
+type Expected = {
+  readonly answers: readonly SendAnswer[]
+  /** Between the answer and the reorganisation. */
+  readonly before: PoolView
+  readonly after: PoolView
+}
+
+async function playStep(
+  model: ModelNode,
+  step: Sequence['steps'][number],
+  head: ChainHead | undefined,
+): Promise<Expected> {
+  const answers: SendAnswer[] = []
+  if (step.kind === 'send') for (const raw of step.raws) answers.push(await model.send(raw))
+  const before = model.view()
+  if (step.kind === 'send') model.reorganise()
+  else if (step.kind === 'tipMin') model.setTipMin(BigInt(step.wei))
+  else if (step.kind === 'resubmit') model.resubmit()
+  else if (head !== undefined) model.reset(head)
+  return { answers, before, after: model.view() }
+}
+
+/** geth's pool, as soon as it is as expected; at the end of the time, as it is. */
+async function settledView(
+  geth: RealNode,
+  { accounts }: Sequence,
+  { after }: Expected,
+  limitMs: number,
+): Promise<PoolView> {
+  for (const untilMs = systemClock.now() + limitMs; ; await pause(LOOK_MS)) {
+    const view = await geth.view(accounts)
+    if (isDeepStrictEqual(view, after) || systemClock.now() > untilMs) return view
+  }
+}
+
+function differenceOf(
+  step: number,
+  { answers, view }: Pick<Outcome, 'answers' | 'view'>,
+  expected: Expected,
+): Difference | undefined {
+  if (!isDeepStrictEqual(answers, expected.answers)) {
+    return { step, what: 'answers', geth: answers, model: expected.answers }
+  }
+  for (const what of ['latest', 'pendingCounts', 'pending', 'queued'] as const) {
+    const [geth, model] = [view[what], expected.after[what]]
+    if (!isDeepStrictEqual(geth, model)) return { step, what, geth, model }
+  }
+  return undefined
+}

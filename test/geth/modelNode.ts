@@ -1,0 +1,113 @@
+import { type Address, type Hex, recoverAddress, serializeSignature, size } from 'viem'
+import { createGethPool } from '../../src/devnet/geth/gethPool.js'
+import { createLocalTracker } from '../../src/devnet/geth/localTracker.js'
+import type { GethHead, PoolTransaction } from '../../src/devnet/geth/poolTypes.js'
+import { type DecodedTx, decodeTx, type SignatureRow } from '../../src/devnet/pool/decode.js'
+import { costOf, refusedByItself, refusedByRpc, slotsOf } from '../../src/devnet/pool/poolRules.js'
+import {
+  type ChainHead,
+  type Contents,
+  type NodeFlags,
+  type PoolView,
+  type SendAnswer,
+  shortHash,
+} from './sequence.js'
+
+type Pooled = PoolTransaction & { readonly hash: Hex; readonly tx: DecodedTx }
+
+/** The model in geth's place: the same bytes in, the same answers out. Its chain is told to it. */
+export type ModelNode = {
+  send(raw: Hex): Promise<SendAnswer>
+  /** What geth does a moment after its answer. */
+  reorganise(): void
+  reset(head: ChainHead): void
+  setTipMin(wei: bigint): void
+  resubmit(): void
+  view(): PoolView
+}
+
+// Every refusal of geth's pool has it (`rpc/errors.go`, an error without a code of its own).
+const SERVER_ERROR = -32000
+
+export function createModelNode(options: {
+  readonly accounts: readonly Address[]
+  readonly chainId: number
+  readonly flags: NodeFlags
+  readonly head: ChainHead
+}): ModelNode {
+  const { chainId, flags } = options
+  const accounts = options.accounts.map((address) => address.toLowerCase())
+  let head = headOf(options.head)
+  const pool = createGethPool<Pooled>({
+    head,
+    limits: flags.limits,
+    tipWeiMin: BigInt(flags.tipWeiMin),
+    refuse: ({ tx }, tipWeiMin) => refusedByItself(tx, { chainId, gasLimit: head.gasLimit, tipWeiMin }),
+  })
+  const tracker = createLocalTracker(pool)
+  const sendTo = flags.noLocals ? (tx: Pooled) => pool.add(tx)?.message : tracker.send
+
+  function headOf({ gasLimit, nextBaseFeeWei, accounts: states }: ChainHead): GethHead {
+    return {
+      gasLimit: BigInt(gasLimit),
+      nextBaseFeeWei: BigInt(nextBaseFeeWei),
+      account(address) {
+        const state = states[accounts.indexOf(address)]
+        if (state === undefined) return { nonce: 0, balanceWei: 0n, hasCode: false }
+        return { nonce: state.nonce, balanceWei: BigInt(state.balanceWei), hasCode: state.hasCode }
+      },
+    }
+  }
+
+  const contents = (part: (address: string) => readonly Pooled[]): Contents =>
+    accounts.map((address) =>
+      Object.fromEntries(part(address).map(({ nonce, hash }) => [String(nonce), shortHash(hash)])),
+    )
+
+  return {
+    async send(raw) {
+      const tx = decodeTx(raw)
+      if (tx === undefined) throw new Error(`no transaction: ${raw}`)
+      const message = refusedByRpc(tx) ?? sendTo(await pooledOf(tx))
+      return message === undefined ? tx.hash : { code: SERVER_ERROR, message }
+    },
+    reorganise: pool.reorganise,
+    reset(next) {
+      head = headOf(next)
+      pool.reset(head)
+    },
+    setTipMin: pool.setTipMin,
+    resubmit() {
+      tracker.resubmit((address) => head.account(address).nonce)
+      pool.reorganise()
+    },
+    view: () => ({
+      latest: accounts.map((address) => head.account(address).nonce),
+      pendingCounts: accounts.map(pool.count),
+      pending: contents(pool.pending),
+      queued: contents(pool.queued),
+    }),
+  }
+}
+
+async function pooledOf(tx: DecodedTx): Promise<Pooled> {
+  const { hash, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = tx
+  const authorities = await Promise.all(tx.authorizations.map(signerOf))
+  return {
+    tx,
+    hash,
+    nonce,
+    gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    from: await signerOf(tx.signature),
+    costWei: costOf(tx),
+    slots: slotsOf(size(tx.raw)),
+    authorities: [...new Set(authorities)],
+  }
+}
+
+async function signerOf({ digest, yParity, r, s }: SignatureRow): Promise<string> {
+  const address = await recoverAddress({ hash: digest, signature: serializeSignature({ r, s, yParity }) })
+  return address.toLowerCase()
+}

@@ -1,0 +1,53 @@
+import { findNode } from '../nodes/find.js'
+import { startNode } from '../nodes/startNode.js'
+import { deriveRandom } from '../sim/random.js'
+import { type Compared, compareWith } from './compare.js'
+import { drawFlags, drawSequence, FUNDS_WEI } from './drawSequence.js'
+import type { KnownSequence } from './knownSequences.js'
+import { createRealNode, gethArgs } from './realNode.js'
+import type { NodeFlags, Sequence } from './sequence.js'
+
+export type Result = Compared & {
+  readonly name: string
+  /** The command that shows it again. */
+  readonly replay: string
+}
+
+const STEPS = 100
+
+export async function runKnown({ name, flags, make }: KnownSequence): Promise<Result> {
+  return { name, replay: `npm run geth -- --known '${name}'`, ...(await runOn(flags, make)) }
+}
+
+/** Flags and steps follow from the seed. */
+export async function runRandom(seed: number): Promise<Result> {
+  const flags = drawFlags(deriveRandom(seed, 'flags'))
+  const name = `seed ${seed}`
+  const make = (chainId: number) =>
+    drawSequence({ random: deriveRandom(seed, 'steps'), name, chainId, steps: STEPS, flags })
+  return { name, replay: `npm run geth -- --runs 1 --seed ${seed}`, ...(await runOn(flags, make)) }
+}
+
+/** On a node of its own: what an earlier sequence left behind would make it another one. */
+async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequence>): Promise<Compared> {
+  // Signed before the node starts: ten seconds later it adds again what its pool lacks.
+  const sequence = await make(GETH_CHAIN_ID)
+  await using running = await startNode(await findNode('geth'), gethArgs(flags))
+  return await compareWith(await createRealNode(running.url), flags, sequence, FUNDS_WEI)
+}
+
+// geth's development chain.
+const GETH_CHAIN_ID = 1337
+
+/** For a person who reads it: what was done, and where the two part. */
+export function explain({ recording, difference }: Compared): string {
+  if (difference === undefined) return `${recording.outcomes.length} steps alike`
+  const { step, what, geth, model } = difference
+  const done = JSON.stringify(recording.sequence.steps[step])
+  return [
+    `${what} differ at step ${step}: ${done.slice(0, 400)}`,
+    `  geth:  ${JSON.stringify(geth)}`,
+    `  model: ${JSON.stringify(model)}`,
+    `  flags: ${JSON.stringify(recording.flags)}`,
+  ].join('\n')
+}
