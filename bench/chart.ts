@@ -3,22 +3,21 @@ import { join } from 'node:path'
 import { parse, View } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import type { Figure } from './claim.js'
+import { curvesOf } from './curves.js'
+import { COLOURS, namesUs, pictureOf, WIDTH } from './picture.js'
 import { checkLine, measuredOn, numberText } from './report.js'
-import type { Measured, Results } from './result.js'
+import { isMeasured, type Measured, type Results } from './result.js'
 
-const WIDTH = 520
 const BAR = 26
-// In letters. Without a canvas Vega takes letters for wider than they are, and the picture with them.
-const [TITLE_LINE, LINE] = [60, 84]
-// A white ground: GitHub shows the picture on a dark page as well.
-const COLOURS = { ours: '#2563eb', others: '#9ca3af', spread: '#111827', text: '#111827', quiet: '#4b5563' }
-const FONT = 'Helvetica, Arial, sans-serif'
 
-/** One picture a claim, beside the results. */
+/** One picture a claim, beside the results, and one of its curves where it has some. */
 export async function writeCharts(folder: string, results: Results): Promise<void> {
   for (const [name, result] of Object.entries(results)) {
-    if ('failed' in result || result.figures.length === 0) continue
-    writeFileSync(join(folder, `${name}.svg`), `${await renderChart(chartOf(name, result))}\n`)
+    if (!isMeasured(result) || result.figures.length === 0) continue
+    const write = async (file: string, spec: TopLevelSpec) =>
+      writeFileSync(join(folder, `${file}.svg`), `${await renderChart(spec)}\n`)
+    await write(name, chartOf(name, result))
+    if (result.curves) await write(`${name}-${result.curves.name}`, curvesOf(result.curves, result))
   }
 }
 
@@ -30,33 +29,14 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
   const isOurs = ({ subject }: Figure) => !named || namesUs(subject)
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
-    title: {
-      text: [...wrapped(`${name}: ${result.says}`, TITLE_LINE)],
-      subtitle: [
-        ...result.checks.flatMap((check) => wrapped(checkLine(check), LINE)),
-        ...wrapped(`Bars are medians; lines go from the least to the most. ${measuredOn(result)}`, LINE),
+    ...pictureOf({
+      title: `${name}: ${result.says}`,
+      lines: [
+        ...result.checks.map(checkLine),
+        `Bars are medians; lines go from the least to the most. ${measuredOn(result)}`,
       ],
-      anchor: 'start',
-      frame: 'bounds',
-      fontSize: 15,
-      subtitleFontSize: 11,
-      subtitleColor: COLOURS.quiet,
-      subtitlePadding: 6,
-      offset: 16,
-    },
-    background: 'white',
-    padding: 16,
+    }),
     spacing: 28,
-    config: {
-      font: FONT,
-      view: { stroke: null },
-      axis: {
-        labelColor: COLOURS.text,
-        titleColor: COLOURS.quiet,
-        titleFontWeight: 'normal',
-        labelFontSize: 11,
-      },
-    },
     vconcat: measures.map((measure) =>
       panelOf(
         result.figures.filter((figure) => figure.measure === measure),
@@ -65,8 +45,6 @@ export function chartOf(name: string, result: Measured): TopLevelSpec {
     ),
   } as TopLevelSpec
 }
-
-const namesUs = (subject: string) => subject.startsWith('txlane')
 
 function panelOf(figures: readonly Figure[], isOurs: (figure: Figure) => boolean) {
   const [{ measure, unit } = { measure: '', unit: '' }] = figures
@@ -120,15 +98,4 @@ export async function renderChart(spec: TopLevelSpec): Promise<string> {
   } finally {
     view.finalize()
   }
-}
-
-/** Pictures do not break lines by themselves. */
-function wrapped(text: string, length: number): readonly string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + word.length < length) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines
 }

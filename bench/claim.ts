@@ -17,11 +17,28 @@ export type Check = {
   readonly passed: boolean
 }
 
+/** What grew in the course of a round: a picture of its own. */
+export type Curves = {
+  /** A part of the file's name. */
+  readonly name: string
+  readonly title: string
+  readonly x: string
+  readonly y: string
+  readonly series: readonly {
+    readonly subject: string
+    readonly points: readonly (readonly [x: number, y: number])[]
+  }[]
+}
+
+/** Why it was not measured, in one line. */
+export type LeftOut = { readonly leftOut: string }
+
 export type Outcome = {
   readonly figures: readonly Figure[]
   readonly checks: readonly Check[]
   /** What a reader has to know about the figures. */
   readonly notes: readonly string[]
+  readonly curves?: Curves
 }
 
 export type Context = {
@@ -30,6 +47,8 @@ export type Context = {
   readonly transactions: number
   /** Sign before the clock starts, where the claim knows how (`durable`). */
   readonly presigned: boolean
+  /** Of a claim in parts (`delivery`), these alone; all where none is named. */
+  readonly parts: readonly string[]
   /** Where the run stands. */
   say(line: string): void
 }
@@ -40,5 +59,5 @@ export type Claim = {
   readonly says: string
   /** How many a round, unless the command line says otherwise; `unit` says of what. */
   readonly transactions: number
-  readonly run: (context: Context) => Promise<Outcome>
+  readonly run: (context: Context) => Promise<Outcome | LeftOut>
 }

@@ -5,14 +5,18 @@ import { thisMachine, versions } from './support/machine.js'
 
 // One claim in a process of its own, so that no other has left its heap, its compiled code or its timers behind.
 
-export type Task = Pick<BenchOptions, 'rounds' | 'transactions' | 'presigned'>
+export type Task = Pick<BenchOptions, 'rounds' | 'transactions' | 'presigned' | 'parts'>
 
-async function measure(name: string, { rounds, transactions: asked, presigned }: Task): Promise<ClaimResult> {
+async function measure(
+  name: string,
+  { rounds, transactions: asked, presigned, parts }: Task,
+): Promise<ClaimResult> {
   if (!isClaimName(name)) throw new Error(`There is no claim "${name}".`)
   const claim = await loadClaim(name)
   const transactions = asked ?? claim.transactions
   const say = (line: string) => process.stderr.write(`${name}: ${line}\n`)
-  const outcome = await claim.run({ rounds, transactions, presigned, say })
+  const outcome = await claim.run({ rounds, transactions, presigned, parts, say })
+  if ('leftOut' in outcome) return outcome
   return {
     says: claim.says,
     ...outcome,

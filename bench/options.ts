@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, readCommandLine, whole } from '../src/cli/commandLine.js'
 import type { Parsed } from '../src/cli/program.js'
+import { isPartName, PART_NAMES, type PartName } from './claims/delivery/names.js'
 import { CLAIM_NAMES, type ClaimName, isClaimName } from './claims/index.js'
 
 export type BenchOptions = {
@@ -9,13 +10,18 @@ export type BenchOptions = {
   /** Undefined for each claim's own. */
   readonly transactions: number | undefined
   readonly presigned: boolean
+  /** All of them where none is named. */
+  readonly parts: readonly PartName[]
   /** Where the results are written. */
   readonly out: string
   readonly json: boolean
   readonly check: boolean
 }
 
-type Raw = Omit<BenchOptions, 'claims' | 'transactions'> & { readonly transactions?: number }
+type Raw = Omit<BenchOptions, 'claims' | 'transactions' | 'parts'> & {
+  readonly transactions?: number
+  readonly part: readonly PartName[]
+}
 
 const ROUNDS = 5
 const OUT = 'bench/results'
@@ -39,15 +45,26 @@ export function parseOptions(argv: readonly string[]): Parsed<BenchOptions> {
         whole(1, 100_000_000),
       ),
     )
+    .addOption(
+      new Option('--part <name>', `delivery: this part alone, or several (${PART_NAMES.join(', ')})`)
+        .default([], 'all of them')
+        .argParser(namedPart),
+    )
     .option('--presigned', 'durable: sign before the clock starts', false)
     .option('--out <folder>', 'where latest.json and the charts go', OUT)
     .option('--json', 'the results as one line of JSON on standard output in place of tables', false)
     .option('--check', 'exit code 1 when a number is not reached', false)
-  return readCommandLine(command, argv, (raw: Raw) => ({
+  return readCommandLine(command, argv, ({ part, ...raw }: Raw) => ({
     ...raw,
     claims: namedClaims(command.args),
     transactions: raw.transactions,
+    parts: part,
   }))
+}
+
+function namedPart(name: string, before: readonly PartName[]): readonly PartName[] {
+  if (!isPartName(name)) throw new InvalidArgumentError(`Expected one of ${PART_NAMES.join(', ')}.`)
+  return [...before, name]
 }
 
 function namedClaims(names: readonly string[]): readonly ClaimName[] {

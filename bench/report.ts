@@ -14,6 +14,7 @@ export function renderResults(results: Results, colors: Colors): string {
 
 function renderClaim(result: ClaimResult, colors: Colors): string {
   if ('failed' in result) return `${colors.red('FAILED')}\n${result.failed}\n`
+  if ('leftOut' in result) return `${colors.yellow('left out')}: ${result.leftOut}\n`
   const { says, figures, checks, notes } = result
   return [
     says,

@@ -11,8 +11,11 @@ export async function runClaims(options: BenchOptions): Promise<Results> {
   return results
 }
 
-function runClaim(name: ClaimName, { rounds, transactions, presigned }: BenchOptions): Promise<ClaimResult> {
-  const task: Task = { rounds, transactions, presigned }
+function runClaim(
+  name: ClaimName,
+  { rounds, transactions, presigned, parts }: BenchOptions,
+): Promise<ClaimResult> {
+  const task: Task = { rounds, transactions, presigned, parts }
   const child = forkBuilt(new URL('claimProcess.ts', import.meta.url), [name, JSON.stringify(task)], {
     // What measures memory collects garbage when it looks.
     execArgv: ['--expose-gc'],

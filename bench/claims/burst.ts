@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.js'
 import { atLeast, ratioOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { bareLoop } from '../subjects/bare.js'
-import { SUBJECTS } from '../subjects/index.js'
+import { BURST_SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
 import { viemBatched, viemDefault, viemGiven } from '../subjects/viem.js'
 import { freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
@@ -32,8 +32,11 @@ export const claim: Claim = {
   transactions: 5_000,
   async run(context) {
     await using node = await startNode()
-    await using processes = await startSubjects(SUBJECTS)
-    const subjects = SUBJECTS.map((subject) => ({ name: `${subject.name} (${measureOf(subject)})`, subject }))
+    await using processes = await startSubjects(BURST_SUBJECTS)
+    const subjects = BURST_SUBJECTS.map((subject) => ({
+      name: `${subject.name} (${measureOf(subject)})`,
+      subject,
+    }))
     const { values, failures } = await takeTurns({
       subjects,
       rounds: context.rounds,
@@ -114,11 +117,11 @@ async function turn(parts: Parts, words: string): Promise<Rates> {
 async function burst({ node, processes, subject }: Parts, words: string, count: number): Promise<number> {
   const fresh = await freshAccount(node, words)
   try {
-    const order = { url: node.url, privateKey: fresh.privateKey, count }
-    const ms = await within(systemClock, BURST_LIMIT_MS, processes.burst(subject, order))
-    if (ms === 'late') throw new Error(`no end after ${BURST_LIMIT_MS / 1_000} s`)
+    await processes.open(subject, { url: node.url, privateKey: fresh.privateKey, count })
+    const sent = await within(systemClock, BURST_LIMIT_MS, processes.burst(subject, { count }))
+    if (sent === 'late') throw new Error(`no end after ${BURST_LIMIT_MS / 1_000} s`)
     await requireOnce(node, fresh, count)
-    return ms
+    return sent.ms
   } catch (error) {
     // It would go on trying while others have their turn.
     await processes.restart(subject)

@@ -6,6 +6,8 @@ type Load = () => Promise<{ readonly claim: Claim }>
 const CLAIMS = {
   burst: () => import('./burst.js'),
   requests: () => import('./requests.js'),
+  nodes: () => import('./nodes.js'),
+  delivery: () => import('./delivery.js'),
   latency: () => import('./latency.js'),
   signing: () => import('./signing.js'),
   detection: () => import('./detection.js'),

@@ -1,9 +1,9 @@
 import { createClient, http, padHex, toHex } from 'viem'
 import { createLanes, memoryStore } from '../../src/index.js'
 import { createStubAccount } from '../../test/sim/stubAccount.js'
+import { startNodeProxy } from '../../test/support/nodeProxy.js'
 import { atMost, medianOf } from '../check.js'
 import type { Claim } from '../claim.js'
-import { startCountingProxy } from '../support/countingProxy.js'
 import { heapBytes } from '../support/heap.js'
 import { chainOf } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
@@ -54,7 +54,7 @@ export const claim: Claim = {
 
 async function openAll(accounts: readonly ReturnType<typeof createStubAccount>[]): Promise<Idle> {
   // Nothing stands behind it: nothing is to be asked.
-  await using proxy = await startCountingProxy('http://127.0.0.1:9')
+  await using proxy = await startNodeProxy('http://127.0.0.1:9')
   const chain = chainOf(proxy.url)
   const client = createClient({ chain, transport: http(proxy.url) })
   const lanes = createLanes({ chains: [{ client }], store: memoryStore() })

@@ -1,3 +1,4 @@
+import { type NodeProxy, startNodeProxy } from '../../test/support/nodeProxy.js'
 import { atMost, medianOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { ethersDefault } from '../subjects/ethers.js'
@@ -5,7 +6,6 @@ import { mudDefault } from '../subjects/mud.js'
 import { txlaneDefault, txlaneGiven } from '../subjects/txlane.js'
 import type { Subject } from '../subjects/types.js'
 import { viemBatched, viemDefault, viemGiven } from '../subjects/viem.js'
-import { type CountingProxy, startCountingProxy } from '../support/countingProxy.js'
 import { chainOf, freshAccount, type Node, requireOnce, startNode } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
@@ -24,7 +24,7 @@ export const claim: Claim = {
   transactions: 5_000,
   async run(context) {
     await using node = await startNode()
-    await using proxy = await startCountingProxy(node.url)
+    await using proxy = await startNodeProxy(node.url)
     const { values, failures } = await takeTurns({
       subjects: SUBJECTS.map((subject) => ({ name: nameOf(subject), subject })),
       rounds: context.rounds,
@@ -60,7 +60,7 @@ const MEASURES = { calls: 'JSON-RPC calls', requests: 'HTTP requests' } as const
 
 async function countBurst(
   node: Node,
-  proxy: CountingProxy,
+  proxy: NodeProxy,
   subject: Subject,
   words: string,
   round: number,

@@ -1,6 +1,7 @@
 import { type Hex, numberToHex } from 'viem'
 import { nativeAccount } from '../../src/signer/index.js'
-import { CHAIN_ID, givenTransfer } from '../support/node.js'
+import { givenTransfer } from '../support/node.js'
+import { postBatch } from './postBatch.js'
 import type { Driver, Subject, World } from './types.js'
 
 const CONNECTIONS = 4
@@ -80,12 +81,12 @@ export const presignedBatches: Subject = {
   },
 }
 
-function signerOf({ privateKey }: World): (number: number, gas?: bigint) => Promise<Hex> {
+export function signerOf({ privateKey, chain }: World): (number: number, gas?: bigint) => Promise<Hex> {
   const account = nativeAccount(privateKey)
   return (number, gas) =>
     account.signTransaction({
       type: 'eip1559',
-      chainId: CHAIN_ID,
+      chainId: chain.id,
       nonce: number - 1,
       ...givenTransfer(number),
       ...(gas === undefined ? {} : { gas }),
@@ -112,17 +113,4 @@ function createPosts() {
       await Promise.all(open)
     },
   }
-}
-
-type Answer = { readonly result?: unknown; readonly error?: { readonly message: string } }
-
-async function postBatch(url: string, method: string, asked: readonly unknown[]): Promise<readonly string[]> {
-  const calls = asked.map((one, id) => ({ jsonrpc: '2.0', id, method, params: [one] }))
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) })
-  const answers = (await response.json()) as Answer[]
-  return answers.map(({ result, error }) => {
-    if (typeof result !== 'string') throw new Error(error?.message ?? 'nothing came back')
-    return result
-  })
 }

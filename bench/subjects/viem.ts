@@ -2,7 +2,7 @@ import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { sendRawTransactionSync } from 'viem/actions'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
-import { CHAIN_ID, givenTransfer, transfer } from '../support/node.js'
+import { givenTransfer, transfer } from '../support/node.js'
 import { type Driver, type Subject, sendEach, type World } from './types.js'
 
 // A burst of thousands takes longer than viem's 10 s; a request that is repeated would count twice.
@@ -31,13 +31,15 @@ export const viemDefault: Subject = {
   },
 }
 
-const given = (number: number) => ({ ...givenTransfer(number), type: 'eip1559', chainId: CHAIN_ID }) as const
+const givenOn = (chainId: number) => (number: number) =>
+  ({ ...givenTransfer(number), type: 'eip1559', chainId }) as const
 
 export const viemGiven: Subject = {
   name: 'viem',
   given: 'gasAndFees',
   open(world): Driver {
     const client = clientOf(world)
+    const given = givenOn(world.chain.id)
     return {
       burst: (count) => sendEach(count, (number) => client.sendTransaction(given(number))),
       close: closed,
@@ -50,6 +52,7 @@ export const viemBatched: Subject = {
   given: 'gasAndFees',
   open(world): Driver {
     const client = clientOf(world, { batch: BATCH })
+    const given = givenOn(world.chain.id)
     return {
       // All at once: batches are made of what is asked for at the same time.
       burst: (count) => sendEach(count, (number) => client.sendTransaction(given(number)), count),
@@ -64,6 +67,7 @@ export const viemSync: Subject = {
   given: 'gasAndFees',
   open(world): Driver {
     const client = clientOf(world)
+    const given = givenOn(world.chain.id)
     return {
       burst: (count) =>
         sendEach(count, async (number) => {

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { pause } from '../../test/support/pause.js'
 import { startChild } from './children.js'
+import type { Fault } from './fault.js'
 import type { Order, Urls } from './flashProtocol.js'
 
 /** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
@@ -8,6 +9,10 @@ export type FlashChain = AsyncDisposable &
   Urls & {
     visibleAtMs(hash: Hex): Promise<number>
     polls(): Promise<number>
+    /** The next request that sends is struck by it. */
+    arm(fault: Fault): Promise<void>
+    /** When it was. @throws Error where it was not */
+    struckAtMs(): Promise<number>
   }
 
 // A transaction can be waited for before the process that shows it has written down when.
@@ -28,6 +33,14 @@ export async function startFlashChain(): Promise<FlashChain> {
         await pause(LOOK_MS)
       }
       throw new Error(`${hash} was in no block`)
+    },
+    async arm(fault) {
+      await ask({ type: 'arm', fault })
+    },
+    async struckAtMs() {
+      const atMs = await ask({ type: 'struck' })
+      if (atMs === undefined) throw new Error('nothing was struck')
+      return atMs
     },
     polls: async () => (await ask({ type: 'polls' })) ?? 0,
     [Symbol.asyncDispose]: child[Symbol.asyncDispose],

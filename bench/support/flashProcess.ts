@@ -3,9 +3,11 @@ import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { systemClock } from '../../src/clock.js'
 import { startTicker } from '../../src/devnet/chain/ticker.js'
 import { startDevnet } from '../../src/devnet/index.js'
+import { startNodeProxy } from '../../test/support/nodeProxy.js'
 import { obeyOrders } from './children.js'
-import { startCountingProxy } from './countingProxy.js'
-import { type Order, sharedNowMs, type Urls } from './flashProtocol.js'
+import { createFault } from './fault.js'
+import type { Order, Urls } from './flashProtocol.js'
+import { sharedNowMs } from './sharedNow.js'
 
 // Run as a process of its own: the node must not wait for the library that is measured, nor the library for the node.
 // It makes its flashblocks itself, so that it knows to the moment when each could be seen.
@@ -15,7 +17,8 @@ const FLASHBLOCK_MS = 200
 const HISTORY_BLOCKS = 8
 
 const devnet = await startDevnet({ mode: 'manual', historyBlocks: HISTORY_BLOCKS })
-const proxy = await startCountingProxy(devnet.url)
+const fault = createFault()
+const proxy = await startNodeProxy(devnet.url, { rule: fault.rule })
 const rpc = createPlainRpc(devnet.url)
 const visibleAtMs = new Map<Hex, number>()
 
@@ -42,6 +45,11 @@ async function obey(order: Order): Promise<number | undefined> {
       return visibleAtMs.get(order.hash)
     case 'polls':
       return proxy.take().requestsWith('eth_getBlockByNumber')
+    case 'arm':
+      fault.arm(order.fault)
+      return undefined
+    case 'struck':
+      return fault.struckAtMs()
     default:
       return order satisfies never
   }

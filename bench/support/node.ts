@@ -13,7 +13,11 @@ export type Node = AsyncDisposable & {
 /** An account that nothing was ever sent from, with money. */
 export type Fresh = { readonly privateKey: Hex; readonly address: Address; readonly fromBlock: number }
 
+/** What a sender is told of a chain. */
+export type ChainFacts = { readonly id: number; readonly blockMs: number }
+
 export const CHAIN_ID = 31_337
+const BLOCK_MS = 200
 const GWEI = 10n ** 9n
 /** Enough for whatever the base fee becomes in a run. */
 const FEES = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
@@ -23,27 +27,39 @@ const LANDED_WITHIN_MS = 120_000
 const BODIES_AT_ONCE = 10
 
 /** Anvil by itself: the devnet's gateway would be measured otherwise. */
-export async function startNode(): Promise<Node> {
-  const node = await startAnvil(findAnvil(undefined), ['--block-time', '0.2', '--gas-limit', '300000000'])
+export async function startNode(blockMs = BLOCK_MS): Promise<Node> {
+  const args = ['--block-time', `${blockMs / 1_000}`, '--gas-limit', '300000000']
+  const node = await startAnvil(findAnvil(undefined), args)
   return { url: node.url, rpc: createPlainRpc(node.url), [Symbol.asyncDispose]: () => node.stop() }
 }
 
-export function chainOf(url: string): Chain {
+export function chainOf(
+  url: string,
+  { id, blockMs }: ChainFacts = { id: CHAIN_ID, blockMs: BLOCK_MS },
+): Chain {
   return defineChain({
-    id: CHAIN_ID,
+    id,
     name: 'bench',
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
-    blockTime: 200,
+    blockTime: blockMs,
   })
 }
 
 /** The same for the same words, and another for others. */
 export async function freshAccount({ rpc }: Pick<Node, 'rpc'>, words: string): Promise<Fresh> {
-  const privateKey = keccak256(toHex(`txlane bench ${words}`))
-  const address = privateKeyToAddress(privateKey)
+  const { privateKey, address } = keyOf(words)
   await rpc.call('anvil_setBalance', address, toHex(10n ** 24n))
-  return { privateKey, address, fromBlock: hexToNumber((await rpc.call('eth_blockNumber')) as Hex) }
+  return { privateKey, address, fromBlock: await headOf(rpc) }
+}
+
+export function keyOf(words: string): { readonly privateKey: Hex; readonly address: Address } {
+  const privateKey = keccak256(toHex(`txlane bench ${words}`))
+  return { privateKey, address: privateKeyToAddress(privateKey) }
+}
+
+export async function headOf(rpc: PlainRpc): Promise<number> {
+  return hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
 }
 
 /** The transfer of this number: what it pays tells it from the others on the chain. */
@@ -72,22 +88,33 @@ export async function requireOnce(
 ): Promise<void> {
   const used = await countInTime(rpc, address, count)
   if (used !== count) throw new Error(`the account's count is ${used}, not ${count}`)
-  const head = await nextBlock(rpc)
-  const numbers = Array.from({ length: head - fromBlock }, (_, index) => toHex(fromBlock + 1 + index))
+  const blocks = await transfersOf({ rpc }, { address, fromBlock }, await nextBlock(rpc))
+  const landed = blocks.flatMap(({ transfers }) => transfers)
+  const once = new Set(landed.filter((number) => number >= 1 && number <= count)).size === count
+  if (!once || landed.length !== count)
+    throw new Error(`not each exactly once: ${landed.length} executed of ${count}`)
+}
+
+export type TransfersOfBlock = { readonly block: number; readonly transfers: readonly number[] }
+
+/** The numbers of the account's transfers in each block up to this one, in order. */
+export async function transfersOf(
+  { rpc }: Pick<Node, 'rpc'>,
+  { address, fromBlock }: Pick<Fresh, 'address' | 'fromBlock'>,
+  head: number,
+): Promise<readonly TransfersOfBlock[]> {
+  const blocks = Array.from({ length: head - fromBlock }, (_, index) => fromBlock + 1 + index)
   const bodies = await rpc.all(
-    numbers.map((number) => ['eth_getBlockByNumber', number, true]),
+    blocks.map((block) => ['eth_getBlockByNumber', toHex(block), true]),
     BODIES_AT_ONCE,
   )
-  const times = new Uint32Array(count + 1)
-  let all = 0
-  for (const { from, value } of (bodies as Body[]).flatMap(({ transactions }) => transactions)) {
-    if (from.toLowerCase() !== address.toLowerCase()) continue
-    all++
-    const number = hexToNumber(value)
-    if (number <= count) times[number] = (times[number] ?? 0) + 1
-  }
-  const once = times.slice(1).every((time) => time === 1)
-  if (!once || all !== count) throw new Error(`not each exactly once: ${all} executed of ${count}`)
+  const own = address.toLowerCase()
+  return (bodies as Body[]).map(({ transactions }, index) => ({
+    block: blocks[index] as number,
+    transfers: transactions
+      .filter(({ from }) => from.toLowerCase() === own)
+      .map(({ value }) => hexToNumber(value)),
+  }))
 }
 
 async function countInTime(rpc: PlainRpc, address: Address, count: number): Promise<number> {
@@ -100,10 +127,9 @@ async function countInTime(rpc: PlainRpc, address: Address, count: number): Prom
 
 /** Anvil counts what it is still putting into its next block, under the tag and under the number of its head. */
 async function nextBlock(rpc: PlainRpc): Promise<number> {
-  const number = async () => hexToNumber((await rpc.call('eth_blockNumber')) as Hex)
-  const before = await number()
+  const before = await headOf(rpc)
   for (;;) {
-    const now = await number()
+    const now = await headOf(rpc)
     if (now > before) return now
     await pause(LOOK_MS)
   }

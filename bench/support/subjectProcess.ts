@@ -1,28 +1,61 @@
-import { performance } from 'node:perf_hooks'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Driver } from '../subjects/types.js'
 import { obeyOrders } from './children.js'
 import { chainOf } from './node.js'
-import type { Burst } from './subjectProcesses.js'
+import type { BurstOrder, Opening, Order, Sent } from './subjectProcesses.js'
 
 // One subject of a bench, in a process of its own: node subjectProcess.ts PLACE-IN-SUBJECTS.
 
 const subject = SUBJECTS[Number(process.argv[2])]
 let driver: Driver | undefined
 
-async function obey({ url, privateKey, count }: Burst): Promise<number> {
+async function open({ url, privateKey, count, chain, cold }: Opening): Promise<void> {
   // The one before stays open until then, as a process that goes on sending has a sender: V8 forgets what it compiled for
   // one that is closed while the others have their turns.
   const before = driver
-  driver = await subject?.open({ url, chain: chainOf(url), privateKey, count })
+  driver = await subject?.open({ url, chain: chainOf(url, chain), privateKey, count })
   try {
-    await driver?.ready?.()
+    if (!cold) await driver?.ready?.()
   } finally {
     await before?.close()
   }
+}
+
+async function burst({ count, watchLoop }: BurstOrder): Promise<Sent> {
+  const watch = watchLoop ? watchEventLoop() : undefined
   const begun = performance.now()
   await driver?.burst(count)
-  return performance.now() - begun
+  return { ms: performance.now() - begun, ...watch?.() }
+}
+
+// How exactly the delays are known; it is a part of each.
+const RESOLUTION_MS = 1
+
+function watchEventLoop() {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delays.enable()
+  return () => {
+    delays.disable()
+    const msOf = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
+    return { delayP99Ms: msOf(delays.percentile(99)), delayMsMax: msOf(delays.max) }
+  }
+}
+
+async function obey(order: Order): Promise<Sent | undefined> {
+  switch (order.type) {
+    case 'open':
+      await open(order)
+      return undefined
+    case 'burst':
+      return burst(order)
+    case 'close':
+      await driver?.close()
+      driver = undefined
+      return undefined
+    default:
+      return order satisfies never
+  }
 }
 
 obeyOrders({

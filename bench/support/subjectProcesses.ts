@@ -1,17 +1,50 @@
 import type { Hex } from 'viem'
+import { within } from '../../src/cli/demo/within.js'
+import { systemClock } from '../../src/clock.js'
 import { SUBJECTS } from '../subjects/index.js'
 import type { Subject } from '../subjects/types.js'
 import { type Child, disposeAll, startChild } from './children.js'
+import type { ChainFacts } from './node.js'
 
-export type Burst = { readonly url: string; readonly privateKey: Hex; readonly count: number }
+export type World = {
+  readonly url: string
+  readonly privateKey: Hex
+  /** How many will be asked for. */
+  readonly count: number
+  /** @default anvil's */
+  readonly chain?: ChainFacts
+  /** Nothing is done before the first send. @default false */
+  readonly cold?: boolean
+}
+
+export type Opening = World & { readonly type: 'open' }
+export type BurstOrder = {
+  readonly type: 'burst'
+  readonly count: number
+  /** Measures by how much the process is late for a timer. @default false */
+  readonly watchLoop?: boolean
+}
+export type Order = Opening | BurstOrder | { readonly type: 'close' }
+
+export type Sent = {
+  /** From the first send to the last acceptance. */
+  readonly ms: number
+  readonly delayP99Ms?: number
+  readonly delayMsMax?: number
+}
+
+const CLOSE_LIMIT_MS = 5_000
 
 /**
  * Each subject in a process of its own, for as long as it is measured: in one process each would run in the heap that
  * the others have left, and with its own code thrown out of the engine by the time that its turn comes again.
  */
 export type SubjectProcesses = AsyncDisposable & {
-  /** Milliseconds from the first send to the last acceptance. The sender stays open until the next one is. */
-  burst(subject: Subject, burst: Burst): Promise<number>
+  /** A sender that is ready. The one before is closed then. */
+  open(subject: Subject, world: World): Promise<void>
+  burst(subject: Subject, order: Omit<BurstOrder, 'type'>): Promise<Sent>
+  /** Its sender. A process that takes too long for that is ended, and another started. */
+  close(subject: Subject): Promise<void>
   /** Ends its process, whatever it is at, and starts another. */
   restart(subject: Subject): Promise<void>
 }
@@ -33,12 +66,22 @@ export async function startSubjects(subjects: readonly Subject[]): Promise<Subje
     await child.started
   }
 
+  async function restart(subject: Subject): Promise<void> {
+    await children.get(subject)?.kill()
+    await start(subject)
+  }
+
+  const ask = async (subject: Subject, order: Order) => children.get(subject)?.ask(order)
   return {
-    burst: async (subject, order) => (await children.get(subject)?.ask(order)) as number,
-    async restart(subject) {
-      await children.get(subject)?.kill()
-      await start(subject)
+    async open(subject, world) {
+      await ask(subject, { type: 'open', ...world })
     },
+    burst: async (subject, order) => (await ask(subject, { type: 'burst', ...order })) as Sent,
+    async close(subject) {
+      const closed = ask(subject, { type: 'close' })
+      if ((await within(systemClock, CLOSE_LIMIT_MS, closed)) === 'late') await restart(subject)
+    },
+    restart,
     [Symbol.asyncDispose]: stop,
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chartOf, renderChart } from '../../bench/chart.js'
 import { atLeast } from '../../bench/check.js'
+import { curvesOf } from '../../bench/curves.js'
 import type { Measured } from '../../bench/result.js'
 import { figuresOf } from '../../bench/support/spread.js'
 
@@ -70,5 +71,54 @@ describe('the chart of a claim', () => {
   it('draws one that has nothing but zeros', async () => {
     const figures = figuresOf({ measure: 'timers set', unit: 'by all lanes' }, [['txlane', [0, 0, 0]]])
     expect(await renderChart(chartOf('lanes', { ...result, figures }))).not.toContain('NaN')
+  })
+})
+
+describe('the picture of what grew', () => {
+  const curves = {
+    name: 'landed',
+    title: 'How many landed, and when',
+    x: 'seconds',
+    y: 'transfers',
+    series: [
+      {
+        subject: 'txlane',
+        points: [
+          [0, 0],
+          [1, 400],
+          [2, 1_000],
+        ],
+      },
+      {
+        subject: 'viem <default>',
+        points: [
+          [0, 0],
+          [1, 80],
+        ],
+      },
+      { subject: 'nobody', points: [[0, 0]] },
+    ],
+  } as const
+
+  it('has a line for each subject, says what each came to and when, and names the machine', async () => {
+    const svg = await renderChart(curvesOf(curves, result))
+    for (const text of [
+      'How many landed, and when',
+      'txlane: 1,000 after 2',
+      'viem &lt;default&gt;: 80 after 1',
+      'nobody: none',
+      'transfers',
+      'A processor, 2 cores',
+    ])
+      expect(svg).toContain(text)
+    expect(svg.match(/aria-roledescription="line mark"/g)).toHaveLength(3)
+  })
+
+  it('draws every line to the end, so that what is lost can be seen to be lost', () => {
+    const { data } = curvesOf(curves, result) as unknown as {
+      data: { values: { name: string; x: number }[] }
+    }
+    const ends = new Map(data.values.map(({ name, x }) => [name, x]))
+    expect([...ends.values()]).toEqual([2, 2, 2])
   })
 })

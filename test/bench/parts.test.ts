@@ -1,12 +1,15 @@
-import { describe, expect, it } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createColors } from 'picocolors'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { atLeast, atMost, medianOf, ratioOf } from '../../bench/check.js'
 import { CLAIM_NAMES, loadClaim } from '../../bench/claims/index.js'
 import { parseOptions } from '../../bench/options.js'
-import { checkLine } from '../../bench/report.js'
+import { checkLine, renderResults } from '../../bench/report.js'
 import { isReached, type Measured } from '../../bench/result.js'
-import { count } from '../../bench/support/countingProxy.js'
 import { inTurn, takeTurns } from '../../bench/support/rounds.js'
 import { figuresOf, spreadOf } from '../../bench/support/spread.js'
+import { count } from '../support/nodeProxy.js'
 
 const optionsOf = (...argv: readonly string[]) => {
   const parsed = parseOptions(argv)
@@ -69,6 +72,7 @@ describe('a check', () => {
     expect(isReached(measured(atLeast('a', 1, 1), atMost('b', 1, 1)))).toBe(true)
     expect(isReached(measured(atLeast('a', 1, 1), atMost('b', 2, 1)))).toBe(false)
     expect(isReached({ failed: 'no node' })).toBe(false)
+    expect(isReached({ leftOut: 'there is no node' })).toBe(false)
   })
 })
 
@@ -146,6 +150,15 @@ describe('the command line', () => {
     })
   })
 
+  it('measures every part of a claim in parts, or those that are named', () => {
+    expect(optionsOf().parts).toEqual([])
+    expect(optionsOf('delivery', '--part', 'idle', '--part', 'metered').parts).toEqual(['idle', 'metered'])
+    expect(parseOptions(['delivery', '--part', 'idel'])).toMatchObject({
+      kind: 'bad',
+      message: expect.stringContaining('roundTrips'),
+    })
+  })
+
   it('names all claims when one is none', () => {
     const parsed = parseOptions(['brust'])
     expect(parsed.kind).toBe('bad')
@@ -178,6 +191,28 @@ describe('every claim', () => {
       const { says, transactions } = await loadClaim(name)
       expect(says).toMatch(/^[A-Za-z][^0-9]+\.$/)
       expect(transactions).toBeGreaterThan(0)
+    },
+  )
+})
+
+describe('a claim that needs a geth', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it.each(['nodes', 'delivery'] as const)(
+    '%s: is left out where there is none, in one line',
+    async (name) => {
+      vi.stubEnv('TXLANE_GETH', '')
+      vi.stubEnv('PATH', '')
+      vi.stubEnv('XDG_CACHE_HOME', join(tmpdir(), 'txlane-no-such-folder'))
+      const { run } = await loadClaim(name)
+      const context = { rounds: 1, transactions: 1, presigned: false, parts: [], say: () => undefined }
+      const result = await run(context)
+      if (!('leftOut' in result)) throw new Error('it was measured')
+      expect(isReached(result)).toBe(false)
+      expect(renderResults({ [name]: result }, createColors(false)).trim()).toBe(
+        `${name}: left out: ${result.leftOut}`,
+      )
+      expect(result.leftOut).toMatch(/^[^\n]*TXLANE_GETH[^\n]*$/)
     },
   )
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Results } from '../../bench/result.js'
+import { isMeasured, type Results } from '../../bench/result.js'
 import { npmScript } from '../support/npmScript.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'txlane-bench-test-'))
@@ -20,7 +20,7 @@ describe('npm run bench', () => {
     expect(JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8'))).toEqual(results)
     expect(readdirSync(folder).sort()).toEqual(['latest.json', 'requests.svg'])
     const { requests } = results
-    if (requests === undefined || 'failed' in requests) throw new Error(requests?.failed)
+    if (requests === undefined || !isMeasured(requests)) throw new Error(JSON.stringify(requests))
     const calls = requests.figures.filter(({ measure }) => measure === 'JSON-RPC calls')
     expect(calls.map(({ subject }) => subject)).toEqual([
       'txlane',

@@ -1,0 +1,78 @@
+import { atMost, medianOf } from '../../check.js'
+import type { Outcome } from '../../claim.js'
+import { txlaneGiven } from '../../subjects/txlane.js'
+import type { Subject } from '../../subjects/types.js'
+import { viemBatched, viemGiven } from '../../subjects/viem.js'
+import { paidAccount, startGeth } from '../../support/geth.js'
+import { watchLanding } from '../../support/landing.js'
+import { takeTurns } from '../../support/rounds.js'
+import { figuresOf } from '../../support/spread.js'
+import { type Sent, startSubjects } from '../../support/subjectProcesses.js'
+import { type PartContext, scaled } from './part.js'
+
+const SUBJECTS: readonly Subject[] = [txlaneGiven, viemGiven, viemBatched]
+const COUNT = 5_000
+const QUIET_BLOCKS = 3
+const LIMIT_MS = 60_000
+const P99 = 'how late a timer is during a burst, 99th percentile'
+const MOST = 'how late a timer is during a burst, the latest'
+
+/** By how much everything else in the caller's process is late while a burst goes out. */
+export async function eventLoop(context: PartContext): Promise<Outcome> {
+  const count = scaled(COUNT, context)
+  await using node = await startGeth(context.geth)
+  await using processes = await startSubjects(SUBJECTS)
+
+  async function turn(subject: Subject, words: string): Promise<Sent> {
+    const fresh = await paidAccount(node, words)
+    const { privateKey } = fresh
+    try {
+      await processes.open(subject, { url: node.url, privateKey, count, chain: node.chain })
+      const sent = processes.burst(subject, { count, watchLoop: true })
+      // What is left in the pool would be in the way of the next.
+      await watchLanding({
+        node,
+        fresh,
+        count,
+        begin: () => sent,
+        quietBlocks: QUIET_BLOCKS,
+        limitMs: LIMIT_MS,
+      })
+      return await sent
+    } finally {
+      await processes.close(subject)
+    }
+  }
+
+  const { values, failures } = await takeTurns({
+    subjects: SUBJECTS.map((subject) => ({ name: subject.name, subject })),
+    rounds: context.rounds,
+    run: ({ name, subject }, { round }) => turn(subject, `event loop ${name} ${round}`),
+    show: ({ delayP99Ms = 0, delayMsMax = 0 }) =>
+      `${delayP99Ms.toFixed(1)} ms late at the 99th percentile, ${delayMsMax.toFixed(1)} at most`,
+    say: context.say,
+  })
+  const figuresWith = (measure: string, of: (sent: Sent) => number | undefined) =>
+    figuresOf(
+      { measure, unit: 'ms' },
+      [...values].map(([name, all]) => [name, all.flatMap((sent) => of(sent) ?? [])] as const),
+    )
+  const figures = [
+    ...figuresWith(P99, (sent) => sent.delayP99Ms),
+    ...figuresWith(MOST, (sent) => sent.delayMsMax),
+  ]
+  return {
+    figures,
+    checks: [
+      atMost(
+        "ms that the caller's timers are late during a burst, 99th percentile",
+        medianOf(figures, P99, txlaneGiven.name),
+        5,
+      ),
+    ],
+    notes: [
+      `Event loop: ${count} transfers asked for at once, gas and fees given; a timer of 1 ms in the same process. viem has 500 calls open at a time, with HTTP batching all of them.`,
+      ...failures,
+    ],
+  }
+}

@@ -1,0 +1,104 @@
+import { type NodeProxy, startNodeProxy } from '../../../test/support/nodeProxy.js'
+import { pause } from '../../../test/support/pause.js'
+import { atMost } from '../../check.js'
+import type { Outcome } from '../../claim.js'
+import { openSender } from '../../subjects/txlane.js'
+import {
+  CHAIN_ID,
+  chainOf,
+  freshAccount,
+  givenTransfer,
+  headOf,
+  type Node,
+  startNode,
+} from '../../support/node.js'
+import { sharedNowMs } from '../../support/sharedNow.js'
+import { figuresOf } from '../../support/spread.js'
+import { type PartContext, scaled } from './part.js'
+
+const BLOCKS_MS = [12_000, 2_000, 200]
+const SECONDS = 60
+const SEND = 'eth_sendRawTransaction'
+const WAITING = 'calls while one transaction waits'
+const PER_BLOCK = 'the same for each block'
+const NOTHING = 'calls while nothing is open'
+/** After so many blocks nothing of the last transaction is left to do. */
+const SETTLED_BLOCKS = 3
+const WATCHED_MS = 5_000
+
+type Cost = {
+  readonly name: string
+  readonly perMinute: number
+  readonly perBlock: number
+  /** In five seconds. */
+  readonly nothingOpen: number
+}
+
+/** What a lane asks while it waits: with exactly one transaction under way, and with none. */
+export async function idle(context: PartContext): Promise<Outcome> {
+  const forMs = scaled(SECONDS, context) * 1_000
+  // At once: each does next to nothing.
+  const costs = await Promise.all(BLOCKS_MS.map((blockMs) => costOf(blockMs, forMs)))
+  for (const { name, perMinute, perBlock, nothingOpen } of costs)
+    context.say(
+      `${name}: ${perMinute.toFixed(0)} calls a minute, ${perBlock.toFixed(2)} a block, then ${nothingOpen}`,
+    )
+  const figuresWith = (measure: string, unit: string, of: (cost: Cost) => number) =>
+    figuresOf(
+      { measure, unit },
+      costs.map((cost) => [cost.name, [of(cost)]] as const),
+    )
+  return {
+    figures: [
+      ...figuresWith(WAITING, 'a minute', ({ perMinute }) => perMinute),
+      ...figuresWith(PER_BLOCK, 'calls', ({ perBlock }) => perBlock),
+      ...figuresWith(NOTHING, `in ${WATCHED_MS / 1_000} s`, ({ nothingOpen }) => nothingOpen),
+    ],
+    checks: costs.flatMap(({ name, perBlock, nothingOpen }) => [
+      atMost(`calls a block while one transaction waits, ${name}`, perBlock, 3),
+      atMost(`calls while nothing is open, ${name}`, nothingOpen, 0),
+    ]),
+    notes: [
+      `Idle cost: transfers one after the other for ${forMs / 1_000} s, the next as soon as the one before is in a block. The sends themselves are not counted.`,
+    ],
+  }
+}
+
+async function costOf(blockMs: number, forMs: number): Promise<Cost> {
+  await using node = await startNode(blockMs)
+  await using proxy = await startNodeProxy(node.url)
+  const { privateKey } = await freshAccount(node, `idle ${blockMs}`)
+  const chain = chainOf(proxy.url, { id: CHAIN_ID, blockMs })
+  const sender = openSender({ url: proxy.url, chain, privateKey })
+  try {
+    await sender.ready()
+    await (await sender.send(givenTransfer(1))).wait('sealed')
+    proxy.take()
+    const [beforeMs, before] = [sharedNowMs(), await headOf(node.rpc)]
+    for (let number = 2; sharedNowMs() - beforeMs < forMs; number++)
+      await (await sender.send(givenTransfer(number))).wait('sealed')
+    const calls = othersOf(proxy)
+    const [tookMs, blocks] = [sharedNowMs() - beforeMs, (await headOf(node.rpc)) - before]
+    return {
+      name: `blocks every ${blockMs / 1_000} s`,
+      perMinute: (calls * 60_000) / tookMs,
+      perBlock: calls / blocks,
+      nothingOpen: await afterwards(node, proxy),
+    }
+  } finally {
+    await sender.close()
+  }
+}
+
+async function afterwards({ rpc }: Node, proxy: NodeProxy): Promise<number> {
+  const until = (await headOf(rpc)) + SETTLED_BLOCKS
+  while ((await headOf(rpc)) < until) await pause(100)
+  proxy.take()
+  await pause(WATCHED_MS)
+  return othersOf(proxy)
+}
+
+function othersOf(proxy: NodeProxy): number {
+  const { calls, methods } = proxy.take()
+  return calls - (methods[SEND] ?? 0)
+}

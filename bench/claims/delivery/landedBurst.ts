@@ -1,0 +1,36 @@
+import { startNodeProxy } from '../../../test/support/nodeProxy.js'
+import type { Subject } from '../../subjects/types.js'
+import type { Geth } from '../../support/geth.js'
+import { type Landing, watchLanding } from '../../support/landing.js'
+import type { Fresh } from '../../support/node.js'
+import type { SubjectProcesses } from '../../support/subjectProcesses.js'
+
+export type LandedBurst = {
+  readonly node: Geth
+  readonly processes: SubjectProcesses
+  readonly subject: Subject
+  readonly fresh: Fresh
+  readonly count: number
+  readonly roundTripMs: number
+  readonly limitMs: number
+}
+
+/** geth tries again every 10 s what it has dropped: twice that, and it is lost. */
+const QUIET_BLOCKS = 21
+
+/** A burst over a path of that length, from when a block has just come. @throws Error where some have not landed */
+export async function landedBurst(burst: LandedBurst): Promise<Landing & { readonly ms: number }> {
+  const { node, processes, subject, fresh, count, roundTripMs, limitMs } = burst
+  await using proxy = await startNodeProxy(node.url, { roundTripMs })
+  const { privateKey } = fresh
+  try {
+    await processes.open(subject, { url: proxy.url, privateKey, count, chain: node.chain })
+    const begin = () => processes.burst(subject, { count })
+    const watched = { node, fresh, count, begin, quietBlocks: QUIET_BLOCKS, limitMs }
+    const { ms, ...landing } = await watchLanding(watched)
+    if (landing.landed !== count || ms === undefined) throw new Error(`${landing.landed} of ${count} landed`)
+    return { ...landing, ms }
+  } finally {
+    await processes.close(subject)
+  }
+}

@@ -1,0 +1,158 @@
+import { type Hex, hexToNumber } from 'viem'
+import { createPlainRpc } from '../../../src/cli/demo/plainRpc.js'
+import { within } from '../../../src/cli/demo/within.js'
+import { systemClock } from '../../../src/clock.js'
+import type { Sender } from '../../../src/index.js'
+import { startNodeProxy } from '../../../test/support/nodeProxy.js'
+import { pause } from '../../../test/support/pause.js'
+import { atMost, medianOf } from '../../check.js'
+import type { Outcome } from '../../claim.js'
+import { openSender } from '../../subjects/txlane.js'
+import { createFault, FAULTS, type Fault } from '../../support/fault.js'
+import { type FlashChain, startFlashChain } from '../../support/flashChain.js'
+import { type Geth, paidAccount, startGeth } from '../../support/geth.js'
+import { nextBlock } from '../../support/landing.js'
+import { chainOf, freshAccount, givenTransfer } from '../../support/node.js'
+import { takeTurns } from '../../support/rounds.js'
+import { sharedNowMs } from '../../support/sharedNow.js'
+import { figuresOf, percentileOf } from '../../support/spread.js'
+import { type PartContext, scaled, together } from './part.js'
+
+const COUNT = 100
+const SAMPLES = 5
+const LIMIT_MS = 30_000
+const LOOK_MS = 5
+// The devnet's own. Flashblocks come every 200 ms.
+const FLASH_CHAIN = { id: 31_337, blockMs: 2_000 }
+const PAUSE_MS_MAX = 400
+const ROUND_TRIP_MS = 100
+const FLASH = 'from the loss until all are pre-confirmed, flashblocks every 200 ms'
+const POOL = 'from the loss until the node has all, its pending count shows them'
+const SUBJECTS = FAULTS.map((fault) => ({ name: fault, fault }))
+
+/** One request of a burst comes to grief. What it carried is there again soon. */
+export async function recovery(context: PartContext): Promise<Outcome> {
+  return together([await onFlashblocks(context), await onPool(context)])
+}
+
+async function onFlashblocks(context: PartContext): Promise<Outcome> {
+  const count = scaled(COUNT, context)
+  await using chain = await startFlashChain()
+  let samples = 0
+  const { values, failures } = await takeTurns({
+    subjects: SUBJECTS,
+    rounds: context.rounds,
+    async run({ fault }) {
+      const all: number[] = []
+      for (let left = scaled(SAMPLES, context); left > 0; left--)
+        all.push(await limited(untilVisible(chain, fault, count, `recovery ${++samples}`)))
+      return all
+    },
+    show: (all) => `${all.map((ms) => ms.toFixed(0)).join(' ')} ms`,
+    say: context.say,
+  })
+  const flat = [...values].map(([name, rounds]) => [name, rounds.flat()] as const)
+  const figures = figuresOf({ measure: FLASH, unit: 'ms, of all samples' }, flat)
+  const p99 = percentileOf(
+    flat.flatMap(([, all]) => all),
+    0.99,
+  )
+  return {
+    figures,
+    checks: [
+      ...FAULTS.map((fault) => atMost(`ms after a ${fault}, median`, medianOf(figures, FLASH, fault), 600)),
+      atMost('ms after any of them, 99th percentile', p99, 1_000),
+    ],
+    notes: [
+      `Recovery: the first request of a burst of ${count} is struck, of the last kind its first transaction. All are pre-confirmed when the process that makes the flashblocks has shown the last of them.`,
+      ...failures,
+    ],
+  }
+}
+
+/** Milliseconds from when the fault struck until the last of the burst was in a flashblock. */
+async function untilVisible(chain: FlashChain, fault: Fault, count: number, words: string): Promise<number> {
+  const node = { url: chain.directUrl, rpc: createPlainRpc(chain.directUrl) }
+  const { privateKey } = await freshAccount(node, words)
+  const sender = openSender({ url: chain.url, chain: chainOf(chain.url, FLASH_CHAIN), privateKey })
+  try {
+    await sender.ready()
+    // Not in step with the flashblocks, or each would find the same moment.
+    await pause(Math.random() * PAUSE_MS_MAX)
+    await chain.arm(fault)
+    const hashes = await Promise.all(sendAll(sender, count).map(preconfirmed))
+    const struckAtMs = await chain.struckAtMs()
+    const visible = await Promise.all(hashes.map((hash) => chain.visibleAtMs(hash)))
+    return Math.max(...visible) - struckAtMs
+  } finally {
+    await sender.close()
+  }
+}
+
+function sendAll(sender: Sender, count: number) {
+  return Array.from({ length: count }, (_, index) => sender.send(givenTransfer(index + 1)))
+}
+
+async function preconfirmed(sent: ReturnType<Sender['send']>): Promise<Hex> {
+  const { hash } = await (await sent).wait('preconfirmed')
+  return hash
+}
+
+async function onPool(context: PartContext): Promise<Outcome> {
+  const count = scaled(COUNT, context)
+  await using node = await startGeth(context.geth)
+  const { values, failures } = await takeTurns({
+    subjects: SUBJECTS,
+    rounds: context.rounds,
+    run: ({ fault }, { round }) => limited(untilPooled(node, fault, count, `recovery ${fault} ${round}`)),
+    show: (trips) => `${trips.toFixed(2)} round trips on geth`,
+    say: context.say,
+  })
+  const figures = figuresOf({ measure: POOL, unit: `round trips of ${ROUND_TRIP_MS} ms` }, values)
+  return {
+    figures,
+    checks: FAULTS.map((fault) =>
+      atMost(
+        `round trips after a ${fault}, where the node counts its pool`,
+        medianOf(figures, POOL, fault),
+        3,
+      ),
+    ),
+    notes: [
+      `On geth over a round trip of ${ROUND_TRIP_MS} ms; the node itself is asked for its pending count.`,
+      ...failures,
+    ],
+  }
+}
+
+/** Round trips from when the fault struck until the node had the whole burst. */
+async function untilPooled(node: Geth, fault: Fault, count: number, words: string): Promise<number> {
+  const { privateKey, address } = await paidAccount(node, words)
+  const struck = createFault()
+  await using proxy = await startNodeProxy(node.url, { roundTripMs: ROUND_TRIP_MS, rule: struck.rule })
+  const sender = openSender({ url: proxy.url, chain: chainOf(proxy.url, node.chain), privateKey })
+  try {
+    await sender.ready()
+    struck.arm(fault)
+    // A block that comes meanwhile would bring the lane news of its own.
+    await nextBlock(node.rpc)
+    const sent = Promise.all(sendAll(sender, count))
+    sent.catch(() => undefined)
+    while (hexToNumber((await node.rpc.call('eth_getTransactionCount', address, 'pending')) as Hex) < count)
+      await pause(LOOK_MS)
+    const struckAtMs = struck.struckAtMs()
+    if (struckAtMs === undefined) throw new Error('nothing was struck')
+    const ms = sharedNowMs() - struckAtMs
+    await sent
+    return ms / ROUND_TRIP_MS
+  } finally {
+    await sender.close()
+  }
+}
+
+/** @throws Error where it takes too long; it goes on */
+async function limited<t>(work: Promise<t>): Promise<t> {
+  const done = await within(systemClock, LIMIT_MS, work)
+  if (done === 'late') throw new Error(`no end after ${LIMIT_MS / 1_000} s`)
+  return done
+}

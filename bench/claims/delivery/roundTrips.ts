@@ -1,0 +1,55 @@
+import { atLeast, medianOf } from '../../check.js'
+import type { Figure, Outcome } from '../../claim.js'
+import { CAREFUL } from '../../subjects/careful.js'
+import { txlaneGiven } from '../../subjects/txlane.js'
+import type { Subject } from '../../subjects/types.js'
+import { type Geth, paidAccount, startGeth } from '../../support/geth.js'
+import { takeTurns } from '../../support/rounds.js'
+import { figuresOf } from '../../support/spread.js'
+import { type SubjectProcesses, startSubjects } from '../../support/subjectProcesses.js'
+import { landedBurst } from './landedBurst.js'
+import { type PartContext, together } from './part.js'
+
+const ROUND_TRIPS_MS = [20, 100, 250]
+const SUBJECTS: readonly Subject[] = [txlaneGiven, ...CAREFUL]
+const LIMIT_MS = 60_000
+
+type World = { readonly node: Geth; readonly processes: SubjectProcesses; readonly roundTripMs: number }
+
+/** A burst over round trips of several lengths, beside the careful loop with batches of several sizes. */
+export async function roundTrips(context: PartContext): Promise<Outcome> {
+  await using node = await startGeth(context.geth)
+  await using processes = await startSubjects(SUBJECTS)
+  const outcomes: Outcome[] = []
+  for (const roundTripMs of ROUND_TRIPS_MS)
+    outcomes.push(await measured({ node, processes, roundTripMs }, context))
+  const note = `Round trips: ${context.transactions} transfers from one key, gas and fees given, on a geth with blocks every second (${node.version}). Each turn begins when a block has just come, so that a time is the number of blocks it took.`
+  return together([...outcomes, { figures: [], checks: [], notes: [note] }])
+}
+
+async function measured(world: World, { rounds, transactions: count, say }: PartContext): Promise<Outcome> {
+  const { node, roundTripMs } = world
+  const { values, failures } = await takeTurns({
+    subjects: SUBJECTS.map((subject) => ({ name: subject.name, subject })),
+    rounds,
+    async run({ name, subject }, { round }) {
+      const fresh = await paidAccount(node, `round trip ${name} ${roundTripMs} ${round}`)
+      return (await landedBurst({ ...world, subject, fresh, count, limitMs: LIMIT_MS })).ms
+    },
+    show: (ms) => `${roundTripMs} ms: ${(ms / 1_000).toFixed(2)} s`,
+    say,
+  })
+  const measure = `until all are in blocks, round trip of ${roundTripMs} ms`
+  const figures = figuresOf(
+    { measure, unit: 'seconds' },
+    [...values].map(([name, all]) => [name, all.map((ms) => ms / 1_000)] as const),
+  )
+  const says = `of the rate of the best careful loop, round trip of ${roundTripMs} ms`
+  return { figures, checks: [atLeast(says, ofTheBest(figures, measure), 0.9)], notes: failures }
+}
+
+function ofTheBest(figures: readonly Figure[], measure: string): number | undefined {
+  const own = medianOf(figures, measure, txlaneGiven.name)
+  const others = CAREFUL.flatMap(({ name }) => medianOf(figures, measure, name) ?? [])
+  return own === undefined || others.length === 0 ? undefined : Math.min(...others) / own
+}

@@ -1,0 +1,54 @@
+import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
+import { nativeAccount } from '../../src/signer/index.js'
+import { pause } from '../../test/support/pause.js'
+import { signerOf } from './bare.js'
+import { postBatch } from './postBatch.js'
+import type { Driver, Subject } from './types.js'
+
+// geth truncates an account once the pool holds 5,120 executable transactions, and says nothing.
+const ABOVE_LATEST_MAX = 4_000
+const LOOK_MS = 20
+
+/**
+ * A loop by someone who knows geth: native signing, batches in order, one at a time, and never more than 4,000 above the
+ * count at `latest`. It keeps no books: what is lost is lost.
+ */
+function carefulLoop(batch: number): Subject {
+  return {
+    name: `careful loop, batches of ${batch}`,
+    given: 'gasAndFees',
+    open(world): Driver {
+      const rpc = createPlainRpc(world.url)
+      const { address } = nativeAccount(world.privateKey)
+      const sign = signerOf(world)
+      const signBatch = (first: number, last: number) =>
+        Promise.all(Array.from({ length: last - first + 1 }, (_, index) => sign(first + index)))
+      /** Waits until the pool has room up to this one. */
+      async function roomFor(last: number, known: number): Promise<number> {
+        let count = known
+        while (last - count > ABOVE_LATEST_MAX) {
+          count = Number(await rpc.call('eth_getTransactionCount', address, 'latest'))
+          if (last - count > ABOVE_LATEST_MAX) await pause(LOOK_MS)
+        }
+        return count
+      }
+      return {
+        async burst(total) {
+          let count = 0
+          for (let first = 1; first <= total; first += batch) {
+            const last = Math.min(total, first + batch - 1)
+            const raws = await signBatch(first, last)
+            count = await roomFor(last, count)
+            await postBatch(world.url, 'eth_sendRawTransaction', raws)
+          }
+        },
+        close: async () => undefined,
+      }
+    },
+  }
+}
+
+/** As delivery is held against: a loop of forty lines. */
+export const careful = carefulLoop(100)
+/** For a long round trip larger batches are better. geth takes 1,000 calls in one. */
+export const CAREFUL: readonly Subject[] = [careful, ...[250, 500, 1_000].map(carefulLoop)]

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { landingOf } from '../../bench/support/landing.js'
+
+const seen = {
+  firstHead: 10,
+  begunAtMs: 1_000,
+  seenAtMs: new Map([
+    [11, 1_900],
+    [13, 3_900],
+  ]),
+}
+
+describe('the landing of a burst', () => {
+  it('is told by the blocks: how many, when the last was shown, and in which block after the first send', () => {
+    const bodies = [
+      { block: 11, transfers: [1, 2] },
+      { block: 12, transfers: [3] },
+      { block: 13, transfers: [] },
+    ]
+    expect(landingOf(bodies, seen)).toEqual({
+      landed: 3,
+      // Block 12 was not seen by itself: it was there when 13 was.
+      ms: 2_900,
+      blocks: 2,
+      points: [
+        [0, 0],
+        [900, 2],
+        [2_900, 3],
+      ],
+    })
+  })
+
+  it('has no end where nothing landed', () => {
+    expect(landingOf([{ block: 11, transfers: [] }], seen)).toEqual({
+      landed: 0,
+      ms: undefined,
+      blocks: 0,
+      points: [[0, 0]],
+    })
+  })
+
+  it('does not count what fills a gap, and refuses what was executed twice', () => {
+    expect(landingOf([{ block: 11, transfers: [0, 1, 0] }], seen)).toMatchObject({ landed: 1 })
+    expect(() => landingOf([{ block: 11, transfers: [1, 1] }], seen)).toThrow('twice')
+  })
+})

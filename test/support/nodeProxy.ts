@@ -1,0 +1,170 @@
+import {
+  Agent,
+  createServer,
+  request as forward,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pause } from './pause.js'
+
+/** What has gone by. */
+export type Counted = {
+  /** HTTP requests. */
+  readonly requests: number
+  /** JSON-RPC calls in them. */
+  readonly calls: number
+  readonly methods: Readonly<Record<string, number>>
+  /** Requests that hold a call of this method. */
+  requestsWith(method: string): number
+}
+
+export type NodeProxy = AsyncDisposable & {
+  readonly url: string
+  /** What has come since the last time. */
+  take(): Counted
+}
+
+export type ProxiedCall = {
+  readonly id: unknown
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** What becomes of a request. */
+export type Ruling =
+  | { readonly type: 'pass' }
+  /** The connection is closed, and the node never has the request. */
+  | { readonly type: 'loseRequest' }
+  /** The node has the request; the connection is closed in place of the answer. */
+  | { readonly type: 'loseAnswer' }
+  /** This status and text in place of an answer of the node. */
+  | { readonly type: 'refuse'; readonly status: number; readonly text: string }
+  /** The node never has the call at this place. It is answered with the result all the same. */
+  | { readonly type: 'swallow'; readonly place: number; readonly result: unknown }
+
+export type ProxyOptions = {
+  /** Half of it passes before the node has a request, half before the client has the answer. @default 0 */
+  readonly roundTripMs?: number
+  /** Asked once for each request, when the node would have it. @default everything passes */
+  readonly rule?: (calls: readonly ProxiedCall[]) => Ruling
+}
+
+type Answer = { readonly status: number; readonly body: Buffer }
+
+// Longer than any client keeps an idle connection: one that is closed as a request arrives would be an error.
+const KEEP_ALIVE_MS = 300_000
+const JSON_TYPE: IncomingHttpHeaders = { 'content-type': 'application/json' }
+const PASS: Ruling = { type: 'pass' }
+
+/**
+ * Stands between a client and a node. It counts what goes by, so that no library's word is needed; it adds time to each
+ * round trip; and it does to a request what its rule says.
+ */
+export async function startNodeProxy(target: string, options: ProxyOptions = {}): Promise<NodeProxy> {
+  const { roundTripMs = 0, rule } = options
+  const agent = new Agent({ keepAlive: true })
+  const bodies: Buffer[] = []
+  const halfWay = async () => (roundTripMs === 0 ? undefined : pause(roundTripMs / 2))
+
+  function post(body: Buffer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = { ...JSON_TYPE, 'content-length': body.length }
+      const request = forward(target, { method: 'POST', agent, headers }, (reply) => {
+        bodyOf(reply).then((words) => resolve({ status: reply.statusCode ?? 502, body: words }), reject)
+      })
+      request.on('error', reject).end(body)
+    })
+  }
+
+  /** Undefined: the connection is to be closed. */
+  async function answered(body: Buffer): Promise<Answer | undefined> {
+    const ruling = rule === undefined ? PASS : rule(callsOf(body))
+    switch (ruling.type) {
+      case 'pass':
+        return post(body)
+      case 'loseRequest':
+        return undefined
+      case 'loseAnswer':
+        await post(body)
+        return undefined
+      case 'refuse':
+        return { status: ruling.status, body: Buffer.from(ruling.text) }
+      case 'swallow':
+        return withoutCall(body, ruling)
+      default:
+        return ruling satisfies never
+    }
+  }
+
+  async function withoutCall(
+    body: Buffer,
+    { place, result }: { place: number; result: unknown },
+  ): Promise<Answer> {
+    const calls = callsOf(body)
+    const invented = { jsonrpc: '2.0', id: calls[place]?.id, result }
+    const others = calls.filter((_, at) => at !== place)
+    if (others.length === 0) return { status: 200, body: jsonOf(isBatch(body) ? [invented] : invented) }
+    const { status, body: words } = await post(jsonOf(others))
+    return { status, body: jsonOf([...(JSON.parse(words.toString()) as unknown[]), invented]) }
+  }
+
+  async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = await bodyOf(incoming)
+    // Read later: the clock may be running.
+    bodies.push(body)
+    await halfWay()
+    const answer = await answered(body)
+    await halfWay()
+    if (answer === undefined) outgoing.destroy()
+    else outgoing.writeHead(answer.status, JSON_TYPE).end(answer.body)
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    // The node or the client has gone: the other one hears of it by its connection.
+    pass(incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take: () => count(bodies.splice(0).map((body) => callsOf(body).map(({ method }) => method))),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      agent.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export function count(requests: readonly (readonly string[])[]): Counted {
+  const methods: Record<string, number> = {}
+  for (const method of requests.flat()) methods[method] = (methods[method] ?? 0) + 1
+  return {
+    requests: requests.length,
+    calls: requests.flat().length,
+    methods,
+    requestsWith: (method) => requests.filter((one) => one.includes(method)).length,
+  }
+}
+
+/** The calls of one request, in order. */
+function callsOf(body: Buffer): readonly ProxiedCall[] {
+  const parsed = JSON.parse(body.toString()) as ProxiedCall | readonly ProxiedCall[]
+  return Array.isArray(parsed) ? (parsed as readonly ProxiedCall[]) : [parsed as ProxiedCall]
+}
+
+function isBatch(body: Buffer): boolean {
+  return body.toString().trimStart().startsWith('[')
+}
+
+function jsonOf(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value))
+}
+
+async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
