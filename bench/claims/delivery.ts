@@ -1,5 +1,5 @@
+import { findGeth, NO_GETH } from '../../test/nodes/find/geth.js'
 import type { Claim, Outcome } from '../claim.js'
-import { findGeth, NO_GETH } from '../support/geth.js'
 import { eventLoop } from './delivery/eventLoop.js'
 import { idle } from './delivery/idle.js'
 import { metered } from './delivery/metered.js'
@@ -24,7 +24,7 @@ export const claim: Claim = {
   says: 'Long round trips, slow blocks, metered endpoints and losses cost what the path costs, and no more.',
   transactions: TRANSACTIONS,
   async run(context) {
-    const geth = findGeth()
+    const geth = await findGeth()
     if (geth === undefined) return { leftOut: NO_GETH }
     const outcomes: Outcome[] = []
     for (const name of PART_NAMES) {

@@ -1,3 +1,4 @@
+import { findGeth, NO_GETH } from '../../test/nodes/find/geth.js'
 import { startNodeProxy } from '../../test/support/nodeProxy.js'
 import { atLeast, atMost, medianOf, ratioOf } from '../check.js'
 import type { Claim, Context, Curves } from '../claim.js'
@@ -7,7 +8,7 @@ import { ethersGiven } from '../subjects/ethers.js'
 import { txlaneGiven } from '../subjects/txlane.js'
 import type { Subject } from '../subjects/types.js'
 import { viemBatched, viemGiven } from '../subjects/viem.js'
-import { findGeth, NO_GETH, paidAccount, startGeth } from '../support/geth.js'
+import { paidAccount, startGeth } from '../support/geth.js'
 import { type Landing, watchLanding } from '../support/landing.js'
 import { takeTurns } from '../support/rounds.js'
 import { figuresOf } from '../support/spread.js'
@@ -34,7 +35,7 @@ export const claim: Claim = {
   says: 'On a stock geth all of a burst lands, as fast as from a loop that knows its pool, and each is sent once.',
   transactions: 10_000,
   async run(context) {
-    const file = findGeth()
+    const file = await findGeth()
     if (file === undefined) return { leftOut: NO_GETH }
     await using processes = await startSubjects(SUBJECTS)
     const { values, failures } = await takeTurns({

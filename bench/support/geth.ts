@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { type Hex, toHex } from 'viem'
-import { startNode } from '../../test/nodes/startNode.js'
+import { gethCommand } from '../../test/nodes/find/geth.js'
+import { startNodeProcess } from '../../test/nodes/run/nodeProcess.js'
 import { pause } from '../../test/support/pause.js'
 import { type ChainFacts, type Fresh, headOf, keyOf, type Node } from './node.js'
 
@@ -12,30 +11,14 @@ export type Geth = Node & {
   readonly version: string
 }
 
-export const NO_GETH = 'there is no geth: TXLANE_GETH names one, or the PATH has it'
-
 const FUNDS = toHex(10n ** 24n)
 const LOOKS = 1_200
 const LOOK_MS = 50
 
-/** The one that `TXLANE_GETH` names, else the first on the PATH; undefined where there is none. */
-export function findGeth({ TXLANE_GETH, PATH = '' }: NodeJS.ProcessEnv = process.env): string | undefined {
-  if (TXLANE_GETH) return TXLANE_GETH
-  return PATH.split(delimiter)
-    .map((folder) => join(folder, 'geth'))
-    .find((file) => existsSync(file))
-}
-
 /** `--dev` with a block every so many seconds that holds 14,285 transfers, and its pool as it is. */
 export async function startGeth(file: string, periodS = 1): Promise<Geth> {
-  const http = ['--dev', '--http', '--http.addr', '127.0.0.1', '--ipcdisable', '--verbosity', '1']
-  // Nothing but loopback, and no port that another geth may have.
-  const quiet = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--authrpc.port', '0']
   const blocks = ['--dev.period', `${periodS}`, '--dev.gaslimit', '300000000']
-  const running = await startNode(
-    (port) => ({ file, args: [...http, ...quiet, '--http.port', `${port}`] }),
-    blocks,
-  )
+  const running = await startNodeProcess(gethCommand(file), blocks)
   const [id, version] = await running.rpc.all([['eth_chainId'], ['web3_clientVersion']])
   return {
     url: running.url,

@@ -22,7 +22,7 @@ export type RealNode = {
   view(accounts: readonly Address[]): Promise<PoolView>
 }
 
-/** For `startNode`: no block but those that are asked for, and none of the defaults in the way. */
+/** For `startNodeProcess`: no block but those that are asked for, and none of the defaults in the way. */
 export function gethArgs({ limits, tipWeiMin, noLocals }: NodeFlags): string[] {
   return [
     ...[

@@ -1,5 +1,5 @@
-import { findNode } from '../nodes/find.js'
-import { startNode } from '../nodes/startNode.js'
+import { buildGeth, findGeth, gethCommand } from '../nodes/find/geth.js'
+import { startNodeProcess } from '../nodes/run/nodeProcess.js'
 import { deriveRandom } from '../sim/random.js'
 import { type Compared, compareWith } from './compare.js'
 import { drawFlags, drawSequence, FUNDS_WEI } from './drawSequence.js'
@@ -32,7 +32,8 @@ export async function runRandom(seed: number): Promise<Result> {
 async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequence>): Promise<Compared> {
   // Signed before the node starts: ten seconds later it adds again what its pool lacks.
   const sequence = await make(GETH_CHAIN_ID)
-  await using running = await startNode(await findNode('geth'), gethArgs(flags))
+  const file = (await findGeth()) ?? (await buildGeth((line) => process.stdout.write(`${line}\n`)))
+  await using running = await startNodeProcess(gethCommand(file), gethArgs(flags))
   return await compareWith(await createRealNode(running.url), flags, sequence, FUNDS_WEI)
 }
 

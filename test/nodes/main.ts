@@ -1,15 +1,38 @@
 import { optionsOrEnd } from '../support/optionsOrEnd.js'
+import { cases } from './cases/index.js'
+import { nodes } from './nodes/index.js'
 import { parseOptions } from './options.js'
-import { runScenario, scenarios } from './scenarios.js'
+import { openSetting } from './run/openSetting.js'
+import { firstLine, isCovered, leftOut, runCase } from './run/runCase.js'
 
-const names = scenarios.map(({ name }) => name)
-const options = await optionsOrEnd(parseOptions(process.argv.slice(2), names), 'npm run nodes')
-const chosen = scenarios.filter(({ name }) => options.only.length === 0 || options.only.includes(name))
+const options = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run nodes')
+const says = (line: string) => process.stdout.write(`${line}\n`)
 let failed = 0
-for (const scenario of chosen) {
-  const { ok, leftOut, says } = await runScenario(scenario)
-  process.stdout.write(`${ok ? 'ok  ' : leftOut ? '-   ' : 'FAIL'} ${scenario.name}: ${says}\n`)
-  if (!ok && (!leftOut || options.require)) failed++
+
+for (const description of nodes) {
+  if (!options.node.includes(description.name)) continue
+  await runNode(description)
 }
-// Senders of a scenario that failed may be open still, and keep the process alive.
+// Senders of a case that failed may be open still, and keep the process alive.
 process.exit(failed === 0 ? 0 : 1)
+
+async function runNode(description: (typeof nodes)[number]): Promise<void> {
+  const { name } = description
+  const command = await description.locate(says).catch((error: unknown) => {
+    says(`${options.require ? 'FAIL' : '-   '} ${name}: left out: ${firstLine(error)}`)
+    if (options.require) failed++
+  })
+  if (command === undefined || options.get) return
+  await using setting = openSetting(description, command)
+  for (const one of cases) {
+    if (!isCovered(one, description) || !options.only.every((word) => one.name.includes(word))) continue
+    const why = leftOut(one, description)
+    if (why !== undefined) {
+      says(`-    ${name} · ${one.name}: left out: ${why}`)
+      continue
+    }
+    const { ok, says: figure } = await runCase(one, setting)
+    says(`${ok ? 'ok  ' : 'FAIL'} ${name} · ${one.name}: ${figure}`)
+    if (!ok) failed++
+  }
+}

@@ -1,31 +1,47 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { readCommandLine } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
+import { NODE_NAMES, type NodeName } from './nodes/description.js'
 
 export type NodesOptions = {
-  /** Names of scenarios; none means all. */
+  readonly node: readonly NodeName[]
+  /** A case is run when its name has all of these words; none means every case. */
   readonly only: readonly string[]
   /** A node that cannot be had is an error. */
   readonly require: boolean
+  /** The nodes are found, built or installed, and nothing is run. */
+  readonly get: boolean
 }
 
 /** Reads the command line; never throws and never ends the process. */
-export function parseOptions(argv: readonly string[], scenarios: readonly string[]): Parsed<NodesOptions> {
+export function parseOptions(argv: readonly string[]): Parsed<NodesOptions> {
   const command = new Command('npm run nodes --')
     .description(
-      'Runs txlane against real nodes on loopback: anvil, Hardhat, Ganache and geth, in the modes in which a newcomer ' +
-        'starts them. anvil comes with the development dependencies; Hardhat and Ganache are installed by npm, and geth ' +
-        'is built by go where neither PATH nor GOBIN has one, into node_modules/.cache/txlane-nodes. A node that cannot ' +
-        'be had is left out. Exit code 0 when every scenario holds, 1 when one does not, 2 for bad options.',
+      'Runs one suite against real nodes on loopback: anvil, Hardhat, Ganache and geth. anvil comes with the development ' +
+        'dependencies. geth is the one of TXLANE_GETH or the PATH, else it is built by Go; Hardhat and Ganache are installed ' +
+        'by npm; both into a cache folder of the user. A node that cannot be had is left out, and a case that a node has ' +
+        'no means for. Exit code 0 when every case holds, 1 when one does not, 2 for bad options.',
     )
-    .option('--only <name>', 'run this scenario alone; may be given more than once', named(scenarios), [])
+    .option('--node <name>', `this node: ${NODE_NAMES.join(', ')}; may be given more than once`, oneOf)
+    .option('--only <words>', 'cases whose name has these words; more than once: all of them', added, [])
     .option('--require', 'fail where a node cannot be had', false)
-  return readCommandLine(command, argv, (flags: NodesOptions) => flags)
+    .option('--get', 'build and install what is missing, and run nothing', false)
+  return readCommandLine(
+    command,
+    argv,
+    (flags: Omit<NodesOptions, 'node'> & { node?: readonly NodeName[] }) => ({
+      ...flags,
+      node: flags.node ?? NODE_NAMES,
+    }),
+  )
 }
 
-function named(known: readonly string[]) {
-  return (name: string, before: readonly string[]): readonly string[] => {
-    if (!known.includes(name)) throw new InvalidArgumentError(`Expected one of ${known.join(', ')}.`)
-    return [...before, name]
-  }
+function oneOf(name: string, before: readonly NodeName[] = []): readonly NodeName[] {
+  const known = NODE_NAMES.find((one) => one === name)
+  if (known === undefined) throw new InvalidArgumentError(`Expected one of ${NODE_NAMES.join(', ')}.`)
+  return [...before, known]
+}
+
+function added(words: string, before: readonly string[]): readonly string[] {
+  return [...before, words]
 }

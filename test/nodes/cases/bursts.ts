@@ -1,0 +1,80 @@
+import { systemClock } from '../../../src/clock.js'
+import type { Sender } from '../../../src/index.js'
+import { startLatencyProxy } from '../run/latencyProxy.js'
+import type { RunningNode, StartOptions } from '../run/startNode.js'
+import { type Fresh, freshAccount } from '../tools/accounts.js'
+import { isOnce, landedOf } from '../tools/landed.js'
+import { openLane, startBurst } from '../tools/lane.js'
+import { within } from '../tools/within.js'
+import { type Held, type NodeCase, type Setting, seconds } from './nodeCase.js'
+
+const AMOUNT = 1_000
+const CLOSE_MS = 30_000
+
+type Given = { readonly keys: number; readonly roundTripMs: number; readonly limitMs: number }
+
+/** 1,000 payments at once by one or several keys, over a path of that length. */
+const burst = (keys: number, roundTripMs: number): NodeCase => ({
+  name: `burst of 1,000, ${keys} ${keys === 1 ? 'key' : 'keys'}, ${roundTripMs} ms`,
+  quick: keys === 1 && roundTripMs === 0,
+  async run(setting) {
+    const running = await setting.shared('interval')
+    return runBurst(running, { keys, roundTripMs, limitMs: setting.description.burstLimitMs })
+  },
+})
+
+export const bursts: readonly NodeCase[] = [1, 4].flatMap((keys) =>
+  [0, 50, 250].map((roundTripMs) => burst(keys, roundTripMs)),
+)
+
+async function onNew(setting: Setting, options: StartOptions, limitMs: number): Promise<Held> {
+  await using running = await setting.start(options)
+  return await runBurst(running, { keys: 1, roundTripMs: 0, limitMs })
+}
+
+/** The mode in which a newcomer starts it. */
+export const plainBurst: NodeCase = {
+  name: 'burst of 1,000, as it starts',
+  run: (setting) => onNew(setting, { mode: 'plain' }, setting.description.burstLimitMs),
+}
+
+/** A pool that answers with the hash what it drops. */
+export const smallPoolBurst: NodeCase = {
+  name: 'burst of 1,000, small pool',
+  needs: ['poolLimits'],
+  run: (setting) => onNew(setting, { mode: 'interval', more: setting.description.smallPool }, 400_000),
+}
+
+async function runBurst(running: RunningNode, given: Given): Promise<Held> {
+  await using proxy = await startLatencyProxy(running.url, given.roundTripMs)
+  const fresh: Fresh[] = []
+  for (let made = 0; made < given.keys; made++) fresh.push(await freshAccount(running))
+  const senders = await Promise.all(fresh.map((one) => openLane(running, one, { url: proxy.url })))
+  const startMs = systemClock.now()
+  const bursts = senders.map((sender) => startBurst(sender, AMOUNT / given.keys))
+  const all = Promise.all(bursts.map(({ done }) => done))
+  const late = await within(given.limitMs, 'the burst', all).then(
+    () => '',
+    (error: Error) => error.message,
+  )
+  const took = seconds(systemClock.now() - startMs)
+  const stood = late === '' ? [] : [late, ...(await Promise.all(senders.map(standing)))]
+  await within(CLOSE_MS, 'close()', Promise.all(senders.map((sender) => sender.close())))
+  const landed = await Promise.all(fresh.map((one) => landedOf(running, one)))
+  const sealed = bursts.reduce((sum, one) => sum + one.sealed, 0)
+  const once = landed.every((one) => isOnce(one, AMOUNT / given.keys))
+  const noops = landed.reduce((sum, one) => sum + one.noops, 0)
+  const figures = [
+    `${landed.reduce((sum, { distinct }) => sum + distinct, 0)} landed${once ? ' once each, dense' : ', NOT once each'}`,
+    ...(noops === 0 ? [] : [`${noops} no-ops`]),
+    `${(proxy.sends / AMOUNT).toFixed(2)} sends each`,
+    `${proxy.requests} requests`,
+    took,
+  ]
+  return { ok: once && sealed === AMOUNT, says: [...figures, ...stood].join(', ') }
+}
+
+async function standing(sender: Sender): Promise<string> {
+  const { holds, floor, cursor } = await sender.snapshot()
+  return `stands at ${floor} of ${cursor}, holds: ${holds.join(' ') || 'none'}`
+}

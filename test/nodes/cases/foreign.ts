@@ -1,0 +1,45 @@
+import { type Hex, parseGwei } from 'viem'
+import { startLatencyProxy } from '../run/latencyProxy.js'
+import { freshAccount } from '../tools/accounts.js'
+import { isOnce, landedOf } from '../tools/landed.js'
+import { openLane, startBurst, until } from '../tools/lane.js'
+import { within } from '../tools/within.js'
+import { openWorkbench } from '../tools/workbench.js'
+import type { NodeCase } from './nodeCase.js'
+
+const AMOUNT = 300
+const AHEAD = 150
+const VALUE = 1_000_000n
+const LIMIT_MS = 120_000
+
+/** Another wallet with the same key outbids the lane at a nonce in the middle of a burst. */
+export const foreign: NodeCase = {
+  name: 'foreign transaction in mid-burst',
+  async run(setting) {
+    const running = await setting.shared('interval')
+    await using proxy = await startLatencyProxy(running.url)
+    await using bench = await openWorkbench(running)
+    const fresh = await freshAccount(running)
+    const sender = await openLane(running, fresh, { url: proxy.url })
+    const seen: number[] = []
+    sender.on('foreign', ({ nonce }) => void seen.push(nonce))
+    const burst = startBurst(sender, AMOUNT)
+    await until(LIMIT_MS, 'the first 20 transactions', () => proxy.sends >= 20)
+    const used = Number(
+      (await running.rpc.call('eth_getTransactionCount', fresh.account.address, 'latest')) as Hex,
+    )
+    const nonce = used + AHEAD
+    const fees = { maxFeePerGas: parseGwei('200'), maxPriorityFeePerGas: parseGwei('100') }
+    const outbids = await bench.sign(fresh.account, { nonce, value: VALUE, ...fees })
+    const reply = await bench.send(outbids.raw)
+    await within(LIMIT_MS, 'the burst', burst.done)
+    await sender.close()
+    const landed = await landedOf(running, fresh)
+    const stood = landed.all.some(({ hash }) => hash === outbids.hash)
+    const taken = reply.ok ? 'taken' : `refused (${reply.failure.message})`
+    return {
+      ok: isOnce(landed, AMOUNT + (stood ? 1 : 0)) && burst.sealed === AMOUNT,
+      says: `${burst.sealed} of ${AMOUNT} landed; the other one, at nonce ${nonce}, was ${taken} and ${stood ? 'executed' : 'not executed'}; told as foreign: ${seen.join(' ') || 'none'}; ${(proxy.sends / AMOUNT).toFixed(2)} sends each`,
+    }
+  },
+}

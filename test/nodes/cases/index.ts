@@ -1,0 +1,29 @@
+import { bursts, plainBurst, smallPoolBurst } from './bursts.js'
+import { cancel } from './cancel.js'
+import { delegated } from './delegated.js'
+import { foreign } from './foreign.js'
+import type { NodeCase } from './nodeCase.js'
+import { quickStart } from './quickStart.js'
+import { reads } from './reads.js'
+import { refusedCases } from './refused.js'
+import { replace } from './replace.js'
+import { restart } from './restart.js'
+import { rewound } from './rewound.js'
+import { speedUp } from './speedUp.js'
+
+/** The suite: every client goes through all of it. */
+export const cases: readonly NodeCase[] = [
+  quickStart,
+  reads,
+  ...refusedCases,
+  cancel,
+  replace,
+  speedUp,
+  delegated,
+  ...bursts,
+  plainBurst,
+  smallPoolBurst,
+  foreign,
+  restart,
+  rewound,
+]

@@ -1,0 +1,42 @@
+import type { Sender, Tx } from '../../../src/index.js'
+import { startLatencyProxy } from '../run/latencyProxy.js'
+import type { RunningNode } from '../run/startNode.js'
+import { freshAccount } from '../tools/accounts.js'
+import { type Landed, landedOf } from '../tools/landed.js'
+import { openLane, payment, until } from '../tools/lane.js'
+import type { Held, Setting } from './nodeCase.js'
+
+const LIMIT_MS = 20_000
+
+/** One payment in the pool of a node that makes no block. */
+export type Pooled = {
+  readonly running: RunningNode
+  readonly sender: Sender
+  /** Of 1 wei. */
+  readonly tx: Tx
+  /** Resolves when the node has been handed that many transactions in all. */
+  handed(count: number): Promise<void>
+  /** What the blocks hold of the account. */
+  landed(): Promise<Landed>
+}
+
+/** `act` changes the payment, and makes the blocks. */
+export async function withPooled(setting: Setting, act: (pooled: Pooled) => Promise<Held>): Promise<Held> {
+  const running = await setting.shared('manual')
+  await using proxy = await startLatencyProxy(running.url)
+  const fresh = await freshAccount(running)
+  await using sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 'child' })
+  const tx = await sender.send(payment(1n))
+  return await act({
+    running,
+    sender,
+    tx,
+    handed: (count) => until(LIMIT_MS, `transaction ${count} at the node`, () => proxy.sends >= count),
+    landed: () => landedOf(running, fresh),
+  })
+}
+
+/** The values of the transactions that were executed, in the order of their nonces. */
+export function valuesOf({ all }: Landed): string {
+  return all.map(({ value }) => Number(value)).join(', ')
+}

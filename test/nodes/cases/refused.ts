@@ -1,0 +1,104 @@
+import type { RpcReply } from '../../../src/rpc/port.js'
+import { refusals } from '../refusals/index.js'
+import type { Expected, Provocation } from '../refusals/names.js'
+import type { Provoked, Refusal } from '../refusals/refusal.js'
+import type { RunningNode } from '../run/startNode.js'
+import { openWorkbench, type Workbench } from '../tools/workbench.js'
+import type { Held, NodeCase } from './nodeCase.js'
+
+/**
+ * A transaction that some node refuses: the classifier's outcome is what this node then really does with the bytes, and it
+ * is the one that the node's description has.
+ */
+const refusedCase = (refusal: Refusal): NodeCase => ({
+  name: `refused, ${refusal.name}`,
+  quick: true,
+  isRefusal: true,
+  leftOut({ refusals }) {
+    const expected = refusals[refusal.name]
+    return 'leftOut' in expected ? expected.leftOut : undefined
+  },
+  async run(setting) {
+    if (refusal.needs === undefined) return await provoke(await setting.shared('manual'), refusal)
+    const more = refusal.needs === 'smallPool' ? setting.description.tinyPool : undefined
+    await using own = await setting.start({ mode: 'manual', more })
+    return await provoke(own, refusal)
+  },
+})
+
+export const refusedCases: readonly NodeCase[] = refusals.map(refusedCase)
+
+async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
+  await using bench = await openWorkbench(running)
+  const provoked = await refusal.provoke(bench)
+  const { signed } = provoked
+  const reply = await bench.send(signed.raw)
+  const { outcome, reason, counted } = bench.outcome(signed, reply)
+  const seen: Provocation = { outcome, reason, counted, fate: await bench.fateOf(signed.hash) }
+  const problems = [
+    ...differences(seen, running.description.refusals[refusal.name]),
+    ...(await consequences(bench, provoked, seen)),
+  ]
+  const told = `${outcome}${reason === 'unknown' ? '' : ` ${reason}`}${counted ? ', counted' : ''}; ${seen.fate}`
+  return { ok: problems.length === 0, says: [told + words(reply), ...problems].join('; ') }
+}
+
+function differences(seen: Provocation, expected: Expected): readonly string[] {
+  if ('leftOut' in expected) return []
+  const { because, ...told } = expected
+  const problems = because === undefined ? contradictions(seen) : []
+  const same = (Object.keys(told) as (keyof typeof told)[]).every((key) => seen[key] === told[key])
+  return same ? problems : [...problems, `expected ${Object.values(told).join(' ')}`]
+}
+
+/** What an outcome says of the bytes, against what became of them. */
+function contradictions({ outcome, fate }: Provocation): readonly string[] {
+  if (outcome === 'unknown') return ['the classifier does not know these words']
+  if (outcome === 'accepted') return fate === 'absent' ? ['taken, and nowhere'] : []
+  return fate === 'absent' ? [] : ['refused, and not gone']
+}
+
+/** What else an outcome promises: each is tried on the node. */
+async function consequences(bench: Workbench, provoked: Provoked, seen: Provocation): Promise<string[]> {
+  const { signed, cure, rival, free } = provoked
+  const problems: string[] = []
+  const expect = async (holds: Promise<boolean>, problem: string) => {
+    if (!(await holds)) problems.push(problem)
+  }
+  if (rival !== undefined) {
+    const lost = seen.fate === 'mined' ? 'absent' : 'mined'
+    await expect(is(bench.fateOf(rival.hash), lost), `its rival is not ${lost}`)
+  }
+  if (seen.outcome === 'intrinsic' || seen.counted)
+    await expect(saysAgain(bench, provoked, seen), 'another word the second time')
+  if (cure !== undefined && seen.fate !== 'mined') {
+    await cure()
+    if (seen.fate === 'absent') await bench.take(signed)
+    await expect(is(bench.fateOf(signed.hash), 'mined'), 'not mined once nothing stands against it')
+  }
+  if (free !== undefined && seen.fate === 'absent') {
+    const next = await bench.sign(free.account, { nonce: free.nonce, value: 3n })
+    await bench.take(next)
+    await expect(is(bench.fateOf(next.hash), 'mined'), 'its nonce is not free')
+  }
+  return problems
+}
+
+async function is<t>(fate: Promise<t>, wanted: t): Promise<boolean> {
+  return (await fate) === wanted
+}
+
+async function saysAgain(bench: Workbench, { signed }: Provoked, seen: Provocation): Promise<boolean> {
+  const again = bench.outcome(signed, await bench.send(signed.raw))
+  return again.outcome === seen.outcome && again.reason === seen.reason
+}
+
+const WORDS_MAX = 140
+
+function words(reply: RpcReply): string {
+  if (reply.ok) return ''
+  const { failure } = reply
+  const code = 'code' in failure ? `${failure.code} ` : `${failure.kind} `
+  const text = failure.message.replace(/\s+/g, ' ')
+  return ` (${code}${text.length > WORDS_MAX ? `${text.slice(0, WORDS_MAX)}…` : text})`
+}

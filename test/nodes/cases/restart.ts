@@ -1,0 +1,37 @@
+import { systemClock } from '../../../src/clock.js'
+import { startLatencyProxy } from '../run/latencyProxy.js'
+import { freshAccount } from '../tools/accounts.js'
+import { isOnce, landedOf } from '../tools/landed.js'
+import { openLane, startBurst, until } from '../tools/lane.js'
+import { within } from '../tools/within.js'
+import { type NodeCase, seconds } from './nodeCase.js'
+
+const WAVE = 300
+const LIMIT_MS = 120_000
+
+/** The node ends while a burst is under way, and comes back with its chain; what its pool held may be gone. */
+export const restart: NodeCase = {
+  name: 'restart in mid-burst',
+  needs: ['disk'],
+  async run(setting) {
+    await using running = await setting.start({ mode: 'interval', onDisk: true })
+    await using proxy = await startLatencyProxy(running.url)
+    const fresh = await freshAccount(running)
+    const sender = await openLane(running, fresh, { url: proxy.url, logger: false })
+    await within(LIMIT_MS, 'the first payments', startBurst(sender, WAVE).done)
+    const before = proxy.sends
+    const burst = startBurst(sender, WAVE, WAVE + 1)
+    await until(LIMIT_MS, 'half of the burst', () => proxy.sends >= before + WAVE / 2)
+    await running.restart()
+    const startMs = systemClock.now()
+    await within(LIMIT_MS, 'the burst', burst.done)
+    const took = seconds(systemClock.now() - startMs)
+    await sender.close()
+    const landed = await landedOf(running, fresh)
+    const each = (proxy.sends / (2 * WAVE)).toFixed(2)
+    return {
+      ok: isOnce(landed, 2 * WAVE) && burst.sealed === WAVE,
+      says: `${landed.distinct} of ${2 * WAVE} landed, the last ${took} after the node was back, ${each} sends each`,
+    }
+  },
+}

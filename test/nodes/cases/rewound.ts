@@ -1,0 +1,43 @@
+import { systemClock } from '../../../src/clock.js'
+import { startLatencyProxy } from '../run/latencyProxy.js'
+import { freshAccount } from '../tools/accounts.js'
+import { isOnce, landedOf } from '../tools/landed.js'
+import { openLane, startBurst, until } from '../tools/lane.js'
+import { within } from '../tools/within.js'
+import { type NodeCase, seconds } from './nodeCase.js'
+
+const WAVE = 50
+const LIMIT_MS = 60_000
+
+/** The node takes blocks off its chain (`debug_setHead`, `evm_revert`): what was in them has to land again. */
+export const rewound: NodeCase = {
+  name: 'chain taken back in mid-burst',
+  async run(setting) {
+    await using running = await setting.start({ mode: 'interval' })
+    await using proxy = await startLatencyProxy(running.url)
+    const fresh = await freshAccount(running)
+    // No node here has a `safe` block of its own: it is the head, or far below it.
+    const sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 12, logger: false })
+    const wave = (index: number) => startBurst(sender, WAVE, index * WAVE + 1)
+    await within(LIMIT_MS, 'the first wave', wave(0).done)
+    const rewind = await running.description.markForRewind(running.rpc)
+    await within(LIMIT_MS, 'the second wave', wave(1).done)
+    const third = wave(2)
+    await rewind()
+    const startMs = systemClock.now()
+    await within(LIMIT_MS, 'the third wave', third.done)
+    const count = 3 * WAVE
+    await until(LIMIT_MS, 'the payments of the blocks that were taken off', async () =>
+      isOnce(await landedOf(running, fresh), count),
+    ).catch(() => undefined)
+    const took = seconds(systemClock.now() - startMs)
+    const { holds } = await sender.snapshot()
+    await sender.close()
+    const landed = await landedOf(running, fresh)
+    const held = holds.length === 0 ? '' : `, holds: ${holds.join(' ')}`
+    return {
+      ok: isOnce(landed, count) && holds.length === 0,
+      says: `${landed.distinct} of ${count} on the new chain after ${took}, ${landed.noops} no-ops, ${(proxy.sends / count).toFixed(2)} sends each${held}`,
+    }
+  },
+}

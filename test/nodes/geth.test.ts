@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { cases } from './cases/index.js'
+import { geth, gethNoLocals } from './nodes/geth.js'
+import { REFUSAL_NAMES } from './refusals/names.js'
+import { openSetting } from './run/openSetting.js'
+import { leftOut, runCase } from './run/runCase.js'
+
+// Looked for once for the whole run, which says in one line where there is none: test/support/gethFound.ts.
+const found = inject('geth')
+
+const differs = (name: string) =>
+  REFUSAL_NAMES.some((one) => name.endsWith(one) && gethNoLocals.refusals[one] !== geth.refusals[one])
+
+describe.skipIf(found === undefined).each([geth, gethNoLocals])('$name', (description) => {
+  let setting: ReturnType<typeof openSetting>
+
+  beforeAll(async () => {
+    setting = openSetting(description, await description.locate(() => undefined))
+  })
+  afterAll(() => setting[Symbol.asyncDispose]())
+
+  // Of the second one what it does otherwise.
+  const chosen = cases.filter(
+    (one) =>
+      one.quick && (description === geth || differs(one.name)) && leftOut(one, description) === undefined,
+  )
+  test.each(chosen)('$name', async (one) => {
+    expect(await runCase(one, setting)).toMatchObject({ ok: true })
+  })
+})

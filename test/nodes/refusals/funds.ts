@@ -1,0 +1,28 @@
+import { parseEther } from 'viem'
+import { fund } from '../tools/accounts.js'
+import type { Refusal } from './refusal.js'
+
+const ETHER = parseEther('1')
+
+export const noFunds: Refusal = {
+  name: 'no funds',
+  async provoke(bench) {
+    const account = await bench.account(0n)
+    const cure = () => fund(bench.running, account.address, ETHER)
+    return { signed: await bench.sign(account), cure }
+  },
+}
+
+/** The account can pay the one or the other. */
+export const noFundsForSecond: Refusal = {
+  name: 'no funds for the second',
+  // It may keep the node from making blocks.
+  needs: 'fresh',
+  async provoke(bench) {
+    const account = await bench.account((ETHER * 3n) / 2n)
+    await bench.take(await bench.sign(account, { value: ETHER }))
+    // For both: a node may have made no block with the first one either.
+    const cure = () => fund(bench.running, account.address, 3n * ETHER)
+    return { signed: await bench.sign(account, { nonce: 1, value: ETHER }), cure }
+  },
+}

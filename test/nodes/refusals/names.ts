@@ -1,0 +1,79 @@
+import type { SendOutcome } from '../../../src/rpc/outcome.js'
+
+/** Transactions that some node refuses, each for one reason. */
+export const REFUSAL_NAMES = [
+  'same bytes, pending',
+  'same bytes, mined',
+  'nonce too low',
+  'replacement at +1 %',
+  'replacement at +9 %',
+  'replacement at +10 %',
+  'gap of 5',
+  'gap behind 64 others',
+  'full pool',
+  'max fee below the base fee',
+  'tip of 0',
+  'no funds',
+  'no funds for the second',
+  'gas below the intrinsic cost',
+  'gas below the floor of EIP-7623',
+  'gas above the block',
+  'gas above 2^24',
+  'another chain',
+  'unprotected',
+  'init code of 49,153 bytes',
+  'data of 131,072 bytes',
+  'type 4 without a tuple',
+  'second of a delegated account',
+  'gapped one of a delegated account',
+  'tip above the max fee',
+  'signature of no key',
+  'upper half of the curve',
+  'highest nonce',
+  'fee above one ether',
+  'no transaction at all',
+] as const
+export type RefusalName = (typeof REFUSAL_NAMES)[number]
+
+/** What became of the bytes when the node had made some blocks. */
+export type Fate = 'mined' | 'pooled' | 'absent'
+
+/** The classifier's word on the answer, and what the node then does with the bytes. */
+export type Provocation = Pick<SendOutcome, 'outcome' | 'reason'> & {
+  readonly counted: boolean
+  readonly fate: Fate
+  /** Where the two do not go together: why. */
+  readonly because?: string
+}
+
+/** `leftOut`: why it cannot be provoked on this node. */
+export type Expected = Provocation | { readonly leftOut: string }
+
+/** Taken, and in a block as soon as there is one. */
+export const MINED: Provocation = { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'mined' }
+
+/** Taken, and kept until something changes. */
+export const POOLED: Provocation = { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'pooled' }
+
+/** Answered with the hash and not kept. */
+export function dropped(because: string): Provocation {
+  return { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'absent', because }
+}
+
+/** Refused for now: another state of the node would take the same bytes. */
+export function refused(reason: Provocation['reason']): Provocation {
+  return { outcome: 'refused', reason, counted: false, fate: 'absent' }
+}
+
+/** Refused, and waiting does not cure it. */
+export function counted(reason: Provocation['reason']): Provocation {
+  return { outcome: 'refused', reason, counted: true, fate: 'absent' }
+}
+
+/** Refused by every node for ever. */
+export const INTRINSIC: Provocation = {
+  outcome: 'intrinsic',
+  reason: 'invalid',
+  counted: false,
+  fate: 'absent',
+}

@@ -1,0 +1,29 @@
+import type { Held, NodeCase, Setting } from '../cases/nodeCase.js'
+import type { NodeDescription } from '../nodes/description.js'
+
+export function isCovered(
+  { isRefusal = false }: NodeCase,
+  { refusalsAlone = false }: NodeDescription,
+): boolean {
+  return isRefusal || !refusalsAlone
+}
+
+/** Why the case is left out on this node; undefined: it is not. */
+export function leftOut(one: NodeCase, description: NodeDescription): string | undefined {
+  const missing = (one.needs ?? []).find((ability) => description.lacks[ability] !== undefined)
+  return missing === undefined ? one.leftOut?.(description) : description.lacks[missing]
+}
+
+/** Never rejects: what is thrown is what the case says. */
+export async function runCase(one: NodeCase, setting: Setting): Promise<Held> {
+  try {
+    return await one.run(setting)
+  } catch (error) {
+    return { ok: false, says: firstLine(error) }
+  }
+}
+
+export function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.split('\n')[0] ?? text
+}

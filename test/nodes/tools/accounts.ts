@@ -1,0 +1,47 @@
+import { type Address, type Hex, type LocalAccount, toHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { pause } from '../../support/pause.js'
+import type { RunningNode } from '../run/startNode.js'
+
+/** A new account, and the block after which its transactions are. */
+export type Fresh = {
+  readonly account: LocalAccount
+  readonly fromBlock: number
+  readonly firstNonce: number
+}
+
+const ETHER = 10n ** 18n
+const LOOKS = 200
+const LOOK_MS = 50
+
+export async function freshAccount(running: RunningNode, wei = 100n * ETHER): Promise<Fresh> {
+  const fromBlock = await blockNumber(running)
+  const account = privateKeyToAccount(generatePrivateKey())
+  await fund(running, account.address, wei)
+  const { firstNonce = 0, setNonce } = running.description
+  await setNonce?.(running.rpc, account.address, firstNonce)
+  return { account, fromBlock, firstNonce }
+}
+
+export async function fund(running: RunningNode, to: Address, wei: bigint): Promise<void> {
+  const { description, rpc } = running
+  if (description.endow !== undefined) return description.endow(rpc, to, wei)
+  if (wei === 0n) return
+  const [from] = (await running.rpc.call('eth_accounts')) as Hex[]
+  const hash = await running.rpc.call('eth_sendTransaction', { from, to, value: toHex(wei) })
+  await mined(running, hash as Hex)
+}
+
+/** Waits until the transaction is in a block; in the mode `manual`, makes the block. @throws Error where it never is */
+export async function mined(running: RunningNode, hash: Hex): Promise<void> {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    if (running.mode === 'manual') await running.mine()
+    if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null) return
+    await pause(LOOK_MS)
+  }
+  throw new Error(`The node did not mine ${hash}.`)
+}
+
+export async function blockNumber({ rpc }: RunningNode): Promise<number> {
+  return Number((await rpc.call('eth_blockNumber')) as Hex)
+}

@@ -1,0 +1,15 @@
+import { systemClock } from '../../../src/clock.js'
+
+/** @throws Error where it takes longer; what it waits for goes on */
+export async function within<t>(limitMs: number, what: string, promise: Promise<t>): Promise<t> {
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    const tell = () => reject(new Error(`${what} did not come within ${limitMs / 1_000} s`))
+    cancel = systemClock.setTimer(tell, limitMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    cancel()
+  }
+}

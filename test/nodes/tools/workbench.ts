@@ -1,0 +1,111 @@
+import {
+  type Address,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  parseGwei,
+  type TransactionSerializable,
+  type TransactionSerializableEIP1559,
+} from 'viem'
+import { systemClock } from '../../../src/clock.js'
+import { classifyReply, type SendOutcome } from '../../../src/rpc/classify.js'
+import { call, type RpcReply } from '../../../src/rpc/port.js'
+import { createHttpPort } from '../../../src/rpc/ports/http.js'
+import { pause } from '../../support/pause.js'
+import type { Fate } from '../refusals/names.js'
+import type { RunningNode } from '../run/startNode.js'
+import { freshAccount, mined } from './accounts.js'
+
+type Fields = Partial<TransactionSerializableEIP1559>
+export type Signed = { readonly raw: Hex; readonly hash: Hex }
+
+export const NOBODY: Address = '0x00000000000000000000000000000000000000aa'
+/** Above the base fee of every node here, so that it can fall or rise. */
+export const FEES = { maxFeePerGas: parseGwei('20'), maxPriorityFeePerGas: parseGwei('2') }
+export const TRANSFER_GAS = 21_000n
+
+const SEND = 'eth_sendRawTransaction'
+const BLOCKS_UNTIL_FATE = 3
+// geth moves transactions between its queues after it has answered.
+const SETTLE_MS = 30
+
+/** Signs and sends by hand: what a node does with bytes, without a lane. In the mode `manual`. */
+export type Workbench = AsyncDisposable & {
+  readonly running: RunningNode
+  readonly chainId: number
+  account(wei?: bigint): Promise<LocalAccount>
+  /** The nonce of a new account. Those that are signed are counted from it on. */
+  readonly firstNonce: number
+  /** Of 1 wei with good fees at the first nonce, unless told otherwise. */
+  transfer(fields?: Fields): TransactionSerializableEIP1559
+  /** Such a transfer, signed. */
+  sign(account: LocalAccount, fields?: Fields): Promise<Signed>
+  send(raw: Hex): Promise<RpcReply>
+  /** What the classifier makes of the answer to it. */
+  outcome(signed: Signed, reply: RpcReply): SendOutcome
+  /** Sends what the node has to take. @throws Error in its words where it does not */
+  take(signed: Signed): Promise<void>
+  /** Sends it, and makes blocks until it is in one. */
+  execute(signed: Signed): Promise<void>
+  /** What became of it after a few blocks. */
+  fateOf(hash: Hex): Promise<Fate>
+}
+
+export async function openWorkbench(running: RunningNode): Promise<Workbench> {
+  const port = createHttpPort({ url: running.url, clock: systemClock })
+  const chainId = Number((await running.rpc.call('eth_chainId')) as Hex)
+
+  const firstNonce = running.description.firstNonce ?? 0
+
+  function transfer({ nonce = 0, ...fields }: Fields = {}): TransactionSerializableEIP1559 {
+    const usual = { to: NOBODY, value: 1n, gas: TRANSFER_GAS, ...FEES }
+    return { type: 'eip1559', chainId, nonce: firstNonce + nonce, ...usual, ...fields }
+  }
+
+  const send = (raw: Hex) => call(port, SEND, [raw])
+
+  async function take({ raw }: Signed): Promise<void> {
+    const reply = await send(raw)
+    if (!reply.ok) throw new Error(`the node refused what it should take: ${reply.failure.message}`)
+  }
+
+  async function fateOf(hash: Hex): Promise<Fate> {
+    for (let blocks = 0; blocks < BLOCKS_UNTIL_FATE; blocks++) {
+      await pause(SETTLE_MS)
+      // What is in the pool may keep a node from making a block: it is seen where it then is.
+      await running.mine().catch(() => undefined)
+      if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null) return 'mined'
+    }
+    return (await running.rpc.call('eth_getTransactionByHash', hash)) === null ? 'absent' : 'pooled'
+  }
+
+  return {
+    running,
+    chainId,
+    async account(wei) {
+      return (await freshAccount(running, wei)).account
+    },
+    firstNonce,
+    transfer,
+    sign: (account, fields) => signed(account, transfer(fields)),
+    send,
+    outcome: ({ hash }, reply) => classifyReply(reply, hash),
+    take,
+    async execute(one) {
+      await take(one)
+      await mined(running, one.hash)
+    },
+    fateOf,
+    async [Symbol.asyncDispose]() {
+      port.close()
+    },
+  }
+}
+
+export async function signed(account: LocalAccount, transaction: TransactionSerializable): Promise<Signed> {
+  return withHash(await account.signTransaction(transaction))
+}
+
+export function withHash(raw: Hex): Signed {
+  return { raw, hash: keccak256(raw) }
+}
