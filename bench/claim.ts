@@ -23,6 +23,8 @@ export type Curves = {
   readonly name: string
   readonly title: string
   readonly x: string
+  /** Of x, after a number: ` s`. */
+  readonly unit: string
   readonly y: string
   readonly series: readonly {
     readonly subject: string

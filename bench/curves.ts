@@ -10,9 +10,10 @@ const OTHERS = ['#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#6b7280'
 
 /** A line of steps for each subject: what has come stays to the end of the picture. */
 export function curvesOf(curves: Curves, result: Measured): TopLevelSpec {
-  const end = Math.max(1, ...curves.series.flatMap(({ points }) => points.map(([x]) => x)))
+  // The last step of the last one is to be seen.
+  const end = 1.03 * Math.max(1, ...curves.series.flatMap(({ points }) => points.map(([x]) => x)))
   const named = curves.series.map(({ subject, points }, place) => ({
-    name: `${subject}: ${endText(points)}`,
+    name: `${subject}: ${endText(points, curves.unit)}`,
     ours: namesUs(subject),
     colour: namesUs(subject) ? COLOURS.ours : OTHERS[place % OTHERS.length],
     points: [...points, [end, points.at(-1)?.[1] ?? 0] as const],
@@ -50,8 +51,8 @@ export function curvesOf(curves: Curves, result: Measured): TopLevelSpec {
   } as TopLevelSpec
 }
 
-/** `10,000 after 3.97`. */
-function endText(points: readonly (readonly [x: number, y: number])[]): string {
+/** `10,000 after 3.97 s`. */
+function endText(points: readonly (readonly [x: number, y: number])[], unit: string): string {
   const [x, y] = points.at(-1) ?? [0, 0]
-  return y === 0 ? 'none' : `${numberText(y)} after ${numberText(x)}`
+  return y === 0 ? 'none' : `${numberText(y)} after ${numberText(x)}${unit}`
 }

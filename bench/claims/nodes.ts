@@ -51,7 +51,11 @@ export const claim: Claim = {
     return {
       figures,
       checks: [
-        atLeast(`landed of ${context.transactions}, each once`, median(LANDED), context.transactions),
+        atLeast(
+          `landed of ${context.transactions.toLocaleString('en')}, each once`,
+          median(LANDED),
+          context.transactions,
+        ),
         atLeast(
           "of the careful loop's rate",
           ratioOf(figures, SECONDS, careful.name, { subject: txlaneGiven.name }),
@@ -99,7 +103,7 @@ function figuresFrom(values: Values, { transactions }: Context) {
       [...values].map(([name, turns]) => [name, turns.flatMap((one) => value(one) ?? [])] as const),
     )
   return [
-    ...of(LANDED, `of ${transactions}`, ({ landed }) => landed),
+    ...of(LANDED, `of ${transactions.toLocaleString('en')}`, ({ landed }) => landed),
     ...of(SECONDS, 'seconds', ({ ms }) => (ms === undefined ? undefined : seconds(ms))),
     ...of(SENDS, 'for each transaction', ({ sends }) => sends / transactions),
   ]
@@ -118,6 +122,7 @@ function curvesFrom(values: Values, { transactions }: Context): Curves {
     name: 'landed',
     title: `${transactions.toLocaleString('en')} transfers on a stock geth: how many landed, and when`,
     x: 'seconds after the first send',
+    unit: ' s',
     y: 'transfers in blocks',
     series,
   }

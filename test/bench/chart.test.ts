@@ -79,6 +79,7 @@ describe('the picture of what grew', () => {
     name: 'landed',
     title: 'How many landed, and when',
     x: 'seconds',
+    unit: ' s',
     y: 'transfers',
     series: [
       {
@@ -104,8 +105,8 @@ describe('the picture of what grew', () => {
     const svg = await renderChart(curvesOf(curves, result))
     for (const text of [
       'How many landed, and when',
-      'txlane: 1,000 after 2',
-      'viem &lt;default&gt;: 80 after 1',
+      'txlane: 1,000 after 2 s',
+      'viem &lt;default&gt;: 80 after 1 s',
       'nobody: none',
       'transfers',
       'A processor, 2 cores',
@@ -119,6 +120,6 @@ describe('the picture of what grew', () => {
       data: { values: { name: string; x: number }[] }
     }
     const ends = new Map(data.values.map(({ name, x }) => [name, x]))
-    expect([...ends.values()]).toEqual([2, 2, 2])
+    expect([...ends.values()]).toEqual([2.06, 2.06, 2.06])
   })
 })
