@@ -77,6 +77,7 @@ async function untilVisible(chain: FlashChain, fault: Fault, count: number, word
   const sender = openSender({ url: chain.url, chain: chainOf(chain.url, FLASH_CHAIN), privateKey })
   try {
     await sender.ready()
+    await preconfirmed(sender.send(givenTransfer(0)))
     // Not in step with the flashblocks, or each would find the same moment.
     await pause(Math.random() * PAUSE_MS_MAX)
     await chain.arm(fault)
