@@ -29,23 +29,14 @@ export async function startGeth(file: string, periodS = 1): Promise<Geth> {
   }
 }
 
-/** New accounts with money, one for each of the words; all of them are paid in one block. */
-async function paidAccounts({ rpc }: Node, words: readonly string[]): Promise<readonly Fresh[]> {
+/** A new account with money. The same for the same words. */
+export async function paidAccount({ rpc }: Node, words: string): Promise<Fresh> {
   const [from] = (await rpc.call('eth_accounts')) as Hex[]
-  const keys = words.map(keyOf)
-  let last: unknown
-  for (const { address } of keys)
-    last = await rpc.call('eth_sendTransaction', { from, to: address, value: FUNDS })
+  const key = keyOf(words)
+  const paid = await rpc.call('eth_sendTransaction', { from, to: key.address, value: FUNDS })
   for (let looks = 0; looks < LOOKS; looks++, await pause(LOOK_MS)) {
-    if ((await rpc.call('eth_getTransactionReceipt', last)) === null) continue
-    const fromBlock = await headOf(rpc)
-    return keys.map((key) => ({ ...key, fromBlock }))
+    if ((await rpc.call('eth_getTransactionReceipt', paid)) === null) continue
+    return { ...key, fromBlock: await headOf(rpc) }
   }
-  throw new Error('the node did not pay the accounts')
-}
-
-export async function paidAccount(node: Node, words: string): Promise<Fresh> {
-  const [fresh] = await paidAccounts(node, [words])
-  if (fresh === undefined) throw new Error('no account')
-  return fresh
+  throw new Error('the node did not pay the account')
 }

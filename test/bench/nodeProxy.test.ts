@@ -32,17 +32,18 @@ async function post({ url }: NodeProxy, body: unknown): Promise<{ status: number
 
 describe('a proxy before a node', () => {
   it('hands requests and answers on as they are, and counts them since the last time', async () => {
-    const open1 = await open()
-    const { text } = await post(open1, [send('0x01'), read(2)])
+    const opened = await open()
+    const { text } = await post(opened, [send('0x01'), read(2)])
     expect(JSON.parse(text)).toEqual([
       { jsonrpc: '2.0', id: 1, result: 'taken 0x01' },
       { jsonrpc: '2.0', id: 2, result: 'taken undefined' },
     ])
-    await post(open1, send('0x02'))
-    const counted = open1.take()
+    await post(opened, send('0x02'))
+    const counted = opened.take()
     expect(counted).toMatchObject({ requests: 2, calls: 3, methods: { [SEND]: 2, eth_blockNumber: 1 } })
     expect(counted.requestsWith('eth_blockNumber')).toBe(1)
-    expect(open1.take()).toMatchObject({ requests: 0, calls: 0 })
+    expect(opened.take()).toMatchObject({ requests: 0, calls: 0 })
+    expect(opened).toMatchObject({ requests: 2, sends: 2 })
   })
 
   it('closes the connection when the node is gone', async () => {

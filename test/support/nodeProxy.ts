@@ -22,6 +22,10 @@ export type Counted = {
 
 export type NodeProxy = AsyncDisposable & {
   readonly url: string
+  /** HTTP requests since it began. */
+  readonly requests: number
+  /** Raw transactions since it began. */
+  readonly sends: number
   /** What has come since the last time. */
   take(): Counted
 }
@@ -56,6 +60,7 @@ type Answer = { readonly status: number; readonly body: Buffer }
 // Longer than any client keeps an idle connection: one that is closed as a request arrives would be an error.
 const KEEP_ALIVE_MS = 300_000
 const JSON_TYPE: IncomingHttpHeaders = { 'content-type': 'application/json' }
+const SEND = '"eth_sendRawTransaction"'
 const PASS: Ruling = { type: 'pass' }
 
 /**
@@ -66,6 +71,7 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
   const { roundTripMs = 0, rule } = options
   const agent = new Agent({ keepAlive: true })
   const bodies: Buffer[] = []
+  const total = { requests: 0, sends: 0 }
   const halfWay = async () => (roundTripMs === 0 ? undefined : pause(roundTripMs / 2))
 
   function post(body: Buffer): Promise<Answer> {
@@ -114,6 +120,8 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
     const body = await bodyOf(incoming)
     // Read later: the clock may be running.
     bodies.push(body)
+    total.requests++
+    total.sends += body.toString().split(SEND).length - 1
     await halfWay()
     const answer = await answered(body)
     await halfWay()
@@ -129,6 +137,12 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get requests() {
+      return total.requests
+    },
+    get sends() {
+      return total.sends
+    },
     take: () => count(bodies.splice(0).map((body) => callsOf(body).map(({ method }) => method))),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

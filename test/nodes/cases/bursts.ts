@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/clock.js'
 import type { Sender } from '../../../src/index.js'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import type { RunningNode, StartOptions } from '../run/startNode.js'
 import { type Fresh, freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'
@@ -46,7 +46,7 @@ export const smallPoolBurst: NodeCase = {
 }
 
 async function runBurst(running: RunningNode, given: Given): Promise<Held> {
-  await using proxy = await startLatencyProxy(running.url, given.roundTripMs)
+  await using proxy = await startNodeProxy(running.url, { roundTripMs: given.roundTripMs })
   const fresh: Fresh[] = []
   for (let made = 0; made < given.keys; made++) fresh.push(await freshAccount(running))
   const senders = await Promise.all(fresh.map((one) => openLane(running, one, { url: proxy.url })))

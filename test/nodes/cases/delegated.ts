@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/clock.js'
 import type { TxRequest } from '../../../src/index.js'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { landedOf } from '../tools/landed.js'
 import { openLane, startBurst } from '../tools/lane.js'
@@ -17,7 +17,7 @@ export const delegated: NodeCase = {
   needs: ['delegation'],
   async run(setting) {
     const running = await setting.shared('interval')
-    await using proxy = await startLatencyProxy(running.url)
+    await using proxy = await startNodeProxy(running.url)
     const fresh = await freshAccount(running)
     await using sender = await openLane(running, fresh, { url: proxy.url })
     const { address } = fresh.account

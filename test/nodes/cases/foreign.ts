@@ -1,5 +1,5 @@
 import { type Hex, parseGwei } from 'viem'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'
 import { openLane, startBurst, until } from '../tools/lane.js'
@@ -17,7 +17,7 @@ export const foreign: NodeCase = {
   name: 'foreign transaction in mid-burst',
   async run(setting) {
     const running = await setting.shared('interval')
-    await using proxy = await startLatencyProxy(running.url)
+    await using proxy = await startNodeProxy(running.url)
     await using bench = await openWorkbench(running)
     const fresh = await freshAccount(running)
     const sender = await openLane(running, fresh, { url: proxy.url })

@@ -1,5 +1,5 @@
 import type { Sender, Tx } from '../../../src/index.js'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import type { RunningNode } from '../run/startNode.js'
 import { freshAccount } from '../tools/accounts.js'
 import { type Landed, landedOf } from '../tools/landed.js'
@@ -23,7 +23,7 @@ export type Pooled = {
 /** `act` changes the payment, and makes the blocks. */
 export async function withPooled(setting: Setting, act: (pooled: Pooled) => Promise<Held>): Promise<Held> {
   const running = await setting.shared('manual')
-  await using proxy = await startLatencyProxy(running.url)
+  await using proxy = await startNodeProxy(running.url)
   const fresh = await freshAccount(running)
   await using sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 'child' })
   const tx = await sender.send(payment(1n))

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/clock.js'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'
 import { openLane, startBurst, until } from '../tools/lane.js'
@@ -15,7 +15,7 @@ export const restart: NodeCase = {
   needs: ['disk'],
   async run(setting) {
     await using running = await setting.start({ mode: 'interval', onDisk: true })
-    await using proxy = await startLatencyProxy(running.url)
+    await using proxy = await startNodeProxy(running.url)
     const fresh = await freshAccount(running)
     const sender = await openLane(running, fresh, { url: proxy.url, logger: false })
     await within(LIMIT_MS, 'the first payments', startBurst(sender, WAVE).done)

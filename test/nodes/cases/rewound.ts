@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/clock.js'
-import { startLatencyProxy } from '../run/latencyProxy.js'
+import { startNodeProxy } from '../../support/nodeProxy.js'
 import { freshAccount } from '../tools/accounts.js'
 import { isOnce, landedOf } from '../tools/landed.js'
 import { openLane, startBurst, until } from '../tools/lane.js'
@@ -14,7 +14,7 @@ export const rewound: NodeCase = {
   name: 'chain taken back in mid-burst',
   async run(setting) {
     await using running = await setting.start({ mode: 'interval' })
-    await using proxy = await startLatencyProxy(running.url)
+    await using proxy = await startNodeProxy(running.url)
     const fresh = await freshAccount(running)
     // No node here has a `safe` block of its own: it is the head, or far below it.
     const sender = await openLane(running, fresh, { url: proxy.url, lossDepth: 12, logger: false })
