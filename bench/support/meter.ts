@@ -6,10 +6,16 @@ export type Allowance = { readonly counts: 'calls' | 'requests'; readonly perSec
 
 export type Meter = {
   readonly rule: (calls: readonly ProxiedCall[]) => Ruling
-  /** Requests that came, and those of them that were refused. */
-  readonly seen: { readonly requests: number; readonly denied: number }
+  readonly seen: {
+    /** Requests that came, and those of them that were refused. */
+    readonly requests: number
+    readonly denied: number
+    /** Raw transactions in the others. */
+    readonly sends: number
+  }
 }
 
+const SEND = 'eth_sendRawTransaction'
 const DENIED = {
   type: 'refuse',
   status: 429,
@@ -25,7 +31,7 @@ const DENIED = {
  * finds too little in it is refused with HTTP 429, takes nothing out, and is not told when to come again.
  */
 export function createMeter({ counts, perSecond }: Allowance, now = sharedNowMs): Meter {
-  const seen = { requests: 0, denied: 0 }
+  const seen = { requests: 0, denied: 0, sends: 0 }
   let left = perSecond
   let atMs = now()
   return {
@@ -41,6 +47,7 @@ export function createMeter({ counts, perSecond }: Allowance, now = sharedNowMs)
         return DENIED
       }
       left -= asked
+      seen.sends += calls.filter(({ method }) => method === SEND).length
       return { type: 'pass' }
     },
   }

@@ -107,7 +107,14 @@ describe('a meter', () => {
     expect([passes(2), passes(1)]).toEqual([false, true])
     nowMs += 10_000
     expect([passes(10), passes(1)]).toEqual([true, false])
-    expect(seen).toEqual({ requests: 9, denied: 5 })
+    expect(seen).toEqual({ requests: 9, denied: 5, sends: 0 })
+  })
+
+  it('counts the transactions that it lets through, and no others', () => {
+    const { rule, seen } = createMeter({ counts: 'calls', perSecond: 3 }, () => 0)
+    rule([send('0x01'), send('0x02'), read()])
+    rule([send('0x03')])
+    expect(seen).toEqual({ requests: 2, denied: 1, sends: 2 })
   })
 
   it('of requests counts each as one, however many calls it has', () => {
