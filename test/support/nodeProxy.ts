@@ -26,6 +26,8 @@ export type NodeProxy = AsyncDisposable & {
   readonly requests: number
   /** Raw transactions since it began. */
   readonly sends: number
+  /** How many of those the node has dealt with, or the rule in its place. */
+  readonly answered: number
   /** What has come since the last time. */
   take(): Counted
 }
@@ -71,7 +73,7 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
   const { roundTripMs = 0, rule } = options
   const agent = new Agent({ keepAlive: true })
   const bodies: Buffer[] = []
-  const total = { requests: 0, sends: 0 }
+  const total = { requests: 0, sends: 0, answered: 0 }
   const halfWay = async () => (roundTripMs === 0 ? undefined : pause(roundTripMs / 2))
 
   function post(body: Buffer): Promise<Answer> {
@@ -121,9 +123,11 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
     // Read later: the clock may be running.
     bodies.push(body)
     total.requests++
-    total.sends += body.toString().split(SEND).length - 1
+    const sends = body.toString().split(SEND).length - 1
+    total.sends += sends
     await halfWay()
     const answer = await answered(body)
+    total.answered += sends
     await halfWay()
     if (answer === undefined) outgoing.destroy()
     else outgoing.writeHead(answer.status, JSON_TYPE).end(answer.body)
@@ -142,6 +146,9 @@ export async function startNodeProxy(target: string, options: ProxyOptions = {})
     },
     get sends() {
       return total.sends
+    },
+    get answered() {
+      return total.answered
     },
     take: () => count(bodies.splice(0).map((body) => callsOf(body).map(({ method }) => method))),
     async [Symbol.asyncDispose]() {

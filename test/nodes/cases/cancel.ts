@@ -7,9 +7,9 @@ export const cancel: NodeCase = {
   name: 'cancel',
   quick: true,
   run: (setting) =>
-    withPooled(setting, async ({ running, sender, tx, handed, landed }) => {
+    withPooled(setting, async ({ running, sender, tx, answered, landed }) => {
       const cancelled = tx.cancel()
-      await handed(2)
+      await answered(2)
       const { result } = await mineUntil(running, 'the cancel', cancelled)
       const next = await sender.send(payment(2n))
       await mineUntil(running, 'the next payment', next.wait('sealed'))

@@ -30,7 +30,8 @@ export const foreign: NodeCase = {
     )
     const nonce = used + AHEAD
     const fees = { maxFeePerGas: parseGwei('200'), maxPriorityFeePerGas: parseGwei('100') }
-    const outbids = await bench.sign(fresh.account, { nonce, value: VALUE, ...fees })
+    const fields = { nonce: nonce - bench.firstNonce, value: VALUE, ...fees }
+    const outbids = await bench.sign(fresh.account, fields)
     const reply = await bench.send(outbids.raw)
     await within(LIMIT_MS, 'the burst', burst.done)
     await sender.close()

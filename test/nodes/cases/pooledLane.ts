@@ -14,8 +14,8 @@ export type Pooled = {
   readonly sender: Sender
   /** Of 1 wei. */
   readonly tx: Tx
-  /** Resolves when the node has been handed that many transactions in all. */
-  handed(count: number): Promise<void>
+  /** Resolves when the node has answered to that many transactions in all. */
+  answered(count: number): Promise<void>
   /** What the blocks hold of the account. */
   landed(): Promise<Landed>
 }
@@ -31,7 +31,7 @@ export async function withPooled(setting: Setting, act: (pooled: Pooled) => Prom
     running,
     sender,
     tx,
-    handed: (count) => until(LIMIT_MS, `transaction ${count} at the node`, () => proxy.sends >= count),
+    answered: (count) => until(LIMIT_MS, `transaction ${count} at the node`, () => proxy.answered >= count),
     landed: () => landedOf(running, fresh),
   })
 }

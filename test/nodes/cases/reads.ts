@@ -7,6 +7,7 @@ import {
   getTransactionCount,
   isTxlaneError,
 } from '../../../src/index.js'
+import type { RunningNode } from '../run/startNode.js'
 import { openWorkbench, type Workbench } from '../tools/workbench.js'
 import type { NodeCase } from './nodeCase.js'
 
@@ -14,6 +15,7 @@ import type { NodeCase } from './nodeCase.js'
 const CONTRACT: Hex = '0x60076000556001601160003960016000f300'
 const TAGS = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
 const SLOT = '0x0'
+const REFUSED = 'refused'
 
 type Selector = (typeof TAGS)[number] | Hex | bigint | number
 type Read = {
@@ -23,6 +25,8 @@ type Read = {
   readonly read: (block: Selector) => Promise<string>
   /** The same of the node's own answer. */
   readonly decode: (result: never, block: string) => string
+  /** What the last block has to show. */
+  readonly latest?: string
 }
 
 /** The five reads at every selector answer what the node itself says, or a typed error that names the method. */
@@ -35,68 +39,89 @@ export const reads: NodeCase = {
     const { account, contract } = await written(bench)
     const head = (await running.rpc.call('eth_blockNumber')) as Hex
     const selectors: readonly Selector[] = [...TAGS, head, BigInt(head), Number(head)]
-    const tally = { answered: 0, refused: new Set<string>(), wrong: [] as string[] }
-    for (const one of readsOf(running.url, account, contract)) {
+    const all = readsOf(running.url, { account, contract, used: bench.firstNonce + 2 })
+    let answered = 0
+    const lacking = new Set<string>()
+    const wrong: string[] = []
+    for (const one of all) {
       for (const selector of selectors) {
-        const block = typeof selector === 'string' ? selector : head
-        const [asked, told] = await Promise.all([
-          outcomeOf(() => one.read(selector), one.method),
-          outcomeOf(async () => {
-            const result = await running.rpc.call(one.method, ...one.params(block))
-            return one.decode(result as never, block)
-          }),
-        ])
-        if (asked !== told) tally.wrong.push(`${one.method} at ${selector}: read ${asked}, said ${told}`)
-        else if (asked === REFUSED)
-          tally.refused.add(`${one.method} ${block.startsWith('0x') ? 'by number' : block}`)
-        else tally.answered++
+        const asked = await asLibrary(one, selector)
+        const told = await asNode(running, one, typeof selector === 'string' ? selector : head)
+        const known = selector === 'latest' && told !== REFUSED ? (one.latest ?? told) : told
+        if (asked !== told || told !== known)
+          wrong.push(`${one.method} at ${selector}: read ${asked}, said ${told}, expected ${known}`)
+        else if (asked === REFUSED) lacking.add(one.method)
+        else answered++
       }
     }
-    const refused = [...tally.refused].join(', ')
-    const says = `${tally.answered} of ${5 * selectors.length} answered${refused === '' ? '' : `; the node has no ${refused}`}`
-    return { ok: tally.wrong.length === 0, says: [says, ...tally.wrong].join('; ') }
+    const pending = await getTransactionCount(clientOf(running.url), { address: account, block: 'pending' })
+    const says = [
+      `${answered} of ${all.length * selectors.length} answered`,
+      ...[...lacking].map((method) => `the node has no ${method}`),
+      `pending counts ${pending - bench.firstNonce} of 2 mined and 1 pooled`,
+    ]
+    return { ok: wrong.length === 0, says: [...says, ...wrong].join('; ') }
   },
 }
 
-/** One block with a contract and a transfer, and one transaction that waits in the pool. */
+/** Two blocks with a contract and a transfer, and one transaction that waits in the pool. */
 async function written(bench: Workbench): Promise<{ account: Address; contract: Address }> {
   const account = await bench.account()
   await bench.execute(await bench.sign(account, { to: null, value: 0n, data: CONTRACT, gas: 200_000n }))
   await bench.execute(await bench.sign(account, { nonce: 1 }))
   await bench.take(await bench.sign(account, { nonce: 2 }))
-  return { account: account.address, contract: getContractAddress({ from: account.address, nonce: 0n }) }
+  const nonce = BigInt(bench.firstNonce)
+  return { account: account.address, contract: getContractAddress({ from: account.address, nonce }) }
 }
 
-function readsOf(url: string, account: Address, contract: Address): readonly Read[] {
-  const client = createPublicClient({ transport: http(url) })
+async function asLibrary({ method, read }: Read, selector: Selector): Promise<string> {
+  try {
+    return await read(selector)
+  } catch (error) {
+    const named = isTxlaneError(error) && error.message.includes(method)
+    return named ? REFUSED : `an error without the method: ${error}`
+  }
+}
+
+async function asNode({ rpc }: RunningNode, { method, params, decode }: Read, block: string) {
+  const answer = await rpc.call(method, ...params(block)).then(
+    (result) => ({ result }),
+    () => undefined,
+  )
+  return answer === undefined ? REFUSED : decode(answer.result as never, block)
+}
+
+const clientOf = (url: string) => createPublicClient({ transport: http(url) })
+
+type Block = { readonly number: unknown; readonly hash: unknown; readonly transactions: readonly unknown[] }
+type Receipt = { readonly transactionHash: Hex; readonly gasUsed: Hex | bigint }
+
+/** A node may make each pending block anew, under another hash. */
+const blockText = (one: Block | null, block: Selector) =>
+  one === null ? 'null' : `${one.number} ${block === 'pending' ? '' : one.hash} ${one.transactions}`
+const receiptsText = (all: readonly Receipt[] | null) =>
+  all === null
+    ? 'null'
+    : all.map(({ transactionHash, gasUsed }) => `${transactionHash} ${BigInt(gasUsed)}`).join()
+const numberOf = (hex: Hex | null) => (hex === null ? null : BigInt(hex))
+
+type Written = { readonly account: Address; readonly contract: Address; readonly used: number }
+
+function readsOf(url: string, { account, contract, used }: Written): readonly Read[] {
+  const client = clientOf(url)
   return [
     {
       method: 'eth_getBlockByNumber',
       params: (block) => [block, false],
-      read: async (block) => {
-        const one = await getBlockByNumber(client, { block })
-        return one === null
-          ? 'null'
-          : `${one.number} ${block === 'pending' ? '' : one.hash} ${one.transactions}`
-      },
-      decode: (one: { number: Hex; hash: Hex; transactions: Hex[] } | null, block) =>
-        one === null
-          ? 'null'
-          : `${BigInt(one.number)} ${block === 'pending' ? '' : one.hash} ${one.transactions}`,
+      read: async (block) => blockText(await getBlockByNumber(client, { block }), block),
+      decode: (one: (Block & { number: Hex | null }) | null, block) =>
+        blockText(one === null ? null : { ...one, number: numberOf(one.number) }, block as Hex),
     },
     {
       method: 'eth_getBlockReceipts',
       params: (block) => [block],
-      read: async (block) => {
-        const all = await getBlockReceipts(client, { block })
-        return all === null
-          ? 'null'
-          : all.map(({ transactionHash, gasUsed }) => `${transactionHash} ${gasUsed}`).join()
-      },
-      decode: (all: { transactionHash: Hex; gasUsed: Hex }[] | null) =>
-        all === null
-          ? 'null'
-          : all.map(({ transactionHash, gasUsed }) => `${transactionHash} ${BigInt(gasUsed)}`).join(),
+      read: async (block) => receiptsText(await getBlockReceipts(client, { block })),
+      decode: receiptsText,
     },
     {
       method: 'eth_getStorageAt',
@@ -104,29 +129,21 @@ function readsOf(url: string, account: Address, contract: Address): readonly Rea
       read: async (block) =>
         `${BigInt(await getStorageAt(client, { address: contract, slot: SLOT, block }))}`,
       decode: (word: Hex) => `${word === '0x' ? 0n : BigInt(word)}`,
+      latest: '7',
     },
     {
       method: 'eth_getTransactionCount',
       params: (block) => [account, block],
       read: async (block) => `${await getTransactionCount(client, { address: account, block })}`,
       decode: (count: Hex) => `${Number(count)}`,
+      latest: `${used}`,
     },
     {
       method: 'eth_getCode',
       params: (block) => [contract, block],
       read: (block) => getCode(client, { address: contract, block }),
       decode: (code: Hex) => code,
+      latest: '0x00',
     },
   ]
-}
-
-const REFUSED = 'refused'
-
-async function outcomeOf(read: () => Promise<string>, method?: string): Promise<string> {
-  try {
-    return await read()
-  } catch (error) {
-    const named = method === undefined || (isTxlaneError(error) && error.message.includes(method))
-    return named ? REFUSED : `an error without the method: ${error}`
-  }
 }

@@ -9,9 +9,9 @@ export const replace: NodeCase = {
   name: 'replace',
   quick: true,
   run: (setting) =>
-    withPooled(setting, async ({ running, tx, handed, landed }) => {
+    withPooled(setting, async ({ running, tx, answered, landed }) => {
       const replacing = tx.replace(payment(2n))
-      await handed(2)
+      await answered(2)
       const { nonce } = await mineUntil(
         running,
         'the replacement',

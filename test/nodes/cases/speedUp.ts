@@ -8,12 +8,12 @@ export const speedUp: NodeCase = {
   name: 'speedUp',
   quick: true,
   run: (setting) =>
-    withPooled(setting, async ({ running, tx, handed, landed }) => {
+    withPooled(setting, async ({ running, tx, answered, landed }) => {
       await tx.speedUp({
         maxFeePerGas: FEES.maxFeePerGas * 10n,
         maxPriorityFeePerGas: FEES.maxPriorityFeePerGas * 10n,
       })
-      await handed(2)
+      await answered(2)
       const { hash } = await mineUntil(running, 'the payment', tx.wait('sealed'))
       const values = valuesOf(await landed())
       const raised = tx.attempts.at(-1)
