@@ -3,7 +3,8 @@ import { cases } from './cases/index.js'
 import { nodes } from './nodes/index.js'
 import { parseOptions } from './options.js'
 import { openSetting } from './run/openSetting.js'
-import { firstLine, isCovered, leftOut, runCase } from './run/runCase.js'
+import { isCovered, leftOut, runCase } from './run/runCase.js'
+import { firstLine } from './tools/firstLine.js'
 
 const options = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run nodes')
 const says = (line: string) => process.stdout.write(`${line}\n`)

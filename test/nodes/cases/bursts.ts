@@ -3,6 +3,7 @@ import type { Sender } from '../../../src/index.js'
 import { startNodeProxy } from '../../support/nodeProxy.js'
 import type { RunningNode, StartOptions } from '../run/startNode.js'
 import { type Fresh, freshAccount } from '../tools/accounts.js'
+import { firstLine } from '../tools/firstLine.js'
 import { isOnce, landedOf } from '../tools/landed.js'
 import { openLane, startBurst } from '../tools/lane.js'
 import { within } from '../tools/within.js'
@@ -71,7 +72,9 @@ async function runBurst(running: RunningNode, given: Given): Promise<Held> {
     `${proxy.requests} requests`,
     took,
   ]
-  return { ok: once && sealed === AMOUNT, says: [...figures, ...stood].join(', ') }
+  const failed = bursts.flatMap((one) => one.failed)
+  const ends = failed.length === 0 ? [] : [`${failed.length} failed, the first with: ${firstLine(failed[0])}`]
+  return { ok: once && sealed === AMOUNT, says: [...figures, ...stood, ...ends].join(', ') }
 }
 
 async function standing(sender: Sender): Promise<string> {

@@ -1,5 +1,6 @@
 import type { Held, NodeCase, Setting } from '../cases/nodeCase.js'
 import type { NodeDescription } from '../nodes/description.js'
+import { firstLine } from '../tools/firstLine.js'
 
 export function isCovered(
   { isRefusal = false }: NodeCase,
@@ -21,9 +22,4 @@ export async function runCase(one: NodeCase, setting: Setting): Promise<Held> {
   } catch (error) {
     return { ok: false, says: firstLine(error) }
   }
-}
-
-export function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.split('\n')[0] ?? text
 }
