@@ -2,7 +2,7 @@ import { createClient, http, type LocalAccount } from 'viem'
 import { createSender, type Limits, memoryStore, type Sender, type Store } from '../../src/index.js'
 import { nativeAccount } from '../../src/signer/index.js'
 import { givenTransfer, transfer } from '../support/node.js'
-import type { Driver, Subject, World } from './types.js'
+import { type Driver, type Subject, sendInParts, type World } from './types.js'
 
 export type OpenOptions = {
   readonly account?: LocalAccount
@@ -31,6 +31,7 @@ function txlane(name: string, given: Subject['given'], limits: Partial<Limits> =
         async burst(count) {
           await Promise.all(Array.from({ length: count }, (_, index) => sender.send(request(index + 1))))
         },
+        burstInParts: (count) => sendInParts(count, (number) => sender.send(request(number))),
         close: () => sender.close(),
       }
     },

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import type { Chain, Hex } from 'viem'
 
 /** What a sender finds: a node, and an account of its own. */
@@ -15,6 +16,8 @@ export type Driver = {
   readonly ready?: () => Promise<void>
   /** Sends the transfers from 1 to `count`; resolves when the last was accepted. */
   burst(count: number): Promise<void>
+  /** The same by a caller who lets the event loop turn between one part and the next. */
+  readonly burstInParts?: (count: number) => Promise<void>
   close(): Promise<void>
 }
 
@@ -42,4 +45,20 @@ export async function sendEach(
   }
   await Promise.all(Array.from({ length: Math.min(openMax, count) }, work))
   if (failures.length > 0) throw failures[0]
+}
+
+/** Asked for at once by a caller who has other things to do. */
+const PART = 50
+const turn = promisify(setImmediate)
+
+/** Calls `send` for 1 to `count`, a part in each turn of the event loop. @throws what the first failed one threw */
+export async function sendInParts(count: number, send: (number: number) => Promise<unknown>): Promise<void> {
+  const all: Promise<unknown>[] = []
+  for (let number = 1; number <= count; number++) {
+    const sent = send(number)
+    sent.catch(() => undefined)
+    all.push(sent)
+    if (number % PART === 0) await turn()
+  }
+  await Promise.all(all)
 }

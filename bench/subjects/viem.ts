@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { sendRawTransactionSync } from 'viem/actions'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import { givenTransfer, transfer } from '../support/node.js'
-import { type Driver, type Subject, sendEach, type World } from './types.js'
+import { type Driver, type Subject, sendEach, sendInParts, type World } from './types.js'
 
 // A burst of thousands takes longer than viem's 10 s; a request that is repeated would count twice.
 const HTTP = { timeout: 180_000, retryCount: 0 }
@@ -56,6 +56,7 @@ export const viemBatched: Subject = {
     return {
       // All at once: batches are made of what is asked for at the same time.
       burst: (count) => sendEach(count, (number) => client.sendTransaction(given(number)), count),
+      burstInParts: (count) => sendInParts(count, (number) => client.sendTransaction(given(number))),
       close: closed,
     }
   },

@@ -21,7 +21,7 @@ export type Opening = World & { readonly type: 'open' }
 export type BurstOrder = {
   readonly type: 'burst'
   readonly count: number
-  /** Measures by how much the process is late for a timer. @default false */
+  /** Measures by how much the process is late for a timer, while the transfers are asked for in parts. @default false */
   readonly watchLoop?: boolean
 }
 export type Order = Opening | BurstOrder | { readonly type: 'close' }

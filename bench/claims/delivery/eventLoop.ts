@@ -71,7 +71,7 @@ export async function eventLoop(context: PartContext): Promise<Outcome> {
       ),
     ],
     notes: [
-      `Event loop: ${count} transfers asked for at once, gas and fees given; a timer of 1 ms in the same process. viem has 500 calls open at a time, with HTTP batching all of them.`,
+      `Event loop: ${count} transfers, gas and fees given, asked for in parts of 50, between which the caller lets the loop turn; a timer of 1 ms in the same process. viem without batching has 500 calls open at a time.`,
       ...failures,
     ],
   }
