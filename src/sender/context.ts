@@ -48,6 +48,8 @@ export type LaneContext = {
   /** After it nobody signs, sends or follows the chain here any more; another process may. */
   readonly closing: Stop
   readonly closed: boolean
+  /** Blocks up to this number are from before, and nothing is known of what the account did in them. */
+  readonly historyTo: number
   /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
   blockedAt: number
 }

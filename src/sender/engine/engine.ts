@@ -99,6 +99,7 @@ export function createEngine(options: EngineOptions): Engine {
     get closed() {
       return closing.stopped()
     },
+    historyTo: options.seed.historyTo,
     blockedAt: -1,
   }
 
@@ -116,16 +117,14 @@ export function createEngine(options: EngineOptions): Engine {
   const barrier = createBarrier(context)
   const code = createCodeWatch(context, signing.codeChanged)
   const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
+  const admitsNext = (first = line.peek()) => first !== undefined && admits(first)
   const begin = { freed: () => pump.run(), gaps: () => repair.watchGaps() }
   const seeding = createSeeding(context, options.seed, begin)
   const repair = createRepair({
     context,
     signing,
     covers: seeding.covers,
-    fillable() {
-      const first = line.peek()
-      return !lane.holds.any && first !== undefined && admits(first)
-    },
+    fillable: () => !lane.holds.any && admitsNext(),
     usedBelow: () => usage.latest,
     keeps: barrier.keeps,
   })

@@ -39,8 +39,13 @@ function timesDisplaced(book: Book, id: string): number {
   return times
 }
 
-function usedBy(slot: Slot | undefined): Hash | undefined {
-  return slot?.state === 'used' && slot.by.kind === 'other' ? slot.by.hash : undefined
+/** What of another's stands in this slot. */
+function foreignIn(slot: Slot | undefined): {
+  readonly hash: Hash | undefined
+  readonly block: number | undefined
+} {
+  if (slot?.state !== 'used') return { hash: undefined, block: undefined }
+  return { hash: slot.by.kind === 'other' ? slot.by.hash : undefined, block: slot.at?.number }
 }
 
 function reboundOften(id: string, times: number): string {
@@ -145,7 +150,7 @@ export function createPerformer(parts: PerformParts) {
         // Told with the stage, by whoever keeps the stages.
         return
       case 'foreign':
-        return void tellForeign(context, { nonce, hash: usedBy(context.lane.book.get(nonce)), tx })
+        return void tellForeign(context, { nonce, tx, ...foreignIn(context.lane.book.get(nonce)) })
       default:
         return events.emit(told, { nonce, tx })
     }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StoredTransaction } from '../../store/store.js'
+import type { Tx } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import { tellForeign } from './foreign.js'
 import { foreign } from './scriptedLane.fixture.js'
@@ -10,6 +11,7 @@ function laneWith(find: () => Promise<StoredTransaction | undefined>) {
   const errors: unknown[] = []
   const context = {
     closed: false,
+    historyTo: 10,
     lane: { key: { chainId: 1, address: '0x01' } },
     store: { find },
     logger: {},
@@ -21,16 +23,17 @@ function laneWith(find: () => Promise<StoredTransaction | undefined>) {
 }
 
 const payload = { nonce: 3, hash: foreign(3) }
+const used = { ...payload, block: 11 }
 
 test('what no store knows is foreign', async () => {
   const { context, emitted } = laneWith(async () => undefined)
-  await tellForeign(context, payload)
+  await tellForeign(context, used)
   expect(emitted).toEqual([payload])
 })
 
 test('what an earlier life of this lane sent is not', async () => {
   const { context, emitted } = laneWith(async () => ({ id: 'transaction-1' }) as StoredTransaction)
-  await tellForeign(context, payload)
+  await tellForeign(context, used)
   expect(emitted).toEqual([])
 })
 
@@ -38,7 +41,7 @@ test('a store that fails is reported, and keeps nothing back', async () => {
   const { context, emitted, errors } = laneWith(async () => {
     throw new Error('the disk is full')
   })
-  await tellForeign(context, payload)
+  await tellForeign(context, used)
   expect(emitted).toEqual([payload])
   expect(errors).toHaveLength(1)
 })
@@ -48,6 +51,20 @@ test('a lane that was closed while the store was asked says nothing any more', a
     context.closed = true
     return undefined
   })
-  await tellForeign(context, payload)
+  await tellForeign(context, used)
   expect(emitted).toEqual([])
+})
+
+test('what stands in a block from before the first record is no news', async () => {
+  const { context, emitted } = laneWith(async () => undefined)
+  await tellForeign(context, { ...payload, block: 10 })
+  expect(emitted).toEqual([])
+})
+
+test('it is where it took the place of a transaction, and where no block is known', async () => {
+  const { context, emitted } = laneWith(async () => undefined)
+  const tx = { id: 'transaction-1' } as Tx
+  await tellForeign(context, { ...payload, block: 10, tx })
+  await tellForeign(context, { ...payload, block: undefined })
+  expect(emitted).toEqual([{ ...payload, tx }, payload])
 })

@@ -4,15 +4,23 @@ import { type LaneContext, reportError } from '../context.js'
 
 /**
  * Says that something that is not of this lane used a nonce. What the lane itself sent in an earlier life, and has pruned
- * from its book since, is in its store: of that nothing is said.
+ * from its book since, is in its store: of that nothing is said. Nor of what the account had sent before anything was known
+ * of it, unless it took the place of a transaction.
  */
 export async function tellForeign(
   context: LaneContext,
-  payload: { readonly nonce: number; readonly hash: Hash | undefined; readonly tx?: Tx | undefined },
+  used: {
+    readonly nonce: number
+    readonly hash: Hash | undefined
+    /** Undefined where the block is not known. */
+    readonly block: number | undefined
+    readonly tx?: Tx | undefined
+  },
 ): Promise<void> {
-  const { lane, store, events } = context
-  const { hash } = payload
+  const { lane, store, events, historyTo } = context
+  const { nonce, hash, block = Number.POSITIVE_INFINITY, tx } = used
+  if (block <= historyTo && tx === undefined) return
   const known = hash && store.find(lane.key, { hash })
   const own = await known?.catch((error: unknown) => void reportError(context, error))
-  if (own === undefined && !context.closed) events.emit('foreign', payload)
+  if (own === undefined && !context.closed) events.emit('foreign', { nonce, hash, tx })
 }

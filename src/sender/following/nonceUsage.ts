@@ -193,7 +193,7 @@ export function createNonceUsage(
       return fruitless(book.floor, head, 'why' in verdict ? verdict.why : undefined)
     const [witness] = verdict.witnesses
     book.raise(target + 1)
-    void tellForeign(context, { nonce: target, hash: witness?.hash })
+    void tellForeign(context, { nonce: target, hash: witness?.hash, block: verdict.block.number })
     jump.lift()
     return book.floor < newest
   }

@@ -137,6 +137,7 @@ function seedOf(
     latest,
     pending,
     head: reading.latest.header.number,
+    historyTo: hasRecords(state) ? -1 : Math.min(reading.latest.header.number, other.latest.header.number),
     isUnsettled: !hasRecords(state) && options.coldStart !== 'immediate' && pending > 0,
     isDisbelieved,
     storeCursor,
