@@ -314,7 +314,10 @@ export type Limits = {
    * are not believed: the lane has the hold `seeding` until a later reading is within it. @default 1_024
    */
   seedSpanMax: number
-  /** Milliseconds after which `coldStart: 'settle'` waits no longer for counts that agree. @default 30_000 */
+  /**
+   * Milliseconds after which `coldStart: 'settle'` waits no longer for counts that agree: the next reading is believed.
+   * @default 30_000
+   */
   coldStartMaxMs: number
 }
 

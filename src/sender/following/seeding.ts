@@ -40,7 +40,7 @@ export type Seeding = {
   readonly isDoubted: boolean
   /** Some of the hypothesis is neither used nor refuted. */
   readonly isOpen: boolean
-  /** Resolves when the counts have settled or their time is over, whether they are believed or not. */
+  /** Resolves when the counts have settled, or were read once more after their time was over, whether they are believed or not. */
   settled(): Promise<void>
   /** An operator believes what was read. */
   accept(): void
@@ -63,6 +63,8 @@ export function createSeeding(
   const confirm = createBounds()
   const waiting: (() => void)[] = []
   let isUnsettled = seed.isUnsettled
+  // It has waited long enough for readings that agree: the next one is believed. One from before may be long refuted.
+  let isOverdue = false
   let isDisbelieved = seed.isDisbelieved
   let newest: CountReading = { ...seed, atMs: clock.now() }
   let coversTo = 0
@@ -89,7 +91,9 @@ export function createSeeding(
 
   if (isUnsettled) {
     agree(newest)
-    cancel = clock.setTimer(() => settle(newest), limits.coldStartMaxMs)
+    cancel = clock.setTimer(() => {
+      isOverdue = true
+    }, limits.coldStartMaxMs)
   }
   show()
 
@@ -119,16 +123,17 @@ export function createSeeding(
     head: number,
   ): CountReading | undefined {
     // One that has no \`pending\` says with \`latest\` all that it has to say; of another the answer was lost.
-    const isWithout = hub.reader.profile.current().pending === 'absent'
+    const isWithout = isOverdue || hub.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
     // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
-    if (pending !== undefined && pending < latest) return undefined
+    if (pending !== undefined && pending < latest && !isOverdue) return undefined
     return { latest, pending: Math.max(latest, pending ?? latest), head, atMs: clock.now() }
   }
 
   function settle(reading: CountReading): void {
     cancel?.()
     isUnsettled = false
+    isOverdue = false
     isDisbelieved = reading.pending - reading.latest > limits.seedSpanMax
     if (reading.latest < book.base) book.lower(reading.latest)
     else book.raise(reading.latest)
@@ -172,7 +177,8 @@ export function createSeeding(
       if (reading === undefined) return isUnsettled
       newest = reading
       if (isUnsettled) {
-        if (!agree(reading)) show()
+        if (isOverdue) settle(reading)
+        else if (!agree(reading)) show()
         else if (hub.others().length === 0) settle(reading)
         else asking.run(() => settleUnlessContradicted(reading))
         return true

@@ -82,14 +82,19 @@ describe('while the counts have to settle', () => {
     expect([book.cursor, book.coveredTo]).toEqual([8, 7])
   })
 
-  test('the time is over after coldStartMaxMs, and who waits is told, then or when the lane is closed', async () => {
+  test('the first reading after coldStartMaxMs ends the wait, and who waits is told, then or when the lane is closed', async () => {
     const late = seeded({ isUnsettled: true })
     const settled = vi.fn()
     void late.seeding.settled().then(settled)
     await late.clock.advance(7_999)
-    expect([settled.mock.calls.length, late.holds.size]).toEqual([0, 1])
+    late.read(8)
     await late.clock.advance(1)
+    // What was read before may be refuted since, by an endpoint that is silent now.
+    expect([settled.mock.calls.length, late.holds.size]).toEqual([0, 1])
+    late.read(9)
+    await late.clock.advance(0)
     expect([settled.mock.calls.length, late.holds.size]).toEqual([1, 0])
+    expect(late.book.supposedTo).toBe(9)
     const closed = seeded({ isUnsettled: true })
     void closed.seeding.settled().then(settled)
     closed.seeding.stop()
@@ -97,6 +102,24 @@ describe('while the counts have to settle', () => {
     expect(settled).toHaveBeenCalledTimes(2)
     // Nothing is begun any more.
     expect([closed.told.freed.mock.calls.length, closed.holds.size]).toEqual([0, 1])
+  })
+
+  test('after coldStartMaxMs a reading is enough that lacks `pending`, or has less there than at `latest`', async () => {
+    for (const [pending, latest] of [
+      [undefined, 7],
+      [6, 7],
+    ] as const) {
+      const { book, clock, holds, read } = seeded({ isUnsettled: true })
+      await clock.advance(7_999)
+      read(pending, latest)
+      expect(holds.size).toBe(1)
+      await clock.advance(1)
+      read(pending, latest)
+      expect([book.base, book.supposedTo, holds.size]).toEqual([7, 7, 0])
+      // From then on they are no readings, as before.
+      expect(read(pending, 9)).toBe(false)
+      expect(book.base).toBe(7)
+    }
   })
 
   test('resume() believes the newest reading', () => {
@@ -114,8 +137,8 @@ describe('`pending` far above `latest`', () => {
       [8 + SPAN_MAX, false],
     ] as const) {
       const { book, clock, holds, read, seeding } = seeded({ isUnsettled: true })
-      read(pending)
       await clock.advance(8_000)
+      read(pending)
       expect([book.supposedTo, holds.size]).toEqual(isBelieved ? [pending, 0] : [7, 1])
       expect(seeding.isDoubted).toBe(true)
       seeding.accept()
