@@ -8,6 +8,7 @@ import type { Signatures } from '../rpc/signatures.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
 import type { Emitter } from './emitter.js'
+import type { Seed } from './following/seeding.js'
 import type { Admission } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { Hub } from './nodes/hub.js'
@@ -48,8 +49,8 @@ export type LaneContext = {
   /** After it nobody signs, sends or follows the chain here any more; another process may. */
   readonly closing: Stop
   readonly closed: boolean
-  /** Blocks up to this number are from before, and nothing is known of what the account did in them. */
-  readonly historyTo: number
+  /** What the account did before the first record of this lane. */
+  readonly history: Seed['history']
   /** The highest nonce whose no-op could not be paid for, or not outbid what sits there, within the lane's ceiling. */
   blockedAt: number
 }

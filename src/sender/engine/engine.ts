@@ -99,7 +99,7 @@ export function createEngine(options: EngineOptions): Engine {
     get closed() {
       return closing.stopped()
     },
-    historyTo: options.seed.historyTo,
+    history: options.seed.history,
     blockedAt: -1,
   }
 

@@ -11,7 +11,7 @@ function laneWith(find: () => Promise<StoredTransaction | undefined>) {
   const errors: unknown[] = []
   const context = {
     closed: false,
-    historyTo: 10,
+    history: { block: 10, nonce: 3 },
     lane: { key: { chainId: 1, address: '0x01' } },
     store: { find },
     logger: {},
@@ -55,9 +55,10 @@ test('a lane that was closed while the store was asked says nothing any more', a
   expect(emitted).toEqual([])
 })
 
-test('what stands in a block from before the first record is no news', async () => {
+test('what stands in a block, or at a nonce, from before the first record is no news', async () => {
   const { context, emitted } = laneWith(async () => undefined)
   await tellForeign(context, { ...payload, block: 10 })
+  await tellForeign(context, { ...payload, nonce: 2, block: undefined })
   expect(emitted).toEqual([])
 })
 
@@ -66,5 +67,6 @@ test('it is where it took the place of a transaction, and where no block is know
   const tx = { id: 'transaction-1' } as Tx
   await tellForeign(context, { ...payload, block: 10, tx })
   await tellForeign(context, { ...payload, block: undefined })
-  expect(emitted).toEqual([{ ...payload, tx }, payload])
+  await tellForeign(context, { ...payload, nonce: 2, block: 11, tx })
+  expect(emitted).toEqual([{ ...payload, tx }, payload, { ...payload, nonce: 2, tx }])
 })

@@ -17,9 +17,9 @@ export async function tellForeign(
     readonly tx?: Tx | undefined
   },
 ): Promise<void> {
-  const { lane, store, events, historyTo } = context
+  const { lane, store, events, history } = context
   const { nonce, hash, block = Number.POSITIVE_INFINITY, tx } = used
-  if (block <= historyTo && tx === undefined) return
+  if (tx === undefined && (block <= history.block || nonce < history.nonce)) return
   const known = hash && store.find(lane.key, { hash })
   const own = await known?.catch((error: unknown) => void reportError(context, error))
   if (own === undefined && !context.closed) events.emit('foreign', { nonce, hash, tx })

@@ -11,8 +11,8 @@ export type Seed = {
   readonly latest: number
   readonly pending: number
   readonly head: number
-  /** Blocks up to this number are from before the first record of this lane; -1 where there are records. */
-  readonly historyTo: number
+  /** Blocks up to `block`, and nonces below `nonce`, are from before the first record of this lane. */
+  readonly history: { readonly block: number; readonly nonce: number }
   /** Nothing is known of the account but these counts: they have to settle first. */
   readonly isUnsettled: boolean
   /** `pending` is further above what is known than is believed. */

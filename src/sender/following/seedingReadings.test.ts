@@ -29,7 +29,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     latest: 7,
     pending: 7,
     head: 10,
-    historyTo: -1,
+    history: { block: -1, nonce: 0 },
     isUnsettled: false,
     isDisbelieved: false,
     storeCursor: undefined,

@@ -137,12 +137,19 @@ function seedOf(
     latest,
     pending,
     head: reading.latest.header.number,
-    historyTo: hasRecords(state) ? -1 : Math.min(reading.latest.header.number, other.latest.header.number),
+    history: historyOf({ reading, other }, state),
     isUnsettled: !hasRecords(state) && options.coldStart !== 'immediate' && pending > 0,
     isDisbelieved,
     storeCursor,
     storeDisputed,
   }
+}
+
+/** A lane with records knows of the nonces from the lowest one on; one without, of the blocks that are to come. */
+function historyOf({ reading, other }: Readings, state: LaneState): Seed['history'] {
+  if (!hasRecords(state))
+    return { block: Math.min(reading.latest.header.number, other.latest.header.number), nonce: 0 }
+  return { block: -1, nonce: state.slots.reduce((low, { nonce }) => Math.min(low, nonce), state.cursor ?? 0) }
 }
 
 /**
