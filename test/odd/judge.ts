@@ -5,6 +5,7 @@ import { isForeign, isNoop } from '../sim/foreign.js'
 import { markerOf } from '../sim/ids.js'
 import { judge, judgeGaps, takeCensus } from '../sim/oracle.js'
 import { LANE } from '../sim/outside.js'
+import { programOf } from '../sim/program.js'
 import type { Journal } from '../sim/workload.js'
 import type { Load } from './oddPort.js'
 import { isOneHonest, type Plan } from './plan.js'
@@ -177,11 +178,11 @@ function paidForNobody({ wire, chain, watch }: Remains): OddViolation[] {
  * Where nobody else has the key no payment is ever signed for a second nonce. What the account had sent before the world
  * began took the nonces below its first: a payment that a count too low brought there goes on to one that is free.
  */
-function rebound({ plan, wire }: Remains): OddViolation[] {
+function rebound({ plan, wire, chain }: Remains): OddViolation[] {
   if (plan.foreign.length > 0) return []
   const nonces = new Map<number, Set<number>>()
   for (const { marker, tx } of wire.first.values()) {
-    if (marker === undefined || tx.nonce < plan.nonce) continue
+    if (marker === undefined || tx.nonce < plan.nonce || isPruned(plan, chain, tx.nonce, marker)) continue
     const known = nonces.get(marker) ?? new Set()
     nonces.set(marker, known.add(tx.nonce))
   }
@@ -189,6 +190,17 @@ function rebound({ plan, wire }: Remains): OddViolation[] {
     .filter(([, at]) => at.size > 1)
     .slice(0, 3)
     .map(([marker, at]) => ({ rule: 'rebound', text: `payment ${marker} was sent at ${[...at].join(', ')}` }))
+}
+
+/**
+ * After a restart a store may have nothing left of nonces whose transactions are final, and cannot contradict a count that
+ * is too low: one of them used this nonce.
+ */
+function isPruned({ restart }: Plan, chain: SimChain, nonce: number, marker: number): boolean {
+  if (restart === undefined) return false
+  const all = chain.canonical.flatMap(({ executed }) => executed)
+  const used = all.find(({ tx }) => tx.from === LANE && tx.nonce === nonce)
+  return used !== undefined && programOf(used.tx)?.marker !== marker
 }
 
 const ALARMS: ReadonlySet<string> = new Set(['held', 'foreign', 'displaced', 'unresolved', 'deepReorg'])

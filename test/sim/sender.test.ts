@@ -16,11 +16,11 @@ const RUNS_A_TEST = 250
  * Of long runs: evidence of a block that had left, a receipt that was not sealed, a lane taken up in vain, a bump that
  * did not fit below the ceiling, the third of a sequence whose second had ended and was sent again, a sender that came
  * to a lane while an allocator was taking it up, a nonce at its ceiling that was not voided since it had been sealed once,
- * a mempool's block taken for pre-confirmations.
+ * a mempool's block taken for pre-confirmations, bytes that were not committed since the lane was lost meanwhile.
  */
 const FOUND = [
   90_418_630, 90_227_013, 100_078_531, 1_500_001_140, 3_500_006_764, 4_100_096_233, 9_410_088_223,
-  9_410_153_895,
+  9_410_153_895, 70_032_093,
 ]
 
 /** The world of a seed as it was when it found a fault: what is drawn beside it since is left out. */

@@ -61,7 +61,7 @@ export function createReservations(options: {
     const slot = book.get(nonce)
     if (slot === undefined || slot.state === 'final' || (slot.state === 'used' && slot.settled))
       throw tooLate(slot, envelope)
-    const transaction = transactionAt(slot, envelope)
+    const { transaction, isFresh } = transactionAt(slot, envelope)
     const attempt: Attempt = {
       hash: envelope.hash,
       raw: envelope.raw,
@@ -76,25 +76,31 @@ export function createReservations(options: {
     deadlines.forget(nonce)
     changed.add(transaction)
     lane.apply(nonce, { type: 'outsideCommitted', attempt })
-    await written()
+    try {
+      await written()
+    } catch (error) {
+      // Its caller hears that it was not committed. Where it was written all the same, whoever has the lane reads it there.
+      if (isFresh) transactions.delete(transaction.id)
+      throw error
+    }
     return transaction
   }
 
   /** Other bytes for the same reservation are another attempt of the same transaction. */
-  function transactionAt(slot: Slot, envelope: Envelope): Transaction {
+  function transactionAt(slot: Slot, envelope: Envelope): { transaction: Transaction; isFresh: boolean } {
     const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
     const claim = claims.find((id) => id.startsWith(OUTSIDE_PREFIX))
     if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined))
       throw given(slot)
     const known = claim === undefined ? undefined : transactions.get(claim)
-    if (known) return known
+    if (known) return { transaction: known, isFresh: false }
     const fresh = outsideTransaction(envelope, {
       lane: lane.key,
       sequence: options.nextSequence(),
       createdAtMs: clock.wallNow(),
     })
     transactions.set(fresh.id, fresh)
-    return fresh
+    return { transaction: fresh, isFresh: true }
   }
 
   return {

@@ -125,6 +125,23 @@ describe('every count ahead at the start, for a time, at one of two endpoints', 
   })
 })
 
+test('both counts ahead by a million, while the count at the block is true: the start is held, and says so', async () => {
+  await using lane = await openLane({ nonce: FIRST, closed: true })
+  let isAhead = true
+  lane.script = ({ method, params }) =>
+    isAhead && method === 'eth_getTransactionCount' && (params[1] === 'latest' || params[1] === 'pending')
+      ? { ok: true, result: `0x${(FIRST + 1_000_000).toString(16)}` }
+      : undefined
+  lane.chain.start()
+  const sent = lane.sender.send(transfer(1))
+  await lane.blocks(5)
+  const { holds, holdDetails } = await lane.snapshot()
+  expect(holds).toEqual(['seeding'])
+  expect(holdDetails?.seeding).toMatch(/It counts 7 where it is asked for block \d+ by its hash\./)
+  isAhead = false
+  expect((await lane.settle(sent)).nonce).toBe(FIRST)
+})
+
 describe("coldStart: 'settle'", () => {
   test('while it waits snapshot() answers and says so, and nothing is sent', async () => {
     await using lane = await openLane({ nonce: FIRST, closed: true })

@@ -1,7 +1,9 @@
 import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import type { CancelTimer } from '../../clock.js'
+import { readCountAtHead } from '../../tracker/evidence.js'
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
+import { untilStopped } from '../unlessStopped.js'
 import { countsElsewhere } from './countsElsewhere.js'
 import { createStoreCheck } from './storeCheck.js'
 
@@ -78,8 +80,8 @@ export function createSeeding(
   )
   let cancel: CancelTimer | undefined
   const asking = createOneAtATime(context)
-  /** What another endpoint counts, where it is lower than what the reader says. */
-  let contradiction: number | undefined
+  /** Who counts less than the reading says, and how much. */
+  let contradiction: string | undefined
 
   function freed(): void {
     told.gaps()
@@ -100,7 +102,7 @@ export function createSeeding(
   function show(): void {
     const { latest, pending, head } = newest
     const said = `At block ${head} the endpoint counts ${latest} at \`latest\` and ${pending} at \`pending\``
-    const other = contradiction === undefined ? '' : ` Another one counts ${contradiction}.`
+    const other = contradiction === undefined ? '' : ` ${contradiction}`
     if (isUnsettled) holds.add('seeding', `${said}. Two readings have to agree.${other}`)
     else if (isDisbelieved) holds.add('seeding', `${said}, ${distrust()}`)
     else if (store.isDisputed) holds.add('seeding', store.detail)
@@ -122,7 +124,7 @@ export function createSeeding(
     { latest, pending }: { latest: number; pending: number | undefined },
     head: number,
   ): CountReading | undefined {
-    // One that has no \`pending\` says with \`latest\` all that it has to say; of another the answer was lost.
+    // One that has no \`pending\` says with `latest` all that it has to say; of another the answer was lost.
     const isWithout = isOverdue || hub.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
     // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
@@ -144,14 +146,31 @@ export function createSeeding(
     freed()
   }
 
-  /** One that lags, or a reader that errs: what the lane begins with is waited for, since bytes above it leave a gap. */
-  async function settleUnlessContradicted(reading: CountReading): Promise<void> {
-    const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs)
+  /**
+   * One that lags, or a reader that errs: what the lane begins with is waited for, since bytes above it leave a gap.
+   * The same endpoint is asked as well, for the count at the block itself: what answers for `latest` may be a cache.
+   */
+  async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
+    const [others, own] = await Promise.all([
+      countsElsewhere(hub, lane.key.address, limits.readTimeoutMs),
+      countAtBlock(reading.head, signal),
+    ])
     if (context.closed || !isUnsettled) return
-    contradiction = others.find((count) => count < reading.latest)
+    contradiction = undefined
+    if (own !== undefined && own < reading.latest)
+      contradiction = `It counts ${own} where it is asked for block ${reading.head} by its hash.`
+    const other = others.find((count) => count < reading.latest)
+    if (other !== undefined) contradiction = `Another one counts ${other}.`
     if (contradiction !== undefined) show()
     // What came meanwhile may be another count.
     else if (newest.latest === reading.latest && newest.pending === reading.pending) settle(newest)
+  }
+
+  async function countAtBlock(to: number, signal: AbortSignal): Promise<number | undefined> {
+    const hash = hub.tracker.hashAt(to)
+    if (hash === undefined) return undefined
+    const { address } = lane.key
+    return readCountAtHead(hub.reader.port, { address, to, hash, chainId: hub.chainId, signal })
   }
 
   function judge(reading: CountReading): void {
@@ -179,14 +198,19 @@ export function createSeeding(
       if (isUnsettled) {
         if (isOverdue) settle(reading)
         else if (!agree(reading)) show()
-        else if (hub.others().length === 0) settle(reading)
-        else asking.run(() => settleUnlessContradicted(reading))
+        // Nobody could contradict it.
+        else if (hub.others().length === 0 && hub.tracker.hashAt(head) === undefined) settle(reading)
+        else
+          asking.run(() =>
+            untilStopped(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
+          )
         return true
       }
       if (isWatching()) judge(reading)
       return false
     },
-    covers: (nonce) => nonce < coversTo && !isDisbelieved,
+    // Nor while endpoints differ on whether the store knows all: a no-op of ours would look like what it does not know.
+    covers: (nonce) => nonce < coversTo && !isDisbelieved && !store.isDisputed,
     get wantsPending() {
       return isUnsettled || isWatching()
     },

@@ -21,7 +21,11 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
         has: (reason: string) => holds.has(reason),
       },
     },
-    hub: { reader: { profile: { current: () => ({ pending: tells }) } }, others: () => [] },
+    hub: {
+      reader: { profile: { current: () => ({ pending: tells }) } },
+      others: () => [],
+      tracker: { hashAt: () => undefined },
+    },
     clock,
     limits: { seedSpanMax: SPAN_MAX, coldStartMaxMs: 8_000 },
   }
@@ -240,6 +244,13 @@ describe('a store that may be behind the chain', () => {
     const { holds, seeding } = seeded({ storeCursor: 9, storeDisputed: true })
     expect(holds.get('seeding')).toContain('the store knows of 9')
     expect(seeding.wantsPending).toBe(true)
+  })
+
+  test('keeps no-ops back while endpoints differ: they would look like what the store does not know', () => {
+    const { read, seeding } = seeded({ pending: 20, storeCursor: 9, storeDisputed: true })
+    read(20)
+    read(20)
+    expect(seeding.covers(10)).toBe(false)
   })
 
   test('is looked into once a count that was disbelieved is within the span', async () => {
