@@ -49,6 +49,6 @@ describe('npm run bench', () => {
     const { code, out, err } = await bench('brust')
     expect(code).toBe(2)
     expect(out).toBe('')
-    expect(err).toContain('burst, requests, latency')
+    expect(err).toContain('burst, requests, nodes')
   })
 })
