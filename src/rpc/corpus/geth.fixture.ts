@@ -108,6 +108,10 @@ export const geth: ClientCorpus = {
         },
       ),
     ],
+    'geth 1.17.10, asked': [
+      counted('invalid', 'invalid sender: recovery failed'),
+      counted('invalid', 'rlp: too few elements for types.DynamicFeeTx'),
+    ],
     'wevm/viem src/errors/node.ts (words of older geth)': [
       counted('invalid', 'transaction type not valid'),
       intrinsic('invalid', 'tip higher than fee cap'),

@@ -37,7 +37,11 @@ export const anvil: ClientCorpus = {
         data: HASH,
       }),
     ],
-    'anvil 1.7.1, asked': [accepted('alreadyKnown', 'transaction already imported')],
+    'anvil 1.7.1, asked': [
+      accepted('alreadyKnown', 'transaction already imported'),
+      counted('gasLimit', 'intrinsic gas too high -- tx.gas_limit > env.block.gas_limit', { code: -32000 }),
+      counted('invalid', 'Failed to recover the signer', { code: -32602 }),
+    ],
   },
   silent: {
     poolFull: 'its pool has no limit',
@@ -128,6 +132,8 @@ export const hardhat: ClientCorpus = {
         { expectedNonce: 4 },
       ),
       counted('invalid', 'Invalid transaction type 18.', { code: -32602 }),
+      counted('invalid', 'input too short', { code: -32602 }),
+      intrinsic('invalid', 'Invalid Signature', { code: -32602 }),
     ],
   },
   silent: {

@@ -59,7 +59,7 @@ export const anvil: NodeDescription = {
     'second of a delegated account': MINED,
     'gapped one of a delegated account': POOLED,
     'tip above the max fee': INTRINSIC,
-    'signature of no key': { leftOut: 'its words are not in the corpus yet' },
+    'signature of no key': counted('invalid'),
     // No chain takes this one.
     'upper half of the curve': MINED,
     'highest nonce': POOLED,

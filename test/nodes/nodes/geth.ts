@@ -73,7 +73,7 @@ export const geth: NodeDescription = {
     'upper half of the curve': INTRINSIC,
     'highest nonce': INTRINSIC,
     'fee above one ether': counted('feeCapExceeded'),
-    'no transaction at all': { leftOut: 'its words are not in the corpus yet' },
+    'no transaction at all': counted('invalid'),
   },
 }
 

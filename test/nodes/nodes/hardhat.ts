@@ -70,7 +70,7 @@ export const hardhat: NodeDescription = {
     'upper half of the curve': INTRINSIC,
     'highest nonce': POOLED,
     'fee above one ether': MINED,
-    'no transaction at all': { leftOut: 'its words are not in the corpus yet' },
+    'no transaction at all': counted('invalid'),
   },
 }
 
