@@ -6,12 +6,14 @@ import { accountsOf, type Fees, signed, type Unsigned } from './signing.js'
 
 /** Small, so that every limit is met within a few steps. */
 export function drawFlags(random: Random): NodeFlags {
+  // Where many accounts stay within their shares nothing is cut, and prices decide who gets a slot.
+  const isCrowded = chance(random, 0.5)
   return {
     limits: {
-      accountSlots: between(random, 1, 4),
-      globalSlots: between(random, 3, 24),
+      accountSlots: isCrowded ? 4 : between(random, 1, 4),
+      globalSlots: between(random, 3, isCrowded ? 8 : 24),
       accountQueue: between(random, 1, 8),
-      globalQueue: between(random, 1, 16),
+      globalQueue: between(random, 1, isCrowded ? 6 : 16),
       priceBump: pick(random, [10, 10, 10, 1, 25]),
     },
     tipWeiMin: pick(random, [1, 1, 1_000]),
@@ -45,7 +47,7 @@ export async function drawSequence(options: {
   readonly flags: NodeFlags
 }): Promise<Sequence> {
   const { random, name, chainId, flags } = options
-  const senders: Sender[] = accountsOf(name, between(random, 1, 6)).map((account) => ({
+  const senders: Sender[] = accountsOf(name, between(random, 1, 8)).map((account) => ({
     account,
     sent: new Map(),
     next: 0,
@@ -171,7 +173,8 @@ export async function drawSequence(options: {
       mined.push(mined.at(-1) as number)
     } else if (kind === 'mine') steps.push(await mine())
     else if (kind === 'outside') steps.push(await sendOutside())
-    else if (kind === 'tipMin') steps.push({ kind, wei: pick(random, [1, 1_000, Number(GWEI / 2n)]) })
+    else if (kind === 'tipMin')
+      steps.push({ kind, wei: pick(random, [1, 1, 1, 1, 1_000, Number(GWEI / 2n)]) })
     else if (kind === 'rewind') {
       const blocks = Math.min(mined.length - 1, between(random, 1, 2))
       mined.splice(mined.length - blocks)

@@ -97,6 +97,20 @@ export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
     ...(await send(0, [0, 2], percent(33n))),
     block,
   ]),
+  known('replacement of a price of a few wei', DEFAULT, 1, async ({ sign }) => {
+    const at = async (wei: bigint, value: bigint): Promise<Step> => ({
+      kind: 'send',
+      raws: [await sign(0, { nonce: 0, value, maxFeePerGas: wei, maxPriorityFeePerGas: wei })],
+    })
+    // 10 % of 5 wei are rounded down to nothing: one wei more is asked for all the same.
+    return [await at(5n, 0n), await at(5n, 1n), await at(6n, 2n), await at(6n, 3n)]
+  }),
+  known(
+    'what the balance cannot pay any more is dropped, and what stands above it waits',
+    DEFAULT,
+    1,
+    balanceFalls,
+  ),
   known('refusals by price, gas, nonce, funds and bytes', DEFAULT, 1, async ({ sign, send }) => [
     { kind: 'send', raws: [await sign(0, { nonce: 0, maxPriorityFeePerGas: 0n })] },
     { kind: 'send', raws: [await sign(0, { nonce: 0, gas: 20_999n })] },
@@ -133,6 +147,12 @@ export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
     ...(await send(2, range(3, 9))),
     ...(await send(1, [0, 1])),
     block,
+  ]),
+  known('a replacement counts as a sign of life', QUIET, 2, async ({ send }) => [
+    ...(await send(0, [0, 2, 3, 4, 5, 6, 7])),
+    ...(await send(1, [0, 2, 3, 4, 5, 6])),
+    ...(await send(0, [0], percent(10n))),
+    ...(await send(1, [7, 8, 9])),
   ]),
   known('a full pool', QUIET, 8, fullPool),
   known('a full pool that answers with the hash all the same', SMALL, 8, fullPool),
@@ -171,6 +191,9 @@ export const KNOWN_SEQUENCES: readonly KnownSequence[] = [
   ]),
 ]
 
+/** Random sequences of which a recording is kept: between them each rule of the model decides something. */
+export const RECORDED_SEEDS: readonly number[] = [23, 59, 80]
+
 /** Prices apart by account and nonce: among equals geth's choice is random. */
 function priced(account: number, nonce: number): Fees {
   const by = BigInt(account * 16 + nonce)
@@ -192,6 +215,7 @@ async function fullPool({ send, sign }: Tools): Promise<Step[]> {
   const high = percent(100n)
   return [
     ...steps,
+    ...(await send(6, [4], FEES)),
     ...(await send(6, [4], low)),
     { kind: 'send', raws: [await sign(6, { nonce: 9, ...high })] },
     { kind: 'send', raws: [await sign(7, { nonce: 0, ...high })] },
@@ -200,25 +224,46 @@ async function fullPool({ send, sign }: Tools): Promise<Step[]> {
   ]
 }
 
+/** A block that the pool has no part in spends most of the balance. What is pooled pays too little for any block. */
+async function balanceFalls({ sign, send }: Tools): Promise<Step[]> {
+  const low: Fees = { maxFeePerGas: 5n, maxPriorityFeePerGas: 5n }
+  const pooled = async (nonce: number, value: bigint): Promise<Step> => ({
+    kind: 'send',
+    raws: [await sign(0, { nonce, value, ...low })],
+  })
+  return [
+    await pooled(0, 0n),
+    await pooled(1, FUNDS_WEI / 10n),
+    await pooled(2, FUNDS_WEI / 2n),
+    await pooled(3, 0n),
+    await pooled(4, FUNDS_WEI / 10n),
+    await pooled(6, FUNDS_WEI / 2n),
+    { kind: 'block', transactions: [await sign(0, { nonce: 0, value: (FUNDS_WEI * 6n) / 10n })] },
+    ...(await send(0, [2])),
+    { kind: 'block', transactions: [await sign(0, { nonce: 1 })] },
+  ]
+}
+
 async function delegated({ accounts, send, sign }: Tools): Promise<Step[]> {
   const [first, second] = accounts as [LocalAccount, LocalAccount]
-  const raws = async (account: number, fields: Omit<Unsigned, keyof Fees>): Promise<Step> => ({
+  const authorized = async (nonce: number, account: LocalAccount, tuple: number): Promise<Step> => ({
     kind: 'send',
-    raws: [await sign(account, fields)],
+    raws: [await sign(1, { nonce, authority: { account, nonce: tuple } })],
   })
   return [
     ...(await send(0, [0, 1])),
-    await raws(1, { nonce: 0, authority: { account: first, nonce: 2 } }),
+    // Two of the authority's own are in the pool.
+    await authorized(0, first, 2),
     block,
-    await raws(1, { nonce: 1, authority: { account: first, nonce: 2 } }),
-    ...(await send(0, [2, 3])),
+    await authorized(0, first, 2),
     block,
+    // Delegated from here on, with no authorization in the pool.
     ...(await send(0, [3, 4, 6])),
     ...(await send(0, [3], percent(10n))),
     block,
-    ...(await send(0, [4])),
-    await raws(1, { nonce: 2, authority: { account: second, nonce: 3 } }),
-    ...(await send(1, [3])),
+    ...(await send(0, [5, 4])),
+    await authorized(1, second, 2),
+    ...(await send(1, [2])),
     block,
   ]
 }

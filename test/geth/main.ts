@@ -17,13 +17,15 @@ function report({ name, replay, ...compared }: Result): void {
   if (!alike) process.stdout.write(`  replay: ${replay}\n`)
 }
 
-for (const known of KNOWN_SEQUENCES.filter(({ name }) => options.known.includes(name))) {
-  const result = await runKnown(known)
+const sequences = [
+  ...KNOWN_SEQUENCES.filter(({ name }) => options.known.includes(name)).map((known) => () => runKnown(known)),
+  ...options.seeds.map((seed) => () => runRandom(seed)),
+]
+for (const run of sequences) {
+  const result = await run()
   report(result)
-  if (options.record !== undefined) {
-    const file = `${known.name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}.json`
-    await writeFile(join(options.record, file), `${JSON.stringify(result.recording)}\n`)
-  }
+  if (options.record === undefined) continue
+  const file = `${result.name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}.json`
+  await writeFile(join(options.record, file), `${JSON.stringify(result.recording)}\n`)
 }
-for (let run = 0; run < options.runs; run++) report(await runRandom(options.seed + run))
 process.exit(failed === 0 ? 0 : 1)

@@ -1,9 +1,11 @@
 import { type Address, type Hex, recoverAddress, serializeSignature, size } from 'viem'
+import type { Random } from '../../src/clock.js'
 import { createGethPool } from '../../src/devnet/geth/gethPool.js'
 import { createLocalTracker } from '../../src/devnet/geth/localTracker.js'
 import type { GethHead, PoolTransaction } from '../../src/devnet/geth/poolTypes.js'
 import { type DecodedTx, decodeTx, type SignatureRow } from '../../src/devnet/pool/decode.js'
 import { costOf, refusedByItself, refusedByRpc, slotsOf } from '../../src/devnet/pool/poolRules.js'
+import { shuffle } from '../sim/random.js'
 import {
   type ChainHead,
   type Contents,
@@ -34,6 +36,8 @@ export function createModelNode(options: {
   readonly chainId: number
   readonly flags: NodeFlags
   readonly head: ChainHead
+  /** Draws the order of Go's maps. @default as accounts came */
+  readonly mapOrder?: Random | undefined
 }): ModelNode {
   const { chainId, flags } = options
   const accounts = options.accounts.map((address) => address.toLowerCase())
@@ -42,6 +46,7 @@ export function createModelNode(options: {
     head,
     limits: flags.limits,
     tipWeiMin: BigInt(flags.tipWeiMin),
+    mapOrder: (addresses) => drawOrder(addresses, options.mapOrder),
     refuse: ({ tx }, tipWeiMin) => refusedByItself(tx, { chainId, gasLimit: head.gasLimit, tipWeiMin }),
   })
   const tracker = createLocalTracker(pool)
@@ -90,7 +95,22 @@ export function createModelNode(options: {
   }
 }
 
-async function pooledOf(tx: DecodedTx): Promise<Pooled> {
+function drawOrder(addresses: readonly string[], random: Random | undefined): readonly string[] {
+  const drawn = [...addresses]
+  if (random !== undefined) shuffle(random, drawn)
+  return drawn
+}
+
+// A sequence may be played many times, and recovering a signature is most of the work.
+const known = new Map<Hex, Promise<Pooled>>()
+
+function pooledOf(tx: DecodedTx): Promise<Pooled> {
+  const pooled = known.get(tx.hash) ?? recovered(tx)
+  known.set(tx.hash, pooled)
+  return pooled
+}
+
+async function recovered(tx: DecodedTx): Promise<Pooled> {
   const { hash, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = tx
   const authorities = await Promise.all(tx.authorizations.map(signerOf))
   return {

@@ -1,15 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { readCommandLine, SEED_MAX, whole } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
-import { KNOWN_SEQUENCES } from './knownSequences.js'
+import { KNOWN_SEQUENCES, RECORDED_SEEDS } from './knownSequences.js'
 
 export type GethOptions = {
   /** Names of known sequences. */
   readonly known: readonly string[]
-  /** Random sequences. */
-  readonly runs: number
-  readonly seed: number
-  /** Writes what geth did in the known sequences into this folder. */
+  /** Of random sequences. */
+  readonly seeds: readonly number[]
+  /** Writes what geth did into this folder. */
   readonly record?: string
 }
 
@@ -18,23 +17,29 @@ export function parseOptions(argv: readonly string[], newSeed: number): Parsed<G
   const command = new Command('npm run geth --')
     .description(
       'Sends the same transactions to a geth and to the model of its pool, and compares answers, counts and contents ' +
-        'after each request. Without options: all known sequences, and 20 random ones of a new seed. Exit code 0 when ' +
-        'they are alike, 1 when they are not, 2 for bad options.',
+        'after each request. Without options: all known sequences, and 20 random ones of a new seed. With --record ' +
+        'alone: all that have a recording. Exit code 0 when they are alike, 1 when they are not, 2 for bad options.',
     )
     .option('--known <name>', 'this known sequence alone; may be given more than once', named, [])
     .option('--runs <count>', 'random sequences alone, so many', whole(0, RUNS_MAX))
     .option('--seed <number>', 'of the first random sequence', whole(0, SEED_MAX))
-    .option('--record <folder>', 'write what geth did in the known sequences into this folder')
-  return readCommandLine(command, argv, (flags: Partial<GethOptions> & Pick<GethOptions, 'known'>) => {
-    const { known, runs, record } = flags
-    const isChosen = known.length > 0 || record !== undefined
+    .option('--record <folder>', 'write what geth did into this folder')
+  return readCommandLine(command, argv, ({ known, runs, seed = newSeed, record }: Flags) => {
+    const isChosen = known.length > 0 || runs !== undefined
+    const from = (count: number) => Array.from({ length: count }, (_, index) => seed + index)
     return {
-      ...flags,
-      known: known.length > 0 || (runs !== undefined && record === undefined) ? known : NAMES,
-      runs: runs ?? (isChosen ? 0 : RUNS),
-      seed: flags.seed ?? newSeed,
+      known: isChosen ? known : NAMES,
+      seeds: record !== undefined && !isChosen ? RECORDED_SEEDS : from(runs ?? (isChosen ? 0 : RUNS)),
+      ...(record === undefined ? {} : { record }),
     }
   })
+}
+
+type Flags = {
+  readonly known: readonly string[]
+  readonly runs?: number
+  readonly seed?: number
+  readonly record?: string
 }
 
 const RUNS = 20

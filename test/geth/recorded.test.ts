@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { replay } from './compare.js'
-import { KNOWN_SEQUENCES } from './knownSequences.js'
+import { KNOWN_SEQUENCES, RECORDED_SEEDS } from './knownSequences.js'
 import type { Recording } from './sequence.js'
 
 // Written by `npm run geth -- --record test/geth/recordings`.
@@ -20,6 +20,10 @@ describe('the model of geth’s pool answers, counts and holds what a geth did',
 
   it('of every known sequence there is a recording', () => {
     const recorded = recordings.map(({ sequence }) => sequence.name)
-    expect(recorded.sort()).toEqual(KNOWN_SEQUENCES.map(({ name }) => name).sort())
+    const known = [
+      ...KNOWN_SEQUENCES.map(({ name }) => name),
+      ...RECORDED_SEEDS.map((seed) => `seed ${seed}`),
+    ]
+    expect(recorded.sort()).toEqual(known.sort())
   })
 })

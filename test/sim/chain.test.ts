@@ -70,14 +70,21 @@ describe('the pool', () => {
   })
 
   test('refuses in the words of geth', async () => {
-    const { send } = setUp()
+    const { send } = setUp({ rules: 'geth' })
     expect(await send(5)).toBeUndefined()
     expect(await send(5)).toBe('already known')
     expect(await send(4)).toBe('nonce too low: next nonce 5, tx nonce 4')
     expect(await send(5, GWEI + GWEI / 20n)).toBe('replacement transaction underpriced')
     expect(await send(6, GWEI, { gas: 20_000n })).toMatch(/^intrinsic gas too low: gas 20000, minimum needed/)
-    expect(await send(6, GWEI, { chainId: 1 })).toBe('invalid chain id for signer: have 1 want 8453')
-    expect(await send(6, GWEI, { gas: 17_000_000n })).toBe('exceeds block gas limit')
+    expect(await send(6, GWEI, { chainId: 1 })).toBe(
+      'invalid sender: invalid chain id for signer: have 1 want 8453',
+    )
+    expect(await send(6, GWEI, { gas: 17_000_000n })).toBe(
+      'transaction gas limit too high (cap: 16777216, tx: 17000000)',
+    )
+    expect(await send(6, GWEI, { maxPriorityFeePerGas: 0n })).toBe(
+      'transaction gas price below minimum: gas tip cap 0, minimum needed 1',
+    )
     expect(await send(6, GWEI, { value: 10n ** 18n })).toMatch(
       /^insufficient funds for gas \* price \+ value/,
     )
@@ -109,6 +116,28 @@ describe('the pool', () => {
     const reth = setUp({ rules: 'reth' })
     await reth.send(5, GWEI, value)
     expect(await reth.send(6, GWEI, value)).toBeUndefined()
+  })
+
+  test('geth drops what a full pool has no room for, and says so only without its tracker', async () => {
+    for (const tracksLocals of [true, false]) {
+      const { send, chain } = setUp({ rules: 'geth', tracksLocals })
+      for (let nonce = 5; nonce < 35; nonce++) await send(nonce)
+      chain.setPressure(true)
+      expect(chain.pool.size).toBe(16)
+      expect(chain.pool.nextNonce(ADDRESS, 5)).toBe(21)
+      for (let nonce = 22; nonce < 38; nonce++) await send(nonce, 2n * GWEI)
+      expect(await send(40)).toBe(tracksLocals ? undefined : 'transaction underpriced')
+      chain.setPressure(false)
+      expect(await send(21)).toBeUndefined()
+    }
+  })
+
+  test('geth may count a transaction a moment after its answer', async () => {
+    const { chain, clock, sign } = setUp({ rules: 'geth', poolLag: 1 })
+    chain.submit(await sign(5))
+    expect(chain.pool.nextNonce(ADDRESS, 5)).toBe(5)
+    await clock.advance(5)
+    expect(chain.pool.nextNonce(ADDRESS, 5)).toBe(6)
   })
 
   test('a full pool leaves an account its 16 slots', async () => {

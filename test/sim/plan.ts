@@ -16,7 +16,7 @@ import {
   type Item,
   withDependents,
 } from './items.js'
-import { drawPool, type PoolPlan } from './poolOptions.js'
+import { drawLocals, drawPool, type PoolPlan } from './poolOptions.js'
 import { drawTimedFaults, type NamedFault } from './port/drawTimedFaults.js'
 import { type Faults, NO_FAULTS } from './port/faults.js'
 import { between, chance, deriveRandom, pick } from './random.js'
@@ -151,7 +151,9 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     blockTimeMs: rules === 'base' ? 2_000 : pick(random, [1_000, 2_000, 4_000]),
     pendingHash: pick(random, ['partial', 'zero', 'null']),
     baseFeeNoise: pick(random, [0, 0, 0.1]),
-    pool: calm ? {} : drawPool(deriveRandom(seed, 'pool')),
+    pool: calm
+      ? {}
+      : { ...drawPool(deriveRandom(seed, 'pool')), ...drawLocals(deriveRandom(seed, 'locals')) },
     lossDepth,
     safeDepth,
     initialNonce: pick(random, [0, 5, 1_000]),

@@ -5,11 +5,13 @@ import { chance, pick } from './random.js'
 /** How a world's pool differs from the others', for as long as the world lasts. */
 export type PoolPlan = Pick<
   ChainOptions,
-  'tipStated' | 'replacement' | 'nonceAheadMax' | 'executableMax' | 'gappedMax'
+  'tipStated' | 'replacement' | 'nonceAheadMax' | 'executableMax' | 'gappedMax' | 'tracksLocals'
 >
 
+type Unusual = Omit<PoolPlan, 'tracksLocals'>
+
 /** By name, each with a share of the worlds in which a pool is unusual at all. */
-const UNUSUAL: { readonly [O in keyof PoolPlan]-?: readonly NonNullable<PoolPlan[O]>[] } = {
+const UNUSUAL: { readonly [O in keyof Unusual]-?: readonly NonNullable<Unusual[O]>[] } = {
   tipStated: [false],
   replacement: ['effectivePrice'],
   nonceAheadMax: [2, 5, 20],
@@ -17,12 +19,19 @@ const UNUSUAL: { readonly [O in keyof PoolPlan]-?: readonly NonNullable<PoolPlan
   gappedMax: [0, 1, 4],
 }
 
-export const POOL_OPTIONS = Object.keys(UNUSUAL) as readonly (keyof PoolPlan)[]
+const UNUSUAL_OPTIONS = Object.keys(UNUSUAL) as readonly (keyof Unusual)[]
+
+export const POOL_OPTIONS: readonly (keyof PoolPlan)[] = [...UNUSUAL_OPTIONS, 'tracksLocals']
 
 const SHARE = 0.2
 
 export function drawPool(random: Random): PoolPlan {
   if (!chance(random, SHARE)) return {}
-  const drawn = POOL_OPTIONS.filter(() => chance(random, 0.4))
+  const drawn = UNUSUAL_OPTIONS.filter(() => chance(random, 0.4))
   return Object.fromEntries(drawn.map((option) => [option, pick<unknown>(random, UNUSUAL[option])]))
+}
+
+/** A stock geth tracks what its users sent; many that serve others do not. Only geth's pool looks at it. */
+export function drawLocals(random: Random): PoolPlan {
+  return chance(random, 0.5) ? { tracksLocals: true } : {}
 }

@@ -21,6 +21,8 @@ export type GethPoolOptions<T> = {
   readonly tipWeiMin?: bigint
   /** Checks that need no state: `ValidateTransaction` of `core/txpool/validation.go`. @default none */
   readonly refuse?: (tx: T, tipWeiMin: bigint) => string | undefined
+  /** The order in which a new head goes through the accounts; in geth it is Go's random one. @default as they came */
+  readonly mapOrder?: (addresses: readonly string[]) => readonly string[]
 }
 
 export type GethPool<T> = {
@@ -52,6 +54,7 @@ export type GethPool<T> = {
 
 export function createGethPool<T extends PoolTransaction>(options: GethPoolOptions<T>): GethPool<T> {
   let limits: GethLimits = { ...GETH_LIMITS, ...options.limits }
+  const { mapOrder = (addresses) => addresses } = options
   let { head, tipWeiMin = 1n } = options
   const lookup = createLookup<T>()
   const { byHash } = lookup
@@ -198,7 +201,8 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
 
   /** `demoteUnexecutables`. */
   function demote(): void {
-    for (const [address, list] of pending) {
+    for (const address of mapOrder([...pending.keys()])) {
+      const list = pending.get(address) as NonceList<T>
       const { nonce, balanceWei } = head.account(address)
       const olds = list.forward(nonce)
       const { removed, invalids } = list.filter(balanceWei, head.gasLimit)
@@ -234,7 +238,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       head = next
       nextNonces = new Map()
       for (const tx of reinjected) admit(tx)
-      promote(queue.addresses())
+      promote(mapOrder(queue.addresses()))
       dirty = new Set()
       demote()
       priced.setBaseFee(head.nextBaseFeeWei)

@@ -14,8 +14,6 @@ export function createParallelServing<T extends Served>(options: {
   readonly clock: Clock
   readonly random: Random
   readonly work: (calls: readonly T[]) => Promise<void>
-  /** Now and then between two steps, and after the last one. */
-  readonly between: () => void
 }): (calls: readonly T[]) => void {
   const { clock, random } = options
   const open = new Map<object, T[]>()
@@ -32,7 +30,6 @@ export function createParallelServing<T extends Served>(options: {
       await options.work(step)
       // Other requests arrive meanwhile.
       await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
-      if (open.size === 0 || random() < 0.5) options.between()
     }
     isRunning = false
   }

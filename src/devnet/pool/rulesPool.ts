@@ -36,10 +36,7 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
   let states = new Map<Address, AccountState>()
   let epoch = 0
   let baseFee = 0n
-  const serve =
-    parallel === undefined
-      ? admitAll
-      : createParallelServing({ ...parallel, work: admitAll, between: book.reorganise })
+  const serve = parallel === undefined ? admitAll : createParallelServing({ ...parallel, work: admitAll })
 
   async function take(batch: readonly Arrival[]): Promise<void> {
     const offers = await recovered(batch.map(({ send }) => send.tx))
@@ -73,6 +70,8 @@ export function createRulesPool(options: RulesPoolOptions): Pool {
         arrivals.map(({ offer }) => offer?.from),
         () => {
           for (const arrival of arrivals) arrival.answer(admit(arrival))
+          // geth does it in the background, and is nearly always through before the next call.
+          book.reorganise()
         },
       )
     } catch {

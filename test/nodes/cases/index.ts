@@ -3,6 +3,7 @@ import { cancel } from './cancel.js'
 import { delegated } from './delegated.js'
 import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
+import { poolModel } from './poolModel.js'
 import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
 import { refusedCases } from './refused.js'
@@ -26,4 +27,5 @@ export const cases: readonly NodeCase[] = [
   foreign,
   restart,
   rewound,
+  ...poolModel,
 ]

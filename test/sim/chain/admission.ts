@@ -3,14 +3,13 @@ import type { SimTransaction } from '../transaction.js'
 import { costWei, intrinsicGas } from './execute.js'
 import type { SimAccount } from './state.js'
 
-/** Whose pool: they differ in what they count as affordable and in the words of their refusals. */
-export type PoolRules = 'geth' | 'reth'
-
 /** A node's refusal: the code and the exact words. */
 export type Refusal = { readonly code: number; readonly message: string }
 
 export type AdmissionLimits = {
   readonly chainId: number
+  /** Of a transaction (EIP-7825), and of a block. */
+  readonly transactionGasMax: number
   readonly gasLimitMax: number
   readonly tipWeiMin: bigint
   /** Whether a refusal names that minimum. @default true */
@@ -28,58 +27,41 @@ export function refusal(message: string, code: number = GENERIC): Refusal {
   return { code, message }
 }
 
-/** What can be told from the bytes alone. Order and words of geth core/txpool/validation.go. */
+/** What the bytes alone are refused for. Order and words of geth core/txpool/validation.go. */
 export function refuseBytes(tx: SimTransaction, limits: AdmissionLimits): Refusal | undefined {
-  if (tx.chainId !== limits.chainId) {
-    return refusal(`invalid chain id for signer: have ${tx.chainId} want ${limits.chainId}`)
-  }
-  // geth crypto.ErrInvalidSig, as core/txpool/validation.go wraps it.
-  if (isSpoiled(tx.data)) return refusal('invalid sender: invalid transaction v, r, s values')
   if (tx.raw.length / 2 > limits.bytesMax) {
     return refusal(`oversized data: transaction size ${tx.raw.length / 2}, limit ${limits.bytesMax}`)
   }
-  if (tx.gas > limits.gasLimitMax) return refusal('exceeds block gas limit')
-  if (tx.tipWei > tx.maxFeeWei) {
-    return refusal(
-      `max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas: ${tx.tipWei}, maxFeePerGas: ${tx.maxFeeWei}`,
-    )
+  if (tx.gas > limits.transactionGasMax) {
+    return refusal(`transaction gas limit too high (cap: ${limits.transactionGasMax}, tx: ${tx.gas})`)
   }
+  if (tx.gas > limits.gasLimitMax) return refusal('exceeds block gas limit')
+  if (tx.tipWei > tx.maxFeeWei) return refusal('max priority fee per gas higher than max fee per gas')
+  if (tx.chainId !== limits.chainId) {
+    return refusal(`invalid sender: invalid chain id for signer: have ${tx.chainId} want ${limits.chainId}`)
+  }
+  // geth crypto.ErrInvalidSig.
+  if (isSpoiled(tx.data)) return refusal('invalid sender: invalid transaction v, r, s values')
   const needed = intrinsicGas(tx)
   if (tx.gas < needed) return refusal(`intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`)
   if (tx.tipWei < limits.tipWeiMin) {
     if (limits.tipStated === false) return refusal('transaction underpriced')
-    return refusal(`transaction underpriced: gas tip cap ${tx.tipWei}, minimum needed ${limits.tipWeiMin}`)
+    return refusal(
+      `transaction gas price below minimum: gas tip cap ${tx.tipWei}, minimum needed ${limits.tipWeiMin}`,
+    )
   }
   return undefined
 }
 
-/** What the account's state forbids. `pooledCostWei` is what its other pooled transactions may cost. */
-export function refuseAccount(
-  tx: SimTransaction,
-  account: SimAccount,
-  rules: PoolRules,
-  pooledCostWei: bigint,
-): Refusal | undefined {
+/** What the account's state forbids in reth, which parks what cannot be paid together. */
+export function refuseAccount(tx: SimTransaction, account: SimAccount): Refusal | undefined {
   if (tx.nonce < account.nonce) {
     return refusal(`nonce too low: next nonce ${account.nonce}, tx nonce ${tx.nonce}`)
   }
   const cost = costWei(tx)
   const balance = account.balanceWei
-  if (rules === 'reth') {
-    if (cost <= balance) return undefined
-    return refusal(`insufficient funds for gas * price + value: have ${balance} want ${cost}`, REJECTED)
-  }
-  if (cost > balance) {
-    return refusal(
-      `insufficient funds for gas * price + value: balance ${balance}, tx cost ${cost}, overshot ${cost - balance}`,
-    )
-  }
-  // geth counts what the account has queued already; reth parks what cannot be paid.
-  const need = pooledCostWei + cost
-  if (need <= balance) return undefined
-  return refusal(
-    `insufficient funds for gas * price + value: balance ${balance}, queued cost ${pooledCostWei}, tx cost ${cost}, overshot ${need - balance}`,
-  )
+  if (cost <= balance) return undefined
+  return refusal(`insufficient funds for gas * price + value: have ${balance} want ${cost}`, REJECTED)
 }
 
 /** Both fees at least 10% above those of the transaction it would take the place of (geth, reth: the same). */
@@ -107,7 +89,4 @@ export function refuseDistant(
   return refusal(`nonce too high. allowed nonce range: ${account.nonce} - ${most}, actual: ${tx.nonce}`)
 }
 
-export const poolFull: Record<PoolRules, Refusal> = {
-  geth: refusal('txpool is full'),
-  reth: refusal('txpool is full', REJECTED),
-}
+export const poolFull: Refusal = refusal('txpool is full', REJECTED)

@@ -7,7 +7,8 @@ import { type Builder, createBuilder, type Forced } from './builder.js'
 import { nextBaseFee } from './fees.js'
 import { genesisBlock } from './genesis.js'
 import { type ChainOptions, chainSettings } from './options.js'
-import { type Admission, createPool } from './pool.js'
+import type { Admission } from './pool.js'
+import { createPoolOf } from './poolOf.js'
 import type { ReorgOptions, SimChain } from './simChain.js'
 import type { State } from './state.js'
 
@@ -20,20 +21,8 @@ export function createChain(options: ChainOptions): SimChain {
   const flashblocks = settings.pending === 'preconfirmed'
   const stepsPerBlock = flashblocks ? Math.max(1, Math.round(blockTimeMs / flashblockMs)) : 1
   const name = createBlockNames()
-  const pool = createPool({
-    rules: settings.rules === 'geth' || settings.rules === 'latest' ? 'geth' : 'reth',
-    chainId: settings.chainId,
-    gasLimitMax: Math.min(settings.gasLimit, settings.transactionGasMax),
-    tipWeiMin: settings.tipWeiMin,
-    tipStated: settings.tipStated,
-    nonceAheadMax: settings.nonceAheadMax,
-    executableMax: settings.executableMax,
-    gappedMax: settings.gappedMax,
-    priceAt: settings.replacement === 'effectivePrice' ? () => builder.baseFeeWei : undefined,
-    // geth takes 128 KiB (core/txpool, txMaxSize): smaller here, so that what is too big is quickly made.
-    bytesMax: 4_096,
-  })
   const canonical: SimBlock[] = [genesisBlock(settings, name('sealed'))]
+  const pool = createPoolOf(settings, head().state, () => builder.baseFeeWei)
   const views: View[] = []
   let adjustments: Adjustment[] = []
   let forcedNext: Forced[] = []
@@ -103,6 +92,7 @@ export function createChain(options: ChainOptions): SimChain {
   function fill(picked?: (tx: SimTransaction) => boolean): boolean {
     const before = builder.executed.length
     const waited = takeWaiting()
+    pool.settle()
     builder.fill(pool, stepMax, picked)
     brought.push(builder.executed.length - before)
     return waited || builder.executed.length > before
@@ -126,8 +116,8 @@ export function createChain(options: ChainOptions): SimChain {
   function append(timestampMs: number): void {
     const block = blockOf(builder, true, timestampMs)
     canonical.push(block)
-    for (const { tx } of block.executed) pool.remove(tx.hash)
-    pool.onHead(block.state)
+    const hashes = block.executed.map(({ tx }) => tx.hash)
+    pool.onBlock(hashes, block.state, block.baseFeeWei)
   }
 
   /** Builds the block anew without what its newest flashblocks brought. */
@@ -139,7 +129,7 @@ export function createChain(options: ChainOptions): SimChain {
     whole.adjustments.forEach(builder.adjust)
     whole.executed.forEach(({ tx }, index) => {
       if (index < kept) builder.take(tx)
-      else if (keeps(tx)) pool.restore(tx)
+      else if (keeps(tx)) pool.restore([tx], head().state, head().baseFeeWei)
       else pool.remove(tx.hash)
     })
   }
@@ -148,10 +138,12 @@ export function createChain(options: ChainOptions): SimChain {
     const removed = canonical.splice(Math.max(1, canonical.length - depth))
     // What the block in progress held is in the pool still, or waits again.
     adjustments = [...removed.flatMap((block) => block.adjustments), ...builder.adjustments, ...adjustments]
+    const returned: SimTransaction[] = []
     for (const { tx } of removed.flatMap((block) => block.executed)) {
       if (drops(tx)) pool.remove(tx.hash)
-      else pool.restore(tx)
+      else returned.push(tx)
     }
+    pool.restore(returned, head().state, head().baseFeeWei)
     forcedNext.push(...forced)
     for (const old of removed) {
       builder = createBuilder(head(), old.baseFeeWei)
@@ -165,6 +157,7 @@ export function createChain(options: ChainOptions): SimChain {
   function rewind({ blocks, keepsPool }: { readonly blocks: number; readonly keepsPool: boolean }): void {
     canonical.splice(Math.max(1, canonical.length - blocks))
     if (!keepsPool) pool.evict(() => true)
+    pool.onBlock([], head().state, head().baseFeeWei)
     builder = open()
     publish(true)
   }

@@ -50,6 +50,13 @@ export type ChainOptions = {
   readonly replacement?: 'bothFees' | 'effectivePrice'
   /** How far above the account's nonce one may be: zkSync Era refuses what is further. @default any */
   readonly nonceAheadMax?: number
+  /**
+   * The node answers with the hash what its pool refuses for now, and adds what the pool lacks again, as geth does unless
+   * `--txpool.nolocals` is given. @default false
+   */
+  readonly tracksLocals?: boolean
+  /** How often geth's pool counts a transaction only a moment after its answer. @default 0 */
+  readonly poolLag?: number
   /** Executable transactions of an account; what is beyond is dropped without a word (geth with few slots). @default any */
   readonly executableMax?: number
   /** Gapped transactions of an account; what is beyond is dropped without a word. @default 64 */
@@ -92,6 +99,8 @@ export function chainSettings(options: ChainOptions): ChainSettings {
     tipStated: true,
     replacement: 'bothFees',
     nonceAheadMax: Number.POSITIVE_INFINITY,
+    tracksLocals: false,
+    poolLag: 0,
     executableMax: Number.POSITIVE_INFINITY,
     gappedMax: 64,
     gasLimit: 30_000_000,

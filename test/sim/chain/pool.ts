@@ -4,7 +4,6 @@ import {
   type AdmissionLimits,
   outbids,
   outbidsByPrice,
-  type PoolRules,
   poolFull,
   type Refusal,
   refusal,
@@ -12,11 +11,9 @@ import {
   refuseBytes,
   refuseDistant,
 } from './admission.js'
-import { costWei } from './execute.js'
 import { accountIn, type State } from './state.js'
 
 export type PoolOptions = AdmissionLimits & {
-  readonly rules: PoolRules
   /** Gapped transactions an account may have; what is beyond is dropped without a word. @default 64 */
   readonly gappedMax?: number
   /** How far above the account's nonce one may be. @default any */
@@ -27,19 +24,21 @@ export type PoolOptions = AdmissionLimits & {
   readonly priceAt?: (() => bigint) | undefined
   /** Executable transactions an account is sure of when the pool is full. @default 16 */
   readonly guaranteedSlots?: number
-  /** In-flight transactions of accounts with delegated code: 1 on geth and reth, 4 on Base. */
-  readonly delegatedMax?: number
+  /** In-flight transactions of accounts with delegated code: 1 on reth, 4 on Base. */
+  readonly delegatedMax: number
 }
 
 export type Admission = { readonly ok: true } | ({ readonly ok: false } & Refusal)
 
 export type Pool = {
   add(tx: SimTransaction, state: State): Admission
-  /** Puts a transaction back that a reorg or a lost flashblock took out of its block: never refused. */
-  restore(tx: SimTransaction): void
+  /** Puts transactions back that a reorg or a lost flashblock took out of their blocks; the head is an older one. */
+  restore(txs: readonly SimTransaction[], state: State, baseFeeWei: bigint): void
   get(from: Address, nonce: number): SimTransaction | undefined
   has(hash: Hash): boolean
   remove(hash: Hash): void
+  /** Finishes what the pool does in the background. */
+  settle(): void
   /** Those that can follow each other into a block, from the account's nonce on. */
   executable(from: Address, nonce: number): readonly SimTransaction[]
   /** The nonce after the last of them. */
@@ -58,8 +57,8 @@ export type Pool = {
   unstrand(picked: (tx: SimTransaction) => boolean): void
   /** Takes transactions out silently. Answers with what went. */
   evict(picked: (tx: SimTransaction) => boolean): readonly SimTransaction[]
-  /** Forgets what a new head used up or made unaffordable. */
-  onHead(state: State): void
+  /** A new head, with these transactions in its block: forgets what it used up or made unaffordable. */
+  onBlock(hashes: readonly Hash[], state: State, baseFeeWei: bigint): void
   /** While true the pool is full: nobody holds more than the guaranteed slots. */
   setPressure(full: boolean, state: State): void
   /** Executable transactions of an account that it keeps from now on. */
@@ -71,9 +70,12 @@ export type Pool = {
   readonly size: number
 }
 
-/** A mempool with the rules of geth's core/txpool/legacypool and of reth's crates/transaction-pool. */
+/**
+ * A mempool after reth's crates/transaction-pool, with limits and rules that other clients have. geth's own is
+ * `gethPool.ts`.
+ */
 export function createPool(options: PoolOptions): Pool {
-  const { rules, gappedMax = 64, guaranteedSlots = 16, delegatedMax = rules === 'geth' ? 1 : 4 } = options
+  const { gappedMax = 64, guaranteedSlots = 16, delegatedMax } = options
   const { nonceAheadMax = Number.POSITIVE_INFINITY, priceAt } = options
   let { executableMax = Number.POSITIVE_INFINITY } = options
   const senders = new Map<Address, Map<number, SimTransaction>>()
@@ -116,12 +118,6 @@ export function createPool(options: PoolOptions): Pool {
     return next
   }
 
-  function pooledCostWei(from: Address, except: number): bigint {
-    let sum = 0n
-    for (const tx of senders.get(from)?.values() ?? []) if (tx.nonce !== except) sum += costWei(tx)
-    return sum
-  }
-
   /** What is gapped beyond the limit goes, the highest nonces first; so does what a full pool has no room for. */
   function truncate(from: Address, nonce: number): void {
     const own = senders.get(from)
@@ -153,13 +149,13 @@ export function createPool(options: PoolOptions): Pool {
     const old = senders.get(tx.from)?.get(tx.nonce)
     const refused =
       refuseBytes(tx, { ...options, tipWeiMin }) ??
-      refuseAccount(tx, account, rules, rules === 'geth' ? pooledCostWei(tx.from, tx.nonce) : 0n) ??
+      refuseAccount(tx, account) ??
       refuseDelegated(tx, state) ??
       refuseDistant(tx, account, nonceAheadMax) ??
       (old !== undefined && !replaces(tx, old)
         ? refusal('replacement transaction underpriced')
         : undefined) ??
-      (full && old === undefined && tx.nonce >= account.nonce + guaranteedSlots ? poolFull[rules] : undefined)
+      (full && old === undefined && tx.nonce >= account.nonce + guaranteedSlots ? poolFull : undefined)
     if (refused !== undefined) return { ok: false, ...refused }
     put(tx)
     truncate(tx.from, account.nonce)
@@ -168,9 +164,11 @@ export function createPool(options: PoolOptions): Pool {
 
   return {
     add,
-    restore(tx) {
-      const rival = senders.get(tx.from)?.get(tx.nonce)
-      if (rival === undefined || tx.maxFeeWei > rival.maxFeeWei) put(tx)
+    restore(txs) {
+      for (const tx of txs) {
+        const rival = senders.get(tx.from)?.get(tx.nonce)
+        if (rival === undefined || tx.maxFeeWei > rival.maxFeeWei) put(tx)
+      }
     },
     get: (from, nonce) => senders.get(from)?.get(nonce),
     has: (hash) => hashes.has(hash),
@@ -178,6 +176,7 @@ export function createPool(options: PoolOptions): Pool {
       const tx = hashes.get(hash)
       if (tx !== undefined) drop(tx)
     },
+    settle() {},
     executable(from, nonce) {
       const own = senders.get(from)
       const found: SimTransaction[] = []
@@ -207,15 +206,16 @@ export function createPool(options: PoolOptions): Pool {
       gone.forEach(drop)
       return gone
     },
-    onHead(state) {
+    onBlock(included, state) {
+      for (const hash of included) {
+        const tx = hashes.get(hash)
+        if (tx !== undefined) drop(tx)
+      }
       for (const [from, own] of senders) {
         if (own.size === 0) continue
         const account = accountIn(state, from)
-        for (const tx of [...own.values()]) {
-          const stale = tx.nonce < account.nonce
-          // geth drops what the balance cannot pay for (legacypool, demoteUnexecutables); reth parks it.
-          if (stale || (rules === 'geth' && costWei(tx) > account.balanceWei)) drop(tx)
-        }
+        // What the balance cannot pay for is parked.
+        for (const tx of [...own.values()]) if (tx.nonce < account.nonce) drop(tx)
         truncate(from, account.nonce)
       }
     },

@@ -100,6 +100,7 @@ export function createReplicas(options: {
       lagMs: () => lagOf(state),
       forbidden: new Set(plan.forbidden),
       prunedBlocks: plan.prunedBlocks,
+      sideBySide: true,
       strike,
       untrue: (call, view) => untrue(state, call, view),
       onRaw: (raw) => onRaw(raw, plan.role),

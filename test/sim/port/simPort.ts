@@ -24,6 +24,11 @@ export type SimPortOptions = {
   readonly prunedBlocks?: number | undefined
   /** Answers a call in the chain's stead; `view` is what this replica shows. @default never */
   readonly untrue?: (call: RpcCall, view: () => View) => RpcReply | undefined
+  /**
+   * A node that counts its mempool works on requests side by side, as geth and reth do: others come in between the
+   * transactions of a batch. @default false
+   */
+  readonly sideBySide?: boolean
   /** Told of each fault as it strikes. */
   readonly strike?: (fault: string) => void
   /** Told of all bytes that were handed to this port, whether they arrived or not. */
@@ -42,11 +47,23 @@ const STALE_MS_MAX = 6_000
 const LATE_MS_MAX = 5_000
 const RETRY_AFTER_MS = 1_000
 const POISON_APART_MS = 2_000
+// So many parts of a request, at most, and so long between two.
+const PARTS_MAX = 3
+const APART_MS_MAX = 4
 
 /** A port onto the simulated chain: one replica, with its own latency, lag and luck. */
 export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
   const { clock, random, faults = NO_FAULTS, latencyMs = { min: 5, max: 15 }, forbidden } = options
-  const { name = 'sim', lagMs = () => 0, onRaw, onAsked, onAnswer, strike, prunedBlocks } = options
+  const {
+    name = 'sim',
+    lagMs = () => 0,
+    sideBySide = false,
+    onRaw,
+    onAsked,
+    onAnswer,
+    strike,
+    prunedBlocks,
+  } = options
   const stats = { requests: 0, calls: 0 }
   const seen = new Set<string>()
   let closed = false
@@ -157,17 +174,41 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     })
   }
 
-  /** The calls in order, against one view, or in two halves with the world moving between them. */
+  /** The calls in order, against one view, or in parts with the world moving between them. */
   function execute(calls: readonly RpcCall[], done: (replies: readonly RpcReply[]) => void): void {
     const staleMs = strikes('staleRead') ? between(random, 200, STALE_MS_MAX) : 0
     const run = (part: readonly RpcCall[]) => part.map((call) => one(call, staleMs))
-    if (calls.length === 1 || !strikes('torn')) {
-      done(run(calls))
-      return
-    }
-    const half = calls.length >> 1
-    const first = run(calls.slice(0, half))
-    clock.setTimer(() => done([...first, ...run(calls.slice(half))]), between(random, 20, TORN_MS_MAX))
+    if (calls.length > 1 && strikes('torn')) {
+      runApart([calls.slice(0, calls.length >> 1), calls.slice(calls.length >> 1)], TORN_MS_MAX, run, done)
+    } else if (isInterleaved(calls)) runApart(partsOf(calls), APART_MS_MAX, run, done)
+    else done(run(calls))
+  }
+
+  /** A sequencer takes what it is sent in order. */
+  function isInterleaved(calls: readonly RpcCall[]): boolean {
+    return sideBySide && chain.settings.pending === 'mempool' && calls.filter(isSend).length > 1
+  }
+
+  function partsOf(calls: readonly RpcCall[]): (readonly RpcCall[])[] {
+    const cuts = Array.from({ length: between(random, 0, PARTS_MAX - 1) }, () =>
+      between(random, 1, calls.length - 1),
+    ).sort((a, b) => a - b)
+    return [0, ...cuts].map((from, index) => calls.slice(from, cuts[index])).filter((part) => part.length > 0)
+  }
+
+  function runApart(
+    parts: readonly (readonly RpcCall[])[],
+    apartMsMax: number,
+    run: (part: readonly RpcCall[]) => readonly RpcReply[],
+    done: (replies: readonly RpcReply[]) => void,
+  ): void {
+    const [part = [], ...rest] = parts
+    const replies = run(part)
+    if (rest.length === 0) return done(replies)
+    clock.setTimer(
+      () => runApart(rest, apartMsMax, run, (more) => done([...replies, ...more])),
+      between(random, Math.min(20, apartMsMax >> 1), apartMsMax),
+    )
   }
 
   /** An answer that the node's own word does not reach, drawn for the request. */
@@ -188,6 +229,8 @@ export function createSimPort(chain: SimChain, options: SimPortOptions): Port {
     },
   }
 }
+
+const isSend = ({ method }: RpcCall) => method === 'eth_sendRawTransaction'
 
 function fail(calls: readonly RpcCall[], failure: RpcFailure): readonly RpcReply[] {
   return calls.map(() => ({ ok: false, failure }))

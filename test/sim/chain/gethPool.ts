@@ -1,0 +1,192 @@
+import type { Address } from 'viem'
+import type { Clock, Random } from '../../../src/clock.js'
+import { createGethPool } from '../../../src/devnet/geth/gethPool.js'
+import { createLocalTracker } from '../../../src/devnet/geth/localTracker.js'
+import { GETH_LIMITS, type GethHead, type PoolTransaction } from '../../../src/devnet/geth/poolTypes.js'
+import { chance } from '../random.js'
+import type { SimTransaction } from '../transaction.js'
+import { type AdmissionLimits, refusal, refuseBytes } from './admission.js'
+import { costWei } from './execute.js'
+import type { Pool } from './pool.js'
+import { accountIn, type State } from './state.js'
+
+export type GethSimPoolOptions = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: AdmissionLimits
+  readonly state: State
+  /** Gapped transactions of an account. */
+  readonly gappedMax: number
+  /** Executable transactions of an account that the pool keeps, whatever others have. */
+  readonly executableMax: number
+  /** The node answers temporary refusals with the hash, and adds again what its pool lacks. */
+  readonly tracksLocals: boolean
+  /** How often a transaction becomes executable only a moment after its answer: each time it is in the background. */
+  readonly poolLag: number
+}
+
+type Entry = PoolTransaction & { readonly hash: SimTransaction['hash']; readonly tx: SimTransaction }
+
+// How long after an answer the pool is reorganised, at most, where it is not at once.
+const REORGANISE_MS_MAX = 5
+const RESUBMIT_FIRST_MS = 10_000
+const RESUBMIT_MS = 60_000
+
+/** The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth. */
+export function createGethSimPool(options: GethSimPoolOptions): Pool {
+  const { clock, random, limits, gappedMax, executableMax } = options
+  let { state } = options
+  let tipWeiMin = limits.tipWeiMin
+  const stranded = new Set<string>()
+  const passedOver = new Set<string>()
+  // geth takes 1 for 0.
+  const accountQueue = Math.max(1, gappedMax)
+  let own = slotsFor(executableMax)
+  const pool = createGethPool<Entry>({
+    head: headAt(undefined),
+    limits: { accountQueue, ...own },
+    tipWeiMin,
+    refuse: ({ tx }) => refuseBytes(tx, { ...limits, tipWeiMin })?.message,
+  })
+  const tracker = createLocalTracker(pool)
+  let resubmitMs = clock.now() + RESUBMIT_FIRST_MS
+  let isReorganising = false
+
+  function headAt(nextBaseFeeWei: bigint | undefined): GethHead {
+    const at = state
+    return {
+      gasLimit: BigInt(limits.gasLimitMax),
+      nextBaseFeeWei,
+      account(address) {
+        const { nonce, balanceWei } = accountIn(at, address as Address)
+        const code = at.code.get(address as Address)
+        return { nonce, balanceWei, hasCode: code !== undefined && code !== '0x' }
+      },
+    }
+  }
+
+  function reset(next: State, baseFeeWei: bigint, reinjected: readonly SimTransaction[]): void {
+    state = next
+    pool.reset(headAt(baseFeeWei), reinjected.map(entryOf))
+  }
+
+  function reorganiseSoon(): void {
+    if (isReorganising) return
+    if (!chance(random, options.poolLag)) return pool.reorganise()
+    isReorganising = true
+    clock.setTimer(() => {
+      isReorganising = false
+      pool.reorganise()
+    }, random() * REORGANISE_MS_MAX)
+  }
+
+  /** The executable transactions of an account up to one that is not to be seen. */
+  function runTo(from: Address, ends: readonly ReadonlySet<string>[]): readonly Entry[] {
+    const run = pool.pending(from)
+    if (ends.every(({ size }) => size === 0)) return run
+    const end = run.findIndex(({ hash }) => ends.some((set) => set.has(hash)))
+    return end < 0 ? run : run.slice(0, end)
+  }
+
+  const entries = (from: string) => [...pool.pending(from), ...pool.queued(from)]
+  const all = () => pool.addresses().flatMap(entries)
+
+  return {
+    add(tx) {
+      const error = options.tracksLocals ? tracker.send(entryOf(tx)) : pool.add(entryOf(tx))?.message
+      if (error !== undefined) return { ok: false, ...refusal(error) }
+      reorganiseSoon()
+      return { ok: true }
+    },
+    restore: (txs, at, baseFeeWei) => reset(at, baseFeeWei, txs),
+    get: (from, nonce) => entries(from).find((entry) => entry.nonce === nonce)?.tx,
+    has: (hash) => pool.get(hash) !== undefined,
+    remove: (hash) => void pool.remove(hash),
+    settle: pool.reorganise,
+    executable(from, nonce) {
+      const found: SimTransaction[] = []
+      let next = nonce
+      for (const { tx } of runTo(from, [stranded, passedOver])) {
+        if (tx.nonce !== next) continue
+        found.push(tx)
+        next += 1 + tx.authorizations
+      }
+      return found
+    },
+    nextNonce(from, nonce) {
+      // A replica that lags has the pool of then: what was mined since had left it.
+      if (nonce < accountIn(state, from).nonce) return nonce
+      const shown = runTo(from, [stranded])
+      if (shown.length === pool.pending(from).length) return Math.max(nonce, pool.count(from))
+      return Math.max(nonce, (shown.at(-1)?.nonce ?? nonce - 1) + 1)
+    },
+    senders: () => pool.addresses() as readonly Address[],
+    of: (from) => entries(from).map(({ tx }) => tx),
+    strand(picked) {
+      for (const { tx } of all()) if (picked(tx)) stranded.add(tx.hash)
+    },
+    passOver(picked) {
+      for (const { tx } of all()) if (picked(tx)) passedOver.add(tx.hash)
+    },
+    unstrand(picked) {
+      for (const { tx } of all()) if (picked(tx)) stranded.delete(tx.hash)
+    },
+    evict(picked) {
+      const gone = all().filter(({ tx }) => picked(tx))
+      for (const { hash } of gone) pool.remove(hash)
+      return gone.map(({ tx }) => tx)
+    },
+    onBlock(_hashes, next, baseFeeWei) {
+      reset(next, baseFeeWei, [])
+      if (clock.now() < resubmitMs) return
+      resubmitMs = clock.now() + RESUBMIT_MS
+      if (!options.tracksLocals) return
+      tracker.resubmit((address) => accountIn(state, address as Address).nonce)
+      pool.reorganise()
+    },
+    setPressure(isFull) {
+      pool.setLimits(isFull ? PRESSED : own)
+      pool.reorganise()
+    },
+    setExecutableMax(count) {
+      own = slotsFor(count)
+      pool.setLimits(own)
+    },
+    setTipMin(wei) {
+      tipWeiMin = wei
+      pool.setTipMin(wei)
+    },
+    get version() {
+      return pool.version
+    },
+    get size() {
+      return pool.size
+    },
+  }
+}
+
+const { accountSlots, globalSlots, globalQueue } = GETH_LIMITS
+// The transactions of others leave each account its guaranteed slots.
+const PRESSED = { accountSlots, globalSlots: accountSlots, globalQueue: accountSlots }
+
+function slotsFor(executableMax: number) {
+  if (executableMax === Number.POSITIVE_INFINITY) return { accountSlots, globalSlots, globalQueue }
+  return { accountSlots: 1, globalSlots: executableMax, globalQueue }
+}
+
+function entryOf(tx: SimTransaction): Entry {
+  const { hash, from, nonce, maxFeeWei, tipWei } = tx
+  return {
+    tx,
+    hash,
+    from,
+    nonce,
+    gas: BigInt(tx.gas),
+    maxFeePerGas: maxFeeWei,
+    maxPriorityFeePerGas: tipWei,
+    costWei: costWei(tx),
+    slots: 1,
+    // Its own: those of others come by adjustments of the chain.
+    authorities: tx.authorizations > 0 ? [from] : [],
+  }
+}
