@@ -7,7 +7,7 @@ import { isCovered, leftOut, runCase } from './run/runCase.js'
 import { firstLine } from './tools/firstLine.js'
 
 const options = await optionsOrEnd(parseOptions(process.argv.slice(2)), 'npm run nodes')
-const says = (line: string) => process.stdout.write(`${line}\n`)
+const says = (line: string): void => void process.stdout.write(`${line}\n`)
 let failed = 0
 
 for (const description of nodes) {
@@ -23,7 +23,8 @@ async function runNode(description: (typeof nodes)[number]): Promise<void> {
     says(`${options.require ? 'FAIL' : '-   '} ${name}: left out: ${firstLine(error)}`)
     if (options.require) failed++
   })
-  if (command === undefined || options.get) return
+  if (command === undefined) return
+  if (options.get) return says(`ok   ${name}: ${command(0).file}`)
   await using setting = openSetting(description, command)
   for (const one of cases) {
     if (!isCovered(one, description) || !options.only.every((word) => one.name.includes(word))) continue

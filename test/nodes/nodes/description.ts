@@ -63,6 +63,11 @@ export type NodeDescription = {
   markForRewind(rpc: PlainRpc): Promise<Rewind>
   /** Why it cannot do these. */
   readonly lacks: Readonly<Partial<Record<Ability, string>>>
+  /**
+   * Why it keeps transactions back that it could execute. A payment of a burst may end at its fee ceiling then; each is
+   * executed once, or was told as not executed.
+   */
+  readonly keepsBack?: string
   /** Milliseconds that a burst of 1,000 may take. */
   readonly burstLimitMs: number
   /** What it answers to each transaction that some node refuses, and what it does with the bytes then. */

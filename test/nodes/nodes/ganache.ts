@@ -32,7 +32,8 @@ export const ganache: NodeDescription = {
     delegation: OLDER,
     poolLimits: 'its pool has no limit',
   },
-  burstLimitMs: 240_000,
+  keepsBack: 'it does not execute what came while it made a block, until something replaces it',
+  burstLimitMs: 500_000,
   refusals: {
     'same bytes, pending': {
       ...refused('feeTooLow'),
