@@ -110,7 +110,7 @@ export type LaneOptions<chain extends Chain> = {
    * `settle` waits, before the first reservation of a lane without records, until the account's counts settle:
    * transactions of an earlier life may be invisible. Two readings have to agree, at different sealed blocks or 3 s apart
    * at the same one, since some nodes make no empty blocks; where `pending` is above `latest` and does not move, 15 s; and
-   * no other endpoint may show a lower count. After `limits.coldStartMaxMs` the next reading is enough. Meanwhile the lane has the hold `seeding`.
+   * no other endpoint may show another count. After `limits.coldStartMaxMs` the next reading is enough. Meanwhile the lane has the hold `seeding`.
    * An account that never sent does not wait. A heuristic. @default 'settle'
    */
   coldStart?: 'settle' | 'immediate' | undefined

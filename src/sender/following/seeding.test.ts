@@ -81,8 +81,9 @@ describe('`latest` ahead of `pending` at the start, for a time', () => {
   })
 })
 
-describe('every count ahead at the start, for a time, at one of two endpoints', () => {
+describe('every count wrong at the start, for a time, at one of two endpoints', () => {
   test.each([
+    ['-5 for 4 s', -5],
     ['5 for 4 s', 5],
     ['100 for 4 s', 100],
     ['1,000,000 for 4 s', 1_000_000],
@@ -103,6 +104,7 @@ describe('every count ahead at the start, for a time, at one of two endpoints', 
     expect(holdDetails?.seeding).toContain(`Another one counts ${FIRST}`)
     await lane.settle(Promise.all(txs.map(async (tx) => (await tx).wait('sealed'))), 60_000)
     expect(lane.executed()).toEqual(markers)
+    expect(lane.sent.filter(({ nonce }) => nonce < FIRST)).toEqual([])
     expect(await lane.settle(sender.snapshot())).toMatchObject({
       floor: 19,
       cursor: 19,

@@ -80,7 +80,7 @@ export function createSeeding(
   )
   let cancel: CancelTimer | undefined
   const asking = createOneAtATime(context)
-  /** Who counts less than the reading says, and how much. */
+  /** Who counts something else than the reading says, and how much. */
   let contradiction: string | undefined
 
   function freed(): void {
@@ -147,7 +147,7 @@ export function createSeeding(
   }
 
   /**
-   * One that lags, or a reader that errs: what the lane begins with is waited for, since bytes above it leave a gap.
+   * One of two lags, or errs: bytes above the true count leave a gap, and those below it are sent in vain.
    * The same endpoint is asked as well, for the count at the block itself: what answers for `latest` may be a cache.
    */
   async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
@@ -157,9 +157,9 @@ export function createSeeding(
     ])
     if (context.closed || !isUnsettled) return
     contradiction = undefined
-    if (own !== undefined && own < reading.latest)
+    if (own !== undefined && own !== reading.latest)
       contradiction = `It counts ${own} where it is asked for block ${reading.head} by its hash.`
-    const other = others.find((count) => count < reading.latest)
+    const other = others.find((count) => count !== reading.latest)
     if (other !== undefined) contradiction = `Another one counts ${other}.`
     if (contradiction !== undefined) show()
     // What came meanwhile may be another count.
