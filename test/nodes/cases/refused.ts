@@ -3,6 +3,7 @@ import { refusals } from '../refusals/index.js'
 import type { Expected, Provocation } from '../refusals/names.js'
 import type { Provoked, Refusal } from '../refusals/refusal.js'
 import type { RunningNode } from '../run/startNode.js'
+import { until } from '../tools/lane.js'
 import { openWorkbench, type Workbench } from '../tools/workbench.js'
 import type { Held, NodeCase } from './nodeCase.js'
 
@@ -31,11 +32,15 @@ export const refusedCases: readonly NodeCase[] = refusals.map(refusedCase)
 async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
   await using bench = await openWorkbench(running)
   const provoked = await refusal.provoke(bench)
-  const { signed } = provoked
+  const { signed, account } = provoked
   const reply = await bench.send(signed.raw)
-  const { outcome, reason, counted } = bench.outcome(signed, reply)
+  const { outcome, reason, counted, expectedNonce } = bench.outcome(signed, reply)
+  const next = await bench.nextNonce(account)
   const seen: Provocation = { outcome, reason, counted, fate: await bench.fateOf(signed.hash) }
   const problems = [
+    ...(expectedNonce === undefined || expectedNonce === next
+      ? []
+      : [`told nonce ${expectedNonce}, not ${next}`]),
     ...differences(seen, running.description.refusals[refusal.name]),
     ...(await consequences(bench, provoked, seen)),
   ]
@@ -60,7 +65,7 @@ function contradictions({ outcome, fate }: Provocation): readonly string[] {
 
 /** What else an outcome promises: each is tried on the node. */
 async function consequences(bench: Workbench, provoked: Provoked, seen: Provocation): Promise<string[]> {
-  const { signed, cure, rival, free } = provoked
+  const { signed, account, cure, rival, free } = provoked
   const problems: string[] = []
   const expect = async (holds: Promise<boolean>, problem: string) => {
     if (!(await holds)) problems.push(problem)
@@ -73,11 +78,13 @@ async function consequences(bench: Workbench, provoked: Provoked, seen: Provocat
     await expect(saysAgain(bench, provoked, seen), 'another word the second time')
   if (cure !== undefined && seen.fate !== 'mined') {
     await cure()
-    if (seen.fate === 'absent') await bench.take(signed)
+    // A pool may follow its chain a moment later.
+    const isTaken = async () => (await bench.send(signed.raw)).ok
+    if (seen.fate === 'absent') await until(TAKEN_MS, 'a node that takes it', isTaken)
     await expect(is(bench.fateOf(signed.hash), 'mined'), 'not mined once nothing stands against it')
   }
   if (free !== undefined && seen.fate === 'absent') {
-    const next = await bench.sign(free.account, { nonce: free.nonce, value: 3n })
+    const next = await bench.sign(account, { nonce: free, value: 3n })
     await bench.take(next)
     await expect(is(bench.fateOf(next.hash), 'mined'), 'its nonce is not free')
   }
@@ -93,6 +100,7 @@ async function saysAgain(bench: Workbench, { signed }: Provoked, seen: Provocati
   return again.outcome === seen.outcome && again.reason === seen.reason
 }
 
+const TAKEN_MS = 5_000
 const WORDS_MAX = 140
 
 function words(reply: RpcReply): string {

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { PlainRpc } from '../../../src/cli/demo/plainRpc.js'
 import type { NodeCommand } from '../find/nodeCommand.js'
 import type { Expected, RefusalName } from '../refusals/names.js'
@@ -55,6 +55,8 @@ export type NodeDescription = {
   setNonce?(rpc: PlainRpc, address: Address, nonce: number): Promise<void>
   /** One block with what the pool holds. In the mode `manual` alone. */
   mine(rpc: PlainRpc): Promise<void>
+  /** Resolves when the pool has followed the block that holds this transaction; missing where it does so at once. */
+  poolFollowed?(rpc: PlainRpc, hash: Hex): Promise<void>
   /** Arguments that keep the chain in this folder. */
   onDisk(folder: string): readonly string[]
   /** Arguments for a pool that drops most of a burst, and for one that keeps 8 transactions in all. */

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import type { PlainRpc } from '../../../src/cli/demo/plainRpc.js'
+import { pause } from '../../support/pause.js'
 import { buildGeth, findGeth, gethCommand } from '../find/geth.js'
 import { counted, dropped, INTRINSIC, MINED, POOLED, refused } from '../refusals/names.js'
 import type { NodeDescription } from './description.js'
@@ -10,6 +11,8 @@ const ZEROS: Hex = `0x${'00'.repeat(32)}`
 const NOBODY: Hex = `0x${'00'.repeat(20)}`
 /** A day: no block comes by itself. */
 const NEVER = '86400'
+const LOOKS = 200
+const LOOK_MS = 5
 
 export const geth: NodeDescription = {
   name: 'geth',
@@ -23,6 +26,7 @@ export const geth: NodeDescription = {
     manual: ['--dev.period', NEVER],
   },
   mine,
+  poolFollowed,
   onDisk: (folder) => ['--datadir', folder],
   smallPool: poolOf({ globalslots: 64, globalqueue: 16, accountslots: 4, accountqueue: 8 }),
   tinyPool: poolOf({ globalslots: 4, globalqueue: 4, accountslots: 1, accountqueue: 1 }),
@@ -93,6 +97,17 @@ export const gethNoLocals: NodeDescription = {
     'second of a delegated account': refused('delegatedLimit'),
     'gapped one of a delegated account': refused('delegatedLimit'),
   },
+}
+
+/** It answers "already known" until its pool has the state of the block, and "nonce too low" from then on. */
+async function poolFollowed(rpc: PlainRpc, hash: Hex): Promise<void> {
+  const raw = await rpc.call('eth_getRawTransactionByHash', hash)
+  const isKnown = () =>
+    rpc.call('eth_sendRawTransaction', raw).then(
+      () => false,
+      (error: Error) => error.message.includes('already known'),
+    )
+  for (let looks = 0; looks < LOOKS && (await isKnown()); looks++) await pause(LOOK_MS)
 }
 
 /** `testing_commitBlockV1`: a block on the head, with what is executable in the pool. */

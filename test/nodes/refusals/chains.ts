@@ -6,7 +6,7 @@ export const anotherChain: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     const one = await bench.sign(account, { chainId: bench.chainId + 1 })
-    return { signed: one, free: { account, nonce: 0 } }
+    return { signed: one, account, free: 0 }
   },
 }
 
@@ -23,6 +23,6 @@ export const unprotected: Refusal = {
       gasPrice: FEES.maxFeePerGas,
     }
     const one = await signed(account, { type: 'legacy', ...fields } as const)
-    return { signed: one, free: { account, nonce: 0 } }
+    return { signed: one, account, free: 0 }
   },
 }

@@ -11,7 +11,7 @@ export const second: Refusal = {
     const account = await delegatedAccount(bench)
     await bench.take(await bench.sign(account, { nonce: NEXT }))
     // By then the first is mined.
-    return { signed: await bench.sign(account, { nonce: NEXT + 1 }), cure: async () => {} }
+    return { signed: await bench.sign(account, { nonce: NEXT + 1 }), account, cure: async () => {} }
   },
 }
 
@@ -20,7 +20,7 @@ export const gapped: Refusal = {
   async provoke(bench) {
     const account = await delegatedAccount(bench)
     const cure = async () => bench.execute(await bench.sign(account, { nonce: NEXT }))
-    return { signed: await bench.sign(account, { nonce: NEXT + 1 }), cure }
+    return { signed: await bench.sign(account, { nonce: NEXT + 1 }), account, cure }
   },
 }
 

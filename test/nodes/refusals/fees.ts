@@ -14,7 +14,7 @@ export const belowBaseFee: Refusal = {
       for (let blocks = 0; blocks < 8; blocks++) await running.mine()
     }
     const fees = { maxFeePerGas: fee, maxPriorityFeePerGas: fee / 4n }
-    return { signed: await bench.sign(account, fees), cure }
+    return { signed: await bench.sign(account, fees), account, cure }
   },
 }
 
@@ -22,7 +22,7 @@ export const noTip: Refusal = {
   name: 'tip of 0',
   async provoke(bench) {
     const account = await bench.account()
-    return { signed: await bench.sign(account, { maxPriorityFeePerGas: 0n }), free: { account, nonce: 0 } }
+    return { signed: await bench.sign(account, { maxPriorityFeePerGas: 0n }), account, free: 0 }
   },
 }
 
@@ -31,6 +31,6 @@ export const costsMuch: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     const fields = { gas: 10_000_000n, maxFeePerGas: parseGwei('200') }
-    return { signed: await bench.sign(account, fields), free: { account, nonce: 0 } }
+    return { signed: await bench.sign(account, fields), account, free: 0 }
   },
 }

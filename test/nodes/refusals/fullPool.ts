@@ -17,6 +17,6 @@ export const fullPool: Refusal = {
       maxPriorityFeePerGas: FEES.maxPriorityFeePerGas / 2n,
     }
     // By then the blocks have taken the others.
-    return { signed: await bench.sign(last, cheaper), cure: async () => {} }
+    return { signed: await bench.sign(last, cheaper), account: last, cure: async () => {} }
   },
 }

@@ -9,7 +9,7 @@ export const noFunds: Refusal = {
   async provoke(bench) {
     const account = await bench.account(0n)
     const cure = () => fund(bench.running, account.address, ETHER)
-    return { signed: await bench.sign(account), cure }
+    return { signed: await bench.sign(account), account, cure }
   },
 }
 
@@ -23,6 +23,6 @@ export const noFundsForSecond: Refusal = {
     await bench.take(await bench.sign(account, { value: ETHER }))
     // For both: a node may have made no block with the first one either.
     const cure = () => fund(bench.running, account.address, 3n * ETHER)
-    return { signed: await bench.sign(account, { nonce: 1, value: ETHER }), cure }
+    return { signed: await bench.sign(account, { nonce: 1, value: ETHER }), account, cure }
   },
 }

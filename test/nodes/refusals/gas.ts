@@ -9,7 +9,7 @@ const withGas = (name: RefusalName, fields: (bench: Workbench) => Promise<Fields
   name,
   async provoke(bench) {
     const account = await bench.account()
-    return { signed: await bench.sign(account, await fields(bench)), free: { account, nonce: 0 } }
+    return { signed: await bench.sign(account, await fields(bench)), account, free: 0 }
   },
 })
 

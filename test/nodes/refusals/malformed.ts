@@ -17,7 +17,7 @@ const malformed = (
   name,
   async provoke(bench) {
     const account = await bench.account()
-    return { signed: await make(account, bench), free: { account, nonce: 0 } }
+    return { signed: await make(account, bench), account, free: 0 }
   },
 })
 

@@ -7,7 +7,7 @@ export const tooLow: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     for (const nonce of [0, 1]) await bench.execute(await bench.sign(account, { nonce }))
-    return { signed: await bench.sign(account, { nonce: 1, value: 2n }) }
+    return { signed: await bench.sign(account, { nonce: 1, value: 2n }), account }
   },
 }
 
@@ -16,7 +16,7 @@ export const gap: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     const cure = () => takeAll(bench, account, [0, 1, 2, 3, 4])
-    return { signed: await bench.sign(account, { nonce: 5 }), cure }
+    return { signed: await bench.sign(account, { nonce: 5 }), account, cure }
   },
 }
 
@@ -31,7 +31,7 @@ export const gapBehindOthers: Refusal = {
       await takeAll(bench, account, [0])
       for (const nonce of others) await bench.send((await bench.sign(account, { nonce })).raw)
     }
-    return { signed: await bench.sign(account, { nonce: 65 }), cure }
+    return { signed: await bench.sign(account, { nonce: 65 }), account, cure }
   },
 }
 

@@ -13,7 +13,7 @@ const replacement = (name: RefusalName, percent: bigint): Refusal => ({
     const account = await bench.account()
     const rival = await bench.sign(account)
     await bench.take(rival)
-    return { signed: await bench.sign(account, { value: 2n, ...raised(percent) }), rival }
+    return { signed: await bench.sign(account, { value: 2n, ...raised(percent) }), account, rival }
   },
 })
 

@@ -3,9 +3,10 @@ import type { Refusal } from './refusal.js'
 export const samePending: Refusal = {
   name: 'same bytes, pending',
   async provoke(bench) {
-    const signed = await bench.sign(await bench.account())
+    const account = await bench.account()
+    const signed = await bench.sign(account)
     await bench.take(signed)
-    return { signed }
+    return { signed, account }
   },
 }
 
@@ -17,6 +18,6 @@ export const sameMined: Refusal = {
     await bench.execute(await bench.sign(account))
     const signed = await bench.sign(account, { nonce: 1 })
     await bench.execute(signed)
-    return { signed }
+    return { signed, account }
   },
 }

@@ -8,7 +8,7 @@ export const initCode: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     const fields = { to: null, value: 0n, data: zeros(49_153), gas: 1_000_000n }
-    return { signed: await bench.sign(account, fields), free: { account, nonce: 0 } }
+    return { signed: await bench.sign(account, fields), account, free: 0 }
   },
 }
 
@@ -18,6 +18,6 @@ export const data: Refusal = {
   async provoke(bench) {
     const account = await bench.account()
     const fields = { data: zeros(131_072), gas: 2_000_000n }
-    return { signed: await bench.sign(account, fields), free: { account, nonce: 0 } }
+    return { signed: await bench.sign(account, fields), account, free: 0 }
   },
 }

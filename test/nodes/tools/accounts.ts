@@ -36,7 +36,8 @@ export async function fund(running: RunningNode, to: Address, wei: bigint): Prom
 export async function mined(running: RunningNode, hash: Hex): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
     if (running.mode === 'manual') await running.mine()
-    if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null) return
+    if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null)
+      return running.description.poolFollowed?.(running.rpc, hash)
     await pause(LOOK_MS)
   }
   throw new Error(`The node did not mine ${hash}.`)

@@ -47,6 +47,8 @@ export type Workbench = AsyncDisposable & {
   take(signed: Signed): Promise<void>
   /** Sends it, and makes blocks until it is in one. */
   execute(signed: Signed): Promise<void>
+  /** Its `latest` count. */
+  nextNonce(account: LocalAccount): Promise<number>
   /** What became of it after a few blocks. */
   fateOf(hash: Hex): Promise<Fate>
 }
@@ -94,6 +96,9 @@ export async function openWorkbench(running: RunningNode): Promise<Workbench> {
     async execute(one) {
       await take(one)
       await mined(running, one.hash)
+    },
+    async nextNonce({ address }) {
+      return Number((await running.rpc.call('eth_getTransactionCount', address, 'latest')) as Hex)
     },
     fateOf,
     async [Symbol.asyncDispose]() {
