@@ -135,6 +135,7 @@ export function scriptedLane(options: {
     },
     clock,
     lossDepth,
+    history: { block: -1, nonce: 0 },
     // The stand-in for a signature: whoever the endpoint names has signed.
     signatures: {
       signerOf: async ({ from }: { from: Address }) => from,
