@@ -11,8 +11,8 @@ const refused = (reason: SendReason, more: Partial<SendOutcome> = {}): SendOutco
 
 describe('what an answer means for delivery', () => {
   it.each<[SendReason, SendAnswer['kind']]>([
-    ['nonceTooLow', 'taken'],
-    ['replacementUnderpriced', 'taken'],
+    ['nonceTooLow', 'occupied'],
+    ['replacementUnderpriced', 'occupied'],
     ['poolFull', 'full'],
     ['delegatedLimit', 'full'],
     ['rateLimited', 'limited'],

@@ -4,6 +4,7 @@ import type { SendOutcome } from '../rpc/outcome.js'
  * What one endpoint's answer to one send means for delivery.
  *
  * - `taken`: the endpoint has a transaction at this nonce. It does not prove that the pool keeps it.
+ * - `occupied`: it has another one there, or knows the nonce as used, and does not take these bytes in its place.
  * - `gapped`: a negative acknowledgement. The endpoint lacks a lower nonce, `expected` where it names it.
  * - `full`: the pool, or this account's share of it, has no room for the nonce.
  * - `later`: not taken in, and the same bytes may be taken later. Nothing is known of the pool.
@@ -13,6 +14,7 @@ import type { SendOutcome } from '../rpc/outcome.js'
  */
 export type SendAnswer =
   | { readonly kind: 'taken' }
+  | { readonly kind: 'occupied' }
   | { readonly kind: 'full' }
   | { readonly kind: 'later' }
   | { readonly kind: 'limited' }
@@ -21,6 +23,7 @@ export type SendAnswer =
   | { readonly kind: 'gapped'; readonly expected: number | undefined; readonly nonceMax: number | undefined }
 
 const TAKEN = { kind: 'taken' } as const
+const OCCUPIED = { kind: 'occupied' } as const
 const FULL = { kind: 'full' } as const
 const LATER = { kind: 'later' } as const
 const LIMITED = { kind: 'limited' } as const
@@ -32,10 +35,9 @@ export function answerOf({ outcome, reason, expectedNonce, nonceMax }: SendOutco
   if (outcome === 'accepted') return TAKEN
   if (outcome === 'intrinsic') return REFUSED
   switch (reason) {
-    // The nonce is used, or something else sits there: either way the endpoint does not lack it.
     case 'nonceTooLow':
     case 'replacementUnderpriced':
-      return TAKEN
+      return OCCUPIED
     case 'nonceTooHigh':
       return { kind: 'gapped', expected: expectedNonce, nonceMax }
     case 'poolFull':

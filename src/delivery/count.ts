@@ -5,7 +5,7 @@ import { type DeliveryState, headOf, openRequests } from './state.js'
 /** A `pending` count of the endpoint, whatever it was asked for. */
 export type CountReading = {
   readonly count: number
-  /** When it was asked for. A reading that was asked for before another one that is known changes nothing. */
+  /** When it was asked for. One that was asked for before another one that is known takes nothing back. */
   readonly askedAtMs: number
   readonly atMs: number
 }
@@ -16,14 +16,19 @@ const FAILURES_MAX = 6
 /** Requests whose count rides along to find out whether it includes the mempool. */
 const TRIALS_MAX = 16
 
+/**
+ * Whatever it counts, a nonce below it is not missing. What it does not count is missing where it includes the mempool, and
+ * there alone.
+ */
 export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: CountReading): void {
-  if (state.traits.countsMempool !== true || askedAtMs < state.count.readAtMs) return
   const { sequence } = state
-  state.count.readAtMs = askedAtMs
+  // One that rode along in a long request may have been answered after one that was asked for later.
+  if (askedAtMs < state.count.readAtMs && count < sequence.countedTo) return
+  state.count.readAtMs = Math.max(state.count.readAtMs, askedAtMs)
   state.count.failures = 0
   const before = acknowledge(sequence, { ...sequence, countedTo: count })
   noteAcknowledged(state, before)
-  weigh(state, askedAtMs, atMs, before)
+  if (state.traits.countsMempool === true) weigh(state, askedAtMs, atMs, before)
 }
 
 /** What the count says of the lowest nonce that it lacks, where the endpoint may have that. */
@@ -35,6 +40,8 @@ function weigh(state: DeliveryState, askedAtMs: number, atMs: number, before: nu
     if (askedAtMs >= head.answeredAtMs) lose(state, head, 'count')
     return
   }
+  // It was asked for beside the request, and may have been answered before that arrived. The one in it comes last.
+  if (askedAtMs > head.sentAtMs && askedAtMs < head.answeredAtMs) return
   weighTwice(state, head, askedAtMs, atMs)
 }
 

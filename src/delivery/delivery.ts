@@ -1,5 +1,14 @@
 import { type CountReading, countDueAt, isLearning, noteAsked, takeCount } from './count.js'
-import { isPauseOver, isSilenceDue, lose, quietUntil, type Refresh, takeRefresh } from './retransmit.js'
+import {
+  type Confirmation,
+  isPauseOver,
+  isSilenceDue,
+  lose,
+  quietUntil,
+  type Refresh,
+  takeConfirmation,
+  takeRefresh,
+} from './retransmit.js'
 import { type Allowance, type Selection, select } from './select.js'
 import { acknowledge, forget, offer, setState } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
@@ -40,13 +49,15 @@ export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly call
  * 1. It makes one for each endpoint that takes the account's transactions, with the account's `latest` count, and passes
  *    what the endpoint's profile says to `know`, again after each change.
  * 2. It calls `offer` when bytes of a nonce are in the store and are to go to this endpoint, and again when the nonce has
- *    other bytes (a bump, a no-op, a replacement), or when the table asks for another send. Loss is not its business.
+ *    other bytes (a bump, a no-op, a replacement), or when bytes that the endpoint did not take are to be tried once more.
+ *    Loss is not its business.
  * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what the
  *    request budget grants, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at once, with
  *    the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
  * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a `count` to
  *    `counted` or `countFailed`. It reports every `pending` count of the same endpoint that others asked for, too.
- * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the chain.
+ * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the chain; and to
+ *    `confirmed` what else moved the confirmed nonces.
  * 6. It calls `withdraw` for a nonce that is not to go to this endpoint any more, and `reclaim` when another endpoint takes
  *    over.
  *
@@ -54,15 +65,21 @@ export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly call
  */
 export type Delivery = {
   know(traits: Partial<EndpointTraits>): void
-  /** `size`: characters that its bytes take in a request. */
-  offer(nonce: number, size: number): void
+  /** `size`: characters that its bytes take in a request. `bytes` names them, so that the same ones are known. */
+  offer(nonce: number, size: number, bytes?: string): void
   withdraw(nonce: number): void
   /** Forgets and returns what this endpoint does not have: for another endpoint. */
   reclaim(): readonly number[]
+  /** It was offered, and is neither confirmed nor withdrawn. */
+  has(nonce: number): boolean
+  /** The endpoint does not take its bytes: they are not sent again before they, or others, are offered. */
+  isRefused(nonce: number): boolean
   ended(request: number, end: RequestEnd, atMs: number): void
   counted(reading: CountReading): void
   countFailed(): void
   refreshed(refresh: Refresh): void
+  /** What is confirmed now, where no block is the reason: a feed showed it, or it was taken back. */
+  confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction
   demand(allowance: Omit<Allowance, 'callsMax'>): Demand | undefined
   readonly status: DeliveryStatus
@@ -72,6 +89,8 @@ export type DeliveryStatus = {
   readonly acknowledgedTo: number
   /** The lowest nonce that was never sent. */
   readonly next: number
+  /** All offered nonces lie below it. */
+  readonly end: number
   readonly outstanding: number
   /** Offered, and not at the endpoint. */
   readonly waiting: number
@@ -79,6 +98,8 @@ export type DeliveryStatus = {
   readonly missing: number | undefined
   readonly window: number
   readonly pool: number
+  /** Nonces that may be at the endpoint without being sealed or acknowledged: the smallest of all bounds. */
+  readonly most: number
   readonly batch: number
   /** The largest window without a loss: to be remembered in the endpoint's profile. */
   readonly windowProven: number
@@ -91,9 +112,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { sequence } = state
   return {
     know: (traits) => know(state, traits),
-    offer: (nonce, size) => offer(sequence, nonce, size),
+    offer: (nonce, size, bytes) => offer(sequence, nonce, size, bytes),
     withdraw: (nonce) => forget(sequence, nonce),
     reclaim: () => reclaim(state),
+    has: (nonce) => sequence.segments.has(nonce),
+    isRefused(nonce) {
+      const { state: segmentState, occupied = false } = sequence.segments.get(nonce) ?? {}
+      return segmentState === 'refused' || occupied
+    },
     ended: (request, end, atMs) => settle(state, request, end, atMs),
     counted(reading) {
       if (reading.askedAtMs >= state.count.askedAtMs) state.count.isOpen = false
@@ -104,6 +130,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       state.count.isOpen = false
     },
     refreshed: (refresh) => takeRefresh(state, refresh),
+    confirmed: (confirmation) => takeConfirmation(state, confirmation),
     next: (allowance) => next(state, allowance),
     demand: (allowance) => demand(state, { ...allowance, callsMax: Number.POSITIVE_INFINITY }),
     get status() {
@@ -113,8 +140,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 }
 
 function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
+  const { countsMempool: counted } = state.traits
   state.traits = { ...state.traits, ...traits }
-  if (state.traits.countsMempool === true) return
+  if (counted !== true || state.traits.countsMempool === true) return
   // No count says any more what arrived.
   acknowledgeBodiesOnly(state)
   for (const segment of state.sequence.segments.values())
@@ -198,18 +226,22 @@ function statusOf(state: DeliveryState): DeliveryStatus {
   const first = sequence.segments.get(sequence.acknowledgedTo)
   const isMissing = first?.state === 'lost' || first?.state === 'refused'
   const waiting = sequence.lost + sequence.end - sequence.next
+  // What limits the account itself may last: nothing is handed out ahead of it.
+  const ahead = state.traits.accountMax === undefined ? window.size : 0
   const room = Math.min(
     2 * window.size - sequence.outstanding - waiting,
-    poolEndOf(state) + window.size - sequence.end,
+    poolEndOf(state) + ahead - sequence.end,
   )
   return {
     acknowledgedTo: sequence.acknowledgedTo,
     next: sequence.next,
+    end: sequence.end,
     outstanding: sequence.outstanding,
     waiting,
     missing: isMissing ? first.nonce : undefined,
     window: window.size,
     pool: pool.size,
+    most: Math.min(window.size, poolEndOf(state) - sequence.latest),
     batch: batch.size,
     windowProven: window.proven,
     room,

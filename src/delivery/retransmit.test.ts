@@ -158,7 +158,7 @@ describe('refreshes without a nonce of ours', () => {
       times.push(ms)
       lane.taken(action)
     }
-    expect(times).toEqual([36_000, 108_000, 252_000])
+    expect(times).toEqual([15_000, 45_000, 105_000, 225_000])
   })
 
   it('open the way again for a request that hangs, once its nonces are in a body', () => {

@@ -9,9 +9,11 @@ const SILENT_REFRESHES = 2
 /** Where no refresh comes at all: some nodes make a block only for a transaction. */
 const QUIET_MS_MIN = 10_000
 const QUIET_REFRESHES = 3
-const REFRESH_MS_UNKNOWN = 12_000
+const REFRESH_MS_UNKNOWN = 5_000
 const REFRESH_MS_MAX = 20_000
 const QUIET_MS_MAX = 300_000
+/** Blocks may come several a second. Some nodes ban a client that repeats itself. */
+const RETRY_MS_MIN = 1_000
 
 /**
  * The nonce is missing at the endpoint. It is sent again, and with it what cannot be there either: the rest of a request
@@ -25,7 +27,8 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   const budget = isCut ? 0 : gapBudgetOf(state)
   const { request } = head
   if (head.state === 'taken' || cause === 'silence') head.losses++
-  window.loss(sequence.acknowledgedTo, sequence.next)
+  // A request that got lost on its way says nothing of how many the endpoint takes.
+  if (head.state === 'taken' || cause === 'silence') window.loss(sequence.acknowledgedTo, sequence.next)
   // Silence may mean that the blocks are full. A count is sure, and shows when all that was sent before is there.
   if (cause !== 'answer') state.hole = cause === 'silence' ? head.nonce : sequence.next - 1
   state.suspect = undefined
@@ -78,8 +81,9 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
   const refreshes = state.refreshes - Math.max(segment.sentRefresh, state.progressRefresh)
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
   const blocks = state.sealed - segment.sentSealed
-  // Where the count says that it is missing, one block is enough.
-  return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || state.traits.countsMempool === true)
+  // Where it is known to be missing, one block is enough.
+  const isMissing = segment.state === 'lost' || state.traits.countsMempool === true
+  return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || isMissing)
 }
 
 /** When the time without any refresh is long enough to stand for the refreshes. */
@@ -96,24 +100,35 @@ export function quietUntil(
 /** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */
 export function isSilenceDue(state: DeliveryState, nowMs: number): boolean {
   const head = headOf(state)
-  if (head === undefined || state.traits.countsMempool === true) return false
+  if (head === undefined || head.occupied || state.traits.countsMempool === true) return false
   return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
 }
 
-/** The pending block, or a sealed one, as the chain's follower saw it. */
-export type Refresh = {
-  readonly atMs: number
+/** What bodies show of the account. */
+export type Confirmation = {
   /** The account's nonces used in sealed blocks: all below it. May fall in a reorg. */
   readonly latest: number
   /** The nonces in sealed or pre-confirmed bodies, without a break: all below it. May fall. */
   readonly confirmedTo: number
+}
+
+/** The pending block, or a sealed one, as the chain's follower saw it. */
+export type Refresh = Confirmation & {
+  readonly atMs: number
   /** It was a sealed block. */
   readonly sealed: boolean
 }
 
-export function takeRefresh(state: DeliveryState, { atMs, latest, confirmedTo, sealed }: Refresh): void {
-  const { sequence, pool, batch } = state
+export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: Confirmation): void {
+  const { sequence } = state
   const hasMoved = confirmedTo > sequence.confirmedTo
+  noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
+  if (hasMoved) state.progressRefresh = state.refreshes
+}
+
+export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
+  const { atMs, sealed } = refresh
+  const { pool, batch } = state
   state.refreshes++
   const gapMs = atMs - state.refreshedAtMs
   if (Number.isFinite(gapMs)) state.refreshMs = Math.max(gapMs, ((state.refreshMs ?? gapMs) + gapMs) / 2)
@@ -123,10 +138,9 @@ export function takeRefresh(state: DeliveryState, { atMs, latest, confirmedTo, s
     pool.sealed(state.isPoolBound, batch.size)
     state.isPoolBound = false
     // A block may have brought what was lacking: money, or an endpoint that works again.
-    state.retryAtMs = Math.min(state.retryAtMs, atMs)
+    state.retryAtMs = Math.min(state.retryAtMs, Math.max(atMs, state.failedAtMs + RETRY_MS_MIN))
   }
-  noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
-  if (hasMoved) state.progressRefresh = state.refreshes
+  takeConfirmation(state, refresh)
   const head = headOf(state)
   if (head === undefined) return
   // What cannot have arrived before the block was made is no reason to miss it.

@@ -15,6 +15,8 @@ export type Segment = {
   readonly nonce: number
   /** The size of its bytes in a request, in characters. */
   size: number
+  /** Names its bytes, where they have a name: the same ones need no second copy. */
+  bytes: string | undefined
   state: SegmentState
   /** The newest request that carries it. 0: none. */
   request: number
@@ -33,6 +35,8 @@ export type Segment = {
   explained: boolean
   /** It is to be sent whatever is acknowledged: its bytes are other ones than before. */
   forced: boolean
+  /** The endpoint said that other bytes are at this nonce: another copy of these changes nothing by itself. */
+  occupied: boolean
 }
 
 /** The nonces of one account at one endpoint: what is sent, what is answered and what is acknowledged. */
@@ -107,15 +111,22 @@ export function setState(sequence: Sequence, segment: Segment, state: SegmentSta
   sequence.lostFrom = Math.min(sequence.lostFrom, segment.nonce)
 }
 
-/** A nonce that is to be at this endpoint: new, or one whose bytes are others than before. */
-export function offer(sequence: Sequence, nonce: number, size: number): void {
+/**
+ * A nonce that is to be at this endpoint: new, or one whose bytes are others than before. The same bytes are sent once more
+ * where the endpoint did not take them, or had others; otherwise what is lost is sent again anyway.
+ */
+export function offer(sequence: Sequence, nonce: number, size: number, bytes?: string): void {
   if (nonce < sequence.confirmedTo) return
   const known = sequence.segments.get(nonce)
   sequence.end = Math.max(sequence.end, nonce + 1)
   if (known !== undefined) {
+    const isSame = bytes !== undefined && bytes === known.bytes
     known.size = size
+    known.bytes = bytes
     if (known.state === 'new') return
+    if (isSame && known.state !== 'refused' && !known.occupied) return
     known.forced = true
+    known.occupied = false
     known.losses = 0
     setState(sequence, known, 'lost')
     return
@@ -123,6 +134,7 @@ export function offer(sequence: Sequence, nonce: number, size: number): void {
   const segment: Segment = {
     nonce,
     size,
+    bytes,
     state: 'new',
     request: 0,
     sentAtMs: 0,
@@ -134,6 +146,7 @@ export function offer(sequence: Sequence, nonce: number, size: number): void {
     kept: false,
     explained: false,
     forced: false,
+    occupied: false,
   }
   sequence.segments.set(nonce, segment)
   if (nonce >= sequence.next) return

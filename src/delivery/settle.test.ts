@@ -97,7 +97,7 @@ describe('answers', () => {
         answers: [{ kind: 'gapped', expected: 0, nonceMax: undefined }],
       })
     }
-    expect(times).toEqual([0, 50, 150, 350, 750])
+    expect(times).toEqual([0, 100, 300, 700])
   })
 
   it('that refuse a batch for its size have half of it sent at once', () => {

@@ -18,7 +18,7 @@ export type RequestEnd =
 
 /** Pauses after requests that brought nothing: none after the first, then doubled up to the last. */
 const PAUSE_MS = 100
-const PAUSE_MS_MAX = 15_000
+const PAUSE_MS_MAX = 60_000
 
 export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: number): void {
   const request = state.requests.get(id)
@@ -60,11 +60,11 @@ function takeAnswers(
   atMs: number,
 ): void {
   const { nonces, sentAtMs, hasCount } = request
-  const effects: Effects = { isTaken: false, isLater: false, full: undefined }
+  const effects: Effects = { isTaken: false, isLater: false, isUnanswered: false, full: undefined }
   for (const [index, nonce] of nonces.entries()) {
     const segment = state.sequence.segments.get(nonce)
     const answer = answers[index] ?? UNANSWERED
-    if (answer.kind === 'taken') effects.isTaken = true
+    if (answer.kind === 'taken' || answer.kind === 'occupied') effects.isTaken = true
     if (segment) takeAnswer(state, segment, answer, { request, atMs, effects })
   }
   noteWhole(state, request, answers, atMs)
@@ -75,7 +75,7 @@ function takeAnswers(
 const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 
 /** What the answers of one request mean for the endpoint as a whole. */
-type Effects = { isTaken: boolean; isLater: boolean; full: number | undefined }
+type Effects = { isTaken: boolean; isLater: boolean; isUnanswered: boolean; full: number | undefined }
 
 type Context = { readonly request: OpenRequest; readonly atMs: number; readonly effects: Effects }
 
@@ -93,10 +93,13 @@ function noteWhole(
   state.trip.answered(calls, atMs - sentAtMs)
 }
 
-function noteEffects(state: DeliveryState, { isTaken, isLater, full }: Effects, atMs: number): void {
+function noteEffects(state: DeliveryState, effects: Effects, atMs: number): void {
   const { sequence, pool, window } = state
-  if (isTaken && !isLater) state.failures = 0
-  if (isLater) pause(state, 1, atMs)
+  const { isTaken, isLater, isUnanswered, full } = effects
+  if (isTaken && !isLater && !isUnanswered) state.failures = 0
+  // What the endpoint does not take now it does not take in the same moment either. A lost answer says nothing.
+  if (isLater) state.failures = Math.max(1, state.failures)
+  if (isLater || isUnanswered) pause(state, 1, atMs)
   if (full === undefined) return
   pool.limit(full - sequence.latest)
   window.loss(sequence.acknowledgedTo, sequence.next)
@@ -106,6 +109,7 @@ function pause(state: DeliveryState, calls: number, atMs: number): void {
   const pauseMs = state.failures === 0 ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (state.failures - 1))
   // The size of a batch may be the reason. Half of it is tried soon.
   state.failures = calls > 1 ? 1 : state.failures + 1
+  state.failedAtMs = atMs
   state.retryAtMs = Math.max(state.retryAtMs, atMs + pauseMs)
 }
 
@@ -121,16 +125,21 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   }
   if (!isNewest || segment.state !== 'inFlight') return
   switch (answer.kind) {
+    case 'occupied':
+      arrive(state, segment, atMs)
+      segment.occupied = true
+      return
     case 'unanswered':
-      effects.isLater = true
+      effects.isUnanswered = true
       return leaveUnanswered(state, segment, atMs)
     case 'refused':
       // Other bytes at a nonce that the endpoint has: the former ones are there still.
-      return setState(sequence, segment, segment.forced && !segment.missed ? 'taken' : 'refused')
+      segment.occupied = segment.forced && !segment.missed
+      return setState(sequence, segment, segment.occupied ? 'taken' : 'refused')
     case 'full':
       effects.full ??= segment.nonce
       // Where nothing of the account's is there, time has to pass until it is tried again.
-      segment.losses += 2
+      segment.losses = Math.max(2, segment.losses + 1)
       return setState(sequence, segment, 'lost')
     case 'later':
       effects.isLater = true
@@ -147,6 +156,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
 function arrive({ sequence }: DeliveryState, segment: Segment, atMs: number): void {
   segment.answeredAtMs = atMs
   segment.forced = false
+  segment.occupied = false
   setState(sequence, segment, 'taken')
 }
 

@@ -75,6 +75,7 @@ export type DeliveryState = {
   answeredAtMs: number
   /** Requests in a row that brought nothing. */
   failures: number
+  failedAtMs: number
   retryAtMs: number
   refreshes: number
   sealed: number
@@ -121,6 +122,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
     },
     answeredAtMs: Number.NEGATIVE_INFINITY,
     failures: 0,
+    failedAtMs: Number.NEGATIVE_INFINITY,
     retryAtMs: Number.NEGATIVE_INFINITY,
     refreshes: 0,
     sealed: 0,

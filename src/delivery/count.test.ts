@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { byHand, GETH, range, SIZE } from './byHand.fixture.js'
+
+describe('a count', () => {
+  it('acknowledges what it counts, whatever it includes, and blames nothing where it may leave the pool out', () => {
+    for (const countsMempool of [undefined, false]) {
+      const lane = byHand({ countsMempool, gapBudget: 64 })
+      lane.offer(0, 10)
+      lane.taken(lane.sends())
+      lane.at(10)
+      lane.count(4)
+      expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 4, missing: undefined })
+      for (const ms of [100, 200, 300]) {
+        lane.at(ms)
+        lane.count(4)
+      }
+      expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 4, missing: undefined, window: 64 })
+    }
+  })
+
+  it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 10)
+    const request = lane.sends()
+    lane.at(10)
+    lane.count(0, 5)
+    lane.at(500)
+    lane.taken(request, 10)
+    expect(lane.delivery.status.acknowledgedTo).toBe(10)
+  })
+
+  it('that was asked for while a request was under way, and knows nothing of it, proves no loss', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 10)
+    const request = lane.sends()
+    lane.at(100)
+    lane.taken(request)
+    for (const [askedAtMs, ms] of [
+      [50, 120],
+      [60, 140],
+    ] as const) {
+      lane.at(ms)
+      lane.count(0, askedAtMs)
+    }
+    expect(lane.delivery.status).toMatchObject({ missing: undefined, window: 64 })
+  })
+})
+
+describe('a window', () => {
+  it('is not halved for a request that got lost on its way', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 10)
+    const { request } = lane.sends()
+    lane.at(10)
+    lane.end(request, { end: 'failed' })
+    lane.at(20)
+    lane.count(0)
+    expect(lane.sends().nonces).toEqual(range(0, 10))
+    expect(lane.delivery.status.window).toBe(64)
+  })
+})
+
+describe('bytes that are offered again', () => {
+  const offered = (kind: 'taken' | 'occupied' | 'refused', bytes: string) => {
+    const lane = byHand(GETH)
+    lane.delivery.offer(0, SIZE, 'a')
+    const { request } = lane.sends()
+    lane.end(request, { end: 'answers', answers: [{ kind }], count: 1 })
+    expect(lane.delivery.isRefused(0)).toBe(kind !== 'taken')
+    lane.delivery.offer(0, SIZE, bytes)
+    return lane.next()
+  }
+
+  it('need no second copy where the endpoint has them', () => {
+    expect(offered('taken', 'a').do).toBe('wait')
+  })
+
+  it('are sent where it did not take them, or had others', () => {
+    for (const kind of ['occupied', 'refused'] as const)
+      expect(offered(kind, 'a')).toMatchObject({ do: 'send', nonces: [0] })
+  })
+
+  it('are sent where they are others than before', () => {
+    expect(offered('taken', 'b')).toMatchObject({ do: 'send', nonces: [0] })
+  })
+})
+
+describe('what a feed confirms', () => {
+  it('acknowledges at once, and is no refresh', () => {
+    const lane = byHand({ countsMempool: false, gapBudget: 0 })
+    lane.offer(0, 4)
+    lane.taken(lane.sends())
+    for (let times = 0; times < 5; times++) lane.delivery.confirmed({ latest: 0, confirmedTo: 2 })
+    expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 2, missing: undefined })
+    expect([lane.delivery.has(1), lane.delivery.has(2)]).toEqual([false, true])
+  })
+})
