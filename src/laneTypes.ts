@@ -90,8 +90,18 @@ export type LaneSnapshot = {
     profile: object
     requests: number
     calls: number
-    /** Why nothing is sent to it for now, where it said that it is asked too often. */
+    /** Why it is not asked for now, where it said that it is asked too often. */
     rests?: string
+    /**
+     * How often it is asked: requests and JSON-RPC calls a second, where the endpoint or `limits` bound them; how many
+     * requests wait for their turn; and how many it has denied.
+     */
+    budget?: {
+      requestsPerSecond: number | undefined
+      callsPerSecond: number | undefined
+      waiting: number
+      denied: number
+    }
     /** Its answers are of no use, since then, in wall time; `said` quotes the last one. */
     failing?: { sinceMs: number; said: string } | undefined
   }[]
@@ -236,9 +246,12 @@ export type FeePolicy<chain extends Chain = Chain> = {
 export type Limits = {
   /** Transactions that wait for a nonce; one more is refused with QUEUE_FULL. @default 100_000 */
   queueMax: number
-  /** Nonces that may be uncovered at first. @default 64 */
+  /**
+   * Nonces that may be unacknowledged at one endpoint at first, where nothing is known of it. It doubles with each full
+   * window that is acknowledged, and halves with a loss. geth takes more at once, and is sent more. @default 64
+   */
   window: number
-  /** Nonces that may be uncovered at most. @default 2_048 */
+  /** Nonces that may be unacknowledged at one endpoint at most. @default 2_048 */
   windowMax: number
   /**
    * Nonces of an account with delegated code (EIP-7702) that no sealed block has used. Pools take few of them at once:
@@ -246,8 +259,8 @@ export type Limits = {
    */
   delegatedMax: number
   /**
-   * Calls in one request, of whatever kind. An endpoint that refuses a batch is asked in smaller ones.
-   * @default 100
+   * Calls in one request, of whatever kind; reads go in batches of 100 at most. The batches of transactions grow towards
+   * it with each that is answered. An endpoint that refuses a batch is asked in smaller ones. @default 1_000
    */
   batchMax: number
   /** Send requests open at one endpoint at once. @default 4 */
@@ -278,6 +291,13 @@ export type Limits = {
    */
   restMsMax: number
   /**
+   * Requests that one URL gets in a second, from all lanes, senders and allocators of the process that give it the same
+   * limits. Transactions go first, receipts last. @default no limit until the endpoint says that it is asked too often
+   */
+  requestsPerSecond: number | undefined
+  /** The same for JSON-RPC calls, each of a batch counted, as many providers do. @default like `requestsPerSecond` */
+  callsPerSecond: number | undefined
+  /**
    * Bytes of one answer of an endpoint, unpacked: what is larger is cut, and is no answer (unknown, for a send). A batch
    * of reads is asked again in halves then. Over WebSocket the socket's own bound comes first; a custom transport has
    * none. geth's own is 25 MB for a batch, Nethermind's 32 MiB. @default 67_108_864
@@ -299,7 +319,7 @@ export type Limits = {
    * `UNRESOLVED`. @default 600_000
    */
   evidencePatienceMs: number
-  /** Nonces resent per sealed block, the lowest ones. @default 64 */
+  /** Nonces that are looked at when blocks go by without them, the lowest ones. @default 64 */
   resendMax: number
   /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
   reservationTtlMs: number

@@ -4,7 +4,6 @@ import type { Book } from '../ledger/book.js'
 import type { SlotAction, SlotEvent } from '../ledger/event.js'
 import type { Slot } from '../ledger/slot.js'
 import type { Transition } from '../ledger/transition.js'
-import type { Window } from '../ledger/window.js'
 import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store, StoredTransaction } from '../store/store.js'
 import type { HoldReason } from '../types.js'
@@ -38,7 +37,6 @@ export type Lane = {
   readonly key: LaneKey
   readonly lease: Lease
   readonly book: Book
-  readonly window: Window
   readonly holds: Holds
   readonly journal: Journal
   /** A number never given before: names what is to be signed, so that late bytes are recognised. */
@@ -53,14 +51,8 @@ export type Lane = {
   next(): number
   /** A node that counts what waits in its pool covers all below the count. */
   counted(count: number): void
-  /** After whatever may have covered more: the window grows by it. */
+  /** After whatever may have covered more. */
   noteCovered(): void
-  /** How many more nonces the window takes now. Not more than 0 where it is full. */
-  readonly room: number
-  /** More than half of the window is in use: it is worth knowing soon how far it is covered. */
-  readonly crowded: boolean
-  /** Room in the window; a hole always has room, since what is above waits for it. */
-  hasRoom(): boolean
   stop(): void
 }
 
@@ -68,18 +60,18 @@ export function createLane(options: {
   key: LaneKey
   lease: Lease
   book: Book
-  window: Window
   store: Store
   clock: Clock
   duties: LaneDuties
   /** Tokens begin above it: those of an earlier life must not be taken for ours. */
   tokenAbove: number
 }): Lane {
-  const { key, lease, book, window, store, clock, duties } = options
+  const { key, lease, book, store, clock, duties } = options
   let tokens = options.tokenAbove
   // Made on first use: an idle lane costs nothing.
   let mutex: Mutex | undefined
   let stopped = false
+  let coveredTo = book.coveredTo
 
   const holds = createHolds(duties.held)
   const journal = createJournal({
@@ -122,21 +114,15 @@ export function createLane(options: {
   }
 
   function noteCovered(): void {
-    if (window.progress(book.coveredTo, book.cursor)) duties.covered?.()
+    const before = coveredTo
+    coveredTo = book.coveredTo
+    if (coveredTo > before) duties.covered?.()
   }
-
-  /** The pool's own limit for a delegated account counts its transactions until a block has them, covered or not. */
-  const room = () =>
-    Math.min(
-      window.size - (book.cursor - (window.capped ? book.floor : book.coveredTo)),
-      window.aheadMax - (book.cursor - book.floor),
-    )
 
   return {
     key,
     lease,
     book,
-    window,
     holds,
     journal,
     token: () => ++tokens,
@@ -156,13 +142,6 @@ export function createLane(options: {
       noteCovered()
     },
     noteCovered,
-    get room() {
-      return room()
-    },
-    get crowded() {
-      return room() * 2 < window.size
-    },
-    hasRoom: () => book.lowestHole() !== undefined || room() > 0,
     stop() {
       stopped = true
       journal.stop()

@@ -1,8 +1,15 @@
+import type { RequestPriority } from '../rpc/port.js'
 import { createTokenBucket } from './tokenBucket.js'
 
 /** In the order in which requests are served: the missing head of a lane first, receipts last. */
-export const PRIORITIES = ['repair', 'send', 'evidence', 'poll', 'receipt'] as const
-export type Priority = (typeof PRIORITIES)[number]
+export const PRIORITIES = [
+  'repair',
+  'send',
+  'evidence',
+  'poll',
+  'receipt',
+] as const satisfies RequestPriority[]
+export type Priority = RequestPriority
 
 /** A request that waits for its turn. */
 export type Ticket = {
@@ -65,10 +72,15 @@ export type BudgetLimits = {
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 15_000
 const RARE_BLOCKS = 10
+/** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
+const REQUESTS_MIN = 2
+const CALLS_MIN = 5
+/** Calls that are asked for together at the least: a block and the counts that belong to it. */
+const TOGETHER = 3
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
-  const requests = createTokenBucket(limits.requestsPerSecond)
-  const calls = createTokenBucket(limits.callsPerSecond)
+  const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
+  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN, burstMin: TOGETHER })
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
   let blocks = 0

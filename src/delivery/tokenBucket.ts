@@ -35,7 +35,6 @@ const SECOND_MS = 1_000
 const SAFETY = 0.8
 /** Rate and burst together stay within what went through in a second. */
 const BURST_S = 0.25
-const RATE_MIN = 1
 /** Parts of the known limit by which the rate grows in a second: below it, and around it. */
 const GROWTH = 0.05
 const GROWTH_NEAR = 0.01
@@ -48,7 +47,15 @@ const FORGET = 100
 /** More is wanted as long as something had to wait in this time. */
 const WANTED_MS = 1_000
 
-export function createTokenBucket(given = Number.POSITIVE_INFINITY): TokenBucket {
+/**
+ * `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. `burstMin`: so many
+ * units may leave at once, where what belongs together would be torn apart otherwise.
+ */
+export function createTokenBucket(
+  given = Number.POSITIVE_INFINITY,
+  { rateMin: least = 1, burstMin = 1 }: { readonly rateMin?: number; readonly burstMin?: number } = {},
+): TokenBucket {
+  const rateMin = Math.min(given, least)
   let rate = given
   let limit = given
   let tokens = Number.POSITIVE_INFINITY
@@ -61,7 +68,8 @@ export function createTokenBucket(given = Number.POSITIVE_INFINITY): TokenBucket
   const takes = createLog()
 
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
-  const burst = () => (isLimited() ? Math.max(1, Math.floor(rate * BURST_S)) : Number.POSITIVE_INFINITY)
+  const burst = () =>
+    isLimited() ? Math.max(Math.min(given, burstMin), Math.floor(rate * BURST_S)) : Number.POSITIVE_INFINITY
 
   function grow(seconds: number, nowMs: number): void {
     if (limit === given || nowMs - wantedMs > WANTED_MS) return
@@ -128,9 +136,9 @@ export function createTokenBucket(given = Number.POSITIVE_INFINITY): TokenBucket
     isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
     cut(nowMs, refused, atMost) {
       const through = passes.sum(nowMs)
-      limit = Math.max(RATE_MIN, through + refused - 1)
+      limit = Math.max(rateMin, through + refused - 1)
       cutLimit = limit
-      rate = Math.max(RATE_MIN, Math.min(rate, through > 0 ? through * SAFETY : atMost))
+      rate = Math.max(rateMin, Math.min(rate, through > 0 ? through * SAFETY : atMost))
       cutMs = nowMs
       filledMs = nowMs
       proven = Math.min(proven, through)

@@ -98,6 +98,18 @@ test('an observation of a nonce that was pruned, or used before our time, brings
   expect([book.slots.size, book.unfinished]).toEqual([0, 0])
 })
 
+test('confirmed is what bodies show without a break: a count covers, and confirms nothing', () => {
+  const book = started(5, 6, 7, 8)
+  book.counted(8)
+  expect([book.coveredTo, book.confirmedTo]).toEqual([8, 5])
+  seal(book, 5, 20)
+  book.apply(6, { type: 'preconfirmed', hash: hash('h6'), blockNumber: 21 })
+  book.apply(8, { type: 'preconfirmed', hash: hash('h8'), blockNumber: 21 })
+  expect([book.coveredTo, book.confirmedTo]).toEqual([8, 7])
+  leave(book, 5, 20)
+  expect(book.confirmedTo).toBe(5)
+})
+
 describe('lower', () => {
   test('a nonce that was believed to be used and has no slot may be used again, and holds the floor', () => {
     const book = createBook({ floor: 5 })

@@ -68,8 +68,10 @@ export type Book = {
   readonly floor: number
   /** The next nonce to hand out when there is no hole. */
   readonly cursor: number
-  /** All below is covered: used, counted, or preconfirmed without a break. */
+  /** All below is covered: confirmed, or counted. */
   readonly coveredTo: number
+  /** All below is confirmed: used, or preconfirmed, without a break. */
+  readonly confirmedTo: number
   /** The lowest hole below the cursor, if there is one. */
   lowestHole(): number | undefined
   /** The lowest nonce whose first bytes are not in the store yet: nothing above it may be broadcast (P6). */
@@ -328,6 +330,9 @@ export function createBook(seed: { floor: number }): Book {
     },
     get coveredTo() {
       return coveredTo()
+    },
+    get confirmedTo() {
+      return contiguous
     },
     lowestHole: () => lowest(holes, (slot) => slot?.state === 'hole'),
     lowestUncommitted: () => lowest(uncommitted, awaitsCommit),

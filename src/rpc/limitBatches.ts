@@ -3,6 +3,9 @@ import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 import type { ProfileWatch } from './profile.js'
 import { profileOf, setProfile } from './profileOf.js'
 
+/** Calls in one batch of reads, whatever larger batches of transactions the endpoint takes: they take the node longer. */
+export const READ_BATCH_MAX = 100
+
 const limited = new WeakSet<Port>()
 
 /**
@@ -13,12 +16,12 @@ const limited = new WeakSet<Port>()
  * Where no call has an answer (HTTP 500, a closed socket), the first call is asked alone: its answer shows that the
  * batch is to blame, and a failure ends the batch after one request more. A rate limit and a timeout end it at once.
  *
- * Each call may be posted several times. `BatchOptions.onRepeat` is called before that.
+ * Each call may be posted several times, so that it is not for the bytes of transactions.
  */
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
   const profile = profileOf(port)
-  const parts: Parts = { port, profile, batchMax, doubted: false, lost: undefined }
+  const parts: Parts = { port, profile, batchMax, doubted: false }
   const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
   limited.add(limitedPort)
   return limitedPort
@@ -47,8 +50,6 @@ type Parts = {
   readonly batchMax: number
   /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
   doubted: boolean
-  /** The size of a batch that had no answer, whose first call was not asked alone yet. */
-  lost: number | undefined
 }
 
 async function postInParts(
@@ -58,12 +59,11 @@ async function postInParts(
 ): Promise<readonly RpcReply[]> {
   const { port, profile } = parts
   const replies = new Array<RpcReply | undefined>(calls.length).fill(undefined)
-  const posted = new Set<number>()
   let open: number[] = [...calls.keys()]
   // For the rest of these calls: the user may have given another size for good.
   let sizeMax = parts.batchMax
   // A batch of this size had no answer: its first call is asked alone.
-  let suspect = parts.lost
+  let suspect: number | undefined
   let isAlone = parts.doubted && calls.length > 1
   // The last request was a call alone, and had an answer.
   let isAlive = false
@@ -71,9 +71,6 @@ async function postInParts(
 
   while (open.length > 0) {
     const part = open.slice(0, isAlone ? 1 : Math.max(1, Math.min(sizeMax, sizeOf(profile))))
-    const repeated = part.filter((index) => posted.has(index))
-    if (repeated.length > 0) options.onRepeat?.(repeated)
-    for (const index of part) posted.add(index)
     const answers = await port.batch(
       part.map((index) => calls[index] as RpcCall),
       options,
@@ -99,7 +96,6 @@ async function postInParts(
     isAlive = suspect === undefined
     isAlone = false
     parts.doubted = false
-    parts.lost = undefined
     suspect = undefined
     silent = 0
     return []
@@ -117,11 +113,7 @@ async function postInParts(
         return part
       case 'silent':
         if (wasAlive) halve('batchLost', part.length)
-        else if (options.tellsSilence) {
-          parts.doubted = true
-          parts.lost = part.length
-          break
-        } else {
+        else {
           suspect = part.length
           isAlone = true
         }

@@ -31,28 +31,27 @@ export type RpcReply =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly failure: RpcFailure }
 
+/** Who is served first where an endpoint limits how often it is asked, in this order. */
+export type RequestPriority = 'repair' | 'send' | 'evidence' | 'poll' | 'receipt'
+
 export type BatchOptions = {
+  /** For a port with a request budget. @default 'evidence' */
+  readonly priority?: RequestPriority | undefined
+  /**
+   * For a port with a request budget: the longest time that an endpoint is left alone although somebody waits, however
+   * long it asked for. @default as long as it asked for
+   */
+  readonly restMsMax?: number | undefined
   /** Milliseconds until the calls without an answer get a `timeout` failure. @default the port's own, 10,000 */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /**
-   * Called before calls of this batch, given by their positions, are posted once more. Only `limitBatches` repeats:
-   * a port of a transport does not.
-   */
-  readonly onRepeat?: ((positions: readonly number[]) => void) | undefined
-  /**
-   * The caller has to hear of a batch that had no answer at all: it is not asked again here. The next batch begins with a
-   * call alone instead.
-   */
-  readonly tellsSilence?: boolean | undefined
 }
 
 /**
  * One URL (or one custom transport) of a node, without hidden retry or fallback.
  *
  * `batch` posts its calls as one request, in order, and answers each by position; it never rejects. The port of a
- * transport does not split or repeat; `limitBatches` does both, for reads and for the bytes of transactions, which may
- * all be posted twice.
+ * transport does not split or repeat; `limitBatches` does both, for reads.
  */
 export type Port = {
   /** Origin of the URL or the transport's name. Safe to print: path, query and credentials are cut. */

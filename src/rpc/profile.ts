@@ -23,12 +23,21 @@ export type EndpointProfile = {
     readonly sizeMax: number | undefined
   }
   /**
-   * How many transactions of one account it keeps above a missing nonce. 0: it refuses them, so that each is sent after
-   * the one below it was taken. Learned from two such refusals.
+   * How many transactions of one account it keeps above a missing nonce. geth: 64. 0: it refuses them, so that each is
+   * sent after the one below it was taken; learned from two such refusals.
    */
   readonly gapBudget: number | undefined
   /** The calls of a batch take effect in their order. `false`: one transaction goes in a request. */
   readonly batchInOrder: boolean | undefined
+  /**
+   * What deliveries to it have shown, with which the next lane begins: nonces that may be unacknowledged (`window`) or at
+   * the endpoint without being sealed (`pool`), and calls in one request (`batch`).
+   */
+  readonly delivery: {
+    readonly window: number | undefined
+    readonly pool: number | undefined
+    readonly batch: number | undefined
+  }
   /** `eth_sendRawTransactionSync` is answered. */
   readonly sendSync: boolean | undefined
   /** `eth_simulateV1` is answered. */
@@ -63,6 +72,7 @@ const UNKNOWN: EndpointProfile = {
   batch: { usable: undefined, sizeMax: undefined },
   gapBudget: undefined,
   batchInOrder: undefined,
+  delivery: { window: undefined, pool: undefined, batch: undefined },
   sendSync: undefined,
   simulateV1: undefined,
   cadenceMs: undefined,
@@ -103,9 +113,16 @@ function definedOf(given: GivenProfile): Partial<EndpointProfile> {
 
 function same(a: EndpointProfile, b: EndpointProfile): boolean {
   const keys = Object.keys(UNKNOWN) as (keyof EndpointProfile)[]
-  return keys.every((key) =>
-    key === 'batch'
-      ? a.batch.usable === b.batch.usable && a.batch.sizeMax === b.batch.sizeMax
-      : a[key] === b[key],
-  )
+  return keys.every((key) => {
+    const [one, other]: readonly unknown[] = [a[key], b[key]]
+    return isObject(one) && isObject(other) ? sameFields(one, other) : one === other
+  })
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+
+function sameFields(one: Fields, other: Fields): boolean {
+  return Object.keys({ ...one, ...other }).every((key) => one[key] === other[key])
 }

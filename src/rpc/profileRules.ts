@@ -42,6 +42,10 @@ export type ProfileObservation =
    */
   | { readonly kind: 'gapRefused'; readonly overtook: boolean }
   | { readonly kind: 'cadence'; readonly cadenceMs: number }
+  /** What `web3_clientVersion` answered. */
+  | { readonly kind: 'client'; readonly version: string }
+  /** What a delivery has shown, when it ends. */
+  | { readonly kind: 'delivered'; readonly delivery: EndpointProfile['delivery'] }
   | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
 
 /** What has been seen but does not suffice yet. */
@@ -121,6 +125,10 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
       return gapRefused(state, observation.overtook)
     case 'cadence':
       return set({ cadenceMs: observation.cadenceMs })
+    case 'client':
+      return set(clientPart(profile, observation.version))
+    case 'delivered':
+      return set({ delivery: observation.delivery })
     case 'chain':
       return set({
         chainId: observation.chainId,
@@ -214,6 +222,29 @@ function gapRefused({ profile, evidence }: ProfileState, overtook: boolean): Pro
   if (!isKnown && !overtook) return { profile, evidence: next }
   const learned = { ...(isKnown ? { gapBudget: 0 } : {}), ...(overtook ? { batchInOrder: false } : {}) }
   return { profile: { ...profile, ...learned }, evidence: next }
+}
+
+/**
+ * geth and what is made from it (`op-geth`, `bor` and others say so too): `AccountQueue` of `core/txpool/legacypool`, and
+ * `rpc/handler.go`, which runs the calls of a batch one after the other. In one request in order nothing is gapped, so
+ * that a large one is safe; it takes 1,000 calls and keeps 4,096 executable transactions (`node/defaults.go`, legacypool).
+ * `pending` counts its pool (`GetPoolNonce` in `eth/api_backend.go`); what shows otherwise takes that back.
+ */
+const GETH = {
+  name: /^(?:op-)?geth\//i,
+  gapBudget: 64,
+  delivery: { window: 1_000, pool: undefined, batch: 1_000 },
+} as const
+
+function clientPart(profile: EndpointProfile, version: string): Partial<EndpointProfile> {
+  if (!GETH.name.test(version)) return {}
+  const { gapBudget = GETH.gapBudget, batchInOrder = true, delivery } = profile
+  return {
+    gapBudget,
+    batchInOrder,
+    pending: profile.pending === 'unknown' ? 'mempool' : profile.pending,
+    delivery: delivery.window === undefined ? GETH.delivery : delivery,
+  }
 }
 
 function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {

@@ -15,7 +15,12 @@ export type PortsOf = (client: Client, endpoint: Omit<Endpoint, 'client'>) => re
 /** What the lanes of a process run on. */
 export type Machinery = typeof import('./machinery.js')
 
-export type EndpointPort = { readonly port: Port; readonly role: 'both' | 'read' | 'send' }
+export type EndpointPort = {
+  readonly port: Port
+  readonly role: 'both' | 'read' | 'send'
+  /** Ports with the same one share a request budget. */
+  readonly url?: string | undefined
+}
 
 /**
  * Everything the sender takes from outside: time, chance, the way to a node, and what the process shares. The real
@@ -50,6 +55,8 @@ export type Probe = {
 export type Shared = {
   readonly lanes: Map<string, unknown>
   readonly hubs: Map<string, unknown>
+  /** Request budgets, by URL and limits. */
+  readonly gates: Map<string, unknown>
   /** The books of counters in contracts that nobody holds now, and of which something is still out. */
   readonly counters: Map<string, unknown>
   /** A number for each store, transport or client that has no name of its own. */
@@ -61,12 +68,13 @@ export type Shared = {
 }
 
 // The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
-const SHARED = Symbol.for('txlane.shared.v1')
+const SHARED = Symbol.for('txlane.shared.v2')
 
 export function createShared(): Shared {
   return {
     lanes: new Map(),
     hubs: new Map(),
+    gates: new Map(),
     counters: new Map(),
     identities: new WeakMap(),
     identitiesMade: 0,

@@ -137,7 +137,7 @@ test('abort ends it although the source waits for an item that never comes', asy
 })
 
 test('abort: queued items end ABORTED, notExecuted; journaled ones go on; nothing more is taken', async () => {
-  await using lane = await openLane({ limits: { window: 2, windowMax: 2 } })
+  await using lane = await openLane({ limits: { window: 1, windowMax: 1 } })
   lane.script = swallow(1, 2)
   const controller = new AbortController()
   const results: ItemResult[] = []

@@ -23,6 +23,14 @@ export type Pace = 'cadence' | 'block' | 'idle'
 /** Tags that a follower waits for; `latest` and `pending` are read for everybody. */
 export type WantedTags = { readonly safe: boolean; readonly finalized: boolean }
 
+/** The account's counts at both tags, as far as they were read. */
+export type Counts = {
+  latest: number | undefined
+  pending: number | undefined
+  /** When they were asked for, in clock milliseconds. */
+  readonly askedAtMs: number
+}
+
 /** What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. */
 export type Follower = {
   readonly address: Address
@@ -42,10 +50,10 @@ export type Follower = {
   /** The same from somebody else's feed, whatever the endpoint shows as pending. */
   observed(blockNumber: number, own: readonly Hash[]): void
   /** A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which it was read. */
-  counts(counts: { latest: number | undefined; pending: number | undefined }, head: number): void
+  counts(counts: Counts, head: number): void
   balance(wei: bigint): void
-  /** All of a tick has been told. `newHead`: a sealed block joined in it. */
-  ticked(newHead: boolean): void
+  /** All of a tick has been told. `newHead`: a sealed block joined in it. `looked`: it has read the pending block. */
+  ticked(newHead: boolean, looked: boolean): void
   /** A tick brought no answer. Repeats for as long as it goes on. */
   unreachable(why: string): void
   /** Somebody threw while a tick was told: a bug, never the endpoint's doing. */

@@ -3,7 +3,7 @@ import { type Clock, type Moment, momentOf } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import { type Arrivals, createArrivals } from './arrivals.js'
-import type { Follower, SealedBlock } from './follower.js'
+import type { Counts, Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { isShownBy } from './shown.js'
@@ -172,7 +172,8 @@ export function createTracker(options: TrackerOptions): Tracker {
    */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const around = sure || identity === undefined ? [] : identity.calls
-    const replies = await port.batch([...around, ...calls, ...around], { timeoutMs: options.timeoutMs })
+    const { timeoutMs } = options
+    const replies = await port.batch([...around, ...calls, ...around], { timeoutMs, priority: 'poll' })
     if (identity === undefined || around.length === 0) return replies
     const end = around.length + calls.length
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
@@ -187,7 +188,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     told: ((head: number) => void)[],
   ): readonly Part[] {
     if (follower.reads) return follower.reads()
-    const counts: Parameters<Follower['counts']>[0] = { latest: undefined, pending: undefined }
+    const counts: Counts = { latest: undefined, pending: undefined, askedAtMs: clock.now() }
     const count = (tag: 'latest' | 'pending'): Part => ({
       call: { method: 'eth_getTransactionCount', params: [follower.address, tag] },
       take: (reply) => {
@@ -250,7 +251,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
-    for (const follower of followers) follower.ticked(newHead)
+    const looked = pending !== undefined && pending !== null && pending !== 'refused'
+    for (const follower of followers) follower.ticked(newHead, looked)
     loop.brought(newHead)
   }
 

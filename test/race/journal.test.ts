@@ -6,7 +6,6 @@ import { createLane, type Lane } from '../../src/allocator/lane.js'
 import { stoppableClock } from '../../src/clock.js'
 import { createBook } from '../../src/ledger/book.js'
 import type { Attempt } from '../../src/ledger/slot.js'
-import { createWindow } from '../../src/ledger/window.js'
 import type { Lease } from '../../src/store/store.js'
 import { decodeTransaction } from '../sim/transaction.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
@@ -57,7 +56,6 @@ async function createJournaled(scheduler: fc.Scheduler, writes: readonly Takes[]
     key,
     lease: (await store.acquire(key, 'me', 10_000)) as Lease,
     book: createBook({ floor: 0 }),
-    window: createWindow({ start: 64, max: 64 }),
     store: { ...store, write: counted },
     clock,
     duties: {

@@ -17,7 +17,12 @@ export type PortsOfClientOptions = {
 }
 
 /** A port, with what the transport's `methods` option leaves it: `both`, unless it excludes sends or reads. */
-export type ClientPort = { readonly port: Port; readonly role: EndpointRole }
+export type ClientPort = {
+  readonly port: Port
+  readonly role: EndpointRole
+  /** Of an `http` transport, with whatever secrets it has. */
+  readonly url: string | undefined
+}
 
 /** Any viem client: extended, with or without chain and account. */
 export type AnyClient = Pick<Client<Transport, Chain | undefined>, 'transport' | 'request' | 'chain'>
@@ -68,7 +73,8 @@ function take(taken: Taken, chain: Chain | undefined, options: PortsOfClientOpti
     )
   }
   const filter = taken.methods as MethodFilter | undefined
-  return [{ port: withMethods(portOf(taken, chain, options), filter), role: roleOf(filter) }]
+  const url = taken.type === 'http' ? httpUrl(taken.url, chain) : undefined
+  return [{ port: withMethods(portOf(taken, chain, options), filter), role: roleOf(filter), url }]
 }
 
 function portOf(taken: Taken, chain: Chain | undefined, options: PortsOfClientOptions): Port {

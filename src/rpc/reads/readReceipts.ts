@@ -3,7 +3,7 @@ import { isTxlaneError } from '../../errors/base.js'
 import { batchReads } from '../batchReads.js'
 import { type BlockSelector, decodeObject, encodeBlock } from '../codec.js'
 import { isMethodRefused, isRateLimit, malformed, type RpcError, resultOf } from '../errors.js'
-import type { Port, RpcCall, RpcReply } from '../port.js'
+import type { BatchOptions, Port, RpcCall, RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
 import { noteBlockReceipts } from './getBlockReceipts.js'
 import type { ReadOptions } from './source.js'
@@ -26,7 +26,8 @@ export type WantedReceipt = {
   readonly whole?: boolean | undefined
 }
 
-export type ReadReceiptsParameters = ReadOptions & { readonly wanted: readonly WantedReceipt[] }
+export type ReadReceiptsParameters = ReadOptions &
+  Pick<BatchOptions, 'priority'> & { readonly wanted: readonly WantedReceipt[] }
 
 /** What an endpoint has for a hash; `null` where it has no receipt, which proves nothing about the transaction. */
 export type FoundReceipt = RawReceipt | null | RpcError

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { CancelTimer } from '../../clock.js'
+import type { CountReading } from '../../delivery/count.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
@@ -7,27 +7,59 @@ import type { RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
-import { type Courier, type CourierParts, createCourier, type Said } from './courier.js'
+import {
+  createEndpointSender,
+  type EndpointSender,
+  type EndpointSenderParts,
+  type Said,
+} from './endpointSender.js'
 import { createRefusals } from './refusals.js'
 
 /**
  * Chooses who gets journaled bytes: one endpoint, or every one where the lane is told so or where they have to be sent
- * again. Nothing is sent twice by itself; what becomes of an attempt is the table's to say.
+ * again. When they leave is the endpoint's delivery to say; what becomes of an attempt, the table's.
  */
 export type Broadcaster = {
-  /** The newest attempt of this nonce is to be sent. `again`: told when an endpoint is handed it, and not before. */
-  add(nonce: number, again?: 'again'): void
-  /** Something that held bytes back (a lower reservation, a rest) may be over. */
+  /** The newest attempt of this nonce is to be sent. */
+  add(nonce: number): void
+  /** To every endpoint that may have it. Where it was sent before, what is lost is sent again anyway. */
+  again(nonce: number): void
+  /** It goes to the endpoints that do not have it, too: one left it without an answer, or does not take it now. */
+  elsewhere(nonce: number): void
+  /**
+   * What an earlier life left is sent again: inherited attempts count as possibly sent, and go before anything new.
+   */
+  resume(): void
+  /** It is not to be sent any more: nothing is bound there. */
+  withdraw(nonce: number): void
+  /** An endpoint is to have this nonce: what is lost of it is sent again. */
+  delivers(nonce: number): boolean
+  /** The same, and nothing of its newest bytes was sent yet. */
+  holdsBack(nonce: number): boolean
+  /** A `pending` count of the endpoint that is read. */
+  counted(reading: CountReading): void
+  /** A new pending block, or a sealed one, after its bodies were told. */
+  refreshed(sealed: boolean): void
+  /** The most transactions that no sealed block has used; undefined: as many as an endpoint takes. */
+  limitAccount(max: number | undefined): void
+  /** Something that held bytes back (a lower reservation, an endpoint that was away) may be over. */
   kick(): void
+  /** How many more nonces may be handed out. */
+  readonly room: number
+  /** The same, and a hole always has room: what is above waits for it. */
+  readonly hasRoom: boolean
+  /** Nonces that may be at the endpoint that gets new ones, neither sealed nor acknowledged. */
+  readonly window: number
   /** Resolves when no request is open. */
   idle(): Promise<void>
+  stop(): void
 }
 
 /** Beside an outcome. */
 export type Reported = {
   /** The endpoint's name and what it said, where it said anything but the hash. */
   readonly words: string | undefined
-  /** Of a refusal that no retry mends: when the same bytes are to be offered again, in milliseconds from now. */
+  /** Of bytes that it does not take: when they are to be offered again, in milliseconds from now. */
   readonly againMs?: number | undefined
 }
 
@@ -35,91 +67,115 @@ export type Reported = {
 type Round = { open: number; accepted: boolean; held: Map<HubEndpoint, Said> }
 
 const NOBODY: readonly HubEndpoint[] = []
+const PUBLIC = {}
 
 export function createBroadcaster(
   context: LaneContext,
   told: {
     sent: (nonce: number) => void
-    /** What was to be sent again is handed over. */
+    /** Bytes are handed over again. */
     again: (nonce: number) => void
     outcome: (nonce: number, hash: Hash, outcome: SendOutcome, said: Reported) => void
+    /** More may be handed out. */
+    freed: () => void
   },
 ): Broadcaster {
-  const { lane, hub, clock } = context
+  const { lane, hub, clock, limits } = context
+  const { book } = lane
   const several = hub.endpoints.filter(({ role }) => role !== 'read').length > 1
-  const couriers = new Map<HubEndpoint, Courier>()
+  const senders = new Map<HubEndpoint, EndpointSender>()
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
-  // Nobody can take them for now.
-  const waiting = new Map<number, 'again' | undefined>()
-  let cancelWake: CancelTimer | undefined
-  // Whose turn it is: moved on when it left us without an answer.
+  // No endpoint can take them for now.
+  const waiting = new Set<number>()
+  // Which endpoint gets new nonces: moved on when it left us without an answer.
   let turn = 0
+  let accountMax: number | undefined
   const idlers: (() => void)[] = []
 
-  function add(nonce: number, asAgain?: 'again'): void {
-    const slot = lane.book.get(nonce)
-    const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
+  // --- who gets what -----------------------------------------------------------------------------------------------
+
+  function add(nonce: number): void {
+    const slot = book.get(nonce)
+    const attempt = attemptAt(nonce)
     if (slot === undefined || attempt === undefined) return
     // One that had a chance and is not in a block may have been swallowed, or be known to some of them only.
-    const again = attempt.sends > 0 || slot.attempts.length > 1
-    const endpoints = takers(attempt, again || context.broadcast === 'all')
-    if (endpoints.length === 0) return waitForOne(nonce, attempt, asAgain)
-    if (asAgain) told.again(nonce)
-    for (const endpoint of endpoints) courierOf(endpoint).add(nonce, endpoints.length === 1)
+    const isKnown = attempt.sends > 0 || slot.attempts.length > 1
+    offer(nonce, takers(attempt, isKnown || context.broadcast === 'all'))
   }
 
-  /** In the order in which they are handed the bytes. */
-  function takers(attempt: Attempt, all: boolean): readonly HubEndpoint[] {
-    const now = clock.now()
+  function offer(nonce: number, endpoints: readonly HubEndpoint[]): void {
+    if (endpoints.length === 0) waiting.add(nonce)
+    for (const endpoint of endpoints) senderOf(endpoint).offer(nonce)
+  }
+
+  /** It left us without an answer: what it does not have goes to the others, or stays where only it may have it. */
+  function moveFrom(endpoint: HubEndpoint, nonce: number): void {
+    const slot = book.get(nonce)
+    const attempt = attemptAt(nonce)
+    if (slot === undefined || attempt === undefined) return
+    const isKnown = attempt.sends > 0 || slot.attempts.length > 1
+    const others = takers(attempt, isKnown).filter((one) => one !== endpoint)
+    if (others.length === 0) return offer(nonce, [endpoint])
+    for (const sender of others.map(senderOf)) if (!sender.has(nonce)) sender.offer(nonce)
+  }
+
+  function elsewhere(nonce: number): void {
+    const attempt = several ? attemptAt(nonce) : undefined
+    if (attempt === undefined) return
+    for (const endpoint of takers(attempt, true)) {
+      const sender = senderOf(endpoint)
+      if (!sender.has(nonce)) sender.offer(nonce)
+    }
+  }
+
+  function attemptAt(nonce: number): Attempt | undefined {
+    const slot = book.get(nonce)
+    return slot?.state === 'live' ? newestAttempt(slot) : undefined
+  }
+
+  /** In the order in which they are handed the bytes. One that asks to be left alone is passed over where another is not. */
+  function takers(bytes: Pick<Attempt, 'private'>, all: boolean): readonly HubEndpoint[] {
     const order = hub.senders()
-    const [only] = order
-    // Asked for every transaction, and most have one endpoint.
-    if (only !== undefined && order.length === 1)
-      return mayHave(only, attempt) && only.restUntilMs <= now ? order : NOBODY
-    const free = order.filter((endpoint) => mayHave(endpoint, attempt) && endpoint.restUntilMs <= now)
-    if (free.length < 2) return free
-    if (!all)
-      return [free.find((one) => order.indexOf(one) >= turn % order.length) ?? (free[0] as HubEndpoint)]
+    const able = order.filter((endpoint) => mayHave(endpoint, bytes))
+    if (able.length < 2) return able.length === 0 ? NOBODY : able
+    const free = able.filter(({ gate }) => !gate.isBlocked)
+    const usable = free.length > 0 ? free : able
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
-    return free.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
+    if (all) return usable.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
+    return [usable.find((one) => order.indexOf(one) >= turn % order.length) ?? (usable[0] as HubEndpoint)]
   }
 
-  function courierOf(endpoint: HubEndpoint): Courier {
-    let courier = couriers.get(endpoint)
-    if (courier === undefined) {
-      courier = createCourier(context, endpoint, parts)
-      couriers.set(endpoint, courier)
+  function senderOf(endpoint: HubEndpoint): EndpointSender {
+    let sender = senders.get(endpoint)
+    if (sender === undefined) {
+      sender = createEndpointSender(context, endpoint, parts)
+      sender.limitAccount(accountMax)
+      senders.set(endpoint, sender)
     }
-    return courier
+    return sender
   }
 
-  function waitForOne(nonce: number, attempt: Attempt, asAgain: 'again' | undefined): void {
-    waiting.set(nonce, asAgain ?? waiting.get(nonce))
-    const rests = hub
-      .senders()
-      .filter((endpoint) => mayHave(endpoint, attempt))
-      .map(({ restUntilMs }) => restUntilMs)
-    if (rests.length === 0 || cancelWake !== undefined) return
-    const wake = () => {
-      cancelWake = undefined
-      kick()
-    }
-    cancelWake = clock.setTimer(wake, Math.max(1, Math.min(...rests) - clock.now()))
+  /** The one that new nonces go to. */
+  function primary(): EndpointSender | undefined {
+    const [endpoint] = takers(PUBLIC, false)
+    return endpoint && senderOf(endpoint)
   }
 
-  function kick(): void {
-    for (const courier of couriers.values()) courier.kick()
-    if (waiting.size === 0) return
-    const all = [...waiting]
-    waiting.clear()
-    for (const [nonce, asAgain] of all) add(nonce, asAgain)
+  /** What is reserved and not offered yet is on its way there. */
+  function room(): number {
+    const sender = primary()
+    if (sender === undefined) return limits.window - (book.cursor - book.coveredTo)
+    const { status } = sender
+    return status.room - (book.cursor - Math.max(status.end, book.coveredTo))
   }
 
-  // --- what comes back -----------------------------------------------------------------------------------------
+  // --- what comes back ---------------------------------------------------------------------------------------------
 
-  const parts: CourierParts = {
+  const parts: EndpointSenderParts = {
     sent: told.sent,
+    again: told.again,
+    freed: told.freed,
     posting(batch, awaited) {
       if (!several || !awaited) return
       for (const { attempt } of batch) {
@@ -136,10 +192,15 @@ export function createBroadcaster(
       if (said.awaited && --round.open === 0) rounds.delete(hash)
       inRound(round, said)
     },
+    repaired(nonces) {
+      if (several) for (const nonce of nonces) elsewhere(nonce)
+    },
     failed(endpoint) {
       const order = hub.senders()
       if (order[turn % order.length] === endpoint) turn++
-      for (const nonce of couriers.get(endpoint)?.handBack() ?? []) add(nonce)
+      const others = order.filter((one) => one !== endpoint && !one.gate.isBlocked)
+      if (others.length === 0 || context.broadcast === 'all') return
+      for (const nonce of senders.get(endpoint)?.reclaim() ?? []) moveFrom(endpoint, nonce)
     },
     idle() {
       if (isIdle()) for (const done of idlers.splice(0)) done()
@@ -177,23 +238,69 @@ export function createBroadcaster(
     return heard.every(isForGood) && asked.every((endpoint) => refusing.has(endpoint))
   }
 
-  function tell({ endpoint, nonce, attempt, outcome, reply }: Said): void {
+  function tell({ endpoint, nonce, attempt, outcome, answer, reply }: Said): void {
     if (beginsAnew(attempt, outcome, reply)) told.sent(nonce)
-    const paced = refusals.paced(nonce, outcome)
+    const paced = refusals.paced({ nonce, attempt, outcome, answer })
     told.outcome(nonce, attempt.hash, paced.outcome, {
       words: wordsOf(endpoint, reply),
       againMs: paced.againMs,
     })
   }
 
-  const isIdle = () => ![...couriers.values()].some(({ busy }) => busy)
+  const delivers = (nonce: number) =>
+    waiting.has(nonce) ||
+    [...senders.values()].some((sender) => sender.has(nonce) && !sender.isRefused(nonce))
+
+  const isIdle = () => ![...senders.values()].some(({ isBusy }) => isBusy)
 
   return {
     add,
-    kick,
+    again(nonce) {
+      const attempt = attemptAt(nonce)
+      if (attempt) offer(nonce, takers(attempt, true))
+    },
+    elsewhere,
+    resume() {
+      const open = [...book.slots.values()].filter(
+        ({ state, nonce }) => state === 'live' && nonce >= book.coveredTo,
+      )
+      for (const { nonce } of open.sort((a, b) => a.nonce - b.nonce)) add(nonce)
+    },
+    delivers,
+    holdsBack: (nonce) => attemptAt(nonce)?.sends === 0 && delivers(nonce),
+    withdraw(nonce) {
+      waiting.delete(nonce)
+      for (const sender of senders.values()) sender.withdraw(nonce)
+    },
+    counted: (reading) => senders.get(hub.reader)?.counted(reading),
+    refreshed(sealed) {
+      for (const sender of senders.values()) sender.refreshed(sealed)
+    },
+    limitAccount(max) {
+      accountMax = max
+      for (const sender of senders.values()) sender.limitAccount(max)
+    },
+    kick() {
+      for (const sender of senders.values()) sender.kick()
+      const all = [...waiting]
+      waiting.clear()
+      for (const nonce of all) add(nonce)
+    },
+    get room() {
+      return room()
+    },
+    get hasRoom() {
+      return book.lowestHole() !== undefined || room() > 0
+    },
+    get window() {
+      return primary()?.status.most ?? limits.window
+    },
     idle() {
       if (isIdle()) return Promise.resolve()
       return new Promise((resolve) => idlers.push(resolve))
+    },
+    stop() {
+      for (const sender of senders.values()) sender.stop()
     },
   }
 }

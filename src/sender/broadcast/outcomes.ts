@@ -1,52 +1,48 @@
 import type { Hash } from 'viem'
+import type { CancelTimer } from '../../clock.js'
 import type { Beyond, OutcomeKind } from '../../ledger/event.js'
-import { type Attempt, type Live, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
+import { type Attempt, type Live, newestAttempt, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import { block, type LaneContext } from '../context.js'
-import { acceptedTo } from '../following/drops.js'
 import { sayDear } from '../signing/dear.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
-import type { Reported } from './broadcast.js'
-import type { Resender } from './resend.js'
+import type { Broadcaster, Reported } from './broadcast.js'
+
+export type OutcomesParts = {
+  readonly broadcaster: () => Pick<Broadcaster, 'again' | 'elsewhere'>
+  readonly funds: Funds
+  readonly signing: Pick<Signing, 'ceilings' | 'needed'>
+  /** A pool speaks of delegated accounts. */
+  readonly delegated: () => void
+  readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** For who counts them. */
+  readonly seen?: ((outcome: SendOutcome) => void) | undefined
+}
 
 /** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
-export function createOutcomes(
-  context: LaneContext,
-  parts: {
-    resender: Resender
-    funds: Funds
-    signing: Pick<Signing, 'ceilings' | 'needed'>
-    /** A pool speaks of delegated accounts. */
-    delegated: () => void
-    transactionOf: (nonce: number) => Transaction | undefined
-    /** For who counts them. */
-    seen?: ((outcome: SendOutcome) => void) | undefined
-  },
-) {
+export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
   const { lane, fees } = context
-  const { resender, funds, signing } = parts
-  // Of the outcome that the table is being told, and of no other: how long the endpoint asked to be left alone, or the
-  // pace of a refusal that has one of its own.
-  let pace: { readonly retryAfterMs: number | undefined; readonly againMs: number | undefined } | undefined
+  const { funds, signing } = parts
+  // Of the outcome that the table is being told, and of no other: when bytes that are not taken are offered again.
+  let pace: { readonly againMs: number | undefined } | undefined
+  const offers = new Map<number, CancelTimer>()
 
-  /** How far above the account's nonce the node takes any, where it says so, or took all below this one. */
-  function noteDistance(nonce: number, { expectedNonce, nonceMax }: SendOutcome): void {
-    const { book, window } = lane
-    if (nonceMax !== undefined && expectedNonce !== undefined) {
-      if (nonceMax >= expectedNonce) window.takes(nonceMax - expectedNonce + 1)
-    } else if (expectedNonce === undefined && acceptedTo(book, nonce) >= nonce)
-      window.takes(nonce - book.floor)
+  function noteLane({ reason }: SendOutcome): void {
+    if (reason === 'insufficientFunds') funds.refused()
+    if (reason === 'delegatedLimit') parts.delegated()
   }
 
-  function noteLane(nonce: number, outcome: SendOutcome): void {
-    const { book, window } = lane
-    if (outcome.reason === 'nonceTooHigh') noteDistance(nonce, outcome)
-    if (outcome.reason === 'insufficientFunds') funds.refused()
-    if (outcome.reason === 'delegatedLimit') parts.delegated()
-    if (outcome.reason === 'poolFull' || outcome.reason === 'delegatedLimit')
-      window.loss(book.coveredTo, book.cursor)
+  /** The node may come to take them. */
+  function offerAfter(nonce: number, afterMs: number): void {
+    offers.get(nonce)?.()
+    const offer = () => {
+      offers.delete(nonce)
+      const slot = lane.book.get(nonce)
+      if (slot && newestAttempt(slot)?.accepted !== true) parts.broadcaster().again(nonce)
+    }
+    offers.set(nonce, context.clock.setTimer(offer, afterMs))
   }
 
   /** What a node teaches about its prices serves every nonce: it is known before the slot asks for a bump. */
@@ -81,21 +77,14 @@ export function createOutcomes(
       const transaction = parts.transactionOf(nonce)
       if (transaction && isOfClaim(nonce, hash, transaction.id))
         transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
-      if (outcome.outcome === 'refused') noteLane(nonce, outcome)
-      if (outcome.outcome === 'accepted') {
-        resender.taken(nonce)
-        if (lane.holds.has('blocked')) lane.holds.lift('blocked')
-      }
+      if (outcome.outcome === 'refused') noteLane(outcome)
+      if (outcome.outcome === 'accepted' && lane.holds.has('blocked')) lane.holds.lift('blocked')
       const slot = lane.book.get(nonce)
       const attempt = slot?.attempts.find((known) => known.hash === hash)
       if (attempt) notePrices(nonce, attempt, outcome)
       const kind = kindOf(outcome)
       const isCheap = kind === 'feeTooLow' && slot?.state === 'live' && attempt !== undefined
-      const { restMsMax } = context.limits
-      pace = {
-        retryAfterMs: outcome.retryAfterMs && Math.min(outcome.retryAfterMs, restMsMax),
-        againMs: againMs && spaced(againMs, slot),
-      }
+      pace = { againMs: againMs && spaced(againMs, slot) }
       try {
         lane.apply(nonce, {
           type: 'outcome',
@@ -109,11 +98,15 @@ export function createOutcomes(
         pace = undefined
       }
     },
-    /** The same bytes again: later, where an outcome asks for it (rows 13 and 18), or now that they stand still. */
+    /**
+     * The same bytes again. Where an outcome asks for it (rows 13 and 18) the delivery sends them again by itself, unless
+     * the endpoint does not take them; the other endpoints get them, too. Where they stand still every endpoint does.
+     */
     later(nonce: number): void {
-      if (pace === undefined) resender.soon(nonce)
-      else if (pace.againMs === undefined) resender.later(nonce, pace.retryAfterMs)
-      else resender.after(nonce, pace.againMs)
+      // What is offered again at its own pace waits for that.
+      if (pace === undefined) return offers.has(nonce) ? undefined : parts.broadcaster().again(nonce)
+      parts.broadcaster().elsewhere(nonce)
+      if (pace.againMs !== undefined) offerAfter(nonce, pace.againMs)
     },
   }
 }

@@ -1,7 +1,19 @@
+import type { SendAnswer } from '../../delivery/answer.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
+import type { Attempt } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import { createApart, type Moment } from '../apart.js'
 import type { LaneContext } from '../context.js'
+
+type Refused = {
+  readonly nonce: number
+  readonly attempt: Attempt
+  readonly outcome: SendOutcome
+  readonly answer: SendAnswer
+}
+
+/** What is refused in one moment, for a reason that may pass, may be taken in the next. */
+const SOON_MS = 100
 
 /**
  * Spaces the refusals that count towards giving a nonce up (rows 15 and 20). A refusal in between says nothing new: the
@@ -24,9 +36,16 @@ export function createRefusals(context: Pick<LaneContext, 'clock' | 'hub' | 'lan
   }
 
   return {
-    /** The outcome as the table is to have it now, with the time after which the same refusal would count again. */
-    paced(nonce: number, outcome: SendOutcome): { outcome: SendOutcome; againMs?: number } {
-      if (!outcome.counted && outcome.outcome !== 'intrinsic') return { outcome }
+    /**
+     * The outcome as the table is to have it now. `againMs`: when the same bytes are to be offered again, since the delivery
+     * does not send them again by itself; at the earliest when the same refusal would count again.
+     */
+    paced({ nonce, attempt, outcome, answer }: Refused): { outcome: SendOutcome; againMs?: number } {
+      if (!outcome.counted && outcome.outcome !== 'intrinsic') {
+        if (answer.kind !== 'refused' && answer.kind !== 'occupied') return { outcome }
+        const isFirst = answer.kind === 'refused' && attempt.sends === 0
+        return { outcome, againMs: isFirst ? SOON_MS : apart.waitMs(apart.now()) }
+      }
       const isNew = count(nonce)
       const againMs = apart.waitMs(last.get(nonce) ?? apart.now())
       return isNew

@@ -2,15 +2,11 @@ import { liftedByResume } from '../../allocator/holds.js'
 import { createLane } from '../../allocator/lane.js'
 import { stoppableClock } from '../../clock.js'
 import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
-import { createWindow } from '../../ledger/window.js'
 import { signatures } from '../../rpc/signatures.js'
 import type { HoldReason } from '../../types.js'
-import { createBroadcaster } from '../broadcast/broadcast.js'
-import { createOutcomes } from '../broadcast/outcomes.js'
-import { createResender, uncoveredAttempts } from '../broadcast/resend.js'
+import { createBytesSender } from '../broadcast/bytesSender.js'
 import { type LaneContext, reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
-import { createDropWatch } from '../following/drops.js'
 import { createFollower } from '../following/follow.js'
 import { createLandedIndex } from '../following/landed.js'
 import { createNonceRegression } from '../following/nonceRegression.js'
@@ -59,7 +55,6 @@ export function createEngine(options: EngineOptions): Engine {
   const lane = createLane({
     ...options,
     clock,
-    window: createWindow({ start: limits.window, max: limits.windowMax }),
     duties: {
       perform: (nonce, actions) => perform(nonce, actions),
       moved: (nonce, before, after) => moved(nonce, before, after),
@@ -115,7 +110,7 @@ export function createEngine(options: EngineOptions): Engine {
     handed: (transaction) => sequences.handed(transaction),
   })
   const barrier = createBarrier(context)
-  const code = createCodeWatch(context, signing.codeChanged)
+  const code = createCodeWatch(context, () => broadcaster, signing.codeChanged)
   const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
   const admitsNext = (first = line.peek()) => first !== undefined && admits(first)
   const begin = { freed: () => pump.run(), gaps: () => repair.watchGaps() }
@@ -123,21 +118,21 @@ export function createEngine(options: EngineOptions): Engine {
   const repair = createRepair({
     context,
     signing,
+    broadcaster: () => broadcaster,
     covers: seeding.covers,
     fillable: () => !lane.holds.any && admitsNext(),
     usedBelow: () => usage.latest,
     keeps: barrier.keeps,
   })
-  const resender = createResender(context, (nonce) => broadcaster.add(nonce, 'again'))
-  const outcomes = createOutcomes(context, {
-    resender,
+  const broadcaster = createBytesSender(context, {
     funds,
     signing,
     delegated: code.look,
     transactionOf: stages.transactionOf,
     seen: environment.probe?.outcome,
+    sent: repair.sent,
+    freed: () => pump.run(),
   })
-  const broadcaster = createBroadcaster(context, { sent: repair.sent, again: resent, outcome: outcomes.take })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
   const usage = createNonceUsage(context, unwalked, barrier.carriedIn)
@@ -148,6 +143,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     funds,
     admits,
+    hasRoom: () => broadcaster.hasRoom,
     due: (transaction) => intake.due(transaction),
     failed: (transaction, error) => intake.failed(transaction, error),
     broken,
@@ -192,7 +188,7 @@ export function createEngine(options: EngineOptions): Engine {
     nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const reasons = createWaitReasons(context, { order, line, funds })
+  const reasons = createWaitReasons(context, { order, line, funds, broadcaster })
   const operations = createHolderOperations({ context, intake, waitingFor: reasons.of })
   const wishes = createWishes(context, operations)
   const perform = createPerformer({
@@ -201,7 +197,7 @@ export function createEngine(options: EngineOptions): Engine {
     noop: signing.noop,
     bump: signing.bump,
     broadcast: broadcaster.add,
-    later: outcomes.later,
+    later: broadcaster.later,
     look: usage.look,
     queueAgain(transaction) {
       stages.again(transaction)
@@ -222,7 +218,7 @@ export function createEngine(options: EngineOptions): Engine {
     barrier,
     unwalked,
     landed,
-    drops: createDropWatch(context, { dropped: repair.dropped, send: broadcaster.add }),
+    delivered: broadcaster,
     leased: options.leased,
     waiting: () => line.size + preparer.size,
     transactionOf: stages.transactionOf,
@@ -231,8 +227,6 @@ export function createEngine(options: EngineOptions): Engine {
       // Before those that wait for money are asked about once more.
       relief.look()
       if (newHead) {
-        lane.window.sealed()
-        resender.newHead()
         broadcaster.kick()
         preparer.newHead()
       }
@@ -250,7 +244,10 @@ export function createEngine(options: EngineOptions): Engine {
     funds.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
-    if (after.state === 'hole' && before?.state !== 'hole') repair.watchGaps()
+    if (after.state === 'hole' && before?.state !== 'hole') {
+      broadcaster.withdraw(nonce)
+      repair.watchGaps()
+    }
     if (after.state === 'reserved') intake.bound(after.claim)
     sequences.moved(before, after)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
@@ -279,11 +276,6 @@ export function createEngine(options: EngineOptions): Engine {
     pump.run()
   }
 
-  function resent(nonce: number): void {
-    const transaction = stages.transactionOf(nonce)
-    if (transaction) events.emit('rebroadcast', { tx: txOf(transaction) })
-  }
-
   function broken(error: unknown): void {
     reportError(context, error)
   }
@@ -300,6 +292,7 @@ export function createEngine(options: EngineOptions): Engine {
     intake,
     signing,
     reservations,
+    broadcaster,
     reasons,
     restore({ open, final }) {
       stages.follow(follower)
@@ -318,8 +311,7 @@ export function createEngine(options: EngineOptions): Engine {
         drains.check()
       }
       unfollow = hub.tracker.follow(follower)
-      // Inherited attempts count as possibly sent; the same bytes are sent again before anything new is.
-      for (const nonce of uncoveredAttempts(lane.book)) broadcaster.add(nonce)
+      broadcaster.resume()
       reservations.start()
       arrivals = createArrivals(context, {
         after: options.arrived,
@@ -388,7 +380,7 @@ export function createEngine(options: EngineOptions): Engine {
     arrivals?.stop()
     offEndpoint()
     stages.unfollow()
-    resender.stop()
+    broadcaster.stop()
     seeding.stop()
     repair.stop()
     reservations.stop()

@@ -3,6 +3,7 @@ import type { Book } from '../../ledger/book.js'
 import type { AccountKind } from '../../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../../store/store.js'
 import type { LaneSnapshot, Limits, Logger } from '../../types.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
@@ -52,6 +53,7 @@ export type Engine = {
   readonly intake: Intake
   readonly signing: Signing
   readonly reservations: Reservations
+  readonly broadcaster: Pick<Broadcaster, 'room' | 'window'>
   readonly reasons: WaitReasons
   /** Takes up what an earlier life left in the store. */
   restore(restored: Restored): void

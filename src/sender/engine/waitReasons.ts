@@ -1,6 +1,7 @@
 import { newestAttempt } from '../../ledger/slot.js'
 import type { LaneSnapshot } from '../../types.js'
 import type { WaitReason } from '../../waitTypes.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Line } from '../intake/line.js'
 import type { Order } from '../intake/order.js'
@@ -39,11 +40,12 @@ export function createWaitReasons(
     readonly order: Pick<Order, 'reasonFor'>
     readonly line: Line<Transaction>
     readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
+    readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
   },
 ): WaitReasons {
   const { lane, hub, clock, transactions, events, logger } = context
-  const { book, holds, window } = lane
-  const { order, line, funds } = parts
+  const { book, holds } = lane
+  const { order, line, funds, broadcaster } = parts
   // Since when each waits for what it waits for now, as it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
@@ -58,8 +60,8 @@ export function createWaitReasons(
       holds: holds.list(),
       holdDetails: holds.details(),
       feesKnown: first === undefined || context.fees.known(first.request),
-      hasRoom: lane.hasRoom(),
-      window: { size: window.size, uncovered: book.cursor - book.coveredTo },
+      hasRoom: broadcaster.hasRoom,
+      window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
       shortWei: funds.shortWei,
       balanceWei: funds.balanceWei,
       head: hub.tracker.head?.number,
@@ -68,7 +70,7 @@ export function createWaitReasons(
       lowestOpen: lowestOpen(),
       lowestUncommitted: book.lowestUncommitted(),
       reader: { name: hub.reader.port.name, said: hub.reader.trouble?.said },
-      sender: { name: sender.port.name, said: sender.trouble?.said },
+      sender: { name: sender.port.name, said: sender.gate.restReason ?? sender.trouble?.said },
     }
   }
 

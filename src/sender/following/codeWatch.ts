@@ -1,11 +1,12 @@
 import type { Slot } from '../../ledger/slot.js'
 import { type AccountKind, accountKind } from '../../rpc/reads/accountKind.js'
 import { getCode } from '../../rpc/reads/state.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 
 /**
- * What the account is. A delegation (EIP-7702) narrows the window to what pools take of such accounts; its end gives
- * the window back. Each change of it uses a nonce, so the code is read again whenever something that is no transaction
+ * What the account is. A delegation (EIP-7702) bounds what is in flight by what pools take of such accounts; its end
+ * lifts the bound. Each change of it uses a nonce, so the code is read again whenever something that is no transaction
  * of ours used one, or that use left the chain; and when a pool speaks of delegated accounts.
  */
 export type CodeWatch = {
@@ -22,7 +23,11 @@ const LOOKS = 2
 /** After a read that failed, and no block came meanwhile. */
 const RETRY_MS = 2_000
 
-export function createCodeWatch(context: LaneContext, changed: () => void): CodeWatch {
+export function createCodeWatch(
+  context: LaneContext,
+  broadcaster: () => Pick<Broadcaster, 'limitAccount'>,
+  changed: () => void,
+): CodeWatch {
   const { lane, hub, limits } = context
   let account: CodeWatch['account'] = { kind: 'unknown' }
   let looks = 0
@@ -31,7 +36,7 @@ export function createCodeWatch(context: LaneContext, changed: () => void): Code
 
   function is(next: AccountKind): void {
     account = next
-    lane.window.cap(next.kind === 'delegated' ? limits.delegatedMax : undefined)
+    broadcaster().limitAccount(next.kind === 'delegated' ? limits.delegatedMax : undefined)
     changed()
   }
 

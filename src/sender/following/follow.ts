@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Follower, SealedBlock } from '../../tracker/follower.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Barrier } from '../intake/barrier.js'
 import type { Funds } from '../signing/funds.js'
@@ -8,7 +9,6 @@ import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
 import { createDeepReorgs } from './deepReorgs.js'
 import { horizonLimit, verdictLimit } from './depth.js'
-import type { DropWatch } from './drops.js'
 import type { LandedIndex } from './landed.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
@@ -26,7 +26,7 @@ export type FollowOptions = {
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
   readonly landed: LandedIndex
-  readonly drops: DropWatch
+  readonly delivered: Pick<Broadcaster, 'counted' | 'refreshed' | 'kick'>
   /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
   readonly leased: () => boolean
   readonly waiting: () => number
@@ -40,16 +40,21 @@ export type FollowOptions = {
 
 // Blocks that a feed, or a pending block, may be ahead of the newest sealed one.
 const AHEAD_MAX = 16
+/** Looks that are closer than this part of the cadence may have seen the same pending block. */
+const REFRESH_PART = 3 / 4
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
   const { context, funds, seeding, usage, regression, barrier, unwalked, landed } = options
-  const { lane, hub } = context
+  const { lane, hub, clock } = context
   const { waiting } = context.handle
   const { book } = lane
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
+  // Since the last tick.
+  let isSealed = false
+  let refreshedAtMs = Number.NEGATIVE_INFINITY
 
   const spots = createSpotCheck(context, (nonce, block, stood) => {
     if (!stood) left(nonce, block)
@@ -122,6 +127,21 @@ export function createFollower(options: FollowOptions): Follower {
     return Math.min(blockNumber, (tracker.head?.number ?? 0) + AHEAD_MAX)
   }
 
+  /**
+   * The sealed blocks of this tick: those that are seen together say no more than one. Or the pending block, where it shows
+   * pre-confirmations: it is made anew at a steady pace, and an empty one looks like the one before.
+   */
+  function refreshed(looked: boolean): void {
+    const { pending, cadenceMs = context.limits.pollIntervalMs } = hub.reader.profile.current()
+    const isDue = clock.now() - refreshedAtMs >= cadenceMs * REFRESH_PART
+    const isRefresh = looked && pending === 'preconfirmed' && isDue
+    if (isSealed || isRefresh) {
+      refreshedAtMs = clock.now()
+      options.delivered.refreshed(isSealed)
+    }
+    isSealed = false
+  }
+
   return {
     address: lane.key.address,
     pace,
@@ -131,7 +151,10 @@ export function createFollower(options: FollowOptions): Follower {
     }),
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
-    sealed,
+    sealed(block, own) {
+      sealed(block, own)
+      isSealed = true
+    },
     left(block) {
       usage.left(block)
       for (const nonce of book.usedIn(block.hash)) deepReorgs.left(nonce, block)
@@ -153,8 +176,9 @@ export function createFollower(options: FollowOptions): Follower {
         if (nonce !== undefined) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
       }
       lane.noteCovered()
+      options.delivered.kick()
     },
-    counts({ latest, pending }, head) {
+    counts({ latest, pending, askedAtMs }, head) {
       if (pending !== undefined) {
         if (seenPending !== undefined) {
           hub.reader.profile.observe({ kind: 'countWithBlock', nonce: seenPending, count: pending })
@@ -162,10 +186,8 @@ export function createFollower(options: FollowOptions): Follower {
       }
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
       if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
-      else if (pending !== undefined) {
-        lane.counted(pending)
-        if (latest !== undefined) options.drops.count(latest, pending)
-      }
+      else if (pending !== undefined) lane.counted(pending)
+      if (pending !== undefined) options.delivered.counted({ count: pending, askedAtMs, atMs: clock.now() })
       seenPending = undefined
       if (latest === undefined || !options.leased()) return
       if (seeding.count({ latest, pending }, head)) return
@@ -174,7 +196,7 @@ export function createFollower(options: FollowOptions): Follower {
       regression.count(latest, head)
     },
     balance: funds.balance,
-    ticked(newHead) {
+    ticked(newHead, looked) {
       const head = tracker.head?.number
       if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
@@ -183,6 +205,7 @@ export function createFollower(options: FollowOptions): Follower {
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.noteCovered()
+      refreshed(looked)
       options.ticked(newHead)
     },
     broken: options.broken,

@@ -1,19 +1,25 @@
 import type { CancelTimer } from '../../clock.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
-import { isRefusedForGood, type Live, newestAttempt, type Outside, type Slot } from '../../ledger/slot.js'
+import {
+  isRefusedForGood,
+  type Live,
+  newestAttempt,
+  type Outside,
+  type Slot,
+  wantedClaim,
+} from '../../ledger/slot.js'
+import type { Broadcaster } from '../broadcast/broadcast.js'
 import { block, type LaneContext } from '../context.js'
 import { sayDear } from '../signing/dear.js'
 import type { Signing } from '../signing/signing.js'
 
 /**
- * Notices what stands still: nonces that are not covered although blocks go by, and gaps that nobody fills. Runs
- * under every hold.
+ * Notices what stands still: nonces that are not covered although blocks go by, and gaps that nobody fills. What got lost
+ * on its way is not its business: the delivery sends it again. Runs under every hold.
  */
 export type Repair = {
   /** Bytes of this nonce were handed to an endpoint: it is given its time anew. */
   sent(nonce: number): void
-  /** It was dropped, and is sent again when there is room: its time has not begun. */
-  dropped(nonce: number): void
   /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
   ticked(): void
   /** There may be a hole below the cursor. */
@@ -38,8 +44,8 @@ const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
 
 /**
  * Some nodes make a block only for a transaction: without one, blocks say nothing of what stands still. So long without a
- * sealed block, what is in flight is looked into by time, with pauses that double: a chain that halts must not drive fees
- * up.
+ * sealed block, what outside code sent, or somebody is supposed to have sent, is looked into by time, with pauses that
+ * double: a chain that halts must not drive fees up.
  */
 const QUIET_MS_MIN = 10_000
 const QUIET_BLOCKS = 3
@@ -51,6 +57,7 @@ type Sent = { readonly block: number; readonly atMs: number }
 export function createRepair(options: {
   context: LaneContext
   signing: Signing
+  broadcaster: () => Pick<Broadcaster, 'delivers' | 'holdsBack'>
   /** A transaction stands ready that will take the lowest hole. */
   fillable: () => boolean
   /** Nonces below it are used, by whom is being found out: no bytes would help them. */
@@ -64,6 +71,8 @@ export function createRepair(options: {
   const { lane, limits, clock, hub, fees } = context
   const sentAt = new NonceMap<Sent>()
   let latest: Sent = { block: 0, atMs: 0 }
+  // The lowest nonce that is not covered, and since when it is: what is above it waits for it.
+  let lowest: { readonly nonce: number; readonly since: Sent } | undefined
   let quiet: { block: number | undefined; sinceMs: number; pauseMs: number } = {
     block: undefined,
     sinceMs: 0,
@@ -87,12 +96,13 @@ export function createRepair(options: {
    * send the same bytes again, which costs nothing; a bump takes more patience.
    */
   function isStuck({ nonce, ...slot }: Slot): boolean {
-    const since = sentAt.get(nonce)
-    if (since === undefined) {
+    const sent = sentAt.get(nonce)
+    if (sent === undefined) {
       // Restored, seeded or never sent: its time begins now.
       sentAt.set(nonce, now())
       return false
     }
+    const since = lowest?.nonce === nonce && lowest.since.atMs > sent.atMs ? lowest.since : sent
     const { block, atMs } = now()
     const isSupposed = !lane.book.slots.has(nonce)
     const isPatient = isSupposed || (slot.state === 'live' && slot.nudged)
@@ -102,6 +112,16 @@ export function createRepair(options: {
       blocksBetween(since.block, block) >= blocks &&
       atMs - since.atMs >= Math.max(afterMs, limits.stuckAfterMs)
     )
+  }
+
+  /**
+   * Above the lowest nonce that is not covered, one is looked into only for what another send of the same bytes does not
+   * mend: bytes that are lacking, below the base fee, refused, or outbid by somebody else.
+   */
+  function isConcerned(slot: Slot): boolean {
+    if (slot.nonce === lowest?.nonce || slot.nonce === lane.book.floor || slot.state !== 'live') return true
+    const isLacking = newestAttempt(slot)?.claim !== wantedClaim(slot)
+    return isLacking || slot.displaced || slot.refusals > 0 || !priced(slot)
   }
 
   /**
@@ -241,7 +261,6 @@ export function createRepair(options: {
 
   return {
     sent: (nonce) => void sentAt.set(nonce, now()),
-    dropped: (nonce) => void sentAt.delete(nonce),
     ticked() {
       const { floor } = lane.book
       // Kept in the order of the first send, which is the order of nonces: the used ones stand in front.
@@ -249,18 +268,23 @@ export function createRepair(options: {
         if (nonce >= floor) break
         sentAt.delete(nonce)
       }
-      const open = [...underpricedHead(), ...lane.book.uncovered(limits.resendMax)]
+      const uncovered = lane.book.uncovered(limits.resendMax)
+      const [first] = uncovered
+      if (lowest?.nonce !== first?.nonce) lowest = first && { nonce: first.nonce, since: now() }
+      const open = [...underpricedHead(), ...uncovered]
       const silent = isQuiet(open)
       for (const slot of open) {
-        // The pool has no room for it: that it stands still is no mystery, and to send it again is in vain.
-        if (slot.nonce >= floor + lane.window.aheadMax) break
-        if (slot.nonce < options.usedBelow() || options.keeps(slot.nonce)) continue
+        const { nonce } = slot
+        if (nonce < options.usedBelow() || options.keeps(nonce) || !isConcerned(slot)) continue
         if (slot.state === 'outside' && !mayFill(slot)) continue
-        const head = slot.nonce === lane.book.floor
+        // It was not sent yet: that it stands still is no mystery.
+        if (options.broadcaster().holdsBack(nonce)) continue
+        const head = nonce === floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
         const refused = head && slot.state === 'live' && isGivenUp(slot)
-        const byBlocks = refused || isStuck(slot) || (unpriced && stoodOneBlock(slot.nonce))
-        if (byBlocks || (silent && stoodQuiet(slot))) nudge(slot, head, !byBlocks)
+        const byBlocks = refused || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
+        const byTime = silent && !options.broadcaster().delivers(nonce) && stoodQuiet(slot)
+        if (byBlocks || byTime) nudge(slot, head, !byBlocks)
       }
     },
     watchGaps() {

@@ -272,6 +272,7 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
   ...[0, -1, 1.5, Number.NaN, '5', 2 ** 31].map(
     (window) => ['limits.window', 'INVALID', { limits: { window } }] as const,
   ),
+  ['limits.requestsPerSecond', 'INVALID', { limits: { requestsPerSecond: 0.5 } }],
   ...[5, null, {}].map((store) => ['store', 'INVALID', { store }] as const),
   ['write()', 'INVALID', { store: { ...memoryStore(), write: undefined } }],
 ]

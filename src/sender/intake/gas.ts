@@ -12,6 +12,7 @@ import { formatTransactionRequest } from 'viem/utils'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { malformed } from '../../rpc/errors.js'
 import { isExplicit } from '../../rpc/explicitRefusal.js'
+import { READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
@@ -56,7 +57,8 @@ type Asked = {
 type Method = 'eth_estimateGas' | 'eth_call'
 
 export function createGasEstimator(options: { hub: Hub; batchMax: number; timeoutMs: number }): GasEstimator {
-  const { hub, batchMax } = options
+  const { hub } = options
+  const batchMax = Math.min(options.batchMax, READ_BATCH_MAX)
   let asked: Asked[] = []
   let scheduled = false
 

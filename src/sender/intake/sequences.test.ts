@@ -89,7 +89,7 @@ describe('a sequence', () => {
   })
 
   test('none takes a nonce that became free below what it follows', async () => {
-    await using lane = await openLane({ limits: { window: 2 }, signMs: () => 300 })
+    await using lane = await openLane({ limits: { window: 1, windowMax: 1 }, signMs: () => 300 })
     const other = await lane.settle(lane.sender.send(transfer(9), { until: 'queued' }))
     const sending = lane.sender.sendSequence(range(2).map(transfer), { until: 'queued' })
     const [first, second] = await lane.settle(sending)

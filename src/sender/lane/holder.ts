@@ -63,7 +63,7 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
       return limits.queueMax - engine.waiting
     },
     get room() {
-      return lane.room - engine.waiting
+      return engine.broadcaster.room - engine.waiting
     },
     get holds() {
       return lane.holds.list()

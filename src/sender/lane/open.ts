@@ -147,6 +147,8 @@ const HUB_LIMITS = [
   'pollIntervalMs',
   'reorgHorizon',
   'restMsMax',
+  'requestsPerSecond',
+  'callsPerSecond',
   'responseBytesMax',
 ] as const satisfies readonly (keyof Limits)[]
 

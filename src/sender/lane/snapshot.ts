@@ -5,7 +5,7 @@ import type { Hub } from '../nodes/hub.js'
 /** What the lane looks like now, from its own books: nothing is asked of a node. */
 export function snapshotOf(engine: Engine): LaneSnapshot {
   const { hub, closed } = engine.context
-  const { book, window, holds, key } = engine.context.lane
+  const { book, holds, key } = engine.context.lane
   const head = hub.tracker.head
   const holes: number[] = []
   const supposedFrom = Math.max(book.base, book.floor)
@@ -22,7 +22,7 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     floor: book.floor,
     cursor: book.cursor,
     coveredTo: book.coveredTo,
-    window: window.size,
+    window: engine.broadcaster.window,
     holes: holes.sort((a, b) => a - b),
     queued: engine.waiting,
     inFlight,
@@ -38,8 +38,10 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
 
 export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
   return hub.endpoints.map((endpoint) => {
-    const { port, role, profile, trouble } = endpoint
-    const rests = hub.rests.reasonOf(endpoint)
+    const { port, role, profile, trouble, gate } = endpoint
+    const { restReason: rests } = gate
+    const { requestsPerSecond, callsPerSecond, waiting, denied } = gate.status()
+    const isLimited = requestsPerSecond !== undefined || callsPerSecond !== undefined || denied > 0
     return {
       name: port.name,
       role,
@@ -47,6 +49,7 @@ export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
       requests: port.stats.requests,
       calls: port.stats.calls,
       ...(rests === undefined ? {} : { rests }),
+      ...(isLimited ? { budget: { requestsPerSecond, callsPerSecond, waiting, denied } } : {}),
       ...(trouble === undefined ? {} : { failing: trouble }),
     }
   })

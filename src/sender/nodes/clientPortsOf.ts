@@ -10,6 +10,7 @@ export function clientPortsOf(
   return (client, { fetchFn, role }) =>
     clientPorts(client, { clock, fetchFn, responseBytesMax }).map((entry) => ({
       port: entry.port,
+      url: entry.url,
       role: role === undefined || role === 'both' ? entry.role : role,
     }))
 }

@@ -1,7 +1,7 @@
 import type { Address, Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import type { LightHeader } from '../../rpc/codec.js'
-import { limitBatches } from '../../rpc/limitBatches.js'
+import { limitBatches, READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { Port } from '../../rpc/port.js'
 import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
 import { setProfile } from '../../rpc/profileOf.js'
@@ -9,22 +9,26 @@ import { type LaneReading, readLane } from '../../rpc/reads/readLane.js'
 import { createTracker, type Tracker } from '../../tracker/tracker.js'
 import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
 import type { Environment } from '../environment.js'
+import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
+import { type HeldGate, holdGate } from './gates.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
 import { createReceipts, type Receipts } from './receipts.js'
-import { createRests, type Rests } from './rests.js'
+import type { RequestGate } from './requestGate.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and what is known of it. */
 export type HubEndpoint = {
+  /** For reads: within the request budget, in batches that the endpoint takes. */
   readonly port: Port
+  /** For what asks the request budget itself: each batch is one request. */
+  readonly plain: Port
+  readonly gate: RequestGate
   readonly role: 'both' | 'read' | 'send'
   readonly profile: ProfileWatch
   /** It answered a probe with the right chain, and showed no other since. What is not probed is not used. */
   probed: boolean
-  /** Not to be asked before this time: it said that it is asked too often. */
-  restUntilMs: number
   /** What is wrong with its answers, where they are of no use. */
   readonly trouble: Trouble | undefined
   /** See `TroubleWatch`. */
@@ -54,7 +58,6 @@ export type Hub = {
   readonly reader: HubEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
-  readonly rests: Rests
   /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
   others(): readonly HubEndpoint[]
   /** What the reader answers contradicts its own blocks, or another endpoint. Another one is read where there is one. */
@@ -97,9 +100,8 @@ export async function openHub(options: {
   const tell: OnEndpoint = (endpoint, change, reason) => {
     for (const listener of listeners) listener(endpoint, change, reason)
   }
-  const endpoints = endpointsOf(options, (endpoint) =>
-    tell(endpoint, endpoint.trouble ? 'failing' : 'answering'),
-  )
+  const gates: HeldGate[] = []
+  const endpoints = endpointsOf(options, gates, tell)
   const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
   const prober = createProber({ endpoints, chain: client.chain, limits, clock, isClosing, answered })
   await prober.first()
@@ -114,6 +116,7 @@ export async function openHub(options: {
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
     onTick(brought, tookMs) {
+      noteBlock()
       if (brought) reader().nonsense(false)
       readers.ticked(brought, tookMs)
     },
@@ -129,6 +132,13 @@ export async function openHub(options: {
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
   })
+  let blockHash: Hash | undefined
+  /** With each new block a poll may go before its turn. */
+  function noteBlock(): void {
+    if (tracker.head?.hash === blockHash) return
+    blockHash = tracker.head?.hash
+    for (const { gate } of endpoints) gate.block()
+  }
   for (const endpoint of endpoints) {
     endpoint.profile.onChange(() => {
       if (endpoint === reader()) tracker.lookAgain()
@@ -159,7 +169,6 @@ export async function openHub(options: {
     },
     tracker,
     receipts,
-    rests: createRests({ clock, random: environment.random, restMsMax: limits.restMsMax, tell }),
     others: readers.others,
     doubt: readers.doubt,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
@@ -171,6 +180,7 @@ export async function openHub(options: {
       prober.stop()
       readers.stop()
       tracker.stop()
+      for (const gate of gates) gate.release()
       for (const endpoint of endpoints) endpoint.port.close()
     },
   }
@@ -179,29 +189,42 @@ export async function openHub(options: {
 /** `send` endpoints first: who names one wants transactions to go there. */
 function endpointsOf(
   options: Parameters<typeof openHub>[0],
-  troubled: (endpoint: HubEndpoint) => void,
+  gates: HeldGate[],
+  tell: OnEndpoint,
 ): HubEndpoint[] {
-  const { client, endpoints, environment } = options
+  const { client, endpoints, environment, limits } = options
   const first: Endpoint = { client }
-  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, options.limits)
+  const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, limits)
   return [
     ...endpoints.filter((e) => e.role === 'send'),
     first,
     ...endpoints.filter((e) => e.role !== 'send'),
   ].flatMap((endpoint) =>
-    portsOf(endpoint.client, endpoint).map(({ port: plain, role }): HubEndpoint => {
-      const watch = watchTrouble(plain, environment.clock, () => troubled(own))
+    portsOf(endpoint.client, endpoint).map(({ port: plain, role, url }): HubEndpoint => {
+      const watch = watchTrouble(plain, environment.clock, () =>
+        tell(own, own.trouble ? 'failing' : 'answering'),
+      )
       const profile = createProfile(endpoint.profile ?? {})
       // What plain reads through this port learn goes into the same profile.
       setProfile(watch.port, profile)
       setProfile(plain, profile)
-      const port = limitBatches(watch.port, options.limits.batchMax)
+      const held = holdGate(environment, limits, url)
+      const off = held.gate.onRest((reason) => tell(own, 'rests', reason))
+      gates.push({
+        gate: held.gate,
+        release() {
+          off()
+          held.release()
+        },
+      })
+      const budgeted = budgetedPort(watch.port, held.gate, environment.clock)
       const own: HubEndpoint = {
-        port,
+        port: limitBatches(budgeted, Math.min(limits.batchMax, READ_BATCH_MAX)),
+        plain: watch.port,
+        gate: held.gate,
         role,
         profile,
         probed: false,
-        restUntilMs: 0,
         silentUntilMs: 0,
         get trouble() {
           return watch.trouble

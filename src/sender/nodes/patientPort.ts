@@ -40,7 +40,8 @@ export function patientPort(
       const asked = open
       const answers = await port.batch(
         asked.map((index) => calls[index] as RpcCall),
-        options,
+        // A caller waits.
+        { ...options, restMsMax: PAUSE_MS_MAX },
       )
       for (const [at, index] of asked.entries()) replies[index] = answers[at]
       open = asked.filter((index) => {

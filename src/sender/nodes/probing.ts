@@ -61,6 +61,15 @@ export function createProber(parts: {
     // Never from one that only sends: whether it answers, today, would name the lane.
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
+    if (endpoint.role !== 'send') void askClient(endpoint)
+  }
+
+  /** Nobody waits for it: an endpoint that does not say what it is is treated like any other. */
+  async function askClient({ port, profile }: HubEndpoint): Promise<void> {
+    const call = { method: 'web3_clientVersion', params: [] }
+    const [reply] = await port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    if (reply?.ok && typeof reply.result === 'string')
+      profile.observe({ kind: 'client', version: reply.result })
   }
 
   /** Endpoints are asked at once: which of them answers first must not matter. */

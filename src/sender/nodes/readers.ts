@@ -112,9 +112,7 @@ export function createReaders(parts: {
     looking = true
     lookedMs = clock.now()
     // That the current one does not answer is known from its ticks: nobody waits for it once more.
-    const asked = all.filter(
-      (one) => one.probed && one.restUntilMs <= lookedMs && !(one === current && failures > 0),
-    )
+    const asked = all.filter((one) => one.probed && !one.gate.isBlocked && !(one === current && failures > 0))
     await Promise.all(asked.map(lookAt))
     looking = false
     if (!stopped) decide(asked)
@@ -227,7 +225,7 @@ export function createReaders(parts: {
     },
     others: () =>
       all
-        .filter((one) => one !== current && one.probed && one.restUntilMs <= clock.now())
+        .filter((one) => one !== current && one.probed && !one.gate.isBlocked)
         .sort((a, b) => rank(b) - rank(a)),
     doubt(why) {
       if (doubtedFor !== why) tell(current, 'doubtful', why)

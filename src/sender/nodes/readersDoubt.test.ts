@@ -24,7 +24,7 @@ function readersOf(count: number, silent: readonly number[] = []) {
         role: 'both',
         profile: { current: () => ({ pending: 'mempool' }) },
         probed: true,
-        restUntilMs: 0,
+        gate: { isBlocked: false },
       }) as unknown as HubEndpoint,
   )
   const told: string[] = []

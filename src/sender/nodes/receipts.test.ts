@@ -106,7 +106,7 @@ describe('a receipt that is missing', () => {
       port,
       role: 'both',
       probed: true,
-      restUntilMs: 0,
+      gate: { isBlocked: false },
       profile: createProfile({ blockReceipts: false }),
     }
     const tracker = { head: block, blockMs: BLOCK_MS, onHead: () => () => {}, wake() {} }
@@ -127,7 +127,7 @@ describe('a receipt that is missing', () => {
   })
 
   test('of 26 transactions in several blocks, is one batch for all of them, with growing pauses', async () => {
-    await using lane = await openLane({ limits: { window: 8, windowMax: 8 } })
+    await using lane = await openLane({ limits: { window: 2, windowMax: 2 } })
     lane.script = receipts(() => ({ ok: true, result: null }))
     const { landed } = await sealed(lane, 26)
     expect(new Set(lane.chain.canonical.filter(({ executed }) => executed.length > 0)).size).toBeGreaterThan(

@@ -118,9 +118,8 @@ export function createReceipts(
 
   /** Another reading endpoint, each in its turn. */
   function otherThan(reader: HubEndpoint): HubEndpoint | undefined {
-    const now = clock.now()
     const others = hub.endpoints.filter(
-      (one) => one !== reader && one.role !== 'send' && one.probed && one.restUntilMs <= now,
+      (one) => one !== reader && one.role !== 'send' && one.probed && !one.gate.isBlocked,
     )
     return others[turn++ % others.length]
   }
@@ -137,7 +136,7 @@ export function createReceipts(
       // By hash and with the block in turns.
       whole: wholeAt(missing.get(key ?? '')?.asks ?? 0),
     }))
-    const found = await readReceipts(endpoint.port, { wanted, timeoutMs })
+    const found = await readReceipts(endpoint.port, { wanted, timeoutMs, priority: 'receipt' })
     const rest: Asked[] = []
     // What is missing is counted once for all who asked for it.
     const noted = new Set<string>()

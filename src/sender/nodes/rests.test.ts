@@ -66,6 +66,7 @@ test('a run of short rests is told once, and again after it was over', async () 
     lane.script = onSend(() => (times-- > 0 ? retryAfter(100) : undefined))
     await lane.settle(lane.sender.send(transfer(round)))
     expect(rests(lane)).toHaveLength(round)
+    await lane.clock.advance(6_000)
   }
 })
 

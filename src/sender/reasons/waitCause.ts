@@ -95,6 +95,7 @@ function liveCause(tx: TxFacts, slot: Extract<Slot, { state: 'live' }>, lane: La
   if (newest === undefined) return { for: 'signature', failed: false }
   const { lowestUncommitted, sender } = lane
   if (!newest.accepted) {
+    if (newest.sends === 0 && lane.lowestOpen < nonce) return { for: 'nonce', nonce: lane.lowestOpen }
     if (lowestUncommitted !== undefined && lowestUncommitted < nonce)
       return { for: 'nonce', nonce: lowestUncommitted }
     return tx.refusal

@@ -30,6 +30,8 @@ export function createPump(options: {
   admits: (transaction: Transaction) => boolean
   /** It is next: ends it where its deadline has passed. */
   due: (transaction: Transaction) => void
+  /** Whether one more may be handed out. */
+  hasRoom: () => boolean
   /** It ends without a nonce. */
   failed: (transaction: Transaction, error: TxlaneError) => void
   /** Resolves when what is known of the chain is not older than a few blocks; undefined where it is not. */
@@ -97,7 +99,7 @@ export function createPump(options: {
       context.signer !== undefined &&
       signing.signatures < limits.signMax &&
       signing.open < UNJOURNALED * limits.signMax &&
-      lane.hasRoom()
+      options.hasRoom()
     )
   }
 

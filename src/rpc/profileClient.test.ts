@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { createProfile } from './profile.js'
+
+const GETH = 'Geth/v1.17.10-stable-a1b2c3d4/linux-amd64/go1.26'
+
+describe('what an endpoint says that it is', () => {
+  test.each([GETH, 'geth/v1.17.10', 'op-geth/v1.101603.5'])('geth, by %s: its pool is known', (version) => {
+    const profile = createProfile()
+    profile.observe({ kind: 'client', version })
+    expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 64, batchInOrder: true })
+    expect(profile.current().delivery.window).toBeGreaterThan(64)
+  })
+
+  test.each(['anvil/v1.7.1', 'reth/v1.9.0', 'NotGeth/v1', ''])(
+    'another client, by "%s": nothing is known by it',
+    (version) => {
+      const profile = createProfile()
+      const before = profile.current()
+      profile.observe({ kind: 'client', version })
+      expect(profile.current()).toEqual(before)
+    },
+  )
+
+  test('takes nothing back that was given, or seen', () => {
+    const given = createProfile({ pending: 'preconfirmed' })
+    given.observe({ kind: 'client', version: GETH })
+    expect(given.current().pending).toBe('preconfirmed')
+    const seen = createProfile()
+    for (let times = 0; times < 2; times++) seen.observe({ kind: 'gapRefused', overtook: true })
+    seen.observe({ kind: 'client', version: GETH })
+    expect(seen.current()).toMatchObject({ gapBudget: 0, batchInOrder: false })
+  })
+
+  test('is contradicted by a count that leaves out what was just sent', () => {
+    const profile = createProfile()
+    profile.observe({ kind: 'client', version: GETH })
+    profile.observe({ kind: 'countAfterSend', sentFrom: 3, sentUpTo: 9, count: 3 })
+    expect(profile.current().pending).toBe('unknown')
+  })
+})
+
+test('what a delivery has shown is kept, and told once', () => {
+  const profile = createProfile()
+  let told = 0
+  profile.onChange(() => told++)
+  const delivery = { window: 512, pool: 4_000, batch: 300 }
+  for (let times = 0; times < 3; times++) profile.observe({ kind: 'delivered', delivery: { ...delivery } })
+  expect(profile.current().delivery).toEqual(delivery)
+  expect(told).toBe(1)
+})

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import type { EndpointProfile } from '../../rpc/profile.js'
+import { nameOf, onSend, openLane, refuses, type SimLane, swallows, transfer } from '../simLane.fixture.js'
+
+const numbers = (count: number, from = 1) => Array.from({ length: count }, (_, index) => index + from)
+
+async function sendAll(lane: SimLane, count: number, from = 1): Promise<void> {
+  const all = numbers(count, from).map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+  for (const tx of await lane.settle(Promise.all(all))) await lane.settle(tx.wait('sealed'))
+}
+
+/** Nonces of the requests with transactions, in the order in which they left. */
+const requestsOf = (lane: SimLane, from = 0) => {
+  let at = 0
+  return lane.requests
+    .map((calls) => calls.filter(({ method }) => method === 'eth_sendRawTransaction').length)
+    .filter((count) => count > 0)
+    .map((count) => {
+      const nonces = lane.sent.slice(at, at + count).map(({ nonce }) => nonce)
+      at += count
+      return nonces
+    })
+    .slice(from)
+}
+
+describe('D1 and D6: in order, one copy', () => {
+  test.each(['geth', 'reth', 'base', 'latest'] as const)(
+    'a burst to a node with the rules of %s is sent in order, each transaction once',
+    async (rules) => {
+      await using lane = await openLane({ chain: { rules, blockTimeMs: 1_000 } })
+      await sendAll(lane, 300)
+      expect(lane.sent.map(({ nonce }) => nonce)).toEqual(numbers(300, 0))
+      expect(lane.executed()).toEqual(numbers(300))
+    },
+  )
+
+  test('requests grow with what is answered: a burst takes few of them', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
+    await sendAll(lane, 64)
+    const before = requestsOf(lane).length
+    await sendAll(lane, 1_000, 65)
+    expect(requestsOf(lane, before).length).toBeLessThanOrEqual(12)
+    expect(lane.sent).toHaveLength(1_064)
+  })
+
+  test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
+    await sendAll(lane, 600)
+    const { window, endpoints } = await lane.snapshot()
+    expect(window).toBeGreaterThan(64)
+    const [{ profile } = {}] = endpoints
+    expect(profile).toMatchObject({ delivery: { window: expect.any(Number) } })
+    expect((profile as EndpointProfile).delivery.window).toBeGreaterThanOrEqual(64)
+  })
+})
+
+describe('D2 and D3: nothing above a hole, which is filled at once', () => {
+  test('a count of the mempool shows what was swallowed: it is sent again within a few round trips, and no block is waited for', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 60_000 } })
+    // Learnt with these.
+    await lane.settle(Promise.all(numbers(40).map((marker) => lane.sender.send(transfer(marker)))))
+    let isSwallowed = false
+    lane.script = onSend((tx) => {
+      if (nameOf(tx) !== 45 || isSwallowed) return undefined
+      isSwallowed = true
+      return swallows(tx)
+    })
+    const startMs = lane.clock.now()
+    await lane.settle(Promise.all(numbers(10, 41).map((marker) => lane.sender.send(transfer(marker)))))
+    await lane.until(() => lane.sent.filter((tx) => nameOf(tx) === 45).length === 2)
+    expect(lane.clock.now() - startMs).toBeLessThanOrEqual(60)
+    await lane.clock.advance(5_000)
+    expect(lane.sent).toHaveLength(51)
+  })
+
+  test('nothing new is sent while a nonce is missing', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 60_000 } })
+    await lane.settle(Promise.all(numbers(40).map((marker) => lane.sender.send(transfer(marker)))))
+    lane.script = onSend((tx) => (nameOf(tx) === 41 ? refuses('internal error') : undefined))
+    const first = lane.sender.send(transfer(41))
+    await lane.clock.advance(100)
+    const rest = numbers(5, 42).map((marker) => lane.sender.send(transfer(marker)))
+    await lane.clock.advance(3_000)
+    expect(lane.sent.slice(40).map(nameOf)).toEqual(lane.sent.slice(40).map(() => 41))
+    lane.script = undefined
+    await lane.settle(Promise.all([first, ...rest]))
+  })
+
+  test('two refreshes without it send it again on a chain of pre-confirmations, long before a block', async () => {
+    await using lane = await openLane({ chain: { rules: 'base', blockTimeMs: 2_000, flashblockMs: 200 } })
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('preconfirmed'))
+    lane.script = onSend((tx) => (lane.sent.length === 2 ? swallows(tx) : undefined))
+    const startMs = lane.clock.now()
+    const tx = await lane.settle(lane.sender.send(transfer(2)))
+    await lane.settle(tx.wait('preconfirmed'))
+    expect(lane.clock.now() - startMs).toBeLessThanOrEqual(1_000)
+    expect([tx.attempts.length, lane.sent.length]).toEqual([1, 3])
+  })
+})

@@ -1,0 +1,296 @@
+import type { CancelTimer } from '../../clock.js'
+import type { CountReading } from '../../delivery/count.js'
+import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
+import type { Confirmation } from '../../delivery/retransmit.js'
+import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
+import type { RpcCall } from '../../rpc/port.js'
+import { soon } from '../../soon.js'
+import type { LaneContext } from '../context.js'
+import { askGranted } from '../nodes/budgetedPort.js'
+import type { HubEndpoint } from '../nodes/hub.js'
+import { mayHave } from '../nodes/privacy.js'
+import { deliveryOptionsOf, rememberIn, traitsOf } from './endpointTraits.js'
+import { type Answered, answeredOf, countOf, endOf, observeBatch, type Sending, sendOf } from './sendBatch.js'
+import { createTicket } from './ticket.js'
+
+/** What an endpoint said of bytes that it was handed. */
+export type Said = Answered & {
+  readonly endpoint: HubEndpoint
+  /** As `posting` had it. */
+  readonly awaited: boolean
+}
+
+/**
+ * The delivery of a lane's journaled bytes to one endpoint: its I/O. What leaves when, and what is lost, is decided by
+ * `createDelivery`, within the endpoint's request budget.
+ */
+export type EndpointSender = {
+  /** The newest attempt of this nonce is to be sent here; again, where the endpoint did not take the same bytes. */
+  offer(nonce: number): void
+  /** It was offered, and is not confirmed. */
+  has(nonce: number): boolean
+  /** The endpoint does not take its bytes. */
+  isRefused(nonce: number): boolean
+  /** It is not to be sent here any more. */
+  withdraw(nonce: number): void
+  /** Forgets and returns what this endpoint does not have: for another endpoint. */
+  reclaim(): readonly number[]
+  /** A `pending` count of this endpoint that somebody else asked for. */
+  counted(reading: CountReading): void
+  /** A new pending block, or a sealed one. */
+  refreshed(sealed: boolean): void
+  /** The most transactions of the account that no sealed block has used; undefined: as many as the pool takes. */
+  limitAccount(max: number | undefined): void
+  /** What was confirmed, or kept bytes back, may be another by now. */
+  kick(): void
+  readonly status: DeliveryStatus
+  readonly isBusy: boolean
+  stop(): void
+}
+
+export type EndpointSenderParts = {
+  /** The first bytes of this nonce were handed over. */
+  readonly sent: (nonce: number) => void
+  /** Bytes of this nonce were handed over again. */
+  readonly again: (nonce: number) => void
+  /**
+   * These bytes are about to be written; `said` follows for each. `awaited`: the endpoint is one that answers, so that
+   * what others say of the same bytes can wait for its word.
+   */
+  readonly posting: (batch: readonly { readonly attempt: Attempt }[], awaited: boolean) => void
+  readonly said: (said: Said) => void
+  /** These are lost here, and sent again. */
+  readonly repaired: (nonces: readonly number[]) => void
+  /** The endpoint left us without an answer, or asked to be left alone. */
+  readonly failed: (endpoint: HubEndpoint) => void
+  /** More may be handed out. */
+  readonly freed: () => void
+  readonly idle: () => void
+}
+
+type Send = Extract<DeliveryAction, { do: 'send' }>
+
+/** For so long nobody waits for the word of an endpoint that did not answer a send. */
+const SILENT_MS = 5_000
+
+export function createEndpointSender(
+  context: LaneContext,
+  endpoint: HubEndpoint,
+  parts: EndpointSenderParts,
+): EndpointSender {
+  const { lane, hub, limits, clock } = context
+  const { book } = lane
+  const { gate, profile, plain } = endpoint
+  const delivery = createDelivery(deliveryOptionsOf(endpoint, limits, book.floor))
+  delivery.know(traitsOf(endpoint))
+  const offProfile = profile.onChange(() => {
+    delivery.know(traitsOf(endpoint))
+    schedule()
+  })
+  const ticket = createTicket(gate, schedule)
+  let open = 0
+  let scheduled = false
+  let stopped = false
+  let cancelWake: CancelTimer | undefined
+  // It is left alone, and what waits here may go elsewhere.
+  let rested = false
+  let acceptedTo = 0
+  let confirmed: Confirmation = { latest: book.floor, confirmedTo: book.floor }
+
+  // --- when it acts ------------------------------------------------------------------------------------------------
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    soon(() => {
+      scheduled = false
+      step()
+      if (open === 0) parts.idle()
+    })
+  }
+
+  function step(): void {
+    cancelWake?.()
+    cancelWake = undefined
+    // The endpoint may be shared, and stays open then.
+    if (stopped || context.closed) return
+    confirm()
+    for (let action = next(); ; action = next()) {
+      if (action.do === 'wait') return wait(action.untilMs)
+      rested = false
+      if (action.do === 'count') void count()
+      else void send(action)
+    }
+  }
+
+  /** The next action within the request budget. */
+  function next(): DeliveryAction {
+    const now = { nowMs: clock.now(), below: book.lowestUncommitted() ?? Number.POSITIVE_INFINITY }
+    return delivery.next({ ...now, callsMax: ticket.ask(delivery.demand(now)) })
+  }
+
+  function wait(untilMs: number | undefined): void {
+    ticket.drop()
+    if (untilMs !== undefined) cancelWake = clock.setTimer(schedule, Math.max(1, untilMs - clock.now()))
+    if (rested || !ticket.isResting) return
+    rested = true
+    parts.failed(endpoint)
+  }
+
+  /** What the pool of the endpoint that is read counts has arrived, by whatever way. */
+  function confirmation(): Confirmation {
+    return { latest: book.floor, confirmedTo: endpoint === hub.reader ? book.confirmedTo : book.coveredTo }
+  }
+
+  /** The bodies of blocks, a feed, or another endpoint may have shown more, or less. */
+  function confirm(): void {
+    const { latest, confirmedTo } = confirmation()
+    if (latest === confirmed.latest && confirmedTo === confirmed.confirmedTo) return
+    const isMore = confirmedTo > confirmed.confirmedTo
+    confirmed = { latest, confirmedTo }
+    delivery.confirmed(confirmed)
+    if (isMore) parts.freed()
+  }
+
+  // --- what it sends -----------------------------------------------------------------------------------------------
+
+  const countCall = (): RpcCall => ({
+    method: 'eth_getTransactionCount',
+    params: [lane.key.address, 'pending'],
+  })
+
+  async function count(): Promise<void> {
+    const grant = ticket.take()
+    open++
+    const options = { timeoutMs: limits.readTimeoutMs }
+    const [reply] = await askGranted(plain, gate, { calls: [countCall()], grant, options })
+    open--
+    const counted = countOf(reply)
+    if (counted === undefined) delivery.countFailed()
+    else {
+      delivery.counted({ count: counted, askedAtMs: grant.atMs, atMs: clock.now() })
+      cover(counted)
+    }
+    schedule()
+  }
+
+  async function send(action: Send): Promise<void> {
+    const grant = ticket.take()
+    open++
+    const sendings = action.nonces.map(sendingAt)
+    const batch = sendings.filter((one) => one !== undefined)
+    const calls: RpcCall[] = batch.map(sendOf)
+    if (action.count) calls.push(countCall())
+    const sentFrom = action.count ? advanceAccepted() : 0
+    const awaited = endpoint.silentUntilMs <= clock.now()
+    parts.posting(batch, awaited)
+    const options = { timeoutMs: limits.sendTimeoutMs }
+    const replying = calls.length > 0 ? askGranted(plain, gate, { calls, grant, options }) : []
+    // In the same turn, while they are on their way.
+    if (action.kind === 'repair') parts.repaired(action.nonces)
+    for (const sending of batch) handed(sending, action.kind)
+    const replies = await replying
+    open--
+    const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
+    const counted = action.count ? countOf(replies[batch.length]) : undefined
+    delivery.ended(action.request, endOf(replies, sendings, { answered, count: counted }), clock.now())
+    observeBatch(profile, answered, { replies, count: counted, sentFrom })
+    if (counted !== undefined) cover(counted)
+    noteWhole(answered)
+    for (const each of answered) parts.said({ ...each, endpoint, awaited })
+    schedule()
+  }
+
+  function handed({ nonce, attempt }: Sending, kind: Send['kind']): void {
+    lane.apply(nonce, { type: 'sent', hash: attempt.hash })
+    if (attempt.sends === 0) parts.sent(nonce)
+    else if (kind === 'repair') parts.again(nonce)
+  }
+
+  /** What was to be sent here may have been followed by something that this endpoint must not see. */
+  function sendingAt(nonce: number): Sending | undefined {
+    const slot = book.get(nonce)
+    const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
+    if (attempt === undefined || !mayHave(endpoint, attempt)) {
+      delivery.withdraw(nonce)
+      return undefined
+    }
+    const isOwn = attempt.epoch === lane.lease.epoch
+    return { nonce, attempt, isFresh: isOwn && slot?.attempts.length === 1 && attempt.sends === 0 }
+  }
+
+  // --- what comes back ---------------------------------------------------------------------------------------------
+
+  function cover(counted: number): void {
+    // Another may be read by now.
+    if (endpoint === hub.reader && profile.current().pending === 'mempool') lane.counted(counted)
+    rememberIn(endpoint, delivery.status)
+    parts.freed()
+  }
+
+  /** Where the run of accepted nonces that starts at the covered ones ends: there is no gap below. */
+  function advanceAccepted(): number {
+    acceptedTo = Math.max(acceptedTo, book.coveredTo)
+    for (;;) {
+      const slot = book.get(acceptedTo)
+      if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) return acceptedTo
+      acceptedTo++
+    }
+  }
+
+  /** What the answer as a whole says: asked too often, nobody there. */
+  function noteWhole(answered: readonly Answered[]): void {
+    const [first] = answered
+    if (first === undefined) return
+    const isAnswer = first.outcome.outcome !== 'unknown' || isExplicitRefusal(first.reply, first.outcome)
+    endpoint.silentUntilMs = isAnswer ? 0 : clock.now() + SILENT_MS
+    if (!isAnswer || answered.some(({ answer }) => answer.kind === 'limited')) parts.failed(endpoint)
+  }
+
+  return {
+    offer(nonce) {
+      const slot = book.get(nonce)
+      const attempt = slot && newestAttempt(slot)
+      if (attempt === undefined) return
+      confirm()
+      delivery.offer(nonce, attempt.raw.length, attempt.hash)
+      schedule()
+    },
+    has: delivery.has,
+    isRefused: delivery.isRefused,
+    withdraw: delivery.withdraw,
+    reclaim() {
+      schedule()
+      return delivery.reclaim()
+    },
+    counted(reading) {
+      delivery.counted(reading)
+      schedule()
+    },
+    refreshed(sealed) {
+      confirmed = confirmation()
+      delivery.refreshed({ ...confirmed, atMs: clock.now(), sealed })
+      rememberIn(endpoint, delivery.status)
+      parts.freed()
+      schedule()
+    },
+    limitAccount(accountMax) {
+      delivery.know({ accountMax })
+      schedule()
+    },
+    kick: schedule,
+    get status() {
+      return delivery.status
+    },
+    get isBusy() {
+      return open > 0 || scheduled
+    },
+    stop() {
+      stopped = true
+      ticket.ask(undefined)
+      cancelWake?.()
+      offProfile()
+    },
+  }
+}

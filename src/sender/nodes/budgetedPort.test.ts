@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { createVirtualClock } from '../../../test/sim/virtualClock.js'
+import type { BatchOptions, Port, RpcCall, RpcReply } from '../../rpc/port.js'
+import { budgetedPort, denialOf } from './budgetedPort.js'
+import { createRequestGate } from './requestGate.js'
+
+const callsOf = (count: number): RpcCall[] =>
+  Array.from({ length: count }, (_, index) => ({ method: 'eth_call', params: [index] }))
+const fails = (failure: Extract<RpcReply, { ok: false }>['failure']): RpcReply => ({ ok: false, failure })
+const LIMITED = fails({ kind: 'rpc', code: -32005, message: 'rate limit exceeded' })
+
+function open(
+  limits: { requestsPerSecond?: number; callsPerSecond?: number } = {},
+  answer: (call: RpcCall) => RpcReply = ({ params }) => ({ ok: true, result: params[0] }),
+) {
+  const clock = createVirtualClock()
+  const gate = createRequestGate({ clock, limits, restMsMax: 60_000 })
+  const batches: number[] = []
+  const plain: Port = {
+    name: 'node',
+    kind: 'http',
+    stats: { requests: 0, calls: 0 },
+    close() {},
+    async batch(calls) {
+      batches.push(calls.length)
+      return calls.map(answer)
+    },
+  }
+  const port = budgetedPort(plain, gate, clock)
+  async function read(count: number, options?: BatchOptions) {
+    const reading = port.batch(callsOf(count), options)
+    await clock.advance(20_000)
+    return (await reading).map((reply) => (reply.ok ? reply.result : reply.failure.kind))
+  }
+  return { clock, gate, batches, read }
+}
+
+describe('a read', () => {
+  test('is one request while nothing limits it', async () => {
+    const { read, batches } = open()
+    expect(await read(50)).toEqual(callsOf(50).map((_, index) => index))
+    expect(batches).toEqual([50])
+  })
+
+  test('is cut to what is granted, and answered in order', async () => {
+    const { read, batches } = open({ callsPerSecond: 20 })
+    expect(await read(12)).toEqual(callsOf(12).map((_, index) => index))
+    expect(batches.reduce((sum, size) => sum + size, 0)).toBe(12)
+    expect(Math.max(...batches)).toBeLessThanOrEqual(5)
+  })
+
+  test('that gets no turn within its time has failed, and was not asked', async () => {
+    const { read, batches, gate, clock } = open()
+    gate.ended({
+      calls: 1,
+      sentAtMs: clock.now(),
+      denial: { calls: 1, retryAfterMs: 30_000, said: 'slow down' },
+    })
+    expect(await read(2, { timeoutMs: 5_000 })).toEqual(['timeout', 'timeout'])
+    expect(batches).toEqual([])
+    await clock.advance(60_000)
+    expect(batches).toEqual([])
+  })
+
+  test('that nobody answers is not asked part by part', async () => {
+    const { read, batches } = open({ callsPerSecond: 4 }, () =>
+      fails({ kind: 'network', message: 'refused' }),
+    )
+    expect(await read(5)).toEqual(new Array(5).fill('network'))
+    expect(batches).toEqual([3])
+  })
+
+  test('that is denied lowers the rate for all who ask', async () => {
+    const { read, gate } = open({}, () => LIMITED)
+    expect(gate.status().callsPerSecond).toBeUndefined()
+    await read(10)
+    expect(gate.status()).toMatchObject({ denied: 1 })
+    expect(gate.status().callsPerSecond).toBeLessThanOrEqual(10)
+  })
+})
+
+describe('what counts as a denial', () => {
+  const retry = fails({ kind: 'http', status: 429, message: 'HTTP 429', retryAfterMs: 700 })
+  const ofBatch = { code: -32005, message: 'rate limit exceeded' }
+  test.each<[string, readonly RpcReply[], unknown]>([
+    ['nothing, where all is answered', [{ ok: true, result: 1 }], undefined],
+    [
+      'each call by itself',
+      [LIMITED, { ok: true, result: 1 }, LIMITED],
+      { calls: 2, retryAfterMs: undefined },
+    ],
+    ['the longest rest that is asked for', [LIMITED, retry], { calls: 2, retryAfterMs: 700 }],
+    [
+      'one answer to the whole of a batch',
+      [1, 2].map(() => fails({ kind: 'malformed', message: 'one error', ofBatch } as never)),
+      { calls: 2 },
+    ],
+    [
+      'no refusal of another kind',
+      [fails({ kind: 'rpc', code: 3, message: 'execution reverted' })],
+      undefined,
+    ],
+  ])('%s', (_, replies, denial) => {
+    if (denial === undefined) expect(denialOf(replies)).toBeUndefined()
+    else expect(denialOf(replies)).toMatchObject(denial as object)
+  })
+})
