@@ -34,9 +34,9 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
     if (reason === 'delegatedLimit') parts.delegated()
   }
 
-  /** The node may come to take them. */
+  /** The node may come to take them. An endpoint that refuses them more often than that does not put it off. */
   function offerAfter(nonce: number, afterMs: number): void {
-    offers.get(nonce)?.()
+    if (offers.has(nonce)) return
     const offer = () => {
       offers.delete(nonce)
       const slot = lane.book.get(nonce)
