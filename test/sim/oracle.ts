@@ -18,7 +18,7 @@ export type Telling = {
 
 /** A promise that was broken, by its number in the design. */
 export type Violation = {
-  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private' | 'sequence'
+  readonly promise: 'P3' | 'P4' | 'P5' | 'P6' | 'P8' | 'after' | 'private' | 'sequence' | 'delivery'
   readonly text: string
   readonly marker?: number
 }

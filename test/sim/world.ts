@@ -1,6 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
+import { createDeliveryMeter, type DeliveryMeter } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
@@ -61,6 +62,7 @@ export async function runWorld(
   options.onWorld?.({ plan, chain, clock, workload })
 
   chain.start()
+  if (options.calm) world.meter.start()
   const late: Violation[] = []
   if (!plan.faultyStart) late.push(...(await settled(clock, host.subject.ready(), 'ready', READY_MS)))
   world.break()
@@ -84,7 +86,10 @@ export async function runWorld(
   healChain(target)
   for (const one of world.hosts) await one.up()
   const healedAtMs = clock.now()
-  await clock.runUntil(() => workload.open.size === 0, healMs)
+  const isDone = () => workload.open.size === 0
+  await clock.runUntil(() => isDone() || replicas.unanswered === 0, healMs)
+  world.meter.start()
+  await clock.runUntil(isDone, healMs)
   for (const name of workload.open) late.push({ promise: 'P8', text: `${name} is still open` })
   const healedInMs = clock.now() - healedAtMs
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
@@ -93,6 +98,7 @@ export async function runWorld(
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
   await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
+  world.meter.stop()
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))
   late.push(...judgeGaps(chain, LANE, silentOf(plan)))
   const closing = plan.neighbour?.closesFirst ? [...world.hosts].reverse() : world.hosts
@@ -109,6 +115,7 @@ export async function runWorld(
     ...(isDisplacing(plan, census, wire) ? [] : judgeSequences(census, sequencesOf(plan))),
     ...world.order.violations(),
     ...world.shown,
+    ...world.meter.violations(),
     ...world.unjournaled().map((text): Violation => ({ promise: 'P6', text })),
     ...workload.untyped.map((text): Violation => ({ promise: 'P8', text: `untyped error: ${text}` })),
     // Deeper than `lossDepth` goes no reorg of this world, whatever an endpoint said; but a count below what is final, where
@@ -198,6 +205,7 @@ type OpenWorld = {
   /** Everything that was ever sent. */
   readonly wire: ReadonlySet<Hex>
   readonly order: Order
+  readonly meter: DeliveryMeter
   /** Private transactions that somebody saw who was not to. */
   readonly shown: readonly Violation[]
   /** What the lane sent and had not journaled. */
@@ -216,6 +224,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const order = createOrder(plan.items, { strike: counter.strike, fooled })
   const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
   const wire = new Set<Hex>()
+  const meter = createDeliveryMeter({ plan, calm: options.calm === true, chain, clock })
   const early: string[] = []
   const shown: Violation[] = []
   const secrets = secretsOf(plan)
@@ -232,7 +241,8 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     clock,
     strike: counter.strike,
     onAnswer: options.onAnswer,
-    onRaw(raw, role) {
+    onRaw(raw, role, port) {
+      meter.sent(port, raw)
       const tx = decodeTransaction(raw)
       const hash = tx?.hash as Hash
       const marker = tx && programOf(tx)?.marker
@@ -309,6 +319,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
     counter,
     wire,
     order,
+    meter,
     shown,
     unjournaled: () => early,
     break() {

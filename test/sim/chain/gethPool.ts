@@ -51,6 +51,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
   const tracker = createLocalTracker(pool)
   let resubmitMs = clock.now() + RESUBMIT_FIRST_MS
   let isReorganising = false
+  let lags = 0
 
   function headAt(nextBaseFeeWei: bigint | undefined): GethHead {
     const at = state
@@ -74,6 +75,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     if (isReorganising) return
     if (!chance(random, options.poolLag)) return pool.reorganise()
     isReorganising = true
+    lags++
     clock.setTimer(() => {
       isReorganising = false
       pool.reorganise()
@@ -155,6 +157,9 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     setTipMin(wei) {
       tipWeiMin = wei
       pool.setTipMin(wei)
+    },
+    get lags() {
+      return lags
     },
     get version() {
       return pool.version

@@ -65,6 +65,8 @@ export type Pool = {
   setExecutableMax(count: number): void
   /** The least tip that it takes from now on. */
   setTipMin(wei: bigint): void
+  /** How often a transaction was counted only a moment after its answer. */
+  readonly lags: number
   /** Changes with every change of the contents. */
   readonly version: number
   readonly size: number
@@ -229,6 +231,7 @@ export function createPool(options: PoolOptions): Pool {
     setTipMin(wei) {
       tipWeiMin = wei
     },
+    lags: 0,
     get version() {
       return version
     },

@@ -39,7 +39,7 @@ export function createReplicas(options: {
   readonly chain: SimChain
   readonly clock: Clock
   readonly strike: (fault: string) => void
-  readonly onRaw: (raw: Hex, role: EndpointRole) => void
+  readonly onRaw: (raw: Hex, role: EndpointRole, port: string) => void
   readonly onAnswer: OnAnswer | undefined
 }): Replicas {
   const { seed, plans, faultyStart, chain, clock, strike, onRaw, onAnswer } = options
@@ -103,7 +103,7 @@ export function createReplicas(options: {
       sideBySide: true,
       strike,
       untrue: (call, view) => untrue(state, call, view),
-      onRaw: (raw) => onRaw(raw, plan.role),
+      onRaw: (raw) => onRaw(raw, plan.role, name),
       onAsked: follow,
       ...(onAnswer === undefined
         ? {}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { createDeliveryMeter } from './delivered.js'
+import { foreignTransaction } from './foreign.js'
+import { LANE } from './outside.js'
+import { drawPlan } from './plan.js'
+import { createVirtualClock } from './virtualClock.js'
+import { makeChain } from './worldChain.js'
+
+function setUp({ calm = true }: { calm?: boolean } = {}) {
+  const clock = createVirtualClock()
+  const plan = { ...drawPlan(1, { calm: true }), rules: 'geth' as const, items: [] }
+  const chain = makeChain(plan, clock, () => {})
+  const meter = createDeliveryMeter({ plan, calm, chain, clock })
+  const { chainId, baseFeeWei, tipWei } = chain.settings
+  const fees = { maxFeeWei: 2n * baseFeeWei + tipWei, tipWei }
+  const { raw } = foreignTransaction({ chainId, from: LANE, nonce: plan.initialNonce, ...fees, salt: 1 })
+  meter.start()
+  return { clock, chain, meter, raw }
+}
+
+describe('how bytes come to the nodes', () => {
+  test('a second copy to the same endpoint is one too many, one to another is not', () => {
+    const { meter, raw } = setUp()
+    meter.sent('a', raw)
+    meter.sent('b', raw)
+    expect(meter.violations()).toEqual([])
+    meter.sent('a', raw)
+    expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
+  })
+
+  test('a healed world may repeat what its nodes lack, and what they have once', () => {
+    const { chain, meter, raw } = setUp({ calm: false })
+    for (let copies = 0; copies < 5; copies++) meter.sent('a', raw)
+    expect(meter.violations()).toEqual([])
+    chain.submit(raw)
+    for (let copies = 0; copies < 2; copies++) meter.sent('a', raw)
+    expect(meter.violations()).toEqual([])
+    meter.sent('a', raw)
+    expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
+  })
+
+  test('a pool that lacks what was sent for too long is one that nobody sees to', async () => {
+    const { clock, chain, meter, raw } = setUp()
+    meter.sent('a', raw)
+    await clock.advance(1_000)
+    expect(meter.violations()).toEqual([])
+    await clock.advance(120_000)
+    expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
+    const pooled = setUp()
+    pooled.chain.submit(raw)
+    pooled.meter.sent('a', raw)
+    await pooled.clock.advance(120_000)
+    expect(pooled.meter.violations()).toEqual([])
+    expect(chain.pool.size).toBe(0)
+  })
+})

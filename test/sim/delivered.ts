@@ -1,0 +1,133 @@
+import type { Hash, Hex } from 'viem'
+import type { SimBlock } from './chain/block.js'
+import type { SimChain } from './chain/simChain.js'
+import type { Disturbance } from './disturbances.js'
+import { GAS, type Item } from './items.js'
+import type { Violation } from './oracle.js'
+import { LANE } from './outside.js'
+import type { Plan } from './plan.js'
+import { decodeTransaction } from './transaction.js'
+import type { VirtualClock } from './virtualClock.js'
+
+/** How the lane's bytes come to the nodes while nothing is lost. */
+export type DeliveryMeter = {
+  /** The bytes leave for an endpoint. */
+  sent(port: string, raw: Hex): void
+  /** Nothing is lost from now on, and what was under way before has ended. */
+  start(): void
+  stop(): void
+  violations(): readonly Violation[]
+}
+
+const LOOK_MS = 50
+/** Until a node has what it lacked of the broken world. */
+const ROUND_TRIPS_MAX = 60
+const ROUND_TRIP_MS_MIN = 100
+/**
+ * Where no count shows the pool, blocks that lack the transaction are taken for a loss; so is a count that lacks it, and it
+ * may lag behind the answer. Both may be a wrong guess, and so is what a healed world says of the broken one.
+ */
+const GUESSED = 1
+/** As many of them as it takes after some losses. The lane may not have learnt yet that an endpoint counts its pool. */
+const SILENT_BLOCKS = 4
+
+/** Nodes refuse what some of these bring about, and after others no process has the lane for a while: that is no loss. */
+const NO_LOSS: ReadonlySet<Disturbance['kind']> = new Set<Disturbance['kind']>([
+  'crash',
+  'stop',
+  'starve',
+  'strand',
+  'delegate',
+  'creates',
+  'submit',
+  'tipFloor',
+  'spike',
+  'pressure',
+])
+
+/**
+ * In a world that loses nothing an endpoint that counts its pool gets each transaction once. In one that has healed it
+ * gets two copies at most of what its node has, and the node lacks nothing for longer than some round trips.
+ */
+export function createDeliveryMeter(options: {
+  readonly plan: Plan
+  readonly calm: boolean
+  readonly chain: SimChain
+  readonly clock: VirtualClock
+}): DeliveryMeter {
+  const { plan, calm, chain, clock } = options
+  const copies = new Map<string, number>()
+  const nonces = new Set<number>()
+  const isJudged = isTakenWhole(plan)
+  const roundTripMs = Math.max(ROUND_TRIP_MS_MIN, ...plan.ports.map(({ latencyMs }) => 2 * latencyMs.max))
+  let isOn = false
+  let missingSinceMs: number | undefined
+  let missingMs = 0
+  let cancel = () => {}
+
+  function look(): void {
+    cancel = clock.setQuietTimer(look, LOOK_MS)
+    if (![...nonces].some(isMissing)) missingSinceMs = undefined
+    else {
+      missingSinceMs ??= clock.now()
+      missingMs = Math.max(missingMs, clock.now() - missingSinceMs)
+    }
+  }
+
+  const isMissing = (nonce: number) =>
+    nonce >= chain.nextNonce(LANE) && chain.pool.get(LANE, nonce) === undefined
+
+  function isHeld(hash: Hash): boolean {
+    if (chain.pool.has(hash)) return true
+    for (let block: SimBlock | undefined = chain.head; block !== undefined; block = block.parent) {
+      if (block.executed.some(({ tx }) => tx.hash === hash)) return true
+    }
+    return false
+  }
+
+  return {
+    sent(port, raw) {
+      const tx = isJudged ? decodeTransaction(raw) : undefined
+      if (tx?.from !== LANE) return
+      nonces.add(tx.nonce)
+      if (!isOn || (!calm && !isHeld(tx.hash))) return
+      const key = `${port} ${tx.hash}`
+      copies.set(key, (copies.get(key) ?? 0) + 1)
+    },
+    start() {
+      if (isOn || !isJudged) return
+      isOn = true
+      look()
+    },
+    stop() {
+      isOn = false
+      cancel()
+    },
+    violations() {
+      const isSure = calm && chain.settings.pending === 'mempool' && chain.pool.lags === 0
+      const copiesMax = isSure ? 1 : 1 + GUESSED
+      const missingMsMax = ROUND_TRIPS_MAX * roundTripMs + SILENT_BLOCKS * plan.blockTimeMs
+      const found = [...copies]
+        .filter(([, count]) => count > copiesMax)
+        .map(([what, count]): Violation => ({ promise: 'delivery', text: `${what} was sent ${count} times` }))
+      if (missingMs <= missingMsMax) return found
+      const text = `a pool lacked what had been sent for ${missingMs} ms, at a round trip of ${roundTripMs} ms`
+      return [...found, { promise: 'delivery', text }]
+    },
+  }
+}
+
+/** No node refuses, no pool drops and no endpoint makes up anything of what this world sends. */
+function isTakenWhole({ items, pool, ports, neighbour, disturbances }: Plan): boolean {
+  return (
+    !ports.some(({ lies, stray }) => lies || stray) &&
+    items.every(isTaken) &&
+    Object.keys(pool).every((option) => option === 'tracksLocals') &&
+    neighbour === undefined &&
+    !disturbances.some(({ kind }) => NO_LOSS.has(kind))
+  )
+}
+
+function isTaken({ outside, oversized, authorize, gas }: Item): boolean {
+  return outside === undefined && !oversized && !authorize && (gas === undefined || gas === GAS)
+}
