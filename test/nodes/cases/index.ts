@@ -8,7 +8,7 @@ import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
 import { refusedCases } from './refused.js'
 import { replace } from './replace.js'
-import { restart } from './restart.js'
+import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
 import { speedUp } from './speedUp.js'
 
@@ -25,7 +25,7 @@ export const cases: readonly NodeCase[] = [
   plainBurst,
   smallPoolBurst,
   foreign,
-  restart,
+  ...restarts,
   rewound,
   ...poolModel,
 ]

@@ -22,7 +22,7 @@ export const anvil: NodeDescription = {
   },
   onDisk: (folder) => ['--state', join(folder, 'state.json')],
   markForRewind: markBySnapshot,
-  lacks: { poolLimits: 'its pool has no limit' },
+  lacks: { kill: 'it writes its chain when it ends', poolLimits: 'its pool has no limit' },
   burstLimitMs: 120_000,
   refusals: {
     'same bytes, pending': {

@@ -28,6 +28,8 @@ export type Ability =
   | 'delegation'
   /** Keeps its chain on disk, so that it goes on after a restart. */
   | 'disk'
+  /** Keeps it when it is killed, too, all but the newest blocks. */
+  | 'kill'
   /** Has limits of its pool that can be set. */
   | 'poolLimits'
 

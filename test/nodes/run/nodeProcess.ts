@@ -11,8 +11,8 @@ import { within } from '../tools/within.js'
 export type NodeProcess = AsyncDisposable & {
   readonly url: string
   readonly rpc: PlainRpc
-  /** Ends it politely, so that it closes its database, and starts it again at the same port. */
-  restart(): Promise<void>
+  /** Ends it and starts it again at the same port. `SIGTERM`: politely, so that it closes its database. */
+  restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
 const START_TIMEOUT_MS = 60_000
@@ -28,8 +28,8 @@ export async function startNodeProcess(command: NodeCommand, more: readonly stri
   return {
     url,
     rpc: createPlainRpc(url),
-    async restart() {
-      await ended(child, 'SIGTERM')
+    async restart(signal) {
+      await ended(child, signal)
       child = await startChild(command, port, more)
     },
     [Symbol.asyncDispose]: () => ended(child, 'SIGKILL'),

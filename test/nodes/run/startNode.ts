@@ -38,8 +38,8 @@ export async function startNode(
     url,
     rpc,
     mine: () => description.mine(rpc),
-    async restart() {
-      await running.restart()
+    async restart(signal) {
+      await running.restart(signal)
       await description.begin?.(rpc, mode)
     },
     async [Symbol.asyncDispose]() {
