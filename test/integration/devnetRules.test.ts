@@ -208,7 +208,14 @@ describe('the pool under the rules of geth', () => {
     )
     expect(answers.every(({ result }) => result !== undefined)).toBe(true)
     expect(await rpc(devnet.url, 'eth_getTransactionCount', account.address, 'pending')).toBe('0x14')
-    expect((await devnet.pool()).map(({ nonce }) => nonce)).toEqual(Array.from({ length: 20 }, (_, at) => at))
+    const content = await rpc<{ pending: object; queued: object }>(
+      devnet.url,
+      'txpool_contentFrom',
+      account.address,
+    )
+    expect(Object.keys(content.pending).map(Number)).toEqual(Array.from({ length: 20 }, (_, at) => at))
+    // What came after the cut is gapped.
+    expect(Object.keys(content.queued)).not.toContain('20')
   })
 
   test('requests are worked on side by side: a later batch overtakes an earlier one, and 64 of it are left', async () => {

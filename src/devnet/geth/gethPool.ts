@@ -28,7 +28,7 @@ export type GethPoolOptions<T> = {
 export type GethPool<T> = {
   /** Takes a transaction, or says why not. It is executable, counted and cut to the limits from `reorganise` on. */
   add(tx: T): PoolError | undefined
-  /** What geth does a moment after each `add`, in the background: promotes, then cuts to the limits, silently. */
+  /** What geth does a moment after an `add`, in the background: promotes, then cuts to the limits, silently. */
   reorganise(): void
   /** A new head. `reinjected`: transactions of blocks that left the chain and are not in the new ones. */
   reset(head: GethHead, reinjected?: readonly T[]): void
@@ -63,6 +63,8 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
   const queue = createFutureQueue<T>(() => limits)
   const pending = new Map<string, NonceList<T>>()
   let dirty = new Set<string>()
+  // geth asks for a reorganisation where a transaction has passed the checks that need no state.
+  let isDue = false
   let changesSinceReorganisation = 0
   let version = 0
   // geth's `noncer`: falls back to the state of the head.
@@ -227,9 +229,13 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     add(tx) {
       if (byHash.has(tx.hash)) return POOL_ERRORS.known
       const message = options.refuse?.(tx, tipWeiMin)
-      return message === undefined ? admit(tx) : { message, isTemporary: false }
+      if (message !== undefined) return { message, isTemporary: false }
+      isDue = true
+      return admit(tx)
     },
     reorganise() {
+      if (!isDue) return
+      isDue = false
       promote([...dirty])
       dirty = new Set()
       truncate()
@@ -240,6 +246,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       for (const tx of reinjected) admit(tx)
       promote(mapOrder(queue.addresses()))
       dirty = new Set()
+      isDue = false
       demote()
       priced.setBaseFee(head.nextBaseFeeWei)
       nextNonces = new Map()
@@ -252,6 +259,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
       queue.add(tx)
       include(tx)
       dirty.add(tx.from)
+      isDue = true
     },
     remove(hash) {
       const tx = byHash.get(hash)
@@ -268,6 +276,7 @@ export function createGethPool<T extends PoolTransaction>(options: GethPoolOptio
     },
     setLimits(next) {
       limits = { ...limits, ...next }
+      isDue = true
     },
     get: (hash) => byHash.get(hash),
     count: nextNonce,
