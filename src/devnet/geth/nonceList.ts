@@ -109,7 +109,7 @@ export function createNonceList<T extends PoolTransaction>(strict: boolean): Non
 }
 
 /** Both fees strictly higher, and at or above the old ones and `priceBump` percent, rounded down. */
-export function outbids(tx: PoolTransaction, old: PoolTransaction, priceBump: bigint): boolean {
+function outbids(tx: PoolTransaction, old: PoolTransaction, priceBump: bigint): boolean {
   const beats = (fee: bigint, oldFee: bigint) => fee > oldFee && fee >= ((100n + priceBump) * oldFee) / 100n
   return beats(tx.maxFeePerGas, old.maxFeePerGas) && beats(tx.maxPriorityFeePerGas, old.maxPriorityFeePerGas)
 }
