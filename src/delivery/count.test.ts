@@ -95,3 +95,26 @@ describe('what a feed confirms', () => {
     expect([lane.delivery.has(1), lane.delivery.has(2)]).toEqual([false, true])
   })
 })
+
+describe('a nonce that the endpoint takes, and its count lacks', () => {
+  /** It is taken and found missing so often. */
+  const lost = (times: number) => {
+    const lane = byHand(GETH)
+    lane.offer(0, 1)
+    let ms = 0
+    for (let time = 0; time < times; time++) {
+      lane.taken(lane.sends(), 0)
+      ms += 10
+      lane.at(ms)
+      lane.count(0)
+      ms += 1_000
+      lane.at(ms)
+      if (time > 0) lane.refresh(0, 0, true)
+    }
+    return lane.delivery
+  }
+
+  it('is stranded the second time: another copy changes nothing', () => {
+    expect([lost(1).isStranded(0), lost(2).isStranded(0)]).toEqual([false, true])
+  })
+})

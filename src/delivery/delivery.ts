@@ -74,6 +74,8 @@ export type Delivery = {
   has(nonce: number): boolean
   /** The endpoint does not take its bytes: they are not sent again before they, or others, are offered. */
   isRefused(nonce: number): boolean
+  /** It was taken again after it was lost, and the count of the pool lacks it still: another copy changes nothing. */
+  isStranded(nonce: number): boolean
   ended(request: number, end: RequestEnd, atMs: number): void
   counted(reading: CountReading): void
   countFailed(): void
@@ -107,6 +109,8 @@ export type DeliveryStatus = {
   readonly room: number
 }
 
+const STRANDED_LOSSES = 2
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   const state = createState(options)
   const { sequence } = state
@@ -119,6 +123,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     isRefused(nonce) {
       const { state: segmentState, occupied = false } = sequence.segments.get(nonce) ?? {}
       return segmentState === 'refused' || occupied
+    },
+    isStranded(nonce) {
+      const isNext = state.traits.countsMempool === true && nonce === sequence.acknowledgedTo
+      return isNext && (sequence.segments.get(nonce)?.losses ?? 0) >= STRANDED_LOSSES
     },
     ended: (request, end, atMs) => settle(state, request, end, atMs),
     counted(reading) {

@@ -36,6 +36,8 @@ export type Broadcaster = {
   delivers(nonce: number): boolean
   /** The same, and nothing of its newest bytes was sent yet. */
   holdsBack(nonce: number): boolean
+  /** A pool that takes its bytes does not count them: only other bytes get in. */
+  isStranded(nonce: number): boolean
   /** A `pending` count of the endpoint that is read. */
   counted(reading: CountReading): void
   /** A new pending block, or a sealed one, after its bodies were told. */
@@ -267,6 +269,7 @@ export function createBroadcaster(
       for (const { nonce } of open.sort((a, b) => a.nonce - b.nonce)) add(nonce)
     },
     delivers,
+    isStranded: (nonce) => [...senders.values()].some((sender) => sender.isStranded(nonce)),
     holdsBack: (nonce) => attemptAt(nonce)?.sends === 0 && delivers(nonce),
     withdraw(nonce) {
       waiting.delete(nonce)

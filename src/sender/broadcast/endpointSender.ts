@@ -32,6 +32,8 @@ export type EndpointSender = {
   has(nonce: number): boolean
   /** The endpoint does not take its bytes. */
   isRefused(nonce: number): boolean
+  /** Its pool keeps these bytes from blocks. */
+  isStranded(nonce: number): boolean
   /** It is not to be sent here any more. */
   withdraw(nonce: number): void
   /** Forgets and returns what this endpoint does not have: for another endpoint. */
@@ -259,6 +261,7 @@ export function createEndpointSender(
     },
     has: delivery.has,
     isRefused: delivery.isRefused,
+    isStranded: delivery.isStranded,
     withdraw: delivery.withdraw,
     reclaim() {
       schedule()

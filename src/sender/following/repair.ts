@@ -57,7 +57,7 @@ type Sent = { readonly block: number; readonly atMs: number }
 export function createRepair(options: {
   context: LaneContext
   signing: Signing
-  broadcaster: () => Pick<Broadcaster, 'delivers' | 'holdsBack'>
+  broadcaster: () => Pick<Broadcaster, 'delivers' | 'holdsBack' | 'isStranded'>
   /** A transaction stands ready that will take the lowest hole. */
   fillable: () => boolean
   /** Nonces below it are used, by whom is being found out: no bytes would help them. */
@@ -151,10 +151,10 @@ export function createRepair(options: {
     return true
   }
 
-  /** Handed to an endpoint, or seen first, long enough ago to be part of the silence. */
-  function stoodQuiet({ nonce }: Slot): boolean {
+  /** Handed to an endpoint, or seen first, so long ago. */
+  function stood(nonce: number, ms: number): boolean {
     const since = sentAt.get(nonce)
-    return since !== undefined && clock.now() - since.atMs >= QUIET_MS_MIN
+    return since !== undefined && clock.now() - since.atMs >= ms
   }
 
   /** `byTime`: no block tells that it stands still. */
@@ -282,8 +282,9 @@ export function createRepair(options: {
         const head = nonce === floor
         const unpriced = head && slot.state === 'live' && !priced(slot)
         const refused = head && slot.state === 'live' && isGivenUp(slot)
-        const byBlocks = refused || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
-        const byTime = silent && !options.broadcaster().delivers(nonce) && stoodQuiet(slot)
+        const stranded = head && options.broadcaster().isStranded(nonce) && stood(nonce, limits.stuckAfterMs)
+        const byBlocks = refused || stranded || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
+        const byTime = silent && !options.broadcaster().delivers(nonce) && stood(nonce, QUIET_MS_MIN)
         if (byBlocks || byTime) nudge(slot, head, !byBlocks)
       }
     },
