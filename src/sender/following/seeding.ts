@@ -128,7 +128,9 @@ export function createSeeding(
     const isWithout = isOverdue || hub.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
     // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
-    if (pending !== undefined && pending < latest && !isOverdue) return undefined
+    if (pending !== undefined && pending < latest)
+      // The lower one leaves no nonce empty.
+      return isOverdue ? { latest: pending, pending, head, atMs: clock.now() } : undefined
     return { latest, pending: Math.max(latest, pending ?? latest), head, atMs: clock.now() }
   }
 
