@@ -13,11 +13,21 @@ export type LocalTracker<T> = {
   addresses(): readonly string[]
   /** As if it had never come: the model alone has this, for transactions that are lost on purpose. */
   forget(hash: string): void
-  /** Ten seconds after the start, and each minute from then on. `nonceOf`: of the head's state. */
+  /** Adds again what the pool lacks. `nonceOf`: of the head's state. */
   resubmit(nonceOf: (address: string) => number): void
+  /** The same where it is due: ten seconds after the start, and each minute from then on. True where it was. */
+  resubmitDue(nowMs: number, nonceOf: (address: string) => number): boolean
 }
 
-export function createLocalTracker<T extends PoolTransaction>(pool: GethPool<T>): LocalTracker<T> {
+// `recheckInterval` of core/txpool/locals/tx_tracker.go, and its first one.
+const RESUBMIT_FIRST_MS = 10_000
+const RESUBMIT_MS = 60_000
+
+export function createLocalTracker<T extends PoolTransaction>(
+  pool: GethPool<T>,
+  startMs = 0,
+): LocalTracker<T> {
+  let dueMs = startMs + RESUBMIT_FIRST_MS
   /** By account and nonce: a later transaction takes the place of an earlier one. */
   const tracked = new Map<string, Map<number, T>>()
   const known = new Set<string>()
@@ -27,6 +37,21 @@ export function createLocalTracker<T extends PoolTransaction>(pool: GethPool<T>)
     known.add(tx.hash)
     const own = tracked.get(tx.from) ?? new Map<number, T>()
     tracked.set(tx.from, own.set(tx.nonce, tx))
+  }
+
+  function resubmit(nonceOf: (address: string) => number): void {
+    const absent: T[] = []
+    for (const [address, own] of tracked) {
+      const nonce = nonceOf(address)
+      for (const tx of [...own.values()].sort((a, b) => a.nonce - b.nonce)) {
+        if (tx.nonce < nonce) {
+          own.delete(tx.nonce)
+          known.delete(tx.hash)
+        } else if (pool.get(tx.hash) === undefined) absent.push(tx)
+      }
+      if (own.size === 0) tracked.delete(address)
+    }
+    for (const tx of absent) pool.add(tx)
   }
 
   return {
@@ -42,19 +67,12 @@ export function createLocalTracker<T extends PoolTransaction>(pool: GethPool<T>)
       for (const own of tracked.values())
         for (const tx of own.values()) if (tx.hash === hash) own.delete(tx.nonce)
     },
-    resubmit(nonceOf) {
-      const absent: T[] = []
-      for (const [address, own] of tracked) {
-        const nonce = nonceOf(address)
-        for (const tx of [...own.values()].sort((a, b) => a.nonce - b.nonce)) {
-          if (tx.nonce < nonce) {
-            own.delete(tx.nonce)
-            known.delete(tx.hash)
-          } else if (pool.get(tx.hash) === undefined) absent.push(tx)
-        }
-        if (own.size === 0) tracked.delete(address)
-      }
-      for (const tx of absent) pool.add(tx)
+    resubmit,
+    resubmitDue(nowMs, nonceOf) {
+      if (nowMs < dueMs) return false
+      dueMs = nowMs + RESUBMIT_MS
+      resubmit(nonceOf)
+      return true
     },
   }
 }

@@ -23,23 +23,18 @@ export type GethBookOptions = {
 
 type Entry = PoolTransaction & { readonly hash: Hex; readonly pooled: PooledTx }
 
-// `recheckInterval` of core/txpool/locals/tx_tracker.go, and its first one.
-const RESUBMIT_FIRST_MS = 10_000
-const RESUBMIT_MS = 60_000
-
 /** The records of a pool under geth's rules: the model of geth's pool, and what its node tries again. */
 export function createGethBook({ chain, globalSlots, clock }: GethBookOptions): PoolBook {
   let states: ReadonlyMap<Address, AccountState> = new Map()
   const met = new Map<Address, AccountState>()
   let arrivals = 0
-  let resubmitMs = clock.now() + RESUBMIT_FIRST_MS
   const pool = createGethPool<Entry>({
     head: headAt(undefined),
     limits: { globalSlots },
     tipWeiMin: chain.tipWeiMin,
     refuse: ({ pooled }) => refusedByItself(pooled.tx, chain),
   })
-  const tracker = createLocalTracker(pool)
+  const tracker = createLocalTracker(pool, clock.now())
 
   function stateOf(address: string): AccountState {
     return states.get(address as Address) ?? met.get(address as Address) ?? UNKNOWN
@@ -66,12 +61,6 @@ export function createGethBook({ chain, globalSlots, clock }: GethBookOptions): 
 
   const addresses = () => pool.addresses() as readonly Address[]
   const pooledOf = (entries: readonly Entry[]) => entries.map(({ pooled }) => pooled)
-
-  function resubmit(): void {
-    if (clock.now() < resubmitMs) return
-    resubmitMs = clock.now() + RESUBMIT_MS
-    tracker.resubmit((address) => stateOf(address).nonce)
-  }
 
   return {
     get: (hash) => pool.get(hash)?.pooled,
@@ -101,7 +90,7 @@ export function createGethBook({ chain, globalSlots, clock }: GethBookOptions): 
       states = new Map([...next, ...kept])
       met.clear()
       pool.reset(headAt(baseFeePerGas))
-      resubmit()
+      tracker.resubmitDue(clock.now(), (address) => stateOf(address).nonce)
       pool.reorganise()
     },
   }

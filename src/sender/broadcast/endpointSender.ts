@@ -3,6 +3,7 @@ import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
 import type { Confirmation } from '../../delivery/retransmit.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
+import { countCall } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { RpcCall } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
@@ -157,16 +158,13 @@ export function createEndpointSender(
 
   // --- what it sends -----------------------------------------------------------------------------------------------
 
-  const countCall = (): RpcCall => ({
-    method: 'eth_getTransactionCount',
-    params: [lane.key.address, 'pending'],
-  })
+  const poolCount = countCall(lane.key.address, 'pending')
 
   async function count(): Promise<void> {
     const grant = ticket.take()
     open++
     const options = { timeoutMs: limits.readTimeoutMs }
-    const [reply] = await askGranted(plain, gate, { calls: [countCall()], grant, options })
+    const [reply] = await askGranted(plain, gate, { calls: [poolCount], grant, options })
     open--
     const counted = countOf(reply)
     if (counted === undefined) delivery.countFailed()
@@ -183,7 +181,7 @@ export function createEndpointSender(
     const sendings = action.nonces.map(sendingAt)
     const batch = sendings.filter((one) => one !== undefined)
     const calls: RpcCall[] = batch.map(sendOf)
-    if (action.count) calls.push(countCall())
+    if (action.count) calls.push(poolCount)
     const sentFrom = action.count ? advanceAccepted() : 0
     const awaited = endpoint.silentUntilMs <= clock.now()
     parts.posting(batch, awaited)

@@ -3,11 +3,11 @@ import type { RequestEnd } from '../../delivery/settle.js'
 import type { Attempt } from '../../ledger/slot.js'
 import { readBatchAnswer } from '../../rpc/batchAnswer.js'
 import { classifyReply } from '../../rpc/classify.js'
-import { decodeNumber } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { ProfileWatch } from '../../rpc/profile.js'
+import { readCount } from '../../tracker/evidenceReplies.js'
 
 /** One transaction in a request. */
 export type Sending = {
@@ -45,12 +45,8 @@ const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 
 /** What a `pending` count says; undefined where it was not answered. */
 export function countOf(reply: RpcReply | undefined): number | undefined {
-  if (!reply?.ok) return undefined
-  try {
-    return decodeNumber(reply.result, 'eth_getTransactionCount')
-  } catch {
-    return undefined
-  }
+  const count = readCount(reply)
+  return typeof count === 'number' ? count : undefined
 }
 
 /**

@@ -29,8 +29,6 @@ type Entry = PoolTransaction & { readonly hash: SimTransaction['hash']; readonly
 
 // How long after an answer the pool is reorganised, at most, where it is not at once.
 const REORGANISE_MS_MAX = 5
-const RESUBMIT_FIRST_MS = 10_000
-const RESUBMIT_MS = 60_000
 
 /** The model of geth's pool on a simulated chain: `src/devnet/geth`, which is compared with a running geth. */
 export function createGethSimPool(options: GethSimPoolOptions): Pool {
@@ -48,8 +46,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     tipWeiMin,
     refuse: ({ tx }) => refuseBytes(tx, { ...limits, tipWeiMin })?.message,
   })
-  const tracker = createLocalTracker(pool)
-  let resubmitMs = clock.now() + RESUBMIT_FIRST_MS
+  const tracker = createLocalTracker(pool, clock.now())
   let isReorganising = false
   let lags = 0
 
@@ -140,11 +137,8 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     },
     onBlock(_hashes, next, baseFeeWei) {
       reset(next, baseFeeWei, [])
-      if (clock.now() < resubmitMs) return
-      resubmitMs = clock.now() + RESUBMIT_MS
-      if (!options.tracksLocals) return
-      tracker.resubmit((address) => accountIn(state, address as Address).nonce)
-      pool.reorganise()
+      const nonceOf = (address: string) => accountIn(state, address as Address).nonce
+      if (options.tracksLocals && tracker.resubmitDue(clock.now(), nonceOf)) pool.reorganise()
     },
     setPressure(isFull) {
       pool.setLimits(isFull ? PRESSED : own)
