@@ -2,10 +2,11 @@ import type { Hex } from 'viem'
 import type { PlainRpc } from '../../../src/cli/demo/plainRpc.js'
 import { pause } from '../../support/pause.js'
 import { buildGeth, findGeth, gethCommand } from '../find/geth.js'
-import { counted, dropped, INTRINSIC, MINED, POOLED, refused } from '../refusals/names.js'
+import { counted, dropped, INTRINSIC, MINED, POOLED, refused, retried } from '../refusals/names.js'
 import type { NodeDescription } from './description.js'
 
-const RETRIED = 'it retries by itself what it refused for now, and answers with the hash'
+// Ten seconds after it started and every minute from then on (`core/txpool/locals`).
+const RETRIED = retried('it retries by itself what it refused for now, and answers with the hash')
 const MODULES = 'eth,net,web3,txpool,debug,dev,testing'
 const ZEROS: Hex = `0x${'00'.repeat(32)}`
 const NOBODY: Hex = `0x${'00'.repeat(20)}`
@@ -56,7 +57,7 @@ export const geth: NodeDescription = {
     'replacement at +10 %': MINED,
     'gap of 5': POOLED,
     'gap behind 64 others': dropped('it keeps 64 of an account'),
-    'full pool': dropped(RETRIED),
+    'full pool': RETRIED,
     'max fee below the base fee': POOLED,
     'tip of 0': refused('feeTooLow'),
     'no funds': refused('insufficientFunds'),
@@ -70,8 +71,8 @@ export const geth: NodeDescription = {
     'init code of 49,153 bytes': counted('invalid'),
     'data of 131,072 bytes': counted('invalid'),
     'type 4 without a tuple': INTRINSIC,
-    'second of a delegated account': dropped(RETRIED),
-    'gapped one of a delegated account': dropped(RETRIED),
+    'second of a delegated account': RETRIED,
+    'gapped one of a delegated account': RETRIED,
     'tip above the max fee': INTRINSIC,
     'signature of no key': counted('invalid'),
     'upper half of the curve': INTRINSIC,

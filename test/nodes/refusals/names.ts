@@ -44,6 +44,8 @@ export type Provocation = Pick<SendOutcome, 'outcome' | 'reason'> & {
   readonly fate: Fate
   /** Where the two do not go together: why. */
   readonly because?: string
+  /** The node may offer the bytes to its pool once more at any time: they are absent, or mined already. */
+  readonly isRetried?: boolean
 }
 
 /** `leftOut`: why it cannot be provoked on this node. */
@@ -58,6 +60,11 @@ export const POOLED: Provocation = { outcome: 'accepted', reason: 'unknown', cou
 /** Answered with the hash and not kept. */
 export function dropped(because: string): Provocation {
   return { outcome: 'accepted', reason: 'unknown', counted: false, fate: 'absent', because }
+}
+
+/** Answered with the hash and not kept, until the node itself tries again. */
+export function retried(because: string): Provocation {
+  return { ...dropped(because), isRetried: true }
 }
 
 /** Refused for now: another state of the node would take the same bytes. */
