@@ -17,6 +17,7 @@ import {
   type DeliveryOptions,
   type DeliveryState,
   type EndpointTraits,
+  gapBudgetOf,
   headOf,
   poolEndOf,
 } from './state.js'
@@ -107,6 +108,8 @@ export type DeliveryStatus = {
   readonly windowProven: number
   /** How many more nonces may be handed out for this endpoint to be kept busy without a longer queue than its window. */
   readonly room: number
+  /** So many nonces above a missing one are kept by the endpoint. */
+  readonly gapBudget: number
 }
 
 const STRANDED_LOSSES = 2
@@ -253,5 +256,6 @@ function statusOf(state: DeliveryState): DeliveryStatus {
     batch: batch.size,
     windowProven: window.proven,
     room,
+    gapBudget: gapBudgetOf(state),
   }
 }

@@ -169,7 +169,11 @@ export function createBroadcaster(
     const sender = primary()
     if (sender === undefined) return limits.window - (book.cursor - book.coveredTo)
     const { status } = sender
-    return status.room - (book.cursor - Math.max(status.end, book.coveredTo))
+    const { cursor, coveredTo } = book
+    const free = status.room - (cursor - Math.max(status.end, coveredTo))
+    // The endpoint keeps no more above nonces that somebody is supposed to have sent, should they be missing: bytes there
+    // would turn all of them into holes.
+    return book.supposedTo > coveredTo ? Math.min(free, coveredTo + status.gapBudget - cursor) : free
   }
 
   // --- what comes back ---------------------------------------------------------------------------------------------

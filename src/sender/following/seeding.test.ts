@@ -68,6 +68,23 @@ describe('`pending` ahead at the start, for a time', () => {
   })
 })
 
+describe('`pending` ahead by more than an endpoint keeps above a gap, for long after the lane began', () => {
+  const TIMES_MS = [2_000, 5_000, 9_900, 9_990, 10_000, 10_010, 10_100, 11_000, 15_000]
+  test.each(TIMES_MS)(
+    'a payment at %i ms lands at the nonce that was free, and nothing else is sent',
+    async (atMs) => {
+      await using lane = await openLane({ nonce: FIRST, closed: true, limits: { coldStartMaxMs: 1_000 } })
+      lane.chain.start()
+      lane.script = ahead(lane, 'pending', 100, 10_000)
+      await lane.settle(lane.sender.ready())
+      await lane.clock.advance(atMs)
+      const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }), 60_000)
+      await lane.settle(tx.wait('sealed'), 60_000)
+      expect([lane.executed(), lane.sent.map(({ nonce }) => nonce)]).toEqual([[1], [FIRST]])
+    },
+  )
+})
+
 describe('`latest` ahead of `pending` at the start, for a time', () => {
   test.each([
     ['by 5', 5],
