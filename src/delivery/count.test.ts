@@ -29,6 +29,46 @@ describe('a count', () => {
     expect(lane.delivery.status.acknowledgedTo).toBe(10)
   })
 
+  it('below what bodies have shown says nothing of the pool: two refreshes without the nonce do', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 8)
+    lane.taken(lane.sends(), 8)
+    lane.at(100)
+    lane.refresh(5, 5, true)
+    for (const ms of [110, 120, 130]) {
+      lane.at(ms)
+      lane.count(4)
+      expect(lane.delivery.status).toMatchObject({ missing: undefined, window: 64, pool: 4_000 })
+    }
+    for (const [ms, missing] of [
+      [200, undefined],
+      [300, 5],
+    ] as const) {
+      lane.at(ms)
+      lane.refresh(5, 5, true)
+      expect(lane.delivery.status.missing).toBe(missing)
+    }
+  })
+
+  it('below what bodies have shown is not asked for in a loop', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 4)
+    lane.at(100)
+    lane.refresh(2, 2, true)
+    lane.offer(4, 6)
+    const { request } = lane.sends()
+    lane.end(request, { end: 'failed' })
+    let asked = 0
+    for (let ms = 101; ms < 1_101; ms++) {
+      lane.at(ms)
+      if (lane.next().do !== 'count') continue
+      asked++
+      lane.count(1)
+    }
+    expect(asked).toBeLessThan(8)
+  })
+
   it('that was asked for while a request was under way, and knows nothing of it, proves no loss', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)

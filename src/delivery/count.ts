@@ -25,7 +25,9 @@ export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: Coun
   // One that rode along in a long request may have been answered after one that was asked for later.
   if (askedAtMs < state.count.readAtMs && count < sequence.countedTo) return
   state.count.readAtMs = Math.max(state.count.readAtMs, askedAtMs)
-  state.count.failures = 0
+  state.count.isBehind = count < sequence.confirmedTo
+  // One that says nothing is not asked for at once again.
+  state.count.failures = state.count.isBehind ? state.count.failures + 1 : 0
   const before = acknowledge(sequence, { ...sequence, countedTo: count })
   noteAcknowledged(state, before)
   if (state.traits.countsMempool === true) weigh(state, askedAtMs, atMs, before)
@@ -35,11 +37,12 @@ export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: Coun
 function weigh(state: DeliveryState, askedAtMs: number, atMs: number, before: number): void {
   const head = headOf(state)
   if (head === undefined) return
-  if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
   if (head.state === 'unanswered') {
     if (askedAtMs >= head.answeredAtMs) lose(state, head, 'count')
     return
   }
+  if (state.count.isBehind) return
+  if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
   // It was asked for beside the request, and may have been answered before that arrived. The one in it comes last.
   if (askedAtMs > head.sentAtMs && askedAtMs < head.answeredAtMs) return
   weighTwice(state, head, askedAtMs, atMs)

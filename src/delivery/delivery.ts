@@ -19,6 +19,7 @@ import {
   type EndpointTraits,
   gapBudgetOf,
   headOf,
+  isCounting,
   poolEndOf,
 } from './state.js'
 
@@ -128,7 +129,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return segmentState === 'refused' || occupied
     },
     isStranded(nonce) {
-      const isNext = state.traits.countsMempool === true && nonce === sequence.acknowledgedTo
+      const isNext = isCounting(state) && nonce === sequence.acknowledgedTo
       return isNext && (sequence.segments.get(nonce)?.losses ?? 0) >= STRANDED_LOSSES
     },
     ended: (request, end, atMs) => settle(state, request, end, atMs),
@@ -224,7 +225,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
 function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined): number | undefined {
   const times = [countAt, state.retryAtMs]
   const head = headOf(state)
-  if (head !== undefined && state.traits.countsMempool !== true) times.push(quietUntil(state, head))
+  if (head !== undefined && !isCounting(state)) times.push(quietUntil(state, head))
   const lost = state.sequence.segments.get(state.sequence.acknowledgedTo)
   if (lost?.state === 'lost' && !isPauseOver(state, lost, nowMs))
     times.push(quietUntil(state, lost, lost.losses - 1))

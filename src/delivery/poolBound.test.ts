@@ -33,6 +33,13 @@ describe('the pool bound', () => {
     expect(blocks(pool, 1)).toBe(24)
   })
 
+  it('takes the same failure once more for no failed trial', () => {
+    const pool = createPoolBound()
+    for (let times = 0; times < 5; times++) pool.limit(1)
+    expect(blocks(pool, 3)).toBe(1)
+    expect(blocks(pool, 1)).toBe(2)
+  })
+
   it('grows faster once the pool held more than what had failed', () => {
     const pool = createPoolBound()
     pool.limit(16)

@@ -32,9 +32,13 @@ export function createPoolBound(start = POOL_START): PoolBound {
   let proven = size
   let trialBlocks = TRIAL_BLOCKS
   let blocksLeft = TRIAL_BLOCKS
+  // A size that had failed is being tried again.
+  let isTrial = false
 
   function fail(failedAt: number, next: number): void {
-    if (failed !== Number.POSITIVE_INFINITY) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
+    // The same failure once more is no failed trial.
+    if (isTrial) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
+    isTrial = false
     failed = failedAt
     blocksLeft = trialBlocks
     size = Math.max(1, Math.floor(next))
@@ -44,6 +48,7 @@ export function createPoolBound(start = POOL_START): PoolBound {
   function tryMore(): void {
     if (--blocksLeft > 0) return
     blocksLeft = trialBlocks
+    isTrial = true
     size += Math.min(Math.ceil(size / 2), STEP_UNKNOWN_MAX)
     failed = Math.max(failed, size)
   }
@@ -62,6 +67,7 @@ export function createPoolBound(start = POOL_START): PoolBound {
       proven = Math.max(proven, held)
       if (held < failed) return
       failed = Number.POSITIVE_INFINITY
+      isTrial = false
       trialBlocks = TRIAL_BLOCKS
     },
     sealed(bound, batch) {

@@ -1,5 +1,5 @@
 import { acknowledge, type Segment, setState } from './sequence.js'
-import { type DeliveryState, gapBudgetOf, headOf } from './state.js'
+import { type DeliveryState, gapBudgetOf, headOf, isCounting } from './state.js'
 
 /** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
 export type LossCause = 'count' | 'answer' | 'silence'
@@ -82,7 +82,7 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
   const blocks = state.sealed - segment.sentSealed
   // Where it is known to be missing, one block is enough.
-  const isMissing = segment.state === 'lost' || state.traits.countsMempool === true
+  const isMissing = segment.state === 'lost' || isCounting(state)
   return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || isMissing)
 }
 
@@ -100,7 +100,7 @@ export function quietUntil(
 /** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */
 export function isSilenceDue(state: DeliveryState, nowMs: number): boolean {
   const head = headOf(state)
-  if (head === undefined || head.occupied || state.traits.countsMempool === true) return false
+  if (head === undefined || head.occupied || isCounting(state)) return false
   return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
 }
 

@@ -68,6 +68,8 @@ export type DeliveryState = {
     askedAtMs: number
     isOpen: boolean
     failures: number
+    /** The newest one was lower than the bodies had shown: it is older than they are, and says nothing of the pool. */
+    isBehind: boolean
     /** Counts that rode along while it was not known whether they include the mempool. */
     trials: number
   }
@@ -118,6 +120,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
       askedAtMs: Number.NEGATIVE_INFINITY,
       isOpen: false,
       failures: 0,
+      isBehind: false,
       trials: 0,
     },
     answeredAtMs: Number.NEGATIVE_INFINITY,
@@ -132,6 +135,10 @@ export function createState(options: DeliveryOptions): DeliveryState {
     isPoolBound: false,
   }
 }
+
+/** Whether the count tells what is missing at the endpoint. Where it does not, refreshes without a nonce do. */
+export const isCounting = ({ traits, count }: DeliveryState): boolean =>
+  traits.countsMempool === true && !count.isBehind
 
 export const gapBudgetOf = ({ traits }: DeliveryState): number => traits.gapBudget ?? GAP_BUDGET_UNKNOWN
 
