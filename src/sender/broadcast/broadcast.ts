@@ -284,8 +284,10 @@ export function createBroadcaster(
       for (const sender of senders.values()) sender.refreshed(sealed)
     },
     limitAccount(max) {
+      if (max === accountMax) return
       accountMax = max
       for (const sender of senders.values()) sender.limitAccount(max)
+      told.freed()
     },
     kick() {
       for (const sender of senders.values()) sender.kick()

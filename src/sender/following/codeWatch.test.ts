@@ -81,4 +81,26 @@ describe.each(['reth', 'geth', 'base'] as const)('a delegated account under the 
     expect(lane.sent).toHaveLength(6)
     expect(lane.chain.head.number - before).toBeLessThanOrEqual(8)
   })
+
+  test('what follows its delegation at once is sent once each', async () => {
+    await using lane = await openLane({ chain: { rules } })
+    await lane.settle(lane.sender.send(authorizing(1)))
+    // Of which half wait while it delegates, and half come when the delegation is seen.
+    const some = [2, 3, 4, 5].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+    await lane.until(() => lane.executed().length > 0)
+    const more = [6, 7, 8, 9].map((marker) => lane.sender.send(transfer(marker), { until: 'queued' }))
+    await lane.settle(Promise.all([...some, ...more]))
+    await lane.settle(lane.sender.drain())
+    expect(lane.executed()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(lane.sent).toHaveLength(9)
+  })
+})
+
+test('a delegation that cannot be read leaves the window as it was', async () => {
+  await using lane = await open()
+  await lane.settle(lane.sender.send(authorizing(1, [{ contractAddress: zeroAddress }])))
+  lane.script = ({ method }) => (method === 'eth_getCode' ? refuses('not allowed', -32601) : undefined)
+  await lane.settle(lane.sender.drain())
+  await lane.blocks(2)
+  expect((await lane.snapshot()).window).toBeGreaterThan(1)
 })

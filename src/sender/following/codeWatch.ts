@@ -7,7 +7,8 @@ import type { LaneContext } from '../context.js'
 /**
  * What the account is. A delegation (EIP-7702) bounds what is in flight by what pools take of such accounts; its end
  * lifts the bound. Each change of it uses a nonce, so the code is read again whenever something that is no transaction
- * of ours used one, or that use left the chain; and when a pool speaks of delegated accounts.
+ * of ours used one, or that use left the chain; and when a pool speaks of delegated accounts. Until that reading has
+ * ended the bound holds: geth answers what it does not keep of a delegated account with a hash.
  */
 export type CodeWatch = {
   readonly account: AccountKind | { readonly kind: 'unknown' }
@@ -33,15 +34,25 @@ export function createCodeWatch(
   let looks = 0
   let reading = false
   let readAtMs = Number.NEGATIVE_INFINITY
+  // It may have become a delegated one, and no reading that began since then has ended.
+  let doubtful = false
+  // The same, since the reading that is under way began.
+  let again = false
+
+  function bound(): void {
+    const isBounded = doubtful || account.kind === 'delegated'
+    broadcaster().limitAccount(isBounded ? limits.delegatedMax : undefined)
+  }
 
   function is(next: AccountKind): void {
     account = next
-    broadcaster().limitAccount(next.kind === 'delegated' ? limits.delegatedMax : undefined)
+    bound()
     changed()
   }
 
   async function read(): Promise<void> {
     reading = true
+    again = false
     readAtMs = context.clock.now()
     try {
       const { address } = lane.key
@@ -49,9 +60,12 @@ export function createCodeWatch(
       const code = await getCode(hub.reader.port, { address, block: 'latest', timeoutMs })
       if (context.closed) return
       looks--
+      doubtful = again
       is(accountKind(code))
     } catch {
-      // Asked again with the next block, or after a while.
+      // Asked again with the next block, or after a while. An endpoint that does not answer this does not stop the lane.
+      doubtful = again
+      bound()
     } finally {
       reading = false
     }
@@ -60,13 +74,19 @@ export function createCodeWatch(
   function look(): void {
     looks = LOOKS
     readAtMs = Number.NEGATIVE_INFINITY
+    doubtful = true
+    again = reading
+    bound()
   }
 
   return {
     get account() {
       return account
     },
-    is,
+    is(next) {
+      doubtful = false
+      is(next)
+    },
     look,
     moved(before, after) {
       if (byOther(before) !== byOther(after)) look()

@@ -10,6 +10,8 @@ import { type NodeCase, seconds } from './nodeCase.js'
 
 const AMOUNT = 10
 const LIMIT_MS = 60_000
+/** Each needs one copy. geth answers what it does not keep of such an account with a hash. */
+const SENDS_MAX = 1.5
 
 /** An account that delegates by way of the lane, and sends then: pools take few of its transactions at once. */
 export const delegated: NodeCase = {
@@ -30,9 +32,11 @@ export const delegated: NodeCase = {
     const took = seconds(systemClock.now() - startMs)
     const { account } = await sender.snapshot()
     const { paid, distinct } = await landedOf(running, fresh)
+    const sendsEach = (proxy.sends - before) / AMOUNT
+    const isOnce = paid === AMOUNT && distinct === AMOUNT
     return {
-      ok: account.kind === 'delegated' && paid === AMOUNT && distinct === AMOUNT,
-      says: `${account.kind}; ${distinct} of ${AMOUNT} landed, ${((proxy.sends - before) / AMOUNT).toFixed(2)} sends each, ${took}`,
+      ok: account.kind === 'delegated' && isOnce && sendsEach <= SENDS_MAX,
+      says: `${account.kind}; ${distinct} of ${AMOUNT} landed, ${sendsEach.toFixed(2)} sends each, ${took}`,
     }
   },
 }
