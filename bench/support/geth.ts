@@ -1,6 +1,7 @@
 import { type Hex, toHex } from 'viem'
 import { gethCommand } from '../../test/nodes/find/geth.js'
 import { startNodeProcess } from '../../test/nodes/run/nodeProcess.js'
+import { hasReceipt } from '../../test/nodes/tools/hasReceipt.js'
 import { pause } from '../../test/support/pause.js'
 import { type ChainFacts, type Fresh, headOf, keyOf, type Node } from './node.js'
 
@@ -35,7 +36,7 @@ export async function paidAccount({ rpc }: Node, words: string): Promise<Fresh> 
   const key = keyOf(words)
   const paid = await rpc.call('eth_sendTransaction', { from, to: key.address, value: FUNDS })
   for (let looks = 0; looks < LOOKS; looks++, await pause(LOOK_MS)) {
-    if ((await rpc.call('eth_getTransactionReceipt', paid)) === null) continue
+    if (!(await hasReceipt(rpc, paid))) continue
     return { ...key, fromBlock: await headOf(rpc) }
   }
   throw new Error('the node did not pay the account')

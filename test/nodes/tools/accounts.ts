@@ -2,6 +2,7 @@ import { type Address, type Hex, type LocalAccount, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { pause } from '../../support/pause.js'
 import type { RunningNode } from '../run/startNode.js'
+import { hasReceipt } from './hasReceipt.js'
 
 /** A new account, and the block after which its transactions are. */
 export type Fresh = {
@@ -36,8 +37,7 @@ export async function fund(running: RunningNode, to: Address, wei: bigint): Prom
 export async function mined(running: RunningNode, hash: Hex): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
     if (running.mode === 'manual') await running.mine()
-    if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null)
-      return running.description.poolFollowed?.(running.rpc, hash)
+    if (await hasReceipt(running.rpc, hash)) return running.description.poolFollowed?.(running.rpc, hash)
     await pause(LOOK_MS)
   }
   throw new Error(`The node did not mine ${hash}.`)

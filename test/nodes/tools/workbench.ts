@@ -15,6 +15,7 @@ import { pause } from '../../support/pause.js'
 import type { Fate } from '../refusals/names.js'
 import type { RunningNode } from '../run/startNode.js'
 import { freshAccount, mined } from './accounts.js'
+import { hasReceipt } from './hasReceipt.js'
 
 type Fields = Partial<TransactionSerializableEIP1559>
 export type Signed = { readonly raw: Hex; readonly hash: Hex }
@@ -76,7 +77,7 @@ export async function openWorkbench(running: RunningNode): Promise<Workbench> {
       await pause(SETTLE_MS)
       // What is in the pool may keep a node from making a block: it is seen where it then is.
       await running.mine().catch(() => undefined)
-      if ((await running.rpc.call('eth_getTransactionReceipt', hash)) !== null) return 'mined'
+      if (await hasReceipt(running.rpc, hash)) return 'mined'
     }
     return (await running.rpc.call('eth_getTransactionByHash', hash)) === null ? 'absent' : 'pooled'
   }

@@ -1,0 +1,16 @@
+import type { PlainRpc } from '../../../src/cli/demo/plainRpc.js'
+
+const INDEXING = 'transaction indexing is in progress'
+
+/**
+ * Whether the node shows its receipt. While geth's index is behind its chain, just after it started, it answers with an
+ * error (`GetTransactionReceipt` in internal/ethapi/api.go): it does not show the receipt yet.
+ */
+export async function hasReceipt({ call }: Pick<PlainRpc, 'call'>, hash: unknown): Promise<boolean> {
+  try {
+    return (await call('eth_getTransactionReceipt', hash)) !== null
+  } catch (error) {
+    if (error instanceof Error && error.message.includes(INDEXING)) return false
+    throw error
+  }
+}
