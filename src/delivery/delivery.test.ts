@@ -29,6 +29,25 @@ describe('new nonces', () => {
     expect(lane.sends().nonces).toEqual([2])
   })
 
+  it.each([Number.MAX_SAFE_INTEGER, 1_000_000_001])(
+    'go on where they were once a count of %i is refuted, and cost nothing in proportion to it',
+    (wrong) => {
+      const lane = byHand(GETH)
+      lane.offer(0, 10)
+      lane.taken(lane.sends(), 5)
+      lane.refresh(wrong, wrong, true)
+      lane.count(wrong)
+      lane.refresh(5, 5, true)
+      lane.count(5)
+      lane.offer(5, 20)
+      expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 5, end: 20 })
+      const again = lane.sends()
+      expect(again.nonces).toEqual(range(5, 10))
+      lane.taken(again)
+      expect(lane.sends().nonces).toEqual(range(10, 20))
+    },
+  )
+
   it('are not sent above a nonce whose bytes are not in the store', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 10)

@@ -216,7 +216,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
     segment.kept = false
     segment.explained = false
     setState(sequence, segment, 'inFlight')
-    sequence.next = Math.max(sequence.next, nonce + 1)
+    sequence.sentTo = Math.max(sequence.sentTo, nonce + 1)
   }
   if (sequence.outstanding >= window.size) window.filled(sequence.next)
   return { do: 'send', request: id, nonces, count, kind }

@@ -36,9 +36,8 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   let kept = 0
   // A wrong guess costs one call from the second time on.
   const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
-  for (let nonce = head.nonce; nonce < end; nonce++) {
-    const segment = sequence.segments.get(nonce)
-    if (segment === undefined || segment.state === 'lost' || segment.state === 'refused') continue
+  for (const segment of sequence.segments.between(head.nonce, end)) {
+    if (segment.state === 'lost' || segment.state === 'refused') continue
     const isWithHead = segment.state === 'inFlight' && segment.request === request
     if (segment === head || segment.state === 'unanswered' || isWithHead) setState(sequence, segment, 'lost')
     else if (kept < budget) {

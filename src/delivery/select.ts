@@ -140,12 +140,11 @@ function addNew(state: DeliveryState, request: Draft): void {
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
   let room = window.size - sequence.outstanding + uncountedOf(state)
-  for (let nonce = sequence.next; nonce < Math.min(sequence.end, request.below); nonce++) {
-    const segment = sequence.segments.get(nonce)
-    if (segment === undefined) {
-      gapEnd = Math.min(gapEnd, nonce + gapBudgetOf(state))
-      continue
-    }
+  let next = sequence.next
+  for (const segment of sequence.segments.between(next, request.below)) {
+    const { nonce } = segment
+    if (nonce > next) gapEnd = Math.min(gapEnd, next + gapBudgetOf(state))
+    next = nonce + 1
     if (nonce >= poolEnd) state.isPoolBound = true
     if (nonce >= poolEnd || !request.has(segment)) return
     // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.

@@ -33,7 +33,7 @@ describe('the sequence', () => {
           else {
             const segment = sequence.segments.get(each.nonce)
             if (segment === undefined) continue
-            sequence.next = Math.max(sequence.next, each.nonce + 1)
+            sequence.sentTo = Math.max(sequence.next, each.nonce + 1)
             setState(sequence, segment, each.state)
           }
           const all = [...sequence.segments.values()]
@@ -58,7 +58,7 @@ describe('the sequence', () => {
   it('finds its frontier again below what was taken and is lost', () => {
     const sequence = createSequence(0)
     for (const nonce of [0, 1, 2]) offer(sequence, nonce, 1)
-    sequence.next = 3
+    sequence.sentTo = 3
     const segments = [...sequence.segments.values()]
     for (const segment of segments) setState(sequence, segment, 'taken')
     expect(frontierOf(sequence)).toBe(3)
@@ -69,7 +69,7 @@ describe('the sequence', () => {
   it('lists what is lost in ascending order, without what is acknowledged meanwhile', () => {
     const sequence = createSequence(0)
     for (const nonce of [0, 1, 2, 3, 4]) offer(sequence, nonce, 1)
-    sequence.next = 5
+    sequence.sentTo = 5
     for (const nonce of [4, 1, 2]) setState(sequence, sequence.segments.get(nonce) as Segment, 'lost')
     acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 2 })
     // Other bytes are sent whatever the count says.

@@ -50,10 +50,14 @@ export type Sequence = {
   countedTo: number
   /** All below is acknowledged by one kind of evidence or another. */
   acknowledgedTo: number
-  /** The lowest nonce that was never sent, and has none above it that was. */
-  next: number
-  /** All offered nonces lie below it. */
-  end: number
+  /** All that was sent to this endpoint lies below it. */
+  sentTo: number
+  /** All that was offered lies below it. */
+  offeredTo: number
+  /** The lowest nonce that is neither confirmed nor below one that was sent. */
+  readonly next: number
+  /** All offered nonces lie below it, and all that is confirmed. */
+  readonly end: number
   /** No nonce below it is marked `lost`. */
   lostFrom: number
   /** Nonces of `lost` segments, below the acknowledgement too. */
@@ -75,8 +79,15 @@ export function createSequence(floor: number): Sequence {
     confirmedTo: floor,
     countedTo: floor,
     acknowledgedTo: floor,
-    next: floor,
-    end: floor,
+    sentTo: floor,
+    offeredTo: floor,
+    // A count may have been far too high: what was concluded from it ends with it.
+    get next() {
+      return Math.max(this.sentTo, this.confirmedTo)
+    },
+    get end() {
+      return Math.max(this.offeredTo, this.next)
+    },
     lostFrom: floor,
     lost: 0,
     outstanding: 0,
@@ -118,7 +129,7 @@ export function setState(sequence: Sequence, segment: Segment, state: SegmentSta
 export function offer(sequence: Sequence, nonce: number, size: number, bytes?: string): void {
   if (nonce < sequence.confirmedTo) return
   const known = sequence.segments.get(nonce)
-  sequence.end = Math.max(sequence.end, nonce + 1)
+  sequence.offeredTo = Math.max(sequence.offeredTo, nonce + 1)
   if (known !== undefined) {
     const isSame = bytes !== undefined && bytes === known.bytes
     known.size = size
@@ -170,27 +181,23 @@ export function acknowledge(
 ): number {
   const before = sequence.acknowledgedTo
   const to = Math.max(confirmedTo, countedTo)
+  const { segments } = sequence
   // The tallies count from the acknowledgement on, so that each nonce which it passes is taken out, or put back.
-  for (let nonce = before; nonce < Math.min(to, sequence.next); nonce++) retally(sequence, nonce, -1)
-  for (let nonce = to; nonce < Math.min(before, sequence.next); nonce++) retally(sequence, nonce, 1)
+  for (const segment of segments.between(before, to)) retally(sequence, segment, -1)
+  for (const segment of segments.between(to, before)) retally(sequence, segment, 1)
   sequence.acknowledgedTo = to
   sequence.latest = latest
   sequence.countedTo = countedTo
   sequence.frontier = to < before ? Math.min(sequence.frontier, to) : Math.max(sequence.frontier, to)
-  for (let nonce = sequence.confirmedTo; nonce < Math.min(confirmedTo, sequence.end); nonce++) {
-    const segment = sequence.segments.get(nonce)
-    if (segment?.state === 'lost') sequence.lost--
-    sequence.segments.delete(nonce)
+  for (const { nonce, state } of segments.between(sequence.confirmedTo, confirmedTo)) {
+    if (state === 'lost') sequence.lost--
+    segments.delete(nonce)
   }
   sequence.confirmedTo = confirmedTo
-  sequence.next = Math.max(sequence.next, confirmedTo)
-  sequence.end = Math.max(sequence.end, sequence.next)
   return before
 }
 
-function retally(sequence: Sequence, nonce: number, by: 1 | -1): void {
-  const segment = sequence.segments.get(nonce)
-  if (segment === undefined) return
+function retally(sequence: Sequence, segment: Segment, by: 1 | -1): void {
   tally(sequence, segment, by)
   segment.kept = false
   segment.explained = false
@@ -209,9 +216,10 @@ export function frontierOf(sequence: Sequence): number {
 export function eachLost(sequence: Sequence, use: (segment: Segment) => boolean): void {
   let left = sequence.lost
   let lowest: number | undefined
-  for (let nonce = sequence.lostFrom; left > 0 && nonce < sequence.next; nonce++) {
-    const segment = sequence.segments.get(nonce)
-    if (segment?.state !== 'lost') continue
+  for (const segment of sequence.segments.between(sequence.lostFrom, sequence.next)) {
+    if (left === 0) break
+    const { nonce } = segment
+    if (segment.state !== 'lost') continue
     left--
     if (nonce < sequence.acknowledgedTo && !segment.forced) {
       setState(sequence, segment, 'taken')

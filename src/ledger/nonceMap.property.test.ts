@@ -29,6 +29,20 @@ describe('NonceMap', () => {
     )
   })
 
+  test('gives what it holds between two nonces in their order, however far apart they are', () => {
+    const nonce = fc.oneof(fc.nat(40), fc.constantFrom(5_000, 2 ** 32 + 7, Number.MAX_SAFE_INTEGER))
+    fc.assert(
+      fc.property(fc.array(nonce), nonce, nonce, (nonces, from, to) => {
+        const map = new NonceMap<number>()
+        for (const each of nonces) map.set(each, each)
+        const expected = [...new Set(nonces)]
+          .filter((each) => each >= from && each < to)
+          .sort((a, b) => a - b)
+        expect([...map.between(from, to)]).toEqual(expected)
+      }),
+    )
+  })
+
   test('keeps what it held when it has to grow, and gives the room back', () => {
     const map = new NonceMap<number>()
     for (let nonce = 100_000; nonce < 300_000; nonce++) map.set(nonce, nonce)

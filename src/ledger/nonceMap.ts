@@ -63,6 +63,19 @@ export class NonceMap<V extends NonNullable<unknown>> {
     this.held = 0
   }
 
+  /**
+   * What is held from `from` on and below `to`, in the order of the nonces. It costs what is held there, and no more where
+   * the two are a million apart.
+   */
+  *between(from: number, to: number): Generator<V> {
+    const nonces = this.scattered ? sortedWithin(this.scattered.keys(), from, to) : undefined
+    const end = nonces?.length ?? Math.min(to, this.high)
+    for (let at = nonces ? 0 : Math.max(from, this.low); at < end; at++) {
+      const value = this.get(nonces?.[at] ?? at)
+      if (value !== undefined) yield value
+    }
+  }
+
   *keys(): Generator<number> {
     for (const [nonce] of this) yield nonce
   }
@@ -131,6 +144,10 @@ export type ReadonlyNonceMap<V extends NonNullable<unknown>> = Pick<
   NonceMap<V>,
   'get' | 'has' | 'size' | 'keys' | 'values' | typeof Symbol.iterator
 >
+
+function sortedWithin(nonces: Iterable<number>, from: number, to: number): number[] {
+  return [...nonces].filter((nonce) => nonce >= from && nonce < to).sort((a, b) => a - b)
+}
 
 function emptyCells<V>(capacity: number): (V | undefined)[] {
   return new Array<V | undefined>(capacity).fill(undefined)
