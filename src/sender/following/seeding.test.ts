@@ -130,6 +130,20 @@ describe('every count wrong at the start, for a time, at one of two endpoints', 
     })
   })
 
+  test('one that shows an account which never sent is contradicted by the other', async () => {
+    await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
+    const { lane, sender, endpoints } = several
+    const untilMs = lane.clock.now() + 4_000
+    if (endpoints[0])
+      endpoints[0].script = ({ method }) =>
+        method === 'eth_getTransactionCount' && lane.clock.now() < untilMs
+          ? { ok: true, result: '0x0' }
+          : undefined
+    const tx = await lane.settle(sender.send(transfer(1), { until: 'queued' }), 60_000)
+    await lane.settle(tx.wait('sealed'), 60_000)
+    expect(lane.sent.map(({ nonce }) => nonce)).toEqual([FIRST])
+  })
+
   test('one that counts less for ever delays the start by coldStartMaxMs at the most', async () => {
     await using several = await openSeveral(['both', 'both'], { nonce: FIRST, closed: true })
     const { lane, sender, endpoints } = several

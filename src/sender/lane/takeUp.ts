@@ -124,7 +124,7 @@ async function readTwice({ environment, hub, handle, options }: TakeUpParts): Pr
   return { reading, other: other ?? (await read()) }
 }
 
-/** Without records nothing is known of the account but counts, unless it never sent. */
+/** Without records nothing is known of the account but counts, unless no endpoint shows that it ever sent. */
 function seedOf(
   { options }: TakeUpParts,
   { reading, other }: Readings,
@@ -133,12 +133,13 @@ function seedOf(
 ): Seed {
   const latest = lowerLatest(reading, other)
   const pending = Math.max(latest, reading.pending?.count ?? latest)
+  const hasSent = [reading, other].some((one) => one.latest.count > 0 || (one.pending?.count ?? 0) > 0)
   return {
     latest,
     pending,
     head: reading.latest.header.number,
     history: historyOf({ reading, other }, state),
-    isUnsettled: !hasRecords(state) && options.coldStart !== 'immediate' && pending > 0,
+    isUnsettled: !hasRecords(state) && options.coldStart !== 'immediate' && hasSent,
     isDisbelieved,
     storeCursor,
     storeDisputed,
