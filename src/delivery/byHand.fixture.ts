@@ -44,8 +44,8 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
     },
     end: (request: number, how: RequestEnd) => end(delivery, request, how, nowMs),
     count: (count: number, askedAtMs = nowMs) => delivery.counted({ count, askedAtMs, atMs: nowMs }),
-    refresh: (confirmedTo: number, latest = 0, sealed = false) =>
-      delivery.refreshed({ atMs: nowMs, confirmedTo, latest, sealed }),
+    refresh: (confirmedTo: number, latest = 0, sealed = false, askedAtMs = nowMs) =>
+      delivery.refreshed({ atMs: nowMs, askedAtMs, confirmedTo, latest, sealed }),
   }
 }
 

@@ -27,7 +27,7 @@ function least(a: number | undefined, b: number | undefined): number | undefined
 /** A minimal shell: it drives one delivery over a network as the module describes it, and checks the rules meanwhile. */
 export function drive(
   network: Network,
-  { node, refreshMs }: Pick<NetworkOptions, 'node' | 'refreshMs'>,
+  { node, refreshMs, latencyMs }: Pick<NetworkOptions, 'node' | 'refreshMs' | 'latencyMs'>,
   run: {
     readonly transactions: number
     readonly options?: Partial<DeliveryOptions>
@@ -171,7 +171,8 @@ export function drive(
 
   network.follow((refresh) => {
     latest = refresh.latest
-    delivery.refreshed({ ...refresh, atMs: network.nowMs })
+    const atMs = network.nowMs
+    delivery.refreshed({ ...refresh, atMs, askedAtMs: atMs - 2 * latencyMs })
     step()
   })
   for (let nonce = 0; nonce < transactions; nonce++) delivery.offer(nonce, SIZE)

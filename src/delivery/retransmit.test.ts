@@ -128,6 +128,41 @@ describe('refreshes without a nonce of ours', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
+  /** A request leaves at 1,000 ms and is not answered; four looks of 80 ms follow each other from then on. */
+  const copiesOf = (firstAskedAtMs: number, tripMs: number | undefined) => {
+    const lane = byHand({ ...SEQUENCER, countsMempool: undefined })
+    if (tripMs !== undefined) {
+      lane.offer(0, 1)
+      const measured = lane.sends()
+      lane.at(tripMs)
+      lane.taken(measured)
+      lane.refresh(1, 1, true)
+    }
+    const nonce = tripMs === undefined ? 0 : 1
+    lane.at(1_000)
+    lane.offer(nonce, nonce + 1)
+    lane.sends()
+    const copies: number[] = []
+    for (let askedAtMs = firstAskedAtMs; copies.length === 0; askedAtMs += 80) {
+      lane.at(askedAtMs + 80)
+      lane.refresh(nonce, nonce, true, askedAtMs)
+      const action = lane.next()
+      if (action.do === 'send') copies.push(askedAtMs)
+    }
+    return copies[0]
+  }
+
+  it('say nothing of a request within its round trip, whenever they come', () => {
+    for (const tripMs of [undefined, 30, 80, 160])
+      for (let askedAtMs = 921; askedAtMs <= 1_000; askedAtMs++) {
+        // Two of those that were asked for after its round trip. Until one was measured the look's own stands for it.
+        const earliestMs = 1_000 + (tripMs ?? 80) + 80
+        const resentMs = copiesOf(askedAtMs, tripMs)
+        expect(resentMs).toBeGreaterThanOrEqual(earliestMs)
+        expect(resentMs).toBeLessThan(earliestMs + 80)
+      }
+  })
+
   it('at one that should have been kept have all above it sent again', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(0, 8)

@@ -114,6 +114,8 @@ export type Confirmation = {
 /** The pending block, or a sealed one, as the chain's follower saw it. */
 export type Refresh = Confirmation & {
   readonly atMs: number
+  /** When the endpoint was asked for what it shows. */
+  readonly askedAtMs: number
   /** It was a sealed block. */
   readonly sealed: boolean
 }
@@ -126,8 +128,8 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
 }
 
 export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
-  const { atMs, sealed } = refresh
-  const { pool, batch } = state
+  const { atMs, askedAtMs, sealed } = refresh
+  const { pool, batch, trip } = state
   state.refreshes++
   const gapMs = atMs - state.refreshedAtMs
   if (Number.isFinite(gapMs)) state.refreshMs = Math.max(gapMs, ((state.refreshMs ?? gapMs) + gapMs) / 2)
@@ -142,8 +144,9 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
   takeConfirmation(state, refresh)
   const head = headOf(state)
   if (head === undefined) return
-  // What cannot have arrived before the block was made is no reason to miss it.
-  if (head.sentAtMs + state.trip.ms > atMs) head.sentRefresh = state.refreshes
+  // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.
+  const tripMs = trip.ms > 0 ? trip.ms : atMs - askedAtMs
+  if (head.sentAtMs + tripMs > askedAtMs) head.sentRefresh = state.refreshes
   else if (isSilenceDue(state, atMs)) lose(state, head, 'silence')
 }
 

@@ -31,6 +31,14 @@ export type Counts = {
   readonly askedAtMs: number
 }
 
+/** What one tick has read. */
+export type Look = {
+  /** When it was asked for, in clock milliseconds. */
+  readonly askedAtMs: number
+  /** The pending block was read. */
+  readonly hasPending: boolean
+}
+
 /** What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. */
 export type Follower = {
   readonly address: Address
@@ -52,8 +60,8 @@ export type Follower = {
   /** A trigger, never evidence: nodes behind one URL may disagree. `head` is the tip at which it was read. */
   counts(counts: Counts, head: number): void
   balance(wei: bigint): void
-  /** All of a tick has been told. `newHead`: a sealed block joined in it. `looked`: it has read the pending block. */
-  ticked(newHead: boolean, looked: boolean): void
+  /** All of a tick has been told. `newHead`: a sealed block joined in it. */
+  ticked(newHead: boolean, look: Look): void
   /** A tick brought no answer. Repeats for as long as it goes on. */
   unreachable(why: string): void
   /** Somebody threw while a tick was told: a bug, never the endpoint's doing. */

@@ -161,7 +161,8 @@ export function createTracker(options: TrackerOptions): Tracker {
       doubted = false
       for (const [index, part] of parts.entries()) if (replies[index]) part.take(replies[index])
       if (pending && pending !== 'refused') pacing.saw(pending)
-      await tell({ port, latest, pending, told, replies, shown: !sure || identity === undefined })
+      const shown = !sure || identity === undefined
+      await tell({ port, latest, pending, told, replies, shown, askedAtMs: startedMs })
     }
     options.onTick?.(failures === 0, clock.now() - startedMs)
   }
@@ -227,8 +228,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     replies: readonly RpcReply[]
     /** It showed that it is on our chain. */
     shown: boolean
+    askedAtMs: number
   }): Promise<void> {
-    const { port, latest, pending, told, replies } = answer
+    const { port, latest, pending, told, replies, askedAtMs } = answer
     if (latest === undefined) return failed(replies)
     failures = 0
     tickedAt = momentOf(clock)
@@ -251,8 +253,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
-    const looked = pending !== undefined && pending !== null && pending !== 'refused'
-    for (const follower of followers) follower.ticked(newHead, looked)
+    const hasPending = pending !== undefined && pending !== null && pending !== 'refused'
+    for (const follower of followers) follower.ticked(newHead, { askedAtMs, hasPending })
     loop.brought(newHead)
   }
 

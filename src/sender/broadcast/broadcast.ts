@@ -1,5 +1,6 @@
 import type { Hash } from 'viem'
 import type { CountReading } from '../../delivery/count.js'
+import type { Refresh } from '../../delivery/retransmit.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
@@ -41,7 +42,7 @@ export type Broadcaster = {
   /** A `pending` count of the endpoint that is read. */
   counted(reading: CountReading): void
   /** A new pending block, or a sealed one, after its bodies were told. */
-  refreshed(sealed: boolean): void
+  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): void
   /** The most transactions that no sealed block has used; undefined: as many as an endpoint takes. */
   limitAccount(max: number | undefined): void
   /** Something that held bytes back (a lower reservation, an endpoint that was away) may be over. */
@@ -280,8 +281,8 @@ export function createBroadcaster(
       for (const sender of senders.values()) sender.withdraw(nonce)
     },
     counted: (reading) => senders.get(hub.reader)?.counted(reading),
-    refreshed(sealed) {
-      for (const sender of senders.values()) sender.refreshed(sealed)
+    refreshed(refresh) {
+      for (const sender of senders.values()) sender.refreshed(refresh)
     },
     limitAccount(max) {
       if (max === accountMax) return

@@ -1,7 +1,7 @@
 import type { CancelTimer } from '../../clock.js'
 import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
-import type { Confirmation } from '../../delivery/retransmit.js'
+import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { countCall } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
@@ -42,7 +42,7 @@ export type EndpointSender = {
   /** A `pending` count of this endpoint that somebody else asked for. */
   counted(reading: CountReading): void
   /** A new pending block, or a sealed one. */
-  refreshed(sealed: boolean): void
+  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): void
   /** The most transactions of the account that no sealed block has used; undefined: as many as the pool takes. */
   limitAccount(max: number | undefined): void
   /** What was confirmed, or kept bytes back, may be another by now. */
@@ -269,9 +269,9 @@ export function createEndpointSender(
       delivery.counted(reading)
       schedule()
     },
-    refreshed(sealed) {
+    refreshed(refresh) {
       confirmed = confirmation()
-      delivery.refreshed({ ...confirmed, atMs: clock.now(), sealed })
+      delivery.refreshed({ ...confirmed, ...refresh, atMs: clock.now() })
       rememberIn(endpoint, delivery.status)
       parts.freed()
       schedule()

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { BlockRef } from '../../ledger/slot.js'
-import type { Follower, SealedBlock } from '../../tracker/follower.js'
+import type { Follower, Look, SealedBlock } from '../../tracker/follower.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Barrier } from '../intake/barrier.js'
@@ -131,13 +131,13 @@ export function createFollower(options: FollowOptions): Follower {
    * The sealed blocks of this tick: those that are seen together say no more than one. Or the pending block, where it shows
    * pre-confirmations: it is made anew at a steady pace, and an empty one looks like the one before.
    */
-  function refreshed(looked: boolean): void {
+  function refreshed({ askedAtMs, hasPending }: Look): void {
     const { pending, cadenceMs = context.limits.pollIntervalMs } = hub.reader.profile.current()
     const isDue = clock.now() - refreshedAtMs >= cadenceMs * REFRESH_PART
-    const isRefresh = looked && pending === 'preconfirmed' && isDue
+    const isRefresh = hasPending && pending === 'preconfirmed' && isDue
     if (isSealed || isRefresh) {
       refreshedAtMs = clock.now()
-      options.delivered.refreshed(isSealed)
+      options.delivered.refreshed({ sealed: isSealed, askedAtMs })
     }
     isSealed = false
   }
@@ -196,7 +196,7 @@ export function createFollower(options: FollowOptions): Follower {
       regression.count(latest, head)
     },
     balance: funds.balance,
-    ticked(newHead, looked) {
+    ticked(newHead, look) {
       const head = tracker.head?.number
       if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
@@ -205,7 +205,7 @@ export function createFollower(options: FollowOptions): Follower {
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.noteCovered()
-      refreshed(looked)
+      refreshed(look)
       options.ticked(newHead)
     },
     broken: options.broken,
