@@ -60,6 +60,23 @@ describe('a chain that is shorter than it was', () => {
     expect(walk.tip?.hash).toBe(hashOf(2, 6))
   })
 
+  test('below all that is known: nothing changes until its newest is shown by its number too', async () => {
+    const walk = createWalk({ length: 64 })
+    const blocks = forkOf(0, 10)
+    await walk.advance(blocks[9] as SealedBlock, shows(blocks))
+    const invented = {
+      ...(blocks[9] as SealedBlock),
+      number: 4,
+      hash: hashOf(9, 4),
+      parentHash: hashOf(9, 3),
+    }
+    expect(await walk.rewind(invented, shows(blocks))).toBeUndefined()
+    expect(walk.tip?.hash).toBe(hashOf(0, 9))
+    const reset = forkOf(2, 5, -1)
+    const moved = await walk.rewind(reset[4] as SealedBlock, shows(reset))
+    expect([numbers(moved?.left), numbers(moved?.came)]).toEqual([[9], [4]])
+  })
+
   test('whose blocks could not be had: nothing changes', async () => {
     const walk = await walked(10)
     expect(await walk.rewind(forkOf(0, 6)[5] as SealedBlock, async () => undefined)).toBeUndefined()

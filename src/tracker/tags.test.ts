@@ -8,11 +8,11 @@ import { createTracker } from './tracker.js'
 
 const ADDRESS = pad('0x1', { size: 20 })
 const hashOf = (chain: number, number: number) => pad(toHex(chain * 1_000_000 + number))
-const blockOf = (chain: number, number: number): StubAnswer => ({
+const blockOf = (chain: number, number: number, below = chain): StubAnswer => ({
   result: rawBlock({
     number: toHex(number),
     hash: hashOf(chain, number),
-    parentHash: hashOf(chain, number - 1),
+    parentHash: hashOf(below, number - 1),
     transactions: [],
   }),
 })
@@ -40,14 +40,15 @@ const follower: Follower = {
 /** A chain that was walked from block 100 on, and what is answered for `finalized`. */
 async function walked(finalized = blockOf(OURS, 100)) {
   const clock = createVirtualClock()
-  const world = { head: 100, finalized: () => finalized, asked: 0 }
+  const world = { head: 100, finalized: () => finalized, asked: 0, chain: (_: number) => OURS }
   const reply = ({ method, params }: RpcCall): StubAnswer => {
     if (method === 'eth_chainId') return { result: '0x1' }
     if (method !== 'eth_getBlockByNumber') return { result: '0x0' }
     const [tag] = params as [string]
     if (tag === 'finalized') world.asked++
     if (tag === 'finalized') return world.finalized()
-    return blockOf(OURS, tag === 'latest' ? world.head : Number(tag))
+    const number = tag === 'latest' ? world.head : Number(tag)
+    return blockOf(world.chain(number), number, world.chain(number - 1))
   }
   const port = createStubPort((calls) => calls.map(reply))
   const tracker = createTracker({
@@ -87,6 +88,21 @@ test('a tag goes where its block was walked', async () => {
   world.finalized = () => blockOf(OURS, 101)
   await rise(106)
   expect(tracker.tag('finalized')).toBe(103)
+  tracker.stop()
+})
+
+test('a tag goes with its block where the chain is another one from there on', async () => {
+  const { world, tracker, rise } = await walked()
+  await rise(104)
+  world.finalized = () => blockOf(OURS, 103)
+  await rise(105)
+  expect(tracker.tag('finalized')).toBe(103)
+  // The node was reset: nothing above block 100 is there any more, and another chain is as long again.
+  world.chain = (number) => (number > 100 ? OTHER : OURS)
+  world.finalized = () => blockOf(OURS, 100)
+  await rise(105)
+  await rise(106)
+  expect(tracker.tag('finalized')).toBe(100)
   tracker.stop()
 })
 

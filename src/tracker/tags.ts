@@ -3,7 +3,7 @@ import { decodeHeader, encodeBlock } from '../rpc/codec.js'
 import type { RpcFailure, RpcReply } from '../rpc/port.js'
 import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
-import type { Walk } from './walk.js'
+import type { Advance, Walk } from './walk.js'
 
 type Tag = 'safe' | 'finalized'
 const TAGS = ['safe', 'finalized'] as const
@@ -12,9 +12,9 @@ const REST_MS = 1_000
 
 /**
  * The tags that somebody waits for, asked for once a sealed block, for they move no faster, and at most once a second.
- * What they say cannot be taken back, and an endpoint may have been on another chain for the one call: a tag is believed
- * where its block is one that was walked; one below the walk, and that there is no such tag, of an endpoint that shows
- * that it is on our chain.
+ * A tag is taken back where its block leaves the chain, and nowhere else, and an endpoint may have been on another chain
+ * for the one call: a tag is believed where its block is one that was walked; one below the walk, and that there is no
+ * such tag, of an endpoint that shows that it is on our chain.
  */
 export function createTags(
   wanted: (tag: Tag) => boolean,
@@ -40,6 +40,18 @@ export function createTags(
     if (!isOurs(block, shown)) return false
     seen[tag] = block.number
     return true
+  }
+
+  /** From the lowest of these blocks on the chain is another one: a tag's block that was there has left. */
+  function forget({ left, came }: Advance): void {
+    const from = Math.min(
+      left.at(-1)?.number ?? Number.POSITIVE_INFINITY,
+      came[0]?.number ?? Number.POSITIVE_INFINITY,
+    )
+    for (const tag of TAGS) {
+      const number = seen[tag]
+      if (typeof number === 'number' && number >= from) delete seen[tag]
+    }
   }
 
   function askAgain(): void {
@@ -71,10 +83,11 @@ export function createTags(
      * What was answered beside a head. Where that did not join our chain, the tags may be another one's. `shown`: the
      * endpoint showed that it is on our chain. False where it has to.
      */
-    answered(joined: boolean, shown: boolean): boolean {
-      const taken = joined ? [...answers].map(([tag, reply]) => take(tag, reply, shown)) : []
+    answered(moved: Advance | undefined, shown: boolean): boolean {
+      if (moved) forget(moved)
+      const taken = moved ? [...answers].map(([tag, reply]) => take(tag, reply, shown)) : []
       const believed = !taken.includes(false)
-      if (!joined || !believed) askAgain()
+      if (!moved || !believed) askAgain()
       return believed
     },
     /** Another endpoint is asked: that the former one lacked a tag says nothing of it. */

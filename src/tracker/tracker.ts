@@ -238,7 +238,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const known = walk.tip !== undefined
     const moved = await joined(latest, (...asked) => fetchBlocks(port, ...asked))
     if (loop.stopped) return
-    if (!tags.answered(moved !== undefined, answer.shown)) doubted = true
+    if (!tags.answered(moved, answer.shown)) doubted = true
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
       for (const block of moved.came) tellSealed(block)

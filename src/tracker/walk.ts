@@ -158,20 +158,22 @@ export function createWalk(options: { length: number }): Walk {
   }
 
   /**
-   * Nothing links the first tip to what is known: it has to be shown by its number too, lest one wrong answer be taken for
-   * the chain. To be shown as the newest once more is not enough, since whoever errs there errs again.
+   * Nothing links a tip to begin with to what is known: it has to be shown by its number too, lest one wrong answer be taken
+   * for the chain. To be shown as the newest once more is not enough, since whoever errs there errs again.
    */
   async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const shown = await fetch([latest.number], 'shown')
-    return isSame(shown?.[0], latest) ? restart(latest) : undefined
+    if (!isSame(shown?.[0], latest)) return undefined
+    const left = leave(0)
+    return { ...restart(latest), left }
   }
 
   async function rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const fork = await ancestorOf(latest, fetch)
     if (fork === undefined) return undefined
+    if (!blocks.has(fork)) return begin(latest, fetch)
     const left = leave(fork + 1)
     tip = blocks.get(fork)
-    if (tip === undefined) return { ...restart(latest), left }
     const on = await step(latest, fetch)
     return { left, came: on?.came ?? [], jumped: false }
   }
@@ -197,12 +199,7 @@ export function createWalk(options: { length: number }): Walk {
     const came = [latest]
     const result = await link(came, fetch)
     if (result === 'unknown') return undefined
-    if (result === 'lost') {
-      const shown = await fetch([latest.number], 'shown')
-      if (!isSame(shown?.[0], latest)) return undefined
-      const left = leave(0)
-      return { ...restart(latest), left }
-    }
+    if (result === 'lost') return begin(latest, fetch)
     const fresh = came.slice(came.findLastIndex(standsOnWalked))
     const left = leave(fresh[0]?.number ?? latest.number)
     join(fresh)
