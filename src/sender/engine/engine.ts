@@ -120,6 +120,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     broadcaster: () => broadcaster,
     covers: seeding.covers,
+    waits: () => line.peek() !== undefined,
     fillable: () => !lane.holds.any && admitsNext(),
     usedBelow: () => usage.latest,
     keeps: barrier.keeps,

@@ -66,6 +66,8 @@ export function createRepair(options: {
   keeps: (nonce: number) => boolean
   /** The node counts somebody's transaction there. */
   covers: (nonce: number) => boolean
+  /** A transaction has yet to get a nonce. */
+  waits: () => boolean
 }): Repair {
   const { context, signing } = options
   const { lane, limits, clock, hub, fees } = context
@@ -125,12 +127,14 @@ export function createRepair(options: {
   }
 
   /**
-   * No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more; nor
-   * while the operator is to look at what the store does not know.
+   * No no-op is paid for a nonce of which only a count says that somebody has it, once no count says so any more, or
+   * where nothing of this lane waits for it; nor while the operator is to look at what the store does not know.
    */
   function mayFill({ nonce, origin }: Outside): boolean {
     if (origin !== 'seeded') return false
-    return lane.book.slots.has(nonce) || (options.covers(nonce) && !lane.holds.has('storeBehindChain'))
+    if (lane.book.slots.has(nonce)) return true
+    const isInTheWay = lane.book.cursor > lane.book.supposedTo || options.waits()
+    return isInTheWay && options.covers(nonce) && !lane.holds.has('storeBehindChain')
   }
 
   /** True once for each pause: no block was sealed during it, with something in flight all the time. */
@@ -204,12 +208,13 @@ export function createRepair(options: {
 
   /**
    * The next one that a block could take, where a pool counts it and its price is too low: it is below the base fee, or
-   * blocks took others. What is above it waits too.
+   * blocks took others. What is above it waits too. Of somebody else's only blocks tell.
    */
   function underpricedHead(): Slot[] {
     const { book } = lane
     const slot = book.floor < book.coveredTo ? book.get(book.floor) : undefined
-    if (slot?.state !== 'live' || slot.preconfirmed !== undefined) {
+    const isOpen = slot?.state === 'outside' || (slot?.state === 'live' && slot.preconfirmed === undefined)
+    if (!isOpen) {
       pooled = undefined
       return []
     }
@@ -222,7 +227,7 @@ export function createRepair(options: {
     const hasStood =
       block - pooled.from.block >= POOLED_PATIENCE * limits.stuckAfterBlocks &&
       atMs - pooled.from.atMs >= POOLED_PATIENCE * limits.stuckAfterMs
-    return hasStood || !priced(slot) ? [slot] : []
+    return hasStood || (slot.state === 'live' && !priced(slot)) ? [slot] : []
   }
 
   function checkGaps(): void {

@@ -89,6 +89,30 @@ describe('`pending` ahead by more than an endpoint keeps above a gap, for long a
   )
 })
 
+describe('what somebody is supposed to have sent, for as long as the count says so', () => {
+  async function openSupposed(): Promise<SimLane> {
+    const lane = await openLane({ nonce: FIRST, closed: true, limits: { coldStartMaxMs: 1_000 } })
+    lane.chain.start()
+    lane.script = ahead(lane, 'pending', 3, 600_000)
+    await lane.settle(lane.sender.ready())
+    return lane
+  }
+
+  test('an idle lane pays nothing for it', async () => {
+    await using lane = await openSupposed()
+    await lane.clock.advance(300_000)
+    expect(lane.sent).toEqual([])
+  })
+
+  test('what waits behind it lands once its time is over', async () => {
+    await using lane = await openSupposed()
+    await lane.clock.advance(100_000)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }), 60_000)
+    await lane.settle(tx.wait('sealed'), 120_000)
+    expect(lane.executed()).toEqual(['noop', 'noop', 'noop', 1])
+  })
+})
+
 describe('`latest` ahead of `pending` at the start, for a time', () => {
   test.each([
     ['by 5', 5],
