@@ -38,6 +38,8 @@ export type EndpointProfile = {
     readonly pool: number | undefined
     readonly batch: number | undefined
   }
+  /** What it says that it is, as `web3_clientVersion`: its first 200 characters. */
+  readonly client: string | undefined
   /** `eth_sendRawTransactionSync` is answered. */
   readonly sendSync: boolean | undefined
   /** `eth_simulateV1` is answered. */
@@ -73,6 +75,7 @@ const UNKNOWN: EndpointProfile = {
   gapBudget: undefined,
   batchInOrder: undefined,
   delivery: { window: undefined, pool: undefined, batch: undefined },
+  client: undefined,
   sendSync: undefined,
   simulateV1: undefined,
   cadenceMs: undefined,

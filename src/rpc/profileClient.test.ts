@@ -12,12 +12,12 @@ describe('what an endpoint says that it is', () => {
   })
 
   test.each(['anvil/v1.7.1', 'reth/v1.9.0', 'NotGeth/v1', ''])(
-    'another client, by "%s": nothing is known by it',
+    'another client, by "%s": its name is all that is known by it',
     (version) => {
       const profile = createProfile()
       const before = profile.current()
       profile.observe({ kind: 'client', version })
-      expect(profile.current()).toEqual(before)
+      expect(profile.current()).toEqual({ ...before, client: version })
     },
   )
 

@@ -236,10 +236,14 @@ const GETH = {
   delivery: { window: 1_000, pool: undefined, batch: 1_000 },
 } as const
 
+const CLIENT_CHARS_MAX = 200
+
 function clientPart(profile: EndpointProfile, version: string): Partial<EndpointProfile> {
-  if (!GETH.name.test(version)) return {}
+  const client = version.slice(0, CLIENT_CHARS_MAX)
+  if (!GETH.name.test(client)) return { client }
   const { gapBudget = GETH.gapBudget, batchInOrder = true, delivery } = profile
   return {
+    client,
     gapBudget,
     batchInOrder,
     pending: profile.pending === 'unknown' ? 'mempool' : profile.pending,

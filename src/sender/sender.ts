@@ -118,6 +118,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     limits,
     given: parameters,
     isClosing: () => closing !== undefined,
+    waiting: () => arriving,
   }
   const { chain } = parameters.client
   const early = createEarlyListeners()
@@ -131,7 +132,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   // Kept for a lane that is not open yet: it may take more than one try.
   let paused = false
   // Those that wait for it to be opened: whoever comes after them waits behind them.
-  let arriving = 0
+  const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
 
   function open(): Promise<OpenLane> {
@@ -162,17 +163,17 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     if (sendOptions.signal?.aborted)
       return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
-    if (opened && !closing && arriving === 0)
+    if (opened && !closing && arriving.size === 0)
       return opened.tenure.seat.add(request, sendOptions, place, caller)
-    arriving++
+    arriving.set(request, sendOptions)
     openFor(sendOptions.id)
       .then(
         ({ tenure }) => {
-          arriving--
+          arriving.delete(request)
           tenure.seat.add(request, sendOptions, place, caller)
         },
         (error: unknown) => {
-          arriving--
+          arriving.delete(request)
           throw error
         },
       )

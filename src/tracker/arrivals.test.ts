@@ -64,6 +64,17 @@ describe('a development node is at rest', () => {
 })
 
 describe('on a chain with another id', () => {
+  test('a node that has said what it is is not asked once more', async () => {
+    const clock = createVirtualClock()
+    const arrivals = createArrivals({ clock, chainId: MAINNET, client: () => 'anvil/v1.7.1' })
+    arrivals.looked()
+    arrivals.came([blockOf(1, 0)], false)
+    await clock.advance(15_000)
+    arrivals.looked()
+    expect(arrivals.parts()).toEqual([])
+    expect(arrivals.isAtRest).toBe(true)
+  })
+
   test.each(['anvil/v1.7.1', 'HardhatNetwork/2.29.0/@nomicfoundation/edr/0.12', 'Ganache/v7.9.2/EthereumJS'])(
     'the node is asked what it is, once, after the silence: %s is at rest',
     async (name) => {

@@ -33,20 +33,23 @@ const DEVELOPMENT_CHAINS: ReadonlySet<number> = new Set([31_337, 1_337])
  */
 const DEVELOPMENT_NODES = /^(anvil|HardhatNetwork|Ganache|EthereumJS TestRPC)\//
 
-export function createArrivals({
-  clock,
-  chainId,
-}: {
+export type ArrivalsOptions = {
   readonly clock: Pick<Clock, 'now'>
-  readonly chainId: number | undefined
-}): Arrivals {
+  readonly chainId?: number
+  /** What the endpoint that is read says that it is, where that is known. */
+  readonly client?: () => string | undefined
+}
+
+export function createArrivals({ clock, chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
   const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
   let headAtMs: number | undefined
   let blockMs: number | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let madeEmptyBlock = false
-  let isDevelopmentNode: boolean | undefined
+  // Where nobody else has asked it.
+  let asked: string | undefined
 
+  const name = () => client() ?? asked
   const isSilent = () => headAtMs !== undefined && lookedAtMs - headAtMs >= REST_MS && !madeEmptyBlock
 
   return {
@@ -57,16 +60,15 @@ export function createArrivals({
       return blockMs
     },
     get isAtRest() {
-      return isSilent() && (isDevelopmentChain || isDevelopmentNode === true)
+      return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
     },
     parts() {
-      if (!isSilent() || isDevelopmentChain || isDevelopmentNode !== undefined) return []
+      if (!isSilent() || isDevelopmentChain || name() !== undefined) return []
       return [
         {
           call: { method: 'web3_clientVersion', params: [] },
           take(reply) {
-            const name = reply.ok && typeof reply.result === 'string' ? reply.result : ''
-            isDevelopmentNode = DEVELOPMENT_NODES.test(name)
+            asked = reply.ok && typeof reply.result === 'string' ? reply.result : ''
           },
         },
       ]
@@ -85,7 +87,7 @@ export function createArrivals({
       lookedAtMs = clock.now()
     },
     elsewhere() {
-      isDevelopmentNode = undefined
+      asked = undefined
     },
   }
 }

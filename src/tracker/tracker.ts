@@ -2,7 +2,8 @@ import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../clock.js'
 import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
-import { type Arrivals, createArrivals } from './arrivals.js'
+import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
+import { createBeginning } from './beginning.js'
 import type { Counts, Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
@@ -28,12 +29,12 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
     /** The endpoint may be on another chain: the next tick is believed only if it is not. */
     doubt(): void
     /** The newest block of a reading that was made before the walk began. */
-    saw(block: Pick<SealedBlock, 'gasLimit'>): void
+    saw(block: LightHeader): void
     /** Hashes that somebody else's feed saw pre-confirmed. */
     observe(blockNumber: number, hashes: readonly Hash[]): void
     readonly head: SealedBlock | undefined
-    /** Gas that a block has room for, as the newest one that was seen says; undefined before any was. */
-    readonly gasLimit: bigint | undefined
+    /** The head, or before it joined the newest block that was seen: it says what the next one is like, and no more. */
+    readonly newest: SealedBlock | undefined
     /** When a tick last brought a head. */
     readonly tickedAt: Moment | undefined
     /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
@@ -44,7 +45,7 @@ export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
     stop(): void
   }
 
-export type TrackerOptions = {
+export type TrackerOptions = ArrivalsOptions & {
   /** The one that is read now. A tick that comes back after it has changed is not told. */
   readonly port: () => Port
   /**
@@ -65,7 +66,6 @@ export type TrackerOptions = {
   /** What a tick has come to; `tookMs` until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
-  readonly chainId?: number
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
   /**
@@ -88,16 +88,17 @@ const PERIOD_MS_DEFAULT = 2_000
 const PERIOD_MS_MAX = 12_000
 
 export function createTracker(options: TrackerOptions): Tracker {
-  const { clock, identity } = options
+  const { clock, identity, timeoutMs } = options
   const followers = new Set<Follower>()
   const watched = new Map<Hash, Follower>()
   const walk = createWalk({ length: options.horizon * 2 + 16 })
+  const beginning = createBeginning(walk)
   const pacing = createPacing({
     clock,
     cadenceMs: options.cadenceMs,
     refreshes: () => options.pending().paced,
   })
-  const arrivals = createArrivals({ clock, chainId: options.chainId })
+  const arrivals = createArrivals(options)
   const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
   const loop = createLoop({
     clock,
@@ -114,8 +115,6 @@ export function createTracker(options: TrackerOptions): Tracker {
   let doubted = true
   let tickedAt: Moment | undefined
   let turn = 0
-  // Of the block that was read before the walk began.
-  let firstGasLimit: bigint | undefined
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
@@ -151,9 +150,13 @@ export function createTracker(options: TrackerOptions): Tracker {
       })
     }
     for (const follower of inTurn()) parts.push(...partsOf(follower, wants.count, told))
-    parts.push(...tags.parts(walk.tip?.number ?? -1), ...arrivals.parts())
-    const asked = parts.map((part) => part.call)
     const sure = failures === 0 && !doubted
+    parts.push(
+      ...beginning.parts(failures === 0 && doubted),
+      ...tags.parts(walk.tip?.number ?? -1),
+      ...arrivals.parts(),
+    )
+    const asked = parts.map((part) => part.call)
     const replies = await askOf(port, asked, sure)
     if (loop.stopped || port !== options.port()) return
     if (replies === undefined) failed([])
@@ -173,7 +176,6 @@ export function createTracker(options: TrackerOptions): Tracker {
    */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const around = sure || identity === undefined ? [] : identity.calls
-    const { timeoutMs } = options
     const replies = await port.batch([...around, ...calls, ...around], { timeoutMs, priority: 'poll' })
     if (identity === undefined || around.length === 0) return replies
     const end = around.length + calls.length
@@ -266,7 +268,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const tip = walk.tip
     if (tip === undefined || latest.number >= tip.number) {
       below = undefined
-      return walk.advance(latest, fetch)
+      return beginning.advance(latest, fetch)
     }
     const nowMs = clock.now()
     below ??= { sinceMs: nowMs, looks: 0 }
@@ -277,7 +279,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!stands) return walk.advance(latest, fetch)
     below = undefined
     const ports = [options.port(), ...(options.others?.() ?? [])]
-    if ((await isShownBy(ports, tip, options.timeoutMs)) !== false) return walk.advance(latest, fetch)
+    if ((await isShownBy(ports, tip, timeoutMs)) !== false) return walk.advance(latest, fetch)
     const moved = await walk.rewind(latest, fetch)
     if (moved) options.onReset?.({ tip: tip.number, head: latest.number, left: moved.left.length })
     return moved
@@ -368,17 +370,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     doubt() {
       doubted = true
     },
-    saw(block) {
-      firstGasLimit = block.gasLimit
-    },
+    saw: beginning.saw,
     observe(blockNumber, hashes) {
       for (const [follower, own] of ownOf(hashes, 0)) follower.observed(blockNumber, own)
     },
     get head() {
       return walk.tip
     },
-    get gasLimit() {
-      return walk.tip?.gasLimit ?? firstGasLimit
+    get newest() {
+      return walk.tip ?? beginning.block
     },
     get tickedAt() {
       return tickedAt

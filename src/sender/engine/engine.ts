@@ -17,14 +17,12 @@ import { createStages } from '../following/stages.js'
 import { type Arrivals, createArrivals } from '../intake/arrivals.js'
 import { createBarrier } from '../intake/barrier.js'
 import { createDependence } from '../intake/dependence.js'
-import { createGasEstimator } from '../intake/gas.js'
 import { createIntake } from '../intake/intake.js'
 import { createLine } from '../intake/line.js'
 import { createOrder } from '../intake/order.js'
 import { createPreparer } from '../intake/prepare.js'
 import { createRelief } from '../intake/relief.js'
 import { createRequeue } from '../intake/requeue.js'
-import { createFeeOracle } from '../signing/feeOracle.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
 import { createSigning } from '../signing/signing.js'
@@ -43,12 +41,11 @@ import { createWaitReasons } from './waitReasons.js'
 export function createEngine(options: EngineOptions): Engine {
   const { environment, hub, limits, logger } = options
   const { random } = environment
-  const clock = stoppableClock(environment.clock)
+  const { clock, fees, estimator } = options.ahead
   const background = stoppableClock(environment.background ?? environment.clock)
   const line = createLine<Transaction>()
   const { handle } = options
   const { events, transactions, txOf } = handle
-  const fees = createFeeOracle({ hub, policy: options.fees, limits, clock, failed: broken })
   const closing = createStop(closedLaneError)
   const changed = new Set<Transaction>()
 
@@ -101,7 +98,6 @@ export function createEngine(options: EngineOptions): Engine {
   const funds = createFunds(context, line, () => intake)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
-  const estimator = createGasEstimator({ hub, batchMax: limits.batchMax, timeoutMs: limits.readTimeoutMs })
   const signing = createSigning(context, {
     estimator,
     freed: () => pump.run(),

@@ -9,10 +9,10 @@ import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
 import type { Intake } from '../intake/intake.js'
+import type { Ahead } from '../lane/ahead.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Restored } from '../lane/restore.js'
 import type { Hub } from '../nodes/hub.js'
-import type { createFeeOracle } from '../signing/feeOracle.js'
 import type { Signing } from '../signing/signing.js'
 import type { Reservations } from './reservations.js'
 import type { WaitReasons } from './waitReasons.js'
@@ -39,7 +39,8 @@ export type EngineOptions = {
   /** See `LaneLog`. */
   readonly notice: (sentence: string) => void
   readonly signer: LocalAccount | undefined
-  readonly fees: Parameters<typeof createFeeOracle>[0]['policy']
+  /** The engine's own from here on: it ends with it. */
+  readonly ahead: Ahead
   readonly lossDepth: LaneContext['lossDepth']
   readonly starved: 'wait' | 'fail'
   readonly broadcast: 'first' | 'all'

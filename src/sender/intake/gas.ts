@@ -9,6 +9,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { formatTransactionRequest } from 'viem/utils'
+import type { Clock } from '../../clock.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { malformed } from '../../rpc/errors.js'
 import { isExplicit } from '../../rpc/explicitRefusal.js'
@@ -39,6 +40,8 @@ export type Estimate =
     }
 
 export type GasEstimator = {
+  /** Asks before it is known that the transaction may be estimated: an answer that says how much gas serves once. */
+  ahead(request: TxRequest, from: Hex): void
   /** `eth_estimateGas` at `pending`. Requests of one turn share a batch. */
   estimate(request: TxRequest, from: Hex): Promise<Estimate>
   /** Runs the transaction without sending it: for who gives gas and asks for a simulation. */
@@ -56,8 +59,17 @@ type Asked = {
 
 type Method = 'eth_estimateGas' | 'eth_call'
 
-export function createGasEstimator(options: { hub: Hub; batchMax: number; timeoutMs: number }): GasEstimator {
-  const { hub } = options
+/** An answer that is older was about another state. */
+const AHEAD_MS = 2_000
+
+export function createGasEstimator(options: {
+  readonly hub: Hub
+  readonly clock: Pick<Clock, 'now'>
+  readonly batchMax: number
+  readonly timeoutMs: number
+}): GasEstimator {
+  const { hub, clock } = options
+  const askedAhead = new WeakMap<TxRequest, { readonly atMs: number; readonly estimate: Promise<Estimate> }>()
   const batchMax = Math.min(options.batchMax, READ_BATCH_MAX)
   let asked: Asked[] = []
   let scheduled = false
@@ -129,15 +141,28 @@ export function createGasEstimator(options: { hub: Hub; batchMax: number; timeou
 
   function checkBounds(gas: bigint, request: TxRequest): void {
     const least = leastGas(request, hub.chain)
-    const most = hub.tracker.gasLimit
+    const most = hub.tracker.newest?.gasLimit
     if (gas < least)
       throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)
     if (most !== undefined && most > 0n && gas > most)
       throw malformed('eth_estimateGas', `${gas} is more than the ${most} that a block has room for`)
   }
 
+  async function estimate(request: TxRequest, from: Hex): Promise<Estimate> {
+    const asked = askedAhead.get(request)
+    askedAhead.delete(request)
+    if (asked !== undefined && clock.now() - asked.atMs <= AHEAD_MS) {
+      const early = await asked.estimate
+      if (early.kind === 'gas') return early
+    }
+    return run('eth_estimateGas', request, from)
+  }
+
   return {
-    estimate: (request, from) => run('eth_estimateGas', request, from),
+    ahead(request, from) {
+      askedAhead.set(request, { atMs: clock.now(), estimate: run('eth_estimateGas', request, from) })
+    },
+    estimate,
     simulate: (request, from) => run('eth_call', request, from),
   }
 }

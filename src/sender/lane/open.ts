@@ -1,7 +1,15 @@
 import type { Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import type { Random } from '../../clock.js'
 import { type LaneKey, laneName, type Store } from '../../store/store.js'
-import type { LaneOptions, Limits, SequenceOptions, Tx, TxRecord, TxRequest } from '../../types.js'
+import type {
+  LaneOptions,
+  Limits,
+  SendOptions,
+  SequenceOptions,
+  Tx,
+  TxRecord,
+  TxRequest,
+} from '../../types.js'
 import { defaultStore, type Environment, identityOf } from '../environment.js'
 import type { ListOptions } from '../input/validateCalls.js'
 import { findTransaction, listTransactions } from '../lookup.js'
@@ -43,6 +51,8 @@ export type OpenOptions = LaneOptions<Chain> & {
   readonly given: LaneOptions<Chain>
   /** Whoever opens it has closed: no endpoint is asked any longer. */
   readonly isClosing?: (() => boolean) | undefined
+  /** What waits to be sent as soon as the lane is open. */
+  readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
 }
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */

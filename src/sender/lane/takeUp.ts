@@ -12,6 +12,7 @@ import { type Hub, readLaneAt } from '../nodes/hub.js'
 import { type Patience, patientPort } from '../nodes/patientPort.js'
 import { tryAgain } from '../nodes/tryAgain.js'
 import { follow } from '../transaction/telling.js'
+import { type Ahead, createAhead } from './ahead.js'
 import type { LaneHandle } from './handle.js'
 import { createHolder, type Holder } from './holder.js'
 import type { LaneLog } from './laneLog.js'
@@ -43,15 +44,28 @@ export type TakeUpParts = {
  * nothing is handed out before all of it is known. The holder that `taken` gets has not begun to follow the chain.
  */
 export async function takeUp(parts: TakeUpParts): Promise<void> {
+  const ahead = createAhead(parts)
+  try {
+    const state = await parts.store.load(parts.lease)
+    await begin(parts, state, await readAccount(parts, ahead), ahead)
+  } catch (error) {
+    ahead.clock.stop()
+    throw error
+  }
+}
+
+async function begin(
+  parts: TakeUpParts,
+  state: LaneState,
+  { reading, other, balanceWei }: Account,
+  ahead: Ahead,
+): Promise<void> {
   const { options, environment, hub, store, handle, lease, seen } = parts
   const { limits } = options
   const { key } = handle
-  const state = await store.load(lease)
-  const { reading, other } = await readTwice(parts)
   hub.tracker.saw(reading.latest.header)
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
-  const balanceWei = await readBalance(hub, key.address, limits.readTimeoutMs)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
   for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
   const restored = await restoreTransactions(state.transactions, {
@@ -79,7 +93,7 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
     logger: parts.log.logger,
     notice: parts.log.notice,
     signer: parts.signer(),
-    fees: options.fees,
+    ahead,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
     starved: options.starved ?? 'wait',
     broadcast: options.broadcast ?? 'first',
@@ -96,6 +110,17 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
 }
 
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }
+type Account = Readings & { readonly balanceWei: bigint | undefined }
+
+/** All at once: none of it rests on another part. */
+async function readAccount(parts: TakeUpParts, ahead: Ahead): Promise<Account> {
+  const { hub, handle, options } = parts
+  const balance = () => readBalance(hub, handle.key.address, options.limits.readTimeoutMs)
+  const reading = [readTwice(parts), balance()] as const
+  ahead.ask()
+  const [readings, balanceWei] = await Promise.all(reading)
+  return { ...readings, balanceWei: balanceWei ?? (await balance()) }
+}
 
 /** What another endpoint may take for its reading, where the one that is read has answered. */
 const OTHER_TIMEOUT_MS = 2_000

@@ -96,6 +96,7 @@ export async function openTenure(parts: {
   let notBeforeMs = 0
   let failures = 0
   let watch: CancelTimer | undefined
+  let firstLook: Promise<void> | undefined
 
   /** Resolves to true where this process holds the lane by then. */
   function take(): Promise<boolean> {
@@ -109,6 +110,8 @@ export async function openTenure(parts: {
     if (leaving || tenant !== undefined) return tenant !== undefined
     const lease = await store.acquire(key, heartbeat.holder, heartbeat.ttlMs)
     if (lease === undefined) return false
+    // The head is asked for with the account: neither needs the other.
+    firstLook ??= hub.tracker.nextTick()
     try {
       await begin(lease)
       failures = 0
@@ -167,6 +170,11 @@ export async function openTenure(parts: {
     lastEpoch = next.lease.epoch
     next.holder.engine.start()
     watchOver(next)
+  }
+
+  /** A lane that has something to follow has looked at it. For one that has nothing the head is enough. */
+  function looked(): Promise<void> | undefined {
+    return tenant?.holder.engine.following ? hub.tracker.nextTick() : firstLook
   }
 
   function becomeGuest(): void {
@@ -306,7 +314,7 @@ export async function openTenure(parts: {
     close,
   }
 
-  if (await take()) await hub.tracker.nextTick()
+  if (await take()) await looked()
   else becomeGuest()
   return tenure
 }

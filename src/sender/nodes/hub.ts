@@ -112,6 +112,7 @@ export async function openHub(options: {
     port: () => reader().port,
     clock,
     chainId: client.chain.id,
+    client: () => reader().profile.current().client,
     cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
     onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
@@ -132,6 +133,8 @@ export async function openHub(options: {
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
   })
+  const shown = prober.newest(readers.current)
+  if (shown !== undefined) tracker.saw(shown)
   let blockHash: Hash | undefined
   /** With each new block a poll may go before its turn. */
   function noteBlock(): void {

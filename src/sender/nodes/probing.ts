@@ -1,6 +1,7 @@
 import type { Chain, Hash } from 'viem'
 import type { CancelTimer, Clock } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
+import type { LightHeader } from '../../rpc/codec.js'
 import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types.js'
@@ -13,6 +14,8 @@ import { isWorthAsking, tryAgain } from './tryAgain.js'
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
   genesis(): Hash | undefined
+  /** The newest block that this one showed, when it answered first. */
+  newest(endpoint: HubEndpoint): LightHeader | undefined
   /** For a chain of which no endpoint shows block 0 now. @throws `CHAIN_MISMATCH` where it is known to have another one */
   expect(genesis: Hash): void
   /**
@@ -45,6 +48,7 @@ export function createProber(parts: {
   readonly answered: (endpoint: HubEndpoint) => void
 }): Prober {
   const { endpoints, chain, limits, clock, isClosing } = parts
+  const newest = new Map<HubEndpoint, LightHeader>()
   let genesis: Hash | undefined
   let cancel: CancelTimer | undefined
   let delayMs = AGAIN_MS
@@ -61,6 +65,7 @@ export function createProber(parts: {
     // Never from one that only sends: whether it answers, today, would name the lane.
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
+    newest.set(endpoint, found.latest)
     if (endpoint.role !== 'send') void askClient(endpoint)
   }
 
@@ -169,6 +174,7 @@ export function createProber(parts: {
 
   return {
     genesis: () => genesis,
+    newest: (endpoint) => newest.get(endpoint),
     expect(wanted) {
       genesis ??= wanted
       if (genesis !== wanted) throw chainMismatch('the endpoints', 'genesis hash', wanted, genesis)

@@ -316,9 +316,8 @@ test('idle, nobody is asked anything; with one endpoint nothing is compared', as
     await lane.clock.advance(120_000)
     expect(asked()).toBe(before)
     const [only] = endpoints
-    // When it is opened, on both sides of its first head, and of that once more by its number, and in each of the two
-    // readings that the lane begins with.
+    // When it is opened, on both sides of its first head, and in each of the two readings that the lane begins with.
     if (roles.length === 1)
-      expect(only?.calls.filter(({ method }) => method === 'eth_chainId')).toHaveLength(7)
+      expect(only?.calls.filter(({ method }) => method === 'eth_chainId')).toHaveLength(5)
   }
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { headerCall } from '../../rpc/codec.js'
 import { openLane, refuses, type SimLane, TIMES_OUT, transfer } from '../simLane.fixture.js'
 
 const TIP_WEI = 100_000n
@@ -120,15 +121,19 @@ test('a tip that is not had any more is asked for with growing pauses, and that 
   expect(new Set(lane.sent.map(({ tipWei }) => tipWei))).toEqual(new Set([TIP_WEI]))
 })
 
-test('a price that was read before any block fixes no ceiling: the first one beside a block does', async () => {
+test('a price beside a block that was not walked fixes no ceiling: the first one beside a walked block does', async () => {
   await using lane = await unasked()
   // Block 0 is read by its number all the same.
   await lane.clock.advance(3_000)
+  const [latest] = await lane.settle(lane.port.batch([headerCall('latest')], { timeoutMs: 1_000 }))
+  const header = (latest as { result: object }).result
   let isBlind = true
   lane.script = ({ method, params }) => {
     if (!isBlind) return undefined
-    if (method === 'eth_gasPrice') return { ok: true, result: '0x1' }
-    return method === 'eth_getBlockByNumber' && Number(params[0]) > 0 ? TIMES_OUT : undefined
+    if (method === 'eth_maxPriorityFeePerGas') return { ok: true, result: '0x1' }
+    if (method !== 'eth_getBlockByNumber') return undefined
+    if (params[0] === 'latest') return { ok: true, result: { ...header, baseFeePerGas: '0x1' } }
+    return Number(params[0]) > 0 ? TIMES_OUT : undefined
   }
   const sent = lane.sender.send(transfer(1), { until: 'queued' })
   const tx = await lane.settle(sent)

@@ -110,8 +110,10 @@ export function createFeeOracle(options: {
     address?: `0x${string}`
   }
   let ceiling: FeeCeiling | undefined = givenCeiling(policy)
-  // The ceiling follows from a price that no block was held against: it may lie below the base fee, and nothing would land.
+  // The newest price was held against no block that was walked: it may lie below the base fee, and nothing would land.
   let isBlind = false
+  // The ceiling follows from such a price.
+  let isTentative = false
   let last: Fees | undefined
   let lastHead: BlockRef | undefined
   let lastAtMs = 0
@@ -125,16 +127,22 @@ export function createFeeOracle(options: {
   let confirmedAtMs = Number.NEGATIVE_INFINITY
 
   async function ask(): Promise<Fees> {
-    const { head } = hub.tracker
+    const { newest: head } = hub.tracker
     const nowMs = options.clock.now()
-    const fees = custom ? feesOf(await custom({ client: hub.client })) : await estimate(hub.reader.port)
-    await sampleDataFee()
+    const [fees] = await Promise.all([
+      custom ? custom({ client: hub.client }).then(feesOf) : estimate(hub.reader.port),
+      sampleDataFee(),
+    ])
     know(fees, head, nowMs)
-    if (ceiling === undefined || isBlind) {
-      ceiling = ceilingOf(fees)
-      isBlind = head === undefined
-    }
+    isBlind = hub.tracker.head === undefined
+    fixCeiling(fees)
     return fees
+  }
+
+  function fixCeiling(fees: Fees): void {
+    if (ceiling !== undefined && !isTentative) return
+    ceiling = ceilingOf(fees)
+    isTentative = isBlind
   }
 
   function know(fees: Fees, head: BlockRef | undefined, atMs: number): void {
@@ -145,9 +153,9 @@ export function createFeeOracle(options: {
       'gasPrice' in fees || custom ? undefined : { wei: fees.maxPriorityFeePerGas, atMs: options.clock.now() }
   }
 
-  /** Ours: from the head that the poller has anyway, and one call for the tip. */
+  /** Ours: from the newest block, which the poller has anyway, and one call for the tip. */
   async function estimate(port: Port): Promise<Fees> {
-    const baseFee = hub.tracker.head?.baseFeePerGas
+    const baseFee = hub.tracker.newest?.baseFeePerGas
     if (baseFee === undefined) {
       const [reply] = await batch(port, [{ method: 'eth_gasPrice', params: [] }])
       const gasPrice = quantity(reply)
@@ -159,7 +167,7 @@ export function createFeeOracle(options: {
 
   async function cheaperElsewhere(): Promise<boolean> {
     if (custom || last === undefined) return false
-    const { head } = hub.tracker
+    const { newest: head } = hub.tracker
     const asked = hub.others().map(({ port }) => estimate(port).catch((): undefined => undefined))
     const said = (await Promise.all(asked)).filter((fees) => fees !== undefined)
     const [least] = said.sort((a, b) => (cap(a) < cap(b) ? -1 : 1))
@@ -171,7 +179,7 @@ export function createFeeOracle(options: {
 
   /** From the newest head, with a tip that is not old. */
   function derived(): Fees | undefined {
-    const baseFee = hub.tracker.head?.baseFeePerGas
+    const baseFee = hub.tracker.newest?.baseFeePerGas
     if (baseFee === undefined || tip === undefined || options.clock.now() - tip.atMs > TIP_KEPT_MS)
       return undefined
     return above(baseFee, tip.wei)
@@ -216,8 +224,9 @@ export function createFeeOracle(options: {
   }
 
   function isFresh(): boolean {
-    const { head } = hub.tracker
+    const { newest: head } = hub.tracker
     if (head?.hash === lastHead?.hash) return true
+    if (isBlind) return false
     const isRecent = options.clock.now() - lastAtMs < FRESH_MS
     return isRecent && head !== undefined && head.number - (lastHead?.number ?? 0) <= FRESH_BLOCKS
   }
@@ -259,11 +268,15 @@ export function createFeeOracle(options: {
 
   /** What is known without an answer. */
   function atHand(): Fees | undefined {
-    if (last !== undefined && isFresh()) return last
-    const fees = derived()
+    const isDerived = last === undefined || !isFresh()
+    const fees = isDerived ? derived() : last
     if (fees === undefined) return undefined
     last = fees
-    askBeside(fees)
+    if (isBlind && hub.tracker.head !== undefined) {
+      isBlind = false
+      fixCeiling(fees)
+    }
+    if (isDerived) askBeside(fees)
     return fees
   }
 
@@ -277,7 +290,7 @@ export function createFeeOracle(options: {
 
   function laneCeiling(): FeeCeiling {
     // What waits at its ceiling asks for no price by itself.
-    if (isBlind && last !== undefined && hub.tracker.head !== undefined) askBeside(last)
+    if (isTentative && last !== undefined && hub.tracker.head !== undefined) askBeside(last)
     return ceiling ?? { maxFeePerGas: 2n ** 255n }
   }
 
@@ -300,7 +313,7 @@ export function createFeeOracle(options: {
     refused(offered, needs, again) {
       const nowMs = options.clock.now()
       if (again) confirmedAtMs = nowMs
-      floor = raisedBy(floor, { offered, needs, baseFee: hub.tracker.head?.baseFeePerGas, nowMs })
+      floor = raisedBy(floor, { offered, needs, baseFee: hub.tracker.newest?.baseFeePerGas, nowMs })
     },
     taken(offered) {
       if (floor !== NO_FLOOR) floor = loweredBy(floor, offered)
@@ -313,7 +326,7 @@ export function createFeeOracle(options: {
     },
     rule,
     bumpsMax: policy?.bump?.attemptsMax ?? BUMPS_MAX,
-    baseFee: () => hub.tracker.head?.baseFeePerGas,
+    baseFee: () => hub.tracker.newest?.baseFeePerGas,
     dataFee: (bytes) => (dataFeeSample * BigInt(bytes) + DATA_FEE_SAMPLE_BYTES - 1n) / DATA_FEE_SAMPLE_BYTES,
   }
 }
