@@ -2,20 +2,34 @@ import { describe, expect, it } from 'vitest'
 import { byHand, GETH, range, SIZE } from './byHand.fixture.js'
 
 describe('a count', () => {
-  it('acknowledges what it counts, whatever it includes, and blames nothing where it may leave the pool out', () => {
-    for (const countsMempool of [undefined, false]) {
+  it.each([
+    [undefined, 4],
+    [false, 0],
+  ])(
+    'blames nothing where it may leave the pool out, and acknowledges nothing where it does: %s',
+    (countsMempool, acknowledgedTo) => {
       const lane = byHand({ countsMempool, gapBudget: 64 })
       lane.offer(0, 10)
       lane.taken(lane.sends())
-      lane.at(10)
-      lane.count(4)
-      expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 4, missing: undefined })
-      for (const ms of [100, 200, 300]) {
+      for (const ms of [10, 100, 200, 300]) {
         lane.at(ms)
         lane.count(4)
+        expect(lane.delivery.status).toMatchObject({ acknowledgedTo, missing: undefined, window: 64 })
       }
-      expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 4, missing: undefined, window: 64 })
-    }
+    },
+  )
+
+  it('far too high is forgotten once it is known to leave the pool out: what is silent is sent again', () => {
+    const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
+    lane.offer(0, 2)
+    lane.taken(lane.sends())
+    lane.count(1_000_000_001)
+    lane.delivery.know({ countsMempool: false })
+    lane.at(2_000)
+    lane.refresh(0)
+    lane.at(4_000)
+    lane.refresh(0)
+    expect(lane.sends().nonces).toEqual([0])
   })
 
   it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {

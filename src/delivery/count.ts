@@ -17,11 +17,12 @@ const FAILURES_MAX = 6
 const TRIALS_MAX = 16
 
 /**
- * Whatever it counts, a nonce below it is not missing. What it does not count is missing where it includes the mempool, and
- * there alone.
+ * A nonce below it is not missing. What it does not count is missing where it includes the mempool, and there alone. Where
+ * it is known not to, bodies show as much, and no later count would refute one that is too high.
  */
 export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: CountReading): void {
   const { sequence } = state
+  if (state.traits.countsMempool === false) return
   // One that rode along in a long request may have been answered after one that was asked for later.
   if (askedAtMs < state.count.readAtMs && count < sequence.countedTo) return
   state.count.readAtMs = Math.max(state.count.readAtMs, askedAtMs)

@@ -154,8 +154,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
   const { countsMempool: counted } = state.traits
   state.traits = { ...state.traits, ...traits }
-  if (counted !== true || state.traits.countsMempool === true) return
-  // No count says any more what arrived.
+  if (state.traits.countsMempool === true || state.traits.countsMempool === counted) return
+  // No count says any more what arrived, and none would refute one that was too high.
   acknowledgeBodiesOnly(state)
   for (const segment of state.sequence.segments.values())
     if (segment.state === 'unanswered') setState(state.sequence, segment, 'lost')
