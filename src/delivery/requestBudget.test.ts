@@ -14,32 +14,59 @@ type Provider = {
   readonly counts: 'calls' | 'requests'
   /** `whole`: a request that does not fit is refused as a whole. `calls`: its calls are refused one by one. */
   readonly refuses: 'whole' | 'calls'
-  readonly window: 'fixed' | 'sliding'
+  /** `saved`: what a second allows is saved up, and comes on top of the next one. */
+  readonly window: 'fixed' | 'sliding' | 'saved'
 }
 
 const ROUND_TRIP_MS = 50
 
 function createProvider({ perSecond, counts, refuses, window }: Provider) {
   let taken: { atMs: number; units: number }[] = []
-  return (calls: number, nowMs: number): number => {
+  let saved = perSecond
+  let savedMs = 0
+
+  function leftAt(nowMs: number): number {
+    if (window === 'saved') {
+      saved = Math.min(perSecond, saved + ((nowMs - savedMs) * perSecond) / 1_000)
+      savedMs = nowMs
+      return Math.floor(saved)
+    }
     const since = window === 'fixed' ? Math.floor(nowMs / 1_000) * 1_000 : nowMs - 1_000 + 1
     taken = taken.filter(({ atMs }) => atMs >= since)
-    const left = perSecond - taken.reduce((sum, { units }) => sum + units, 0)
+    return perSecond - taken.reduce((sum, { units }) => sum + units, 0)
+  }
+
+  function takeUp(units: number, nowMs: number): void {
+    taken.push({ atMs: nowMs, units })
+    saved -= units
+  }
+
+  return (calls: number, nowMs: number): number => {
+    const left = leftAt(nowMs)
     const units = counts === 'requests' ? 1 : calls
     if (units <= left) {
-      taken.push({ atMs: nowMs, units })
+      takeUp(units, nowMs)
       return 0
     }
     if (refuses === 'whole' || counts === 'requests') return calls
-    taken.push({ atMs: nowMs, units: left })
+    takeUp(left, nowMs)
     return calls - left
   }
+}
+
+type Load = {
+  readonly amount: number
+  readonly batch: number
+  /** Calls of the first requests, where they are smaller. */
+  readonly first?: readonly number[]
+  readonly limits?: BudgetLimits
+  readonly roundTripMs?: number
 }
 
 /** Sends so many calls as fast as the budget lets it, in requests of at most `batch`. */
 function saturate(
   provider: Provider,
-  { amount, batch, limits }: { amount: number; batch: number; limits?: BudgetLimits },
+  { amount, batch, first = [], limits, roundTripMs = ROUND_TRIP_MS }: Load,
 ) {
   const budget = createRequestBudget(limits)
   const take = createProvider(provider)
@@ -53,7 +80,7 @@ function saturate(
   const ask = () => {
     if (waiting > 0 && open < 2) {
       open++
-      budget.ask({ id: ++ids, priority: 'send', calls: Math.min(batch, waiting) })
+      budget.ask({ id: ++ids, priority: 'send', calls: Math.min(first[ids - 1] ?? batch, waiting) })
     }
   }
   ask()
@@ -67,7 +94,7 @@ function saturate(
       const refused = size === 0 ? 0 : take(size, nowMs)
       if (refused > 0) denied++
       answers.push({
-        atMs: nowMs + ROUND_TRIP_MS,
+        atMs: nowMs + roundTripMs,
         run: () => {
           open--
           waiting += refused
@@ -93,7 +120,7 @@ const provider: fc.Arbitrary<Provider> = fc.record({
   perSecond: fc.integer({ min: 10, max: 200 }),
   counts: fc.constantFrom('calls', 'requests'),
   refuses: fc.constantFrom('whole', 'calls'),
-  window: fc.constantFrom('fixed', 'sliding'),
+  window: fc.constantFrom('fixed', 'sliding', 'saved'),
 })
 
 /** Grants at one time, by priority, of tickets that were asked for in this order. */
@@ -200,6 +227,23 @@ describe('a request budget', () => {
       { numRuns: 300 },
     )
   })
+
+  it.each([25, 40, 50, 75, 100])(
+    'finds in time how much a second takes where little was asked for before: %i',
+    (perSecond) => {
+      const first = [4, 1, 8, 8, 1]
+      const endpoint = { perSecond, counts: 'calls', refuses: 'whole', window: 'saved' } as const
+      const { tookMs, denied } = saturate(endpoint, {
+        amount: 200,
+        batch: 100,
+        first,
+        roundTripMs: 5,
+      })
+      expect(tookMs).toBeLessThanOrEqual((1.2 * 200 * 1_000) / perSecond)
+      // Two were on their way when the first was denied.
+      expect(denied).toBeLessThanOrEqual(3)
+    },
+  )
 
   it('grows back where the objection was a passing one', () => {
     const budget = createRequestBudget()

@@ -102,8 +102,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */
   function sizeOf(ticket: Ticket, nowMs: number): number {
-    calls.fill(nowMs)
-    return Math.min(ticket.calls, calls.burst)
+    return Math.min(ticket.calls, calls.portion(nowMs))
   }
 
   const dueAt = (size: number, nowMs: number): number =>
@@ -130,7 +129,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     const maybeRequests = !requests.isProven(1, atMs)
     // A single call that is refused may be either, unless batches went through or calls are known to be counted.
     const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
-    const isEither = size === 1 && !hadBatches && !Number.isFinite(calls.burst)
+    const isEither = size === 1 && !hadBatches && !calls.isLimited
     if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
     if (maybeCalls || !maybeRequests) cutCalls()
   }

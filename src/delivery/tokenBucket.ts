@@ -1,14 +1,14 @@
 /**
  * One meter of an endpoint: how many units a second it takes. Without a limit until the endpoint objects, unless one was
- * given. Then four fifths of what went through in the last second is the rate, which grows again while more is wanted.
+ * given. Then four fifths of what went through in the last second is the rate, which grows again while more is wanted. An
+ * objection that says little of the limit is followed by a search, in which the rate doubles until the next objection.
  */
 export type TokenBucket = {
-  /** Lets the tokens, and the rate, grow up to now. Every other call with a time does so, too. */
-  fill(nowMs: number): void
-  /** Units a second; infinite while nothing limits them. */
+  /** Units a second; infinite while nothing limits them. The tokens, and the rate, grow up to now, as with every call. */
   rate(nowMs: number): number
-  /** Whole units that one request may hold. */
-  readonly burst: number
+  readonly isLimited: boolean
+  /** Whole units that one request may hold now. */
+  portion(nowMs: number): number
   /** When so many units, or as many as fit, may leave. */
   availableAt(units: number, nowMs: number): number
   take(units: number, nowMs: number): void
@@ -39,6 +39,16 @@ const BURST_S = 0.25
 const GROWTH = 0.05
 const GROWTH_NEAR = 0.01
 const NEAR = 0.9
+/**
+ * An objection leaves at least so much between what went through and what was too much, where little had been asked for
+ * before: how much the endpoint takes is searched for so long, with a rate that doubles in this time.
+ */
+const SEARCH_GAP = 2.5
+const SEARCH_MS = 5_000
+const SEARCH_DOUBLING_S = 0.5
+/** Small requests find the limit more exactly, and little is refused at once. */
+const SEARCH_PORTION_S = 0.05
+const SEARCH_SAFETY = 0.9
 /** Without an objection for so long the growth doubles: the limit was raised, or never was one. */
 const DOUBLING_MS = 10_000
 const DOUBLINGS_MAX = 20
@@ -64,15 +74,37 @@ export function createTokenBucket(
   let cutMs = Number.NEGATIVE_INFINITY
   let cutLimit = limit
   let proven = 0
+  // When it began, and what has gone through since a second before.
+  let search: { readonly sinceMs: number; passed: number } | undefined
   const passes = createLog()
   const takes = createLog()
 
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
-  const burst = () =>
-    isLimited() ? Math.max(Math.min(given, burstMin), Math.floor(rate * BURST_S)) : Number.POSITIVE_INFINITY
+  const wholeUnits = (seconds: number) =>
+    isLimited() ? Math.max(Math.min(given, burstMin), Math.floor(rate * seconds)) : Number.POSITIVE_INFINITY
+  const burst = () => wholeUnits(BURST_S)
+  const searchAt = (nowMs: number) =>
+    search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
+
+  /**
+   * What the endpoint takes in a second, for all that went through. In a search that may be more than it takes for long:
+   * some endpoints save up a second's allowance, and let it through beside the next one.
+   */
+  function takenIn(nowMs: number): number {
+    const through = passes.sum(nowMs)
+    const found = searchAt(nowMs)
+    if (found === undefined) return through
+    const average = found.passed / (1 + (nowMs - found.sinceMs) / SECOND_MS)
+    return Math.min(through, Math.max(through / 2, average))
+  }
 
   function grow(seconds: number, nowMs: number): void {
     if (limit === given || nowMs - wantedMs > WANTED_MS) return
+    const searched = Math.min(given, NEAR * limit)
+    if (searchAt(nowMs) !== undefined && rate < searched) {
+      rate = Math.min(searched, rate * 2 ** (seconds / SEARCH_DOUBLING_S))
+      return
+    }
     const doublings = Math.min(DOUBLINGS_MAX, Math.floor((nowMs - cutMs) / DOUBLING_MS))
     const growth = rate < NEAR * limit ? GROWTH : GROWTH_NEAR
     rate = Math.min(given, rate + limit * growth * 2 ** doublings * seconds)
@@ -95,13 +127,17 @@ export function createTokenBucket(
   }
 
   return {
-    fill,
     rate(nowMs) {
       fill(nowMs)
       return rate
     },
-    get burst() {
-      return burst()
+    get isLimited() {
+      return isLimited()
+    },
+    portion(nowMs) {
+      fill(nowMs)
+      if (searchAt(nowMs) === undefined) return burst()
+      return Math.min(burst(), Math.max(wholeUnits(SEARCH_PORTION_S), Math.floor(tokens)))
     },
     availableAt(units, nowMs) {
       fill(nowMs)
@@ -120,6 +156,7 @@ export function createTokenBucket(
     },
     passed(units, nowMs) {
       passes.add(units, nowMs)
+      if (search) search.passed += units
       const through = passes.sum(nowMs)
       proven = Math.max(proven, through)
       // What had left before the cut was still on its way: the limit is higher than it seemed.
@@ -136,9 +173,14 @@ export function createTokenBucket(
     isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
     cut(nowMs, refused, atMost) {
       const through = passes.sum(nowMs)
-      limit = Math.max(rateMin, through + refused - 1)
+      const taken = takenIn(nowMs)
+      const found = searchAt(nowMs)
+      limit = Math.max(rateMin, taken + refused - 1)
       cutLimit = limit
-      rate = Math.max(rateMin, Math.min(rate, through > 0 ? through * SAFETY : atMost))
+      const safe = taken * (found ? SEARCH_SAFETY : SAFETY)
+      rate = Math.max(rateMin, Math.min(rate, through > 0 ? safe : atMost))
+      const isOpen = through > 0 && limit >= SEARCH_GAP * taken
+      search = isOpen ? (found ?? { sinceMs: nowMs, passed: through }) : undefined
       cutMs = nowMs
       filledMs = nowMs
       proven = Math.min(proven, through)
