@@ -318,7 +318,8 @@ export function createEngine(options: EngineOptions): Engine {
         failed: broken,
         background,
       })
-      hub.tracker.wake()
+      // One that has nothing to follow is asked nothing.
+      if (follower.pace() !== 'idle') hub.tracker.wake()
       pump.run()
     },
     kick() {

@@ -61,6 +61,17 @@ describe('a first send with nothing given is accepted after three round trips', 
   })
 })
 
+test.each([0, ROUND_TRIP_MS])(
+  'a lane that is ready and has nothing to follow asks nothing more, %i ms away',
+  async (ms) => {
+    await using lane = await farAway({ lateMs: () => ms })
+    await lane.settle(lane.sender.ready())
+    const requests = lane.requests.length
+    await lane.clock.advance(60_000)
+    expect(lane.requests).toHaveLength(requests)
+  },
+)
+
 describe('what is asked before the lane is open', () => {
   test('is nothing where nobody sends', async () => {
     await using lane = await farAway()
