@@ -325,7 +325,10 @@ export type Limits = {
   reservationTtlMs: number
   /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
   closeTimeoutMs: number
-  /** Milliseconds between polls while something is open. @default 200, or what the endpoint refreshes at */
+  /**
+   * Milliseconds between polls while something is open; more, up to 600, where nothing but the next block can say more and
+   * blocks are slower than every 4 s. @default 200, or what the endpoint refreshes at
+   */
   pollIntervalMs: number
   /** Blocks after which no reorg is expected, where `finalized` does not move. @default 64 */
   reorgHorizon: number

@@ -8,6 +8,8 @@ export type Arrivals = {
   readonly headAtMs: number | undefined
   /** Milliseconds between sealed blocks, as observed. */
   readonly blockMs: number | undefined
+  /** The least of the last ones. */
+  readonly blockMsMin: number | undefined
   /**
    * A local development node that makes a block only for a transaction has made none for `REST_MS`, and was seen to make
    * none: no child block will come until somebody sends something.
@@ -23,6 +25,8 @@ export type Arrivals = {
   elsewhere(): void
 }
 
+/** So many of the last times between blocks say how fast they come at the fastest. */
+const GAPS_MAX = 16
 /** Above the slot of every chain with a steady period that a development node is likely to imitate. */
 const REST_MS = 15_000
 /** The defaults of anvil and Hardhat (31337), and of `geth --dev` and Ganache (1337). */
@@ -42,6 +46,7 @@ export type ArrivalsOptions = {
 
 export function createArrivals({ clock, chainId, client = () => undefined }: ArrivalsOptions): Arrivals {
   const isDevelopmentChain = chainId !== undefined && DEVELOPMENT_CHAINS.has(chainId)
+  const gapsMs: number[] = []
   let headAtMs: number | undefined
   let blockMs: number | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
@@ -58,6 +63,9 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
     },
     get blockMs() {
       return blockMs
+    },
+    get blockMsMin() {
+      return gapsMs.length === 0 ? undefined : Math.min(...gapsMs)
     },
     get isAtRest() {
       return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
@@ -79,6 +87,8 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       if (headAtMs !== undefined) {
         const observed = (nowMs - headAtMs) / blocks.length
         blockMs = blockMs === undefined ? observed : blockMs * 0.75 + observed * 0.25
+        gapsMs.push(observed)
+        if (gapsMs.length > GAPS_MAX) gapsMs.shift()
       }
       headAtMs = nowMs
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true

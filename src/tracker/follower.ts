@@ -16,9 +16,10 @@ export type SealedBlock = BlockRef & {
 }
 
 /**
- * How closely a follower has to look: at every refresh of the pending block, once a block, or not at all.
+ * How closely a follower has to look: at the cadence; as soon as blocks say more, pending or sealed, since nothing else
+ * does (`head`); once a sealed block; or not at all.
  */
-export type Pace = 'cadence' | 'block' | 'idle'
+export type Pace = 'cadence' | 'head' | 'block' | 'idle'
 
 /** Tags that a follower waits for; `latest` and `pending` are read for everybody. */
 export type WantedTags = { readonly safe: boolean; readonly finalized: boolean }

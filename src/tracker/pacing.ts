@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { LightHeader } from '../rpc/codec.js'
+import type { Arrivals } from './arrivals.js'
 import type { Pace } from './follower.js'
 import { createPhase } from './phase.js'
 
@@ -16,13 +17,18 @@ export type Pacing = {
   /** Another endpoint is read. */
   elsewhere(): void
   /** When the next look begins; undefined when nobody wants to know anything. */
-  next(paces: ReadonlySet<Pace>, failures: number, blockMs: number | undefined): number | undefined
+  next(paces: ReadonlySet<Pace>, failures: number, blocks: BlockTimes): number | undefined
 }
+
+/** Milliseconds between sealed blocks, as far as they were observed. */
+type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin'>
 
 const BACKOFF_MS_MAX = 5_000
 const BLOCK_MS_DEFAULT = 2_000
 /** A chain that makes blocks on demand has no period: hours may lie between two of them, and then none. */
 const BLOCK_MS_MAX = 12_000
+/** A block may be seen late by so much of the time between two. */
+const HEAD_PART = 1 / 20
 /** For how many refreshes what was sent is looked for more closely; and with more in flight none of them is. */
 const KEEN_REFRESHES = 3
 const KEEN_FLIGHT_MAX = 64
@@ -56,19 +62,30 @@ export function createPacing(options: {
       keenUntilMs = 0
     },
     elsewhere: phase.forget,
-    next(paces, failures, blockMs) {
-      const wanted = paces.has('cadence')
-      if (!wanted && !paces.has('block')) return undefined
+    next(paces, failures, blocks) {
+      const pace = (['cadence', 'head', 'block'] as const).find((one) => paces.has(one))
+      if (pace === undefined) return undefined
       const nowMs = clock.now()
-      if (wanted && failures === 0 && options.refreshes())
-        return phase.next({ startedMs, nowMs, keen: nowMs < keenUntilMs })
-      const usual = wanted
-        ? cadenceMs()
-        : Math.max(cadenceMs(), Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT))
+      const keen = nowMs < keenUntilMs
+      if (pace !== 'block' && failures === 0 && options.refreshes())
+        return phase.next({ startedMs, nowMs, keen })
+      const usual = Math.max(cadenceMs(), periodMs(pace, keen || failures > 0, blocks))
       if (failures === 0) return startedMs + usual
       return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
     },
   }
+}
+
+/** Between two looks where nothing is refreshed at a steady pace, as far as it is longer than the cadence. */
+function periodMs(
+  pace: Exclude<Pace, 'idle'>,
+  isUrgent: boolean,
+  { blockMs, blockMsMin }: BlockTimes,
+): number {
+  if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT)
+  // A node that makes a block for what it is sent makes it at once.
+  if (pace === 'cadence' || isUrgent) return 0
+  return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMsMin ?? 0)
 }
 
 /** What changes with a refresh, as far as one is seen from outside. */

@@ -1,10 +1,11 @@
 import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../clock.js'
-import { decodeHeader, decodeNumber, decodeQuantity, encodeBlock, type LightHeader } from '../rpc/codec.js'
+import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
 import { createBeginning } from './beginning.js'
-import type { Counts, Follower, SealedBlock } from './follower.js'
+import { createCounting } from './counting.js'
+import type { Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { isShownBy } from './shown.js'
@@ -79,8 +80,6 @@ export type TrackerOptions = ArrivalsOptions & {
   readonly horizon: number
 }
 
-/** Lanes whose counts one tick asks for; with more of them they take turns. */
-const COUNTS_AT_ONCE = 40
 /** For how many looks, and block periods, an endpoint may be below the tip before that is looked into. */
 const BELOW_LOOKS = 3
 const BELOW_PERIODS = 3
@@ -99,12 +98,13 @@ export function createTracker(options: TrackerOptions): Tracker {
     refreshes: () => options.pending().paced,
   })
   const arrivals = createArrivals(options)
+  const counting = createCounting(followers, clock)
   const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
   const loop = createLoop({
     clock,
     tick,
     paces: () => [...followers].map((follower) => follower.pace()),
-    next: (paces) => pacing.next(paces, failures, arrivals.blockMs),
+    next: (paces) => pacing.next(paces, failures, arrivals),
     // A follower that throws has a bug; the others still want to know of the next block.
     broken(error) {
       for (const follower of followers) follower.broken(error)
@@ -114,7 +114,6 @@ export function createTracker(options: TrackerOptions): Tracker {
   // Its first head has nothing to be linked to.
   let doubted = true
   let tickedAt: Moment | undefined
-  let turn = 0
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
@@ -149,7 +148,7 @@ export function createTracker(options: TrackerOptions): Tracker {
         },
       })
     }
-    for (const follower of inTurn()) parts.push(...partsOf(follower, wants.count, told))
+    parts.push(...counting.parts({ head: walk.tip?.hash, pending: wants.count }, told))
     const sure = failures === 0 && !doubted
     parts.push(
       ...beginning.parts(failures === 0 && doubted),
@@ -182,42 +181,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
     if (holds.includes(false)) options.onStranger?.()
     return holds.every(Boolean) ? replies.slice(around.length, end) : undefined
-  }
-
-  /** Counts and, for who is short of money, the balance. What is read is told after the blocks. */
-  function partsOf(
-    follower: Follower,
-    pendingCount: boolean,
-    told: ((head: number) => void)[],
-  ): readonly Part[] {
-    if (follower.reads) return follower.reads()
-    const counts: Counts = { latest: undefined, pending: undefined, askedAtMs: clock.now() }
-    const count = (tag: 'latest' | 'pending'): Part => ({
-      call: { method: 'eth_getTransactionCount', params: [follower.address, tag] },
-      take: (reply) => {
-        counts[tag] = decoded(reply, decodeNumber) ?? undefined
-      },
-    })
-    const asksPending = pendingCount || follower.wantsPending?.() === true
-    const parts = asksPending ? [count('latest'), count('pending')] : [count('latest')]
-    told.push((head) => follower.counts(counts, head))
-    if (!follower.wantsBalance()) return parts
-    const balance: Part = {
-      call: { method: 'eth_getBalance', params: [follower.address, 'latest'] },
-      take: (reply) => {
-        const wei = decoded(reply, decodeQuantity)
-        if (wei !== undefined && wei !== null) told.push(() => follower.balance(wei))
-      },
-    }
-    return [...parts, balance]
-  }
-
-  function inTurn(): Follower[] {
-    const active = [...followers].filter((follower) => follower.pace() !== 'idle')
-    if (active.length <= COUNTS_AT_ONCE) return active
-    const start = turn % active.length
-    turn += COUNTS_AT_ONCE
-    return [...active.slice(start), ...active.slice(0, start)].slice(0, COUNTS_AT_ONCE)
   }
 
   // --- one tick: what is told --------------------------------------------------------------------------------

@@ -67,8 +67,15 @@ export function createFollower(options: FollowOptions): Follower {
   function pace(): ReturnType<Follower['pace']> {
     const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
     const isLooking = usage.wanted || regression.wanted || witnesses.wanted
-    if (open || funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
+    if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
+    if (open) return tellsBetweenBlocks() ? 'cadence' : 'head'
     return book.unfinished > 0 || landed.size > 0 || seeding.isDoubted ? 'block' : 'idle'
+  }
+
+  /** A count may say something of what is open before the next block does. */
+  function tellsBetweenBlocks(): boolean {
+    const { pending } = hub.reader.profile.current()
+    return pending === 'unknown' || (pending === 'mempool' && book.coveredTo < book.cursor)
   }
 
   function judge(head: number): void {

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { createVirtualClock } from '../../test/sim/virtualClock.js'
+import type { Pace } from './follower.js'
+import { createPacing } from './pacing.js'
+
+const CADENCE_MS = 200
+
+/** Milliseconds from one look to the next. */
+function interval(options: {
+  pace: Pace
+  blockMs?: number
+  failures?: number
+  refreshes?: boolean
+  keen?: boolean
+}): number | undefined {
+  const { pace, blockMs, failures = 0, refreshes = false, keen = false } = options
+  const clock = createVirtualClock()
+  const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
+  pacing.began()
+  if (keen) pacing.keen(1)
+  const atMs = pacing.next(new Set([pace]), failures, { blockMs, blockMsMin: blockMs })
+  return atMs === undefined ? undefined : atMs - clock.now()
+}
+
+describe('what waits for nothing but a block is looked for', () => {
+  test.each([
+    [undefined, CADENCE_MS],
+    [200, CADENCE_MS],
+    [2_000, CADENCE_MS],
+    [4_000, CADENCE_MS],
+    [12_000, 600],
+    // Hours may lie between the blocks of a chain that makes them on demand.
+    [3_600_000, 600],
+  ])(
+    'at a twentieth of the time between blocks, and no closer than at the cadence: %s ms',
+    (blockMs, expected) => {
+      expect(interval({ pace: 'head', ...(blockMs === undefined ? {} : { blockMs }) })).toBe(expected)
+    },
+  )
+
+  test('at the cadence right after something was sent: a node that makes a block for it makes it at once', () => {
+    expect(interval({ pace: 'head', blockMs: 12_000, keen: true })).toBe(CADENCE_MS)
+  })
+
+  test('as often as ever where the endpoint does not answer, or the pending block is made anew', () => {
+    for (const failures of [1, 2, 3])
+      expect(interval({ pace: 'head', blockMs: 12_000, failures })).toBe(
+        interval({ pace: 'cadence', blockMs: 12_000, failures }),
+      )
+    expect(interval({ pace: 'head', blockMs: 12_000, refreshes: true })).toBe(CADENCE_MS)
+  })
+})
+
+test('the other paces', () => {
+  expect(interval({ pace: 'cadence', blockMs: 12_000 })).toBe(CADENCE_MS)
+  expect(interval({ pace: 'block', blockMs: 12_000 })).toBe(12_000)
+  expect(interval({ pace: 'idle', blockMs: 12_000 })).toBeUndefined()
+})
