@@ -99,7 +99,8 @@ test('an opening that fails leaves nothing at work', async () => {
     { ...lane.environment, shared: createShared() },
     { ...lane.parameters, store: withQueued(store) },
   )
-  lane.script = (call) => (call.method === 'eth_getBalance' ? { ok: true, result: '0xzz' } : undefined)
+  lane.script = (call) =>
+    call.method === 'eth_getTransactionCount' ? { ok: true, result: '0xzz' } : undefined
   await lane.rejection(again.ready())
   lane.script = undefined
   await lane.blocks(3)

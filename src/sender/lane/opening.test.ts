@@ -45,6 +45,14 @@ test('whatever share of the requests or calls gets lost, or is refused for the r
   }
 })
 
+test.each([null, '0xzz', {}])('a balance of %j is none: the lane opens without it', async (result) => {
+  await using lane = await openLane({ closed: true })
+  lane.chain.start()
+  lane.script = ({ method }) => (method === 'eth_getBalance' ? { ok: true, result } : undefined)
+  await lane.settle(lane.sender.ready())
+  await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('sealed'))
+})
+
 test('a call that lacks its answer is asked again by itself, and what was answered is not', async () => {
   await using lane = await openLane({ closed: true })
   let lacking = 3

@@ -1,6 +1,5 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { hasRecords, lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
-import { decodeQuantity } from '../../rpc/codec.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneState, Lease, Store } from '../../store/store.js'
@@ -11,6 +10,7 @@ import type { Admission } from '../intake/admission.js'
 import { type Hub, readLaneAt } from '../nodes/hub.js'
 import { type Patience, patientPort } from '../nodes/patientPort.js'
 import { tryAgain } from '../nodes/tryAgain.js'
+import { balanceCall, balanceOf } from '../signing/balance.js'
 import { follow } from '../transaction/telling.js'
 import { type Ahead, createAhead } from './ahead.js'
 import type { LaneHandle } from './handle.js'
@@ -198,9 +198,8 @@ async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<strin
 
 /** Without an answer the lane begins without a budget: the node's own refusals bring one. */
 async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
-  const call = { method: 'eth_getBalance', params: [address, 'latest'] }
-  const [reply] = await hub.reader.port.batch([call], { timeoutMs })
-  return reply?.ok ? decodeQuantity(reply.result, call.method) : undefined
+  const [reply] = await hub.reader.port.batch([balanceCall(address)], { timeoutMs })
+  return balanceOf(reply)
 }
 
 /**

@@ -1,7 +1,6 @@
-import { decodeQuantity } from '../../rpc/codec.js'
-import type { RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
+import { balanceCall, balanceOf } from './balance.js'
 
 /** That the account cannot pay, as the endpoint that is read shows balance and prices. */
 export type Shortage = {
@@ -55,7 +54,7 @@ export function createShortageCheck(
   }
 
   async function balancesElsewhere(): Promise<readonly bigint[]> {
-    const call = { method: 'eth_getBalance', params: [context.lane.key.address, 'latest'] }
+    const call = balanceCall(context.lane.key.address)
     const timeoutMs = limits.readTimeoutMs
     const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
     return replies.map(([reply]) => balanceOf(reply)).filter((wei) => wei !== undefined)
@@ -70,14 +69,5 @@ export function createShortageCheck(
     forget() {
       isConfirmed = false
     },
-  }
-}
-
-function balanceOf(reply: RpcReply | undefined): bigint | undefined {
-  if (!reply?.ok) return undefined
-  try {
-    return decodeQuantity(reply.result, 'eth_getBalance')
-  } catch {
-    return undefined
   }
 }
