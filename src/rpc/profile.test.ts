@@ -8,8 +8,9 @@ function seen(observations: readonly ProfileObservation[], given?: GivenProfile)
   return profile.current()
 }
 
-const counted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 6 }
-const uncounted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 3 }
+const counted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 6, atMs: 10 }
+const uncounted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 3, atMs: 10 }
+const lackedLater: ProfileObservation = { kind: 'countWithoutBlock', count: 3, askedAtMs: 10 }
 const countedInBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 6 }
 const block = (number: number | null, latestNumber: number, hash = hashOf('a')): ProfileObservation => ({
   kind: 'pendingBlock',
@@ -31,8 +32,20 @@ describe('the count at `pending`', () => {
   })
 
   test('is the mempool when of each of two batches all but the last were counted, or of four a part', () => {
-    const allButOne: ProfileObservation = { kind: 'countAfterSend', sentFrom: 0, sentUpTo: 63, count: 63 }
-    const some: ProfileObservation = { kind: 'countAfterSend', sentFrom: 0, sentUpTo: 99, count: 63 }
+    const allButOne: ProfileObservation = {
+      kind: 'countAfterSend',
+      sentFrom: 0,
+      sentUpTo: 63,
+      count: 63,
+      atMs: 10,
+    }
+    const some: ProfileObservation = {
+      kind: 'countAfterSend',
+      sentFrom: 0,
+      sentUpTo: 99,
+      count: 63,
+      atMs: 10,
+    }
     const inBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 63, count: 64 }
     expect(seen([allButOne, inBlock]).pending).toBe('unknown')
     expect(seen([allButOne, allButOne]).pending).toBe('mempool')
@@ -42,53 +55,92 @@ describe('the count at `pending`', () => {
   })
 
   test('is the pre-confirmed state still when a flashblock lands while a batch is worked through', () => {
-    const part: ProfileObservation = { kind: 'countAfterSend', sentFrom: 6, sentUpTo: 99, count: 40 }
-    expect(seen([uncounted, countedInBlock, part, part, uncounted, part]).pending).toBe('preconfirmed')
+    const part: ProfileObservation = {
+      kind: 'countAfterSend',
+      sentFrom: 6,
+      sentUpTo: 99,
+      count: 40,
+      atMs: 10,
+    }
+    expect(seen([uncounted, lackedLater, countedInBlock, part, part, uncounted, part]).pending).toBe(
+      'preconfirmed',
+    )
   })
 
   test('is the pre-confirmed state when a send is counted only with the pending block that holds it', () => {
     expect(seen([uncounted]).pending).toBe('unknown')
-    expect(seen([uncounted, countedInBlock]).pending).toBe('preconfirmed')
+    expect(seen([uncounted, lackedLater, countedInBlock]).pending).toBe('preconfirmed')
+  })
+
+  test('is the pre-confirmed state at the second nonce that no look has lacked after its answer: a pool may be a moment late', () => {
+    const asked = (askedAtMs: number): ProfileObservation => ({
+      kind: 'countWithoutBlock',
+      count: 3,
+      askedAtMs,
+    })
+    const above: ProfileObservation = { kind: 'countWithoutBlock', count: 6, askedAtMs: 20 }
+    for (const look of [[], [asked(9)], [above]]) {
+      const one = [uncounted, ...look, countedInBlock]
+      expect(seen(one).pending).toBe('unknown')
+      expect(seen([...one, counted, ...one]).pending).toBe('unknown')
+      expect(seen([...one, ...one]).pending).toBe('preconfirmed')
+    }
+    expect(seen([uncounted, asked(10), countedInBlock]).pending).toBe('preconfirmed')
   })
 
   test('is the pre-confirmed state at the second nonce where the count once lacked what the pending block held', () => {
     const lacking: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 5 }
-    const ended = [uncounted, lacking, uncounted, countedInBlock]
+    const shown = [uncounted, lackedLater, countedInBlock]
+    const ended = [uncounted, lacking, ...shown]
     expect(seen(ended).pending).toBe('unknown')
-    expect(seen([...ended, counted, uncounted, countedInBlock]).pending).toBe('unknown')
-    expect(seen([...ended, uncounted, countedInBlock]).pending).toBe('preconfirmed')
+    expect(seen([...ended, counted, ...shown]).pending).toBe('unknown')
+    expect(seen([...ended, ...shown]).pending).toBe('preconfirmed')
     // Backends that lag show it again and again: two more nonces are enough then too.
     const often = Array.from({ length: 50 }, () => lacking)
-    const shown = [uncounted, countedInBlock]
     expect(seen([...often, ...shown, ...shown]).pending).toBe('unknown')
     expect(seen([...often, ...shown, ...shown, ...shown]).pending).toBe('preconfirmed')
   })
 
   test('is not concluded from a nonce that another had sent', () => {
-    expect(seen([uncounted, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe('unknown')
+    expect(seen([uncounted, lackedLater, { kind: 'countWithBlock', nonce: 9, count: 10 }]).pending).toBe(
+      'unknown',
+    )
+  })
+
+  test('is not concluded from a nonce that was above a gap, as a later count shows', () => {
+    const fallen: ProfileObservation = { kind: 'countWithoutBlock', count: 2, askedAtMs: 20 }
+    expect(seen([uncounted, lackedLater, fallen, lackedLater, countedInBlock]).pending).toBe('unknown')
   })
 
   test('is not concluded from an endpoint that lacks what comes before: it lags', () => {
-    const behind: ProfileObservation = { kind: 'countAfterSend', sentFrom: 4, sentUpTo: 5, count: 3 }
-    expect(seen([behind, countedInBlock]).pending).toBe('unknown')
+    const behind: ProfileObservation = {
+      kind: 'countAfterSend',
+      sentFrom: 4,
+      sentUpTo: 5,
+      count: 3,
+      atMs: 10,
+    }
+    expect(seen([behind, lackedLater, countedInBlock]).pending).toBe('unknown')
     expect(seen([counted, counted, behind]).pending).toBe('mempool')
     expect(seen([counted, behind, counted]).pending).toBe('mempool')
   })
 
-  test('goes back to unknown when a mempool that counted does not', () => {
-    expect(seen([counted, counted, uncounted]).pending).toBe('unknown')
+  test('goes back to unknown when a mempool that counted leaves out two sends in a row: one may be lost', () => {
+    expect(seen([counted, counted, uncounted]).pending).toBe('mempool')
+    expect(seen([counted, counted, uncounted, counted, uncounted]).pending).toBe('mempool')
+    expect(seen([counted, counted, uncounted, uncounted]).pending).toBe('unknown')
   })
 
   test('is not pre-confirmed for one count that came before what was sent with it, where the one before it did not', () => {
-    const early = [uncounted, countedInBlock]
+    const early = [uncounted, lackedLater, countedInBlock]
     expect(seen([counted, ...early]).pending).toBe('unknown')
-    expect(seen([counted, counted, ...early]).pending).toBe('unknown')
+    expect(seen([counted, counted, ...early]).pending).toBe('mempool')
     expect(seen([counted, counted, uncounted, ...early]).pending).toBe('preconfirmed')
     expect(seen([counted, counted, ...early, counted, counted]).pending).toBe('mempool')
   })
 
   test('goes back to unknown when a pre-confirming endpoint counts at once, and is a mempool at the second time', () => {
-    const preconfirmed = [uncounted, countedInBlock]
+    const preconfirmed = [uncounted, lackedLater, countedInBlock]
     expect(seen([...preconfirmed, counted]).pending).toBe('unknown')
     expect(seen([...preconfirmed, counted, counted]).pending).toBe('mempool')
   })

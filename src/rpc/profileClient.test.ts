@@ -31,10 +31,11 @@ describe('what an endpoint says that it is', () => {
     expect(seen.current()).toMatchObject({ gapBudget: 0, batchInOrder: false })
   })
 
-  test('is contradicted by a count that leaves out what was just sent', () => {
+  test('is contradicted by counts that leave out two sends in a row', () => {
     const profile = createProfile()
     profile.observe({ kind: 'client', version: GETH })
-    profile.observe({ kind: 'countAfterSend', sentFrom: 3, sentUpTo: 9, count: 3 })
+    profile.observe({ kind: 'countAfterSend', sentFrom: 3, sentUpTo: 9, count: 3, atMs: 10 })
+    profile.observe({ kind: 'countAfterSend', sentFrom: 10, sentUpTo: 12, count: 10, atMs: 10 })
     expect(profile.current().pending).toBe('unknown')
   })
 })

@@ -20,7 +20,7 @@ const RUNS_A_TEST = 250
  */
 const FOUND = [
   90_418_630, 90_227_013, 100_078_531, 1_500_001_140, 3_500_006_764, 4_100_096_233, 9_410_088_223,
-  9_410_153_895, 70_032_093,
+  9_410_153_895, 70_032_093, 72_004_686, 73_047_915, 73_085_157,
 ]
 
 /** In worlds without faults: requests that were taken for lost within their round trip. */

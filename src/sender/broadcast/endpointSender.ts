@@ -194,8 +194,9 @@ export function createEndpointSender(
     open--
     const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
-    delivery.ended(action.request, endOf(replies, sendings, { answered, count: counted }), clock.now())
-    observeBatch(profile, answered, { replies, count: counted, sentFrom })
+    const atMs = clock.now()
+    delivery.ended(action.request, endOf(replies, sendings, { answered, count: counted }), atMs)
+    observeBatch(profile, answered, { replies, count: counted, sentFrom, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     for (const each of answered) parts.said({ ...each, endpoint, awaited })

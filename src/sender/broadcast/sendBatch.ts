@@ -74,9 +74,10 @@ export function observeBatch(
     readonly replies: readonly RpcReply[]
     readonly count: number | undefined
     readonly sentFrom: number
+    readonly atMs: number
   },
 ): void {
-  const { replies, count, sentFrom } = seen
+  const { replies, count, sentFrom, atMs } = seen
   const size = replies.length
   const { kind } = readBatchAnswer(replies)
   if (size > 1 && kind === 'answered') profile.observe({ kind: 'batchAnswered', size })
@@ -84,7 +85,7 @@ export function observeBatch(
   observeGaps(profile, answered)
   const sentUpTo = count === undefined ? undefined : freshRun(answered, sentFrom)
   if (count !== undefined && sentUpTo !== undefined)
-    profile.observe({ kind: 'countAfterSend', sentFrom, sentUpTo, count })
+    profile.observe({ kind: 'countAfterSend', sentFrom, sentUpTo, count, atMs })
 }
 
 /** Refusals for lack of a lower nonce tell how many gapped transactions it keeps. */

@@ -186,11 +186,12 @@ export function createFollower(options: FollowOptions): Follower {
       options.delivered.kick()
     },
     counts({ latest, pending, askedAtMs }, head) {
-      if (pending !== undefined) {
-        if (seenPending !== undefined) {
-          hub.reader.profile.observe({ kind: 'countWithBlock', nonce: seenPending, count: pending })
-        }
-      }
+      if (pending !== undefined)
+        hub.reader.profile.observe(
+          seenPending === undefined
+            ? { kind: 'countWithoutBlock', count: pending, askedAtMs }
+            : { kind: 'countWithBlock', nonce: seenPending, count: pending },
+        )
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
       if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
       else if (pending !== undefined) lane.counted(pending)

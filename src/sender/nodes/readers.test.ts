@@ -162,7 +162,7 @@ describe('one endpoint is read, the healthiest, for as long as it is well', () =
     const { lane, sender, endpoints } = several
     const better = endpoints[1] && profileOf(endpoints[1].port)
     for (const sentUpTo of [5, 6])
-      better?.observe({ kind: 'countAfterSend', sentFrom: 5, sentUpTo, count: 9 })
+      better?.observe({ kind: 'countAfterSend', sentFrom: 5, sentUpTo, count: 9, atMs: 10 })
     const beganMs = lane.clock.now()
     for (let marker = 1; several.changes().length === 0 && marker < 40; marker++) {
       await lane.settle(sender.send(transfer(marker)))
