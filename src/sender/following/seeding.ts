@@ -5,6 +5,7 @@ import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
 import { untilStopped } from '../unlessStopped.js'
 import { countsElsewhere } from './countsElsewhere.js'
+import { createIncoherence } from './incoherence.js'
 import { createStoreCheck } from './storeCheck.js'
 
 /** What the lane began with. */
@@ -82,6 +83,7 @@ export function createSeeding(
   const asking = createOneAtATime(context)
   /** Who counts something else than the reading says, and how much. */
   let contradiction: string | undefined
+  const doubtIncoherent = createIncoherence(hub)
 
   function freed(): void {
     told.gaps()
@@ -194,6 +196,7 @@ export function createSeeding(
 
   return {
     count(counts, head) {
+      if (isUnsettled || isWatching()) doubtIncoherent(counts)
       const reading = readingOf(counts, head)
       if (reading === undefined) return isUnsettled
       newest = reading

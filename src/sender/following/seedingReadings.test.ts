@@ -24,6 +24,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     hub: {
       reader: { profile: { current: () => ({ pending: tells }) } },
       others: () => [],
+      doubt: () => undefined,
       tracker: { hashAt: () => undefined },
     },
     clock,
