@@ -122,10 +122,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
   const { chain } = parameters.client
   const early = createEarlyListeners()
-  const opening = createOpening(() =>
-    whenLoaded(environment.machinery(), ({ openLane }) =>
-      openLane(options, environment, early.begin).then(attach),
-    ),
+  const opening = createOpening(
+    () =>
+      whenLoaded(environment.machinery(), ({ openLane }) =>
+        openLane(options, environment, early.begin).then(attach),
+      ),
+    environment.clock,
   )
   let opened: OpenLane | undefined
   let closing: Promise<void> | undefined
@@ -340,7 +342,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   }
 
   async function close(): Promise<void> {
-    const lane = await opening.begun?.catch(() => undefined)
+    const lane = await opening.close(closedError)
     if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
     await lane?.release(lane.tenure.close)
     early.detach()

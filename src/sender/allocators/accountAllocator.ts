@@ -21,8 +21,9 @@ export function createAccountAllocator(
   { early, closing }: { readonly early: EarlyListeners; readonly closing: Stop },
 ): AllocatorInternals<number> {
   const { limits } = options
-  const opening = createOpening(() =>
-    openLane({ ...options, isClosing: closing.stopped }, environment, early.begin).then(attach),
+  const opening = createOpening(
+    () => openLane({ ...options, isClosing: closing.stopped }, environment, early.begin).then(attach),
+    environment.clock,
   )
   let opened: OpenLane | undefined
 
@@ -155,7 +156,7 @@ export function createAccountAllocator(
     },
     snapshot: () => opened?.tenure.holder?.look(),
     async close() {
-      const lane = await opening.begun?.catch(() => undefined)
+      const lane = await opening.close(closedError)
       await lane?.release(lane.tenure.close)
       early.detach()
     },

@@ -46,7 +46,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     fail: (error) => events.emit('error', { error: safeError(error) }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
-  const opening = createOpening(() => openCounter(options, source, environment))
+  const opening = createOpening(() => openCounter(options, source, environment), environment.clock)
   let opened: CounterLane | undefined
 
   async function open(): Promise<CounterLane> {
@@ -116,7 +116,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     resume() {},
     snapshot: () => opened && snapshotOf(source, opened),
     async close() {
-      const held = await opening.begun?.catch(() => undefined)
+      const held = await opening.close(closedError)
       held?.value.users.delete(user)
       await held?.release(held.value.stop)
     },

@@ -234,3 +234,36 @@ describe('who opens a lane hears of all that happens to it meanwhile', () => {
     await lane.settle(other.close())
   })
 })
+
+test('payments that are sent again and again to a lane that does not open ask the node no more often than one', async () => {
+  const asked: number[] = []
+  for (const payments of [1, 20]) {
+    await using lane = await openLane({ closed: true })
+    let isMissing = true
+    lane.script = ({ method, params }) =>
+      isMissing && method === 'eth_getTransactionCount' && params[1] === 'latest'
+        ? { ok: false, failure: { kind: 'rpc', code: -32601, message: 'the method is not available' } }
+        : undefined
+    const said = new Set<string>()
+    async function send(marker: number): Promise<Tx> {
+      for (;;) {
+        try {
+          return await lane.sender.send(transfer(marker))
+        } catch (error) {
+          said.add((error as Error).message)
+          await new Promise<void>((resolve) => lane.clock.setTimer(resolve, 900 + marker))
+        }
+      }
+    }
+    const sent = Array.from({ length: payments }, (_, index) => send(index + 1))
+    await lane.clock.advance(20_000)
+    asked.push(lane.requests.length)
+    for (const message of said) expect(message).toContain('the method is not available')
+    isMissing = false
+    await lane.settle(Promise.all(sent), 5_000)
+    expect(lane.sent.length).toBe(payments)
+  }
+  const [byOne, byMany] = asked as [number, number]
+  expect(byMany).toBeLessThanOrEqual(1.5 * byOne)
+  expect(byMany).toBeLessThan(120)
+})
