@@ -36,7 +36,7 @@ export type Counts = {
 export type Look = {
   /** When it was asked for, in clock milliseconds. */
   readonly askedAtMs: number
-  /** The pending block was read. */
+  /** A pending block above the head was read. */
   readonly hasPending: boolean
 }
 

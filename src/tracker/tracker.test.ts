@@ -2,6 +2,7 @@ import { pad } from 'viem'
 import { expect, test, vi } from 'vitest'
 import { createStubPort, rawBlock } from '../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
+import type { Follower } from './follower.js'
 import { createTracker } from './tracker.js'
 
 // `atHome`: the calls at the end of each batch that it answers for our chain.
@@ -156,3 +157,77 @@ test('a first tip that is not shown once more by its number is not believed: one
   expect(tracker.head?.number).toBe(16)
   tracker.stop()
 })
+
+test.each([1, 2, 5, 100, 1_000_000])(
+  'while the newest head is %i too high and does not join, a pending block below it says nothing',
+  async (by) => {
+    const own = pad('0xaa')
+    const hex = (number: number) => `0x${number.toString(16)}` as const
+    let real = 1
+    let above = 0
+    const blockAt = (number: number) =>
+      rawBlock({
+        number: hex(number),
+        hash: pad(hex(number)),
+        parentHash: pad(hex(number - 1)),
+        transactions: number === 2 ? [own] : [],
+      })
+    const unlinked = (number: number) =>
+      rawBlock({ number: hex(number), hash: pad('0xdd1'), parentHash: pad('0xdd2') })
+    // The pending block is the newest one, as many nodes answer.
+    const port = createStubPort((calls) =>
+      calls.map(({ params }) => {
+        if (params[0] === 'latest') return { result: above > 0 ? unlinked(real + above) : blockAt(real) }
+        if (params[0] === 'pending') return { result: blockAt(real) }
+        return { result: Number(params[0]) <= real ? blockAt(Number(params[0])) : null }
+      }),
+    )
+    const clock = createVirtualClock()
+    const heads: number[] = []
+    const tracker = createTracker({
+      port: () => port,
+      clock,
+      cadenceMs: () => 200,
+      pending: () => ({ block: true, count: false, paced: false }),
+      onPendingBlock: (_, latest) => heads.push(latest),
+      timeoutMs: 1_000,
+      horizon: 64,
+    })
+    const told: string[] = []
+    const looks: boolean[] = []
+    const nothing = () => {}
+    const follower: Follower = {
+      address: '0x00000000000000000000000000000000000000aa',
+      pace: () => 'cadence',
+      tags: () => ({ safe: false, finalized: false }),
+      wantsBalance: () => false,
+      reads: () => [],
+      left: nothing,
+      sealed: (_, hashes) => hashes.length > 0 && told.push('sealed'),
+      preconfirmed: () => told.push('preconfirmed'),
+      observed: nothing,
+      counts: nothing,
+      balance: nothing,
+      ticked: (_, { hasPending }) => looks.push(hasPending),
+      unreachable: nothing,
+      broken: nothing,
+    }
+    tracker.follow(follower)
+    tracker.watch(own, follower)
+    void tracker.nextTick()
+    await clock.advance(1_000)
+    expect(tracker.head?.number).toBe(1)
+    real = 2
+    above = by
+    heads.length = 0
+    await clock.advance(2_000)
+    expect(tracker.head?.number).toBe(1)
+    expect(told).toEqual([])
+    expect(looks).not.toContain(true)
+    expect(new Set(heads)).toEqual(new Set([2 + by]))
+    above = 0
+    await clock.advance(1_000)
+    expect(told).toEqual(['sealed'])
+    tracker.stop()
+  },
+)

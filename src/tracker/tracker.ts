@@ -212,13 +212,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     // The blocks are linked to ours, whoever showed them; the rest is the word of one that is not read any more.
     if (port !== options.port()) return
     const head = walk.tip?.number ?? latest.number
-    if (pending !== undefined) {
-      options.onPendingBlock?.(pending, head)
-      if (pending !== null && pending !== 'refused') tellPending(pending, head)
-    }
+    // A head that does not join is no block of ours. What lies below it is above no head all the same.
+    const claimed = Math.max(head, latest.number)
+    if (pending !== undefined) options.onPendingBlock?.(pending, claimed)
+    const hasPending = pending ? tellPending(pending, claimed) : false
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
-    const hasPending = pending !== undefined && pending !== null && pending !== 'refused'
     for (const follower of followers) follower.ticked(newHead, { askedAtMs, hasPending })
     loop.brought(newHead)
   }
@@ -260,11 +259,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const follower of followers) follower.sealed(block, own.get(follower) ?? [])
   }
 
-  /** Only what was added since the last look at the same pending block is looked up. */
-  function tellPending(block: LightHeader, head: number): void {
+  /** Only what was added since the last look at the same pending block is looked up. False where it says nothing. */
+  function tellPending(block: LightHeader | 'refused', head: number): boolean {
+    if (block === 'refused') return false
     const number = block.number ?? head + 1
     // A pending block that is not above the head is a stale answer: it pre-confirms nothing.
-    if (number <= head) return
+    if (number <= head) return false
     const same = number === seen.number && block.hashes[seen.count - 1] === seen.last && seen.count > 0
     const from = same ? seen.count : 0
     seen = { number, count: block.hashes.length, last: block.hashes[block.hashes.length - 1] }
@@ -272,6 +272,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       pacing.calm()
       follower.preconfirmed(number, own)
     }
+    return true
   }
 
   function ownOf(hashes: readonly Hash[], from: number): Map<Follower, Hash[]> {
