@@ -82,6 +82,37 @@ describe('the walked chain', () => {
     expect(walk.tip?.number).toBe(chain.head.number)
   })
 
+  test('a head that does not join costs no more than a block or two a look, however far above it is', async () => {
+    for (const above of [2, 5, 33, 100, 256, 257, 1_000, 1_000_000]) {
+      const chain = createChain()
+      const walk = createWalk({ length: 100 })
+      for (let block = 0; block < 50; block++) {
+        chain.grow(1)
+        await walk.advance(chain.head, chain.fetch)
+      }
+      const stray = {
+        ...chain.head,
+        number: chain.head.number + above,
+        hash: hashOf(5_000),
+        parentHash: hashOf(5_001),
+      }
+      const asked: number[] = []
+      const fetch: typeof chain.fetch = async (numbers) => {
+        asked.push(numbers.length)
+        const blocks = await chain.fetch(numbers)
+        return blocks.every(Boolean) ? blocks : (undefined as never)
+      }
+      for (let look = 0; look < 20; look++) expect(await walk.advance(stray, fetch)).toBeUndefined()
+      expect(asked).toHaveLength(20)
+      expect(Math.max(...asked.slice(1))).toBeLessThanOrEqual(2)
+      // What was missed meanwhile is found in few requests all the same.
+      chain.grow(200)
+      asked.length = 0
+      expect((await walk.advance(chain.head, fetch))?.came).toHaveLength(200)
+      expect(asked.length).toBeLessThanOrEqual(12)
+    }
+  })
+
   test('blocks that could not be fetched change nothing: it is asked again', async () => {
     const chain = createChain()
     const walk = createWalk({ length: 10 })

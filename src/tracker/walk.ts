@@ -48,6 +48,8 @@ const FETCH_AT_ONCE = 32
 export function createWalk(options: { length: number }): Walk {
   const blocks = new Map<number, SealedBlock>()
   let tip: SealedBlock | undefined
+  // Blocks that are asked for at once. A head that does not join is shown at each look, and most of its blocks may be none.
+  let atOnce = FETCH_AT_ONCE
   // How far down somebody wants to know the chain.
   let reachTo = Number.POSITIVE_INFINITY
 
@@ -87,10 +89,11 @@ export function createWalk(options: { length: number }): Walk {
   async function jump(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     let fork = (tip?.number ?? 0) + 1
     while (fork > oldest()) {
-      const first = Math.max(oldest(), fork - FETCH_AT_ONCE)
+      const first = Math.max(oldest(), fork - atOnce)
       const numbers = Array.from({ length: fork - first }, (_, index) => first + index)
       const fetched = await fetch([...numbers, latest.number], 'shown')
       if (fetched === undefined || !isSame(fetched.at(-1), latest)) return undefined
+      atOnce = Math.min(2 * atOnce, FETCH_AT_ONCE)
       const same = fetched.findLastIndex((block) => blocks.get(block.number)?.hash === block.hash)
       fork = first + same + 1
       if (same >= 0) break
@@ -116,12 +119,13 @@ export function createWalk(options: { length: number }): Walk {
       if (lowest.number <= oldest()) return 'lost'
       // A gap is fetched many at a time; below the tip, a fork is walked down in growing steps.
       const missing = lowest.number - 1 - known
-      const step = missing > 0 ? Math.min(missing, FETCH_AT_ONCE) : Math.min(came.length, FETCH_AT_ONCE)
+      const step = missing > 0 ? Math.min(missing, atOnce) : Math.min(came.length, FETCH_AT_ONCE)
       const first = Math.max(0, lowest.number - Math.max(1, step))
       const numbers = Array.from({ length: lowest.number - first }, (_, index) => first + index)
       const fetched = await fetch(numbers, 'linked')
       if (fetched === undefined || !linked([...fetched, lowest])) return 'unknown'
       came.unshift(...fetched)
+      atOnce = Math.min(2 * atOnce, FETCH_AT_ONCE)
     }
   }
 
@@ -152,6 +156,7 @@ export function createWalk(options: { length: number }): Walk {
     rewind,
     async advance(latest, fetch) {
       const moved = await step(latest, fetch)
+      atOnce = moved ? FETCH_AT_ONCE : 1
       await extend(fetch)
       return moved
     },
