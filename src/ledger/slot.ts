@@ -25,6 +25,8 @@ export type Attempt = {
   /** How often this process handed it to an endpoint. */
   readonly sends: number
   readonly accepted: boolean
+  /** The newest sealed block that was known when it was made. What is made later lands above it. */
+  readonly madeAt?: BlockRef | undefined
   /** Its bytes go to `send` endpoints alone. Kept with them: whoever sends them again may know nothing else of it. */
   readonly private?: true
 }

@@ -3,7 +3,7 @@ import type { Lane } from '../allocator/lane.js'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { safeError } from '../errors/redactError.js'
-import type { Attempt } from '../ledger/slot.js'
+import type { Attempt, BlockRef } from '../ledger/slot.js'
 import type { Signatures } from '../rpc/signatures.js'
 import type { Store, StoredTransaction } from '../store/store.js'
 import type { Limits, Logger, Tx } from '../types.js'
@@ -80,6 +80,12 @@ export function txError(
   const { refusal, dear } = transaction
   const details = [dear && sayDear(dear), refusal].filter(Boolean).join(' ') || undefined
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
+}
+
+/** For `Attempt.madeAt`. */
+export function newestBlock({ hub }: Pick<LaneContext, 'hub'>): BlockRef | undefined {
+  const { head } = hub.tracker
+  return head && { number: head.number, hash: head.hash }
 }
 
 /** The most this attempt can cost, in wei: what the node holds against the balance. */

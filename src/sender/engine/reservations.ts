@@ -2,7 +2,7 @@ import { createDeadlines } from '../../allocator/deadlines.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
-import type { LaneContext } from '../context.js'
+import { type LaneContext, newestBlock } from '../context.js'
 import { type Envelope, outsideTransaction } from '../transaction/outside.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { OUTSIDE_PREFIX } from '../transaction/words.js'
@@ -72,6 +72,7 @@ export function createReservations(options: {
       // Whoever committed them is about to send them: a send of ours would be the second one.
       sends: 1,
       accepted: false,
+      madeAt: newestBlock(context),
     }
     deadlines.forget(nonce)
     changed.add(transaction)

@@ -70,6 +70,57 @@ describe('storeBehindChain', () => {
   })
 })
 
+describe('a lane that began below the nonces of its account, since every count was 0 for a time', () => {
+  /** The account sent so many transactions before; the process ends while the first payment is still in vain. */
+  async function openTooLow(earlier = 5) {
+    const lane = await openLane({ store: memoryStore(), closed: true })
+    lane.chain.start()
+    for (let times = 1; times <= earlier; times++) {
+      lane.foreign(times)
+      await lane.blocks(1)
+    }
+    lane.script = ({ method, params }) =>
+      method === 'eth_getTransactionCount' && (params[1] === 'latest' || params[1] === 'pending')
+        ? { ok: true, result: '0x0' }
+        : undefined
+    await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+    await lane.until(() => lane.sent.some(({ nonce }) => nonce === 0))
+    await lane.settle(lane.sender.close())
+    lane.script = undefined
+    const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+    return { lane, again }
+  }
+
+  test.each([2, 5, 70])(
+    'the next process holds it until blocks show that the %i are older than the store',
+    async (earlier) => {
+      const { lane: opened, again } = await openTooLow(earlier)
+      await using lane = opened
+      await lane.settle(again.ready())
+      expect((await lane.settle(again.snapshot())).holds).toEqual(['storeBehindChain'])
+      await lane.settle(again.drain(), 30_000)
+      expect((await lane.settle(again.snapshot())).holds).toEqual([])
+      expect(lane.executed().slice(earlier)).toEqual([1])
+      await lane.settle(again.close())
+    },
+  )
+
+  test('it stays held where one more was sent since: the store may have forgotten that one', async () => {
+    const { lane: opened, again } = await openTooLow()
+    await using lane = opened
+    lane.foreign(6)
+    await lane.blocks(1)
+    await lane.settle(again.ready())
+    await lane.blocks(20)
+    expect((await lane.settle(again.snapshot())).holds).toEqual(['storeBehindChain'])
+    expect(lane.executed()).toHaveLength(6)
+    again.resume()
+    await lane.settle(again.drain(), 30_000)
+    expect(lane.executed().slice(6)).toEqual([1])
+    await lane.settle(again.close())
+  })
+})
+
 /** A copy of the store that was made before the chain went on: it knows one queued transaction. */
 function withQueued(store: Store): Store {
   return {

@@ -1,5 +1,6 @@
 import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import type { CancelTimer } from '../../clock.js'
+import type { BlockRef } from '../../ledger/slot.js'
 import { readCountAtHead } from '../../tracker/evidence.js'
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
@@ -24,6 +25,8 @@ export type Seed = {
   readonly storeCursor: number | undefined
   /** Of the readings at the start one was above the store's cursor, and another was not. */
   readonly storeDisputed: boolean
+  /** The newest block that the store shows to be older than whatever it may have forgotten. */
+  readonly storeMadeAt: BlockRef | undefined
 }
 
 /**
@@ -73,7 +76,7 @@ export function createSeeding(
   let coversTo = 0
   const store = createStoreCheck(
     context,
-    { cursor: seed.storeCursor, isDisputed: seed.storeDisputed },
+    { cursor: seed.storeCursor, isDisputed: seed.storeDisputed, madeAt: seed.storeMadeAt },
     () => {
       show()
       freed()

@@ -39,6 +39,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
     isDisbelieved: false,
     storeCursor: undefined,
     storeDisputed: false,
+    storeMadeAt: undefined,
     ...over,
   }
   // As the lane does with what it begins with.

@@ -1,5 +1,7 @@
+import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
 import { isCount } from '../../../test/support/scriptedChain.js'
+import type { BlockRef } from '../../ledger/slot.js'
 import type { RpcCall } from '../../rpc/port.js'
 import { type ScriptedLane, scriptedLane } from './scriptedLane.fixture.js'
 import { createStoreCheck } from './storeCheck.js'
@@ -10,11 +12,14 @@ const counts = (count: number) => (call: RpcCall) =>
   isCount(call) ? ({ ok: true, result: `0x${count.toString(16)}` } as const) : undefined
 
 /** A check beside one other endpoint that counts so many, or beside none. */
-function checkBeside(other: number | undefined, { isDisputed = false } = {}) {
+function checkBeside(
+  other: number | undefined,
+  { isDisputed = false, madeAt }: { isDisputed?: boolean; madeAt?: BlockRef } = {},
+) {
   const lane = scriptedLane({ history: [[]], endpoints: other === undefined ? 1 : 2 })
   say(lane, other)
   let changes = 0
-  const check = createStoreCheck(lane.context, { cursor: CURSOR, isDisputed }, () => changes++)
+  const check = createStoreCheck(lane.context, { cursor: CURSOR, isDisputed, madeAt }, () => changes++)
   const judge = async (count: number) => {
     check.judge({ min: count, max: count })
     await lane.clock.advance(1)
@@ -109,8 +114,47 @@ test('an operator ends a dispute', () => {
 
 test('a store that cannot be older than the chain is not asked about', async () => {
   const lane = scriptedLane({ history: [[]], endpoints: 2 })
-  const check = createStoreCheck(lane.context, { cursor: undefined, isDisputed: false }, () => {})
+  const check = createStoreCheck(
+    lane.context,
+    { cursor: undefined, isDisputed: false, madeAt: undefined },
+    () => {},
+  )
   check.judge({ min: 9, max: 9 })
   await lane.clock.advance(1)
   expect([check.isDisputed, lane.holds.size, lane.endpoints[1]?.batches.length]).toEqual([false, 0, 0])
+})
+
+/** One endpoint; block 3 is the newest that the store knew, and the nonce above its cursor was used in this one. */
+function checkUsedIn(used: number | undefined, madeAt: Partial<BlockRef> = {}) {
+  const lane = scriptedLane({ history: [[], [], [], [], []], floor: CURSOR })
+  const blockAt = (number: number): BlockRef => ({ number, hash: lane.chain.blockHash(number) as Hash })
+  if (used === undefined) lane.book.raise(CURSOR + 1)
+  else lane.book.apply(CURSOR, { type: 'evidence', block: blockAt(used), hash: '0xf0' })
+  lane.holds.set('storeBehindChain', undefined)
+  const start = { cursor: CURSOR, isDisputed: false, madeAt: { ...blockAt(3), ...madeAt } }
+  const check = createStoreCheck(lane.context, start, () => {})
+  return async (count: number, times: number) => {
+    for (let readings = 0; readings < times; readings++) {
+      check.judge({ min: count, max: count })
+      await lane.clock.advance(1)
+    }
+    return [...lane.holds.keys()]
+  }
+}
+
+test('what was used in a block that the store knew is nothing that it has forgotten: three readings lift the hold', async () => {
+  for (const used of [1, 2, 3]) {
+    const judge = checkUsedIn(used)
+    expect(await judge(CURSOR + 1, 2)).toEqual(['storeBehindChain'])
+    expect(await judge(CURSOR + 1, 1)).toEqual([])
+  }
+})
+
+test.each([
+  ['in a block above it', checkUsedIn(4), CURSOR + 1],
+  ['in a block that nothing shows', checkUsedIn(undefined), CURSOR + 1],
+  ['while the block that the store knew is not on the chain', checkUsedIn(2, { hash: '0xab' }), CURSOR + 1],
+  ['and more nonces are counted', checkUsedIn(2), CURSOR + 2],
+])('the hold stays where the nonce was used %s', async (_, judge, count) => {
+  expect(await judge(count, 6)).toEqual(['storeBehindChain'])
 })

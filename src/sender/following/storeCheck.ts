@@ -1,6 +1,11 @@
 import type { Bounds } from '../../allocator/readings.js'
+import type { BlockRef } from '../../ledger/slot.js'
+import { headerCall } from '../../rpc/codec.js'
+import { readEvidence } from '../../tracker/evidence.js'
+import { readBlock } from '../../tracker/evidenceReplies.js'
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
+import { untilStopped } from '../unlessStopped.js'
 import { countsElsewhere } from './countsElsewhere.js'
 
 /**
@@ -23,6 +28,9 @@ export type StoreCheck = {
 /** The hold rests on counts alone, and ids may be paid again where it is lifted in error: one refutation is not enough. */
 const REFUTED_MIN = 3
 
+/** Where a search begins; it goes lower by itself. */
+const LOOK_BACK_BLOCKS = 31
+
 export function createStoreCheck(
   context: LaneContext,
   start: {
@@ -30,12 +38,14 @@ export function createStoreCheck(
     readonly cursor: number | undefined
     /** Of the readings at the start one said so, and another did not. */
     readonly isDisputed: boolean
+    /** The newest block that the store shows to be older than whatever it may have forgotten. */
+    readonly madeAt: BlockRef | undefined
   },
   changed: () => void,
 ): StoreCheck {
   const { lane, hub, limits } = context
   const { holds } = lane
-  const { cursor } = start
+  const { cursor, madeAt } = start
   let isDisputed = start.isDisputed
   const asking = createOneAtATime(context)
   // Readings in a row of which none was above the cursor.
@@ -53,11 +63,15 @@ export function createStoreCheck(
     asking.run(() => hear(bounds, cursor))
   }
 
-  async function hear(bounds: Bounds, known: number): Promise<void> {
-    const others = await countsElsewhere(hub, lane.key.address, limits.readTimeoutMs, 'pending')
+  async function hear(bounds: Bounds, cursor: number): Promise<void> {
+    const [others, shown] = await Promise.all([
+      countsElsewhere(hub, lane.key.address, limits.readTimeoutMs, 'pending'),
+      usedBefore(bounds.max),
+    ])
     if (context.closed || !(isDisputed || isBehind())) return
     const min = Math.min(bounds.min, ...others)
     const max = Math.max(bounds.max, ...others)
+    const known = Math.max(cursor, shown)
     said = `One reading counts ${min} nonces at \`pending\`, another one ${max}`
     refuted = max <= known ? refuted + 1 : 0
     if (isDisputed && min > known) {
@@ -68,6 +82,42 @@ export function createStoreCheck(
       holds.lift('storeBehindChain')
     }
     changed()
+  }
+
+  /**
+   * How many nonces were used before the store was written last: `count`, where the body of a block that was known then
+   * shows the last one of them. What the store has forgotten was made later, and lands above that block.
+   */
+  async function usedBefore(count: number): Promise<number> {
+    const last = lane.book.get(count - 1)
+    if (madeAt === undefined || count <= 0) return 0
+    if (last?.state !== 'used' || last.at === undefined || last.at.number < 0)
+      return (await isShownAt(madeAt, count - 1)) ? count : 0
+    if (last.at.number > madeAt.number) return 0
+    const call = headerCall(madeAt.number)
+    const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    return readBlock(reply)?.hash === madeAt.hash ? count : 0
+  }
+
+  /** Where nothing is kept of the nonce: it is looked for as if that block were the newest one. */
+  async function isShownAt({ number: to, hash }: BlockRef, nonce: number): Promise<boolean> {
+    const { kind } = await untilStopped(context.closing, (signal) =>
+      readEvidence(hub.reader.port, {
+        address: lane.key.address,
+        chainId: hub.chainId,
+        nonce,
+        own: () => new Set(),
+        isOwn: (one) => lane.book.nonceOf(one) !== undefined,
+        carriedIn: undefined,
+        signatures: context.signatures,
+        from: to - LOOK_BACK_BLOCKS,
+        to,
+        hashAt: (number) => (number === to ? hash : undefined),
+        isFirst: true,
+        signal,
+      }),
+    )
+    return kind === 'other' || kind === 'own'
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { hasRecords, lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
+import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneState, Lease, Store } from '../../store/store.js'
@@ -168,7 +169,17 @@ function seedOf(
     isDisbelieved,
     storeCursor,
     storeDisputed,
+    storeMadeAt: newestMadeAt(state),
   }
+}
+
+/** The newest block that is proven to be older than what the store has forgotten, if it has forgotten anything. */
+function newestMadeAt({ slots }: LaneState): BlockRef | undefined {
+  const known = slots.flatMap(({ attempts }) => attempts.flatMap(({ madeAt }) => madeAt ?? []))
+  return known.reduce<BlockRef | undefined>(
+    (newest, one) => (newest !== undefined && newest.number >= one.number ? newest : one),
+    undefined,
+  )
 }
 
 /** A lane with records knows of the nonces from the lowest one on; one without, of the blocks that are to come. */

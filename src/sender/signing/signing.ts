@@ -7,7 +7,7 @@ import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { attemptWith } from '../../ledger/slotWith.js'
 import type { TxRequest } from '../../types.js'
-import { block, type LaneContext, reportError, txError } from '../context.js'
+import { block, type LaneContext, newestBlock, reportError, txError } from '../context.js'
 import type { GasEstimator } from '../intake/gas.js'
 import type { Sequences } from '../intake/sequences.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
@@ -141,7 +141,8 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (turn) await turn
     const { epoch } = lane.lease
     const { gas } = content
-    const open: Attempt = { hash, raw, fees: offer, gas, claim, epoch, sends: 0, accepted: false }
+    const madeAt = newestBlock(context)
+    const open: Attempt = { hash, raw, fees: offer, gas, claim, epoch, sends: 0, accepted: false, madeAt }
     const attempt: Attempt = transaction?.private ? attemptWith(open, { private: true }) : open
     lane.journal.commit(nonce, token, attempt, (committed) => journaled(job, attempt, committed))
     if (transaction) parts.handed(transaction)

@@ -46,6 +46,7 @@ export function attemptIn(lane: LaneKey, claim: string | undefined, name: string
     epoch: 3,
     sends: 2,
     accepted: true,
+    madeAt: { number: 7, hash: hashIn(lane, `${name}7`) },
   }
 }
 
