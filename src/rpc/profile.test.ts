@@ -86,6 +86,8 @@ describe('the count at `pending`', () => {
       expect(seen([...one, ...one]).pending).toBe('preconfirmed')
     }
     expect(seen([uncounted, asked(10), countedInBlock]).pending).toBe('preconfirmed')
+    // A chain of one sequencer has no public pool.
+    expect(seen([uncounted, countedInBlock], { singleSequencer: true }).pending).toBe('preconfirmed')
   })
 
   test('is the pre-confirmed state at the second nonce where the count once lacked what the pending block held', () => {

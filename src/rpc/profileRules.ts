@@ -97,7 +97,7 @@ const COUNTED_AT_ONCE_MIN = 2 * IN_WHOLE
 // was lost on its way is lacked as well. A second send in a row says that the count leaves the pool out.
 const UNCOUNTED_MIN = 2
 // A nonce that a pool shows a moment late comes into the count with the block that is built from the pool. What is lacked
-// by a later look, too, is lacked by the pending state.
+// by a later look, too, is lacked by the pending state. A single sequencer has no public pool.
 const LACKED_LATER = 2
 const LACKED_AT_ONCE = 1
 const WITH_BLOCK_MIN = 2
@@ -222,7 +222,8 @@ function countWithBlock({ profile, evidence }: ProfileState, nonce: number, coun
   }
   const { uncounted, lackedFrom } = evidence
   if (uncounted === undefined || nonce > uncounted.nonce) return { profile, evidence }
-  const weight = lackedFrom !== undefined && nonce >= lackedFrom ? LACKED_LATER : LACKED_AT_ONCE
+  const isLackedLater = lackedFrom !== undefined && nonce >= lackedFrom
+  const weight = isLackedLater || profile.singleSequencer === true ? LACKED_LATER : LACKED_AT_ONCE
   const countedWithBlock = evidence.countedWithBlock + weight
   const next = { ...evidence, uncounted: undefined, lackedFrom: undefined, countedWithBlock }
   const isProven = countedWithBlock >= WITH_BLOCK_MIN * (1 + evidence.lackedByCount)

@@ -10,6 +10,7 @@ import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
 import { type Hub, readLaneAt } from '../nodes/hub.js'
 import { type Patience, patientPort } from '../nodes/patientPort.js'
+import { hasSingleSequencer } from '../nodes/singleSequencer.js'
 import { tryAgain } from '../nodes/tryAgain.js'
 import { balanceCall, balanceOf } from '../signing/balance.js'
 import { follow } from '../transaction/telling.js'
@@ -213,11 +214,7 @@ async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promi
   return balanceOf(reply)
 }
 
-/**
- * One block of a single sequencer is as good as settled. viem's OP-stack definitions are known by their fee oracle;
- * other chains say it themselves, as `custom: { singleSequencer: true }` in their definition.
- */
+/** One block of a single sequencer is as good as settled. */
 export function defaultLossDepth(chain: Chain): 'child' | 'safe' {
-  const declared = chain.custom?.singleSequencer === true
-  return declared || chain.contracts?.gasPriceOracle !== undefined ? 'child' : 'safe'
+  return hasSingleSequencer(chain) ? 'child' : 'safe'
 }

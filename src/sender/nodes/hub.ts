@@ -16,6 +16,7 @@ import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import type { RequestGate } from './requestGate.js'
+import { hasSingleSequencer } from './singleSequencer.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and what is known of it. */
@@ -207,7 +208,8 @@ function endpointsOf(
       const watch = watchTrouble(plain, environment.clock, () =>
         tell(own, own.trouble ? 'failing' : 'answering'),
       )
-      const profile = createProfile(endpoint.profile ?? {})
+      const singleSequencer = hasSingleSequencer(client.chain) || undefined
+      const profile = createProfile({ singleSequencer, ...endpoint.profile })
       // What plain reads through this port learn goes into the same profile.
       setProfile(watch.port, profile)
       setProfile(plain, profile)
