@@ -11,7 +11,13 @@ describe('what an endpoint says that it is', () => {
     expect(profile.current().delivery.window).toBeGreaterThan(64)
   })
 
-  test.each(['anvil/v1.7.1', 'reth/v1.9.0', 'NotGeth/v1', ''])(
+  test('anvil: what is above a gap is kept, so that several requests may be open', () => {
+    const profile = createProfile()
+    profile.observe({ kind: 'client', version: 'anvil/v1.7.1' })
+    expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 4_096, batchInOrder: undefined })
+  })
+
+  test.each(['notanvil/v1', 'reth/v1.9.0', 'NotGeth/v1', ''])(
     'another client, by "%s": its name is all that is known by it',
     (version) => {
       const profile = createProfile()
