@@ -1,15 +1,16 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { storeContract } from '../../src/store/contract/index.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { postgresPool } from '../support/postgresPool.js'
 
 let server: TestPostgres
 let raw: pg.Pool
 
 beforeAll(async () => {
   server = await startPostgres()
-  raw = new pg.Pool({ connectionString: server.connectionString, max: 1 })
+  raw = postgresPool({ connectionString: server.connectionString, max: 1 })
 })
 afterAll(async () => {
   await raw?.end()

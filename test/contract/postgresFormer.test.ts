@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { reasonOf } from '../../src/sender/reasons/sentence.js'
 import { postgresStore } from '../../src/store/postgres/index.js'
@@ -6,6 +6,7 @@ import { migrate } from '../../src/store/postgres/migrate.js'
 import { migrations } from '../../src/store/postgres/migrations/index.js'
 import type { Lease, Store } from '../../src/store/store.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { postgresPool } from '../support/postgresPool.js'
 import { change, keep, liveIn, rejection } from './postgresSamples.js'
 
 const lane = { chainId: 5, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
@@ -20,7 +21,7 @@ let raw: pg.Pool
 
 beforeAll(async () => {
   server = await startPostgres()
-  raw = new pg.Pool({ connectionString: server.connectionString, max: 2 })
+  raw = postgresPool({ connectionString: server.connectionString, max: 2 })
 })
 afterAll(async () => {
   await raw?.end()

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPool } from '../../src/store/postgres/driver.js'
 import { type PostgresStoreOptions, postgresStore } from '../../src/store/postgres/index.js'
@@ -12,6 +12,7 @@ import { bundledChild } from '../support/bundleChild.js'
 import { freePort } from '../support/freePort.js'
 import { leaksOf } from '../support/leaks.js'
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js'
+import { postgresPool } from '../support/postgresPool.js'
 import { change, ids, keep, liveIn, newLane, rejection, transactionIn, until } from './postgresSamples.js'
 
 const run = promisify(execFile)
@@ -21,7 +22,7 @@ let raw: pg.Pool
 
 beforeAll(async () => {
   server = await startPostgres()
-  raw = new pg.Pool({ connectionString: server.connectionString, max: 2 })
+  raw = postgresPool({ connectionString: server.connectionString, max: 2 })
 })
 afterAll(async () => {
   await raw?.end()
@@ -183,7 +184,7 @@ describe('a store that cannot work says so, and gives nothing away', () => {
 
 describe('a pool that is handed in', () => {
   it('stays open, and gets its connections back', async () => {
-    const pool = new pg.Pool({ connectionString: server.connectionString, max: 3 })
+    const pool = postgresPool({ connectionString: server.connectionString, max: 3 })
     const store = postgresStore({ pool })
     const off = store.watch(newLane(), () => {})
     await keep(store, newLane(), 'a')
@@ -195,7 +196,7 @@ describe('a pool that is handed in', () => {
   })
 
   it('with one connection is asked each second what is new', async () => {
-    const pool = new pg.Pool({ connectionString: server.connectionString, max: 1 })
+    const pool = postgresPool({ connectionString: server.connectionString, max: 1 })
     const store = postgresStore({ pool })
     const lane = newLane()
     let hints = 0

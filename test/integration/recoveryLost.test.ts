@@ -1,10 +1,11 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { type Hex, keccak256, type LocalAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { type PgPool, postgresStore } from '../../src/store/postgres/index.js'
 import { type CutProxy, startCutProxy } from '../support/cutProxy.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { postgresPool } from '../support/postgresPool.js'
 import { expirePostgres } from './recoveryPostgres.js'
 import {
   type Life,
@@ -36,7 +37,7 @@ beforeAll(async () => {
   devnet = await startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 40 })
   server = await startPostgres()
   proxy = await startCutProxy(server.port)
-  looking = new pg.Pool({ connectionString: server.connectionString, max: 2 })
+  looking = postgresPool({ connectionString: server.connectionString, max: 2 })
   looking.on('error', () => {})
 })
 beforeEach(() => {
@@ -136,7 +137,7 @@ describe('P6, row 5: the answer to a commit is lost', () => {
 describe('PostgreSQL goes away in the middle of a burst, and comes back', () => {
   test('P4, P8: nothing is lost or doubled, and nobody asks it in a loop', async () => {
     let asked = 0
-    const own = new pg.Pool({ connectionString: server.connectionString, max: 9 })
+    const own = postgresPool({ connectionString: server.connectionString, max: 9 })
     own.on('error', () => {})
     const pool: PgPool = {
       options: { max: 9 },
