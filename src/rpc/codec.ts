@@ -67,6 +67,11 @@ export function headerCall(selector: BlockSelector): RpcCall {
   return { method: 'eth_getBlockByNumber', params: [encodeBlock(selector), false] }
 }
 
+/** `eth_getBalance`: decode its result with `decodeQuantity`. The address is not checked again. */
+export function balanceCall(address: Hex): RpcCall {
+  return { method: 'eth_getBalance', params: [address, 'latest'] }
+}
+
 /** `eth_getTransactionCount`: decode its result with `decodeNumber`. The address is not checked again. */
 export function countCall(address: Hex, selector: BlockSelector): RpcCall {
   return { method: 'eth_getTransactionCount', params: [address, encodeBlock(selector)] }

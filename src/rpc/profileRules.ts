@@ -277,7 +277,6 @@ const GETH: Client = {
   name: /^(?:op-)?geth\//i,
   traits: { gapBudget: 64, batchInOrder: true },
   delivery: { window: 1_000, pool: undefined, batch: 1_000 },
-  countsMempool: true,
 }
 
 /**
@@ -288,15 +287,12 @@ const ANVIL: Client = {
   name: /^anvil\//i,
   traits: { gapBudget: 4_096 },
   delivery: { window: 1_000, pool: undefined, batch: undefined },
-  countsMempool: true,
 }
 
 type Client = {
   readonly name: RegExp
   readonly traits: Pick<Partial<EndpointProfile>, 'gapBudget' | 'batchInOrder'>
   readonly delivery: EndpointProfile['delivery']
-  /** Nothing has to be sent to know it. */
-  readonly countsMempool: boolean
 }
 
 const CLIENT_CHARS_MAX = 200
@@ -305,12 +301,12 @@ function clientPart(profile: EndpointProfile, version: string): Partial<Endpoint
   const client = version.slice(0, CLIENT_CHARS_MAX)
   const known = [GETH, ANVIL].find(({ name }) => name.test(client))
   if (known === undefined) return { client }
-  const { traits, delivery, countsMempool } = known
+  const { traits, delivery } = known
   return {
     client,
     gapBudget: profile.gapBudget ?? traits.gapBudget,
     batchInOrder: profile.batchInOrder ?? traits.batchInOrder,
-    pending: countsMempool && profile.pending === 'unknown' ? 'mempool' : profile.pending,
+    pending: profile.pending === 'unknown' ? 'mempool' : profile.pending,
     delivery: profile.delivery.window === undefined ? delivery : profile.delivery,
   }
 }

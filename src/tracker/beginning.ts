@@ -1,4 +1,4 @@
-import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
+import { decodeHeader, headerCall, type LightHeader } from '../rpc/codec.js'
 import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
 import type { Advance, FetchBlocks, Walk } from './walk.js'
@@ -52,7 +52,7 @@ export function createBeginning(walk: Walk): Beginning {
       if (asked === undefined) return []
       return [
         {
-          call: { method: 'eth_getBlockByNumber', params: [encodeBlock(asked.number), false] },
+          call: headerCall(asked.number),
           take(reply) {
             shown = sealedOf(decoded(reply, decodeHeader))
           },

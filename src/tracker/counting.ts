@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { Clock } from '../clock.js'
-import { countCall, decodeNumber, decodeQuantity } from '../rpc/codec.js'
+import { balanceCall, countCall, decodeNumber, decodeQuantity } from '../rpc/codec.js'
 import type { Counts, Follower } from './follower.js'
 import { decoded, type Part } from './tickParts.js'
 
@@ -61,7 +61,7 @@ export function createCounting(followers: ReadonlySet<Follower>, clock: Pick<Clo
     })
     if (!follower.wantsBalance()) return parts
     const balance: Part = {
-      call: { method: 'eth_getBalance', params: [follower.address, 'latest'] },
+      call: balanceCall(follower.address),
       take: (reply) => {
         const wei = decoded(reply, decodeQuantity)
         if (wei !== undefined && wei !== null) told.push(() => follower.balance(wei))

@@ -6,8 +6,11 @@ import type { SealedBlock } from './follower.js'
 export type Part = { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }
 
 /** A reply through its decoder; undefined where it failed or made no sense: a tick never throws over an answer. */
-export function decoded<T>(reply: RpcReply, decode: (result: unknown, method: string) => T): T | undefined {
-  if (!reply.ok) return undefined
+export function decoded<T>(
+  reply: RpcReply | undefined,
+  decode: (result: unknown, method: string) => T,
+): T | undefined {
+  if (!reply?.ok) return undefined
   try {
     return decode(reply.result, 'tick')
   } catch {

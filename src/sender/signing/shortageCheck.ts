@@ -1,6 +1,7 @@
+import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
+import { decoded } from '../../tracker/tickParts.js'
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
-import { balanceCall, balanceOf } from './balance.js'
 
 /** That the account cannot pay, as the endpoint that is read shows balance and prices. */
 export type Shortage = {
@@ -57,7 +58,7 @@ export function createShortageCheck(
     const call = balanceCall(context.lane.key.address)
     const timeoutMs = limits.readTimeoutMs
     const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
-    return replies.map(([reply]) => balanceOf(reply)).filter((wei) => wei !== undefined)
+    return replies.map(([reply]) => decoded(reply, decodeQuantity)).filter((wei) => wei !== undefined)
   }
 
   return {
