@@ -10,15 +10,16 @@ function interval(options: {
   pace: Pace
   blockMs?: number
   failures?: number
+  incomplete?: number
   refreshes?: boolean
   keen?: boolean
 }): number | undefined {
-  const { pace, blockMs, failures = 0, refreshes = false, keen = false } = options
+  const { pace, blockMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
   const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
   pacing.began()
   if (keen) pacing.keen(1)
-  const atMs = pacing.next(new Set([pace]), failures, { blockMs, blockMsMin: blockMs })
+  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, { blockMs, blockMsMin: blockMs })
   return atMs === undefined ? undefined : atMs - clock.now()
 }
 
@@ -55,4 +56,16 @@ test('the other paces', () => {
   expect(interval({ pace: 'cadence', blockMs: 12_000 })).toBe(CADENCE_MS)
   expect(interval({ pace: 'block', blockMs: 12_000 })).toBe(12_000)
   expect(interval({ pace: 'idle', blockMs: 12_000 })).toBeUndefined()
+})
+
+describe('after looks that brought a head and lacked another answer', () => {
+  test('the cadence doubles up to twice, also where the pending block is made anew and somebody is keen', () => {
+    const ofIncomplete = [0, 1, 2, 3, 50].map((incomplete) => interval({ pace: 'cadence', incomplete }))
+    expect(ofIncomplete).toEqual([1, 2, 4, 4, 4].map((times) => times * CADENCE_MS))
+    expect(interval({ pace: 'cadence', incomplete: 1, refreshes: true, keen: true })).toBe(2 * CADENCE_MS)
+  })
+
+  test('a longer interval stays as it is', () => {
+    expect(interval({ pace: 'block', blockMs: 12_000, incomplete: 50 })).toBe(12_000)
+  })
 })

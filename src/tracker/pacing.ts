@@ -17,13 +17,23 @@ export type Pacing = {
   /** Another endpoint is read. */
   elsewhere(): void
   /** When the next look begins; undefined when nobody wants to know anything. */
-  next(paces: ReadonlySet<Pace>, failures: number, blocks: BlockTimes): number | undefined
+  next(paces: ReadonlySet<Pace>, missed: Missed, blocks: BlockTimes): number | undefined
+}
+
+/** Looks in a row that did not bring what they asked for. */
+export type Missed = {
+  /** No head. */
+  readonly failures: number
+  /** A head, and no answer to another call. One call that is never answered costs its batch several requests. */
+  readonly incomplete: number
 }
 
 /** Milliseconds between sealed blocks, as far as they were observed. */
 type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin'>
 
 const BACKOFF_MS_MAX = 5_000
+/** An incomplete look doubles the cadence so many times at the most: heads still come. */
+const INCOMPLETE_DOUBLINGS_MAX = 2
 const BLOCK_MS_DEFAULT = 2_000
 /** A chain that makes blocks on demand has no period: hours may lie between two of them, and then none. */
 const BLOCK_MS_MAX = 12_000
@@ -62,14 +72,15 @@ export function createPacing(options: {
       keenUntilMs = 0
     },
     elsewhere: phase.forget,
-    next(paces, failures, blocks) {
+    next(paces, { failures, incomplete }, blocks) {
       const pace = (['cadence', 'head', 'block'] as const).find((one) => paces.has(one))
       if (pace === undefined) return undefined
       const nowMs = clock.now()
       const keen = nowMs < keenUntilMs
-      if (pace !== 'block' && failures === 0 && options.refreshes())
+      if (pace !== 'block' && failures + incomplete === 0 && options.refreshes())
         return phase.next({ startedMs, nowMs, keen })
-      const usual = Math.max(cadenceMs(), periodMs(pace, keen || failures > 0, blocks))
+      const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
+      const usual = Math.max(leastMs, periodMs(pace, keen || failures > 0, blocks))
       if (failures === 0) return startedMs + usual
       return startedMs + Math.min(BACKOFF_MS_MAX, usual * 2 ** Math.min(failures, 6))
     },

@@ -18,6 +18,11 @@ export function decoded<T>(
   }
 }
 
+/** Neither a result nor the node's own words. */
+export function isUnanswered(reply: RpcReply): boolean {
+  return !reply.ok && reply.failure.kind !== 'rpc'
+}
+
 export function sealedOf(header: LightHeader | null | undefined): SealedBlock | undefined {
   if (!header || header.number === null || header.hash === null) return undefined
   // A header that was indexed before its body: the block used gas, and shows nothing that did.

@@ -10,7 +10,7 @@ import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { isShownBy } from './shown.js'
 import { createTags } from './tags.js'
-import { decoded, type Part, sealedOf } from './tickParts.js'
+import { decoded, isUnanswered, type Part, sealedOf } from './tickParts.js'
 import { type Advance, createWalk, type FetchBlocks } from './walk.js'
 
 /**
@@ -104,13 +104,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     clock,
     tick,
     paces: () => [...followers].map((follower) => follower.pace()),
-    next: (paces) => pacing.next(paces, failures, arrivals),
+    next: (paces) => pacing.next(paces, { failures, incomplete }, arrivals),
     // A follower that throws has a bug; the others still want to know of the next block.
     broken(error) {
       for (const follower of followers) follower.broken(error)
     },
   })
   let failures = 0
+  // Looks in a row that brought a head, and in which a call had no answer.
+  let incomplete = 0
   // Its first head has nothing to be linked to.
   let doubted = true
   let tickedAt: Moment | undefined
@@ -162,6 +164,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     else {
       doubted = false
       for (const [index, part] of parts.entries()) if (replies[index]) part.take(replies[index])
+      incomplete = replies.some(isUnanswered) ? incomplete + 1 : 0
       if (pending && pending !== 'refused') pacing.saw(pending)
       const shown = !sure || identity === undefined
       await tell({ port, latest, pending, told, replies, shown, askedAtMs: startedMs })
@@ -327,6 +330,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       lookAgain()
       pacing.elsewhere()
       failures = 0
+      incomplete = 0
       tags.elsewhere()
       arrivals.elsewhere()
       loop.wake()
