@@ -38,7 +38,10 @@ type Round = {
   readonly pollsPerSecond: number | undefined
 }
 
-const chainAt = (url: string) => ({ ...chainOf(url), blockTime: BLOCK_MS })
+// As viem's definitions of the chains that make flashblocks say: one transaction shows what `pending` includes.
+const FLASH = { blockTime: BLOCK_MS, custom: { singleSequencer: true } }
+
+const chainAt = (url: string) => ({ ...chainOf(url), ...FLASH })
 
 function viemClient(url: string, { privateKey }: Fresh) {
   const account = privateKeyToAccount(privateKey)
