@@ -8,6 +8,7 @@ import type { RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
+import { ownTuples } from '../transaction/authorize.js'
 import {
   createEndpointSender,
   type EndpointSender,
@@ -192,7 +193,8 @@ export function createBroadcaster(
         else rounds.set(hash, { open: 1, accepted: false, held: new Map() })
       }
     },
-    said(said) {
+    said(heard) {
+      const said = isBarredByOwn(heard) ? forGood(heard) : heard
       const { hash } = said.attempt
       const round = rounds.get(hash)
       if (round === undefined) return tell(weighed(said, !several || isFromAll(said, [said])))
@@ -235,6 +237,18 @@ export function createBroadcaster(
       kinds.set(`${outcome.outcome} ${outcome.reason} ${outcome.counted}`, { ...rest, outcome })
     }
     for (const each of kinds.values()) tell(each)
+  }
+
+  /**
+   * geth refuses a delegation of an account of which it holds more than one transaction ("authority already reserved",
+   * core/txpool/legacypool validateAuth, 1.17). Where these are our own above the lane's head they wait for the very
+   * bytes that are refused: no block mends that.
+   */
+  function isBarredByOwn({ nonce, attempt, outcome }: Said): boolean {
+    if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined) return false
+    const request = context.transactions.get(attempt.claim)?.request
+    const tuples = request === undefined ? 0 : ownTuples(request)
+    return tuples > 0 && book.cursor > nonce + 1 + tuples
   }
 
   /** Every endpoint that would be asked now, and answers, refused the bytes for good. */
@@ -347,6 +361,10 @@ function isForGood({ outcome, reply }: Said): boolean {
 function weighed(said: Said, fromAll: boolean): Said {
   if (!isForGood(said)) return said
   const { outcome } = said
-  if (fromAll) return { ...said, outcome: { ...outcome, outcome: 'refused', counted: true } }
+  if (fromAll) return forGood(said)
   return outcome.counted ? { ...said, outcome: { ...outcome, counted: false } } : said
+}
+
+function forGood(said: Said): Said {
+  return { ...said, outcome: { ...said.outcome, outcome: 'refused', counted: true } }
 }
