@@ -43,8 +43,10 @@ describe('slotWith', () => {
   })
 })
 
-test('attemptWith keeps a private one private, and says nothing of it where it is none', () => {
-  for (const one of [a1, attempt('a', 'a3', { private: true })]) {
+test('attemptWith keeps whether it is private and the block it was made at, and names neither where there is none', () => {
+  const madeAt = { number: 7, hash: a1.hash }
+  const all = [a1, attempt('a', 'a3', { private: true }), attempt('a', 'a4', { madeAt })]
+  for (const one of [...all, attempt('a', 'a5', { private: true, madeAt })]) {
     expect(attemptWith(one, {})).toStrictEqual(one)
     expect(attemptWith(one, { sends: 5 })).toStrictEqual({ ...one, sends: 5 })
   }
