@@ -123,6 +123,26 @@ describe('the walked chain', () => {
     expect(walk.tip?.number).toBe(0)
   })
 
+  test('an endpoint that loses every other request, and is always further ahead, is caught up with', async () => {
+    const chain = createChain()
+    const walk = createWalk({ length: 1_000 })
+    chain.grow(1)
+    await walk.advance(chain.head, chain.fetch)
+    chain.grow(200)
+    let asked = 0
+    const lossy: typeof chain.fetch = async (numbers) =>
+      asked++ % 2 === 0 ? chain.fetch(numbers) : (undefined as never)
+    const seen: number[] = []
+    for (let look = 0; look < 200 && walk.tip?.number !== chain.head.number; look++) {
+      if (look % 4 === 0) chain.grow(1)
+      const moved = await walk.advance(chain.head, lossy)
+      expect(moved?.left ?? []).toEqual([])
+      seen.push(...(moved?.came ?? []).map(({ number }) => number))
+    }
+    expect(walk.tip?.number).toBe(chain.head.number)
+    expect(seen).toEqual(Array.from({ length: chain.head.number }, (_, index) => index + 1))
+  })
+
   test('missed blocks that do not stand on each other, as of two forks, change nothing', async () => {
     const [chain, other] = [createChain(), createChain()]
     const walk = createWalk({ length: 10 })

@@ -19,7 +19,10 @@ export type Walk = {
    * chain was reset, or reorganised to a shorter one. Resolves as `advance` does.
    */
   rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
-  /** Joins `latest` to what is known. Resolves with what left and what came, in order; `undefined`: ask again later. */
+  /**
+   * Joins `latest` to what is known, or the blocks below it as far as they could be had. Resolves with what left and what
+   * came, in order; `undefined`: ask again later.
+   */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
 }
 
@@ -107,6 +110,31 @@ export function createWalk(options: { length: number }): Walk {
   function oldest(): number {
     for (const number of blocks.keys()) return number
     return 0
+  }
+
+  /**
+   * The missed blocks from the tip upwards, and `latest` on top of them. What was fetched before one could not be had is
+   * kept: an endpoint that loses every other request would never be caught up with. Empty where the first ones are no
+   * child of the tip.
+   */
+  async function climb(
+    from: SealedBlock,
+    latest: SealedBlock,
+    fetch: FetchBlocks,
+  ): Promise<SealedBlock[] | undefined> {
+    const came: SealedBlock[] = []
+    let below = from
+    while (below.number + 1 < latest.number) {
+      const count = Math.min(latest.number - 1 - below.number, atOnce)
+      const numbers = Array.from({ length: count }, (_, index) => below.number + 1 + index)
+      const fetched = await fetch(numbers, 'linked')
+      if (fetched === undefined) return came.length === 0 ? undefined : came
+      if (!linked([below, ...fetched])) return came
+      came.push(...fetched)
+      below = fetched.at(-1) ?? below
+      atOnce = Math.min(2 * atOnce, FETCH_AT_ONCE)
+    }
+    return linked([below, latest]) ? [...came, latest] : came
   }
 
   /** Fills `came` downwards until one of its blocks stands on a walked one. */
@@ -201,6 +229,12 @@ export function createWalk(options: { length: number }): Walk {
     // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
     if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
     if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
+    const climbed = await climb(tip, latest, fetch)
+    if (climbed === undefined) return undefined
+    if (climbed.length > 0) {
+      join(climbed)
+      return { left: [], came: climbed, jumped: false }
+    }
     const came = [latest]
     const result = await link(came, fetch)
     if (result === 'unknown') return undefined
