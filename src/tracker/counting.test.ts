@@ -5,6 +5,11 @@ import type { Follower, Pace } from './follower.js'
 
 const [H1, H2]: Hash[] = ['0x01', '0x02']
 
+function followerAt(pace: Pace, more: Partial<Follower>): Follower {
+  const follower = { pace: () => pace, wantsBalance: () => false, counts() {}, ...more }
+  return { address: `0x${'aa'.repeat(20)}`, ...follower } as unknown as Follower
+}
+
 /** What is asked at each of these heads of a lane with this pace; `answered`: whether the count has an answer. */
 function askedAt(
   pace: Pace,
@@ -12,17 +17,13 @@ function askedAt(
   more: Partial<Follower> = {},
   answered = true,
 ) {
-  const follower = {
-    address: `0x${'aa'.repeat(20)}`,
-    pace: () => pace,
-    wantsBalance: () => false,
-    counts() {},
-    ...more,
-  } as unknown as Follower
-  const counting = createCounting(new Set([follower]), { now: () => 0 })
+  const follower = followerAt(pace, more)
+  let tip: Hash | undefined
+  const counting = createCounting(new Set([follower]), () => tip, { now: () => 0 })
   return heads.map((head) => {
+    tip = head
     const told: ((head: number) => void)[] = []
-    const parts = counting.parts({ head, pending: false }, told)
+    const parts = counting.parts(false, told)
     if (answered) for (const { take } of parts) take({ ok: true, result: '0x1' })
     for (const tell of told) tell(1)
     return parts.length
@@ -47,3 +48,19 @@ test('a count that was not answered, or belongs to no head, is asked for again',
 test('a lane whose counts are held against each other is counted at each look, at both tags', () => {
   expect(askedAt('head', [H1, H1], { wantsPending: () => true })).toEqual([2, 2])
 })
+
+test('a lane that a block has passed over looks at the cadence until it is counted at that block', () => {
+  expect(pacesAt({ isPassedOver: () => true })).toEqual(['cadence', 'head'])
+  expect(pacesAt({ isPassedOver: () => false })).toEqual(['head', 'head'])
+})
+
+/** The pace before and after a look at one head. */
+function pacesAt(more: Partial<Follower>): Pace[] {
+  const follower = followerAt('head', more)
+  const counting = createCounting(new Set([follower]), () => H1, { now: () => 0 })
+  const before = counting.paceOf(follower)
+  const told: ((head: number) => void)[] = []
+  for (const { take } of counting.parts(false, told)) take({ ok: true, result: '0x1' })
+  for (const tell of told) tell(1)
+  return [before, counting.paceOf(follower)]
+}

@@ -1,50 +1,54 @@
 import type { Hash } from 'viem'
 import type { Clock } from '../clock.js'
 import { balanceCall, countCall, decodeNumber, decodeQuantity } from '../rpc/codec.js'
-import type { Counts, Follower } from './follower.js'
+import type { Counts, Follower, Pace } from './follower.js'
 import { decoded, type Part } from './tickParts.js'
 
 /** What a tick asks for the lanes that follow the chain: the counts of their accounts, and balances. */
 export type Counting = {
   /**
-   * `head`: the newest block that is known. `pending`: the count at `pending` is worth reading. What is read goes to
-   * `told`, to be told after the blocks.
+   * `pending`: the count at `pending` is worth reading. What is read goes to `told`, to be told after the blocks.
    */
-  parts(
-    asked: { readonly head: Hash | undefined; readonly pending: boolean },
-    told: ((head: number) => void)[],
-  ): readonly Part[]
+  parts(pending: boolean, told: ((head: number) => void)[]): readonly Part[]
+  /** How closely the follower has to look: where a block passed over what it sent, its counts are wanted before the next one. */
+  paceOf(follower: Follower): Pace
 }
 
 /** Lanes whose counts one tick asks for; with more of them they take turns. */
 const COUNTS_AT_ONCE = 40
 
-export function createCounting(followers: ReadonlySet<Follower>, clock: Pick<Clock, 'now'>): Counting {
+export function createCounting(
+  followers: ReadonlySet<Follower>,
+  tip: () => Hash | undefined,
+  clock: Pick<Clock, 'now'>,
+): Counting {
   // The head at which a count was asked for that was answered.
   const countedAt = new WeakMap<Follower, Hash>()
   let turn = 0
 
-  /** A lane that blocks alone say something to counts once for each of them. */
-  function isWanted(follower: Follower, head: Hash | undefined): boolean {
-    const pace = follower.pace()
-    if (pace === 'idle') return false
-    if (pace !== 'head' || follower.reads || follower.wantsPending?.() === true) return true
+  /** Nothing was counted since the newest block was shown. */
+  function isUncounted(follower: Follower): boolean {
+    const head = tip()
     return head === undefined || countedAt.get(follower) !== head
   }
 
-  function inTurn(head: Hash | undefined): Follower[] {
-    const active = [...followers].filter((follower) => isWanted(follower, head))
+  /** A lane that blocks alone say something to counts once for each of them. */
+  function isWanted(follower: Follower): boolean {
+    const pace = follower.pace()
+    if (pace === 'idle') return false
+    if (pace !== 'head' || follower.reads || follower.wantsPending?.() === true) return true
+    return isUncounted(follower)
+  }
+
+  function inTurn(): Follower[] {
+    const active = [...followers].filter(isWanted)
     if (active.length <= COUNTS_AT_ONCE) return active
     const start = turn % active.length
     turn += COUNTS_AT_ONCE
     return [...active.slice(start), ...active.slice(0, start)].slice(0, COUNTS_AT_ONCE)
   }
 
-  function partsOf(
-    follower: Follower,
-    { head, pending }: Parameters<Counting['parts']>[0],
-    told: ((head: number) => void)[],
-  ): readonly Part[] {
+  function partsOf(follower: Follower, pending: boolean, told: ((head: number) => void)[]): readonly Part[] {
     if (follower.reads) return follower.reads()
     const counts: Counts = { latest: undefined, pending: undefined, askedAtMs: clock.now() }
     const count = (tag: 'latest' | 'pending'): Part => ({
@@ -56,6 +60,8 @@ export function createCounting(followers: ReadonlySet<Follower>, clock: Pick<Clo
     const asksPending = pending || follower.wantsPending?.() === true
     const parts = asksPending ? [count('latest'), count('pending')] : [count('latest')]
     told.push((at) => {
+      // The newest block was read with the same request.
+      const head = tip()
       if (head !== undefined && counts.latest !== undefined) countedAt.set(follower, head)
       follower.counts(counts, at)
     })
@@ -71,6 +77,11 @@ export function createCounting(followers: ReadonlySet<Follower>, clock: Pick<Clo
   }
 
   return {
-    parts: (asked, told) => inTurn(asked.head).flatMap((follower) => partsOf(follower, asked, told)),
+    parts: (pending, told) => inTurn().flatMap((follower) => partsOf(follower, pending, told)),
+    paceOf(follower) {
+      const pace = follower.pace()
+      const isDue = pace === 'head' && follower.isPassedOver?.() === true && isUncounted(follower)
+      return isDue ? 'cadence' : pace
+    },
   }
 }

@@ -1,6 +1,7 @@
 import type { Address, Hash } from 'viem'
 import type { BlockRef } from '../ledger/slot.js'
 import type { RpcCall, RpcReply } from '../rpc/port.js'
+import type { TagWanted } from './tags.js'
 
 /** A sealed block as the tracker walks it: linked to the one below by its parent hash. */
 export type SealedBlock = BlockRef & {
@@ -21,8 +22,16 @@ export type SealedBlock = BlockRef & {
  */
 export type Pace = 'cadence' | 'head' | 'block' | 'idle'
 
+/** The fastest first. */
+export const PACES: readonly Pace[] = ['cadence', 'head', 'block', 'idle']
+
+/** Undefined where nobody looks. */
+export function fastestOf(paces: ReadonlySet<Pace>): Exclude<Pace, 'idle'> | undefined {
+  return (['cadence', 'head', 'block'] as const).find((pace) => paces.has(pace))
+}
+
 /** Tags that a follower waits for; `latest` and `pending` are read for everybody. */
-export type WantedTags = { readonly safe: boolean; readonly finalized: boolean }
+export type WantedTags = { readonly safe: TagWanted; readonly finalized: TagWanted }
 
 /** The account's counts at both tags, as far as they were read. */
 export type Counts = {
@@ -48,6 +57,8 @@ export type Follower = {
   wantsBalance(): boolean
   /** The count at `pending` is read for it, whatever the endpoint is known to count there. */
   wantsPending?(): boolean
+  /** A block joined after what is open was sent, and does not hold it: its counts may tell why. */
+  isPassedOver?(): boolean
   /** What to ask at a tick in place of the account's counts; `ticked` is told once all of it was taken. */
   reads?(): readonly { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }[]
   /** A block joined the chain. `own` are the watched hashes in it. */

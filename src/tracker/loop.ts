@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '../clock.js'
-import type { Pace } from './follower.js'
+import { fastestOf, PACES, type Pace } from './follower.js'
 
 /** Runs ticks one after the other, each when it is due. Nothing but a new send makes one due below the interval. */
 export type Loop = {
@@ -44,6 +44,8 @@ export function createLoop(options: {
   // One more tick is wanted, at the interval.
   let due = false
   let stopped = false
+  // The pace that the next tick was planned at.
+  let plannedFor: Pace = 'idle'
 
   async function run(): Promise<void> {
     running = true
@@ -54,17 +56,31 @@ export function createLoop(options: {
     schedule()
   }
 
+  function pacesNow(): Set<Pace> {
+    const paces = new Set(options.paces())
+    if (due || ticks.length > 0) paces.add('cadence')
+    if (heads.size > 0) paces.add('block')
+    return paces
+  }
+
   function schedule(): void {
     if (stopped || running || starting) return
     cancel?.()
     cancel = undefined
     if (again) return start()
-    const paces = new Set(options.paces())
-    if (due || ticks.length > 0) paces.add('cadence')
-    if (heads.size > 0) paces.add('block')
+    const paces = pacesNow()
     const atMs = options.next(paces)
     if (atMs === undefined) return
-    cancel = clock.setTimer(start, Math.max(0, atMs - clock.now()))
+    plannedFor = fastestOf(paces) ?? 'idle'
+    cancel = clock.setTimer(fire, Math.max(0, atMs - clock.now()))
+  }
+
+  /** What looked so closely may be over by now: then the next tick is planned anew. */
+  function fire(): void {
+    const pace = fastestOf(pacesNow())
+    if (pace !== undefined && PACES.indexOf(pace) <= PACES.indexOf(plannedFor)) return start()
+    cancel = undefined
+    schedule()
   }
 
   function start(): void {

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js'
 import type { LightHeader } from '../rpc/codec.js'
 import type { Arrivals } from './arrivals.js'
-import type { Pace } from './follower.js'
+import { createBlockPhase } from './blockPhase.js'
+import { fastestOf, type Pace, type SealedBlock } from './follower.js'
 import { createPhase } from './phase.js'
 
 /** When the poller looks next. */
@@ -10,6 +11,10 @@ export type Pacing = {
   began(): void
   /** What it showed as pending. */
   saw(block: LightHeader): void
+  /** What it showed as the newest block; `isNew`: it joined the chain. */
+  headed(block: Pick<SealedBlock, 'number' | 'timestamp'>, isNew: boolean): void
+  /** A transaction was sent. Whether the chain may show it before its next block is due. */
+  sent(): boolean
   /** What was just signed is about to appear. Whether it is worth looking sooner than was planned. */
   keen(inFlight: number): boolean
   /** It has appeared. */
@@ -42,6 +47,12 @@ const HEAD_PART = 1 / 20
 /** For how many refreshes what was sent is looked for more closely; and with more in flight none of them is. */
 const KEEN_REFRESHES = 3
 const KEEN_FLIGHT_MAX = 64
+/**
+ * Looks right after something was sent that showed no block for it: so many, and blocks come by the clock alone. Then one
+ * of so many is made still.
+ */
+const SENT_LOOKS_MIN = 2
+const SENT_LOOKS_EVERY = 16
 
 export function createPacing(options: {
   readonly clock: Clock
@@ -52,8 +63,15 @@ export function createPacing(options: {
 }): Pacing {
   const { clock, cadenceMs } = options
   const phase = createPhase(cadenceMs)
+  const blockPhase = createBlockPhase()
+  // In a row, without a block that was made for what was sent.
+  let sentLooks = 0
+  let isSentLook = false
   let startedMs = Number.NEGATIVE_INFINITY
   let keenUntilMs = 0
+
+  /** What was sent brought no block at once. */
+  const isByClock = () => sentLooks >= SENT_LOOKS_MIN
 
   return {
     began() {
@@ -61,6 +79,15 @@ export function createPacing(options: {
     },
     saw(block) {
       phase.looked(startedMs, clock.now(), signOf(block))
+    },
+    headed(block, isNew) {
+      blockPhase.looked(startedMs, block)
+      if (isSentLook) sentLooks = isNew ? 0 : sentLooks + 1
+      isSentLook = false
+    },
+    sent() {
+      isSentLook = !isByClock() || options.refreshes() || ++sentLooks % SENT_LOOKS_EVERY === 0
+      return isSentLook
     },
     keen(inFlight) {
       if (inFlight > KEEN_FLIGHT_MAX) return false
@@ -71,14 +98,21 @@ export function createPacing(options: {
     calm() {
       keenUntilMs = 0
     },
-    elsewhere: phase.forget,
+    elsewhere() {
+      phase.forget()
+      blockPhase.forget()
+      sentLooks = 0
+    },
     next(paces, { failures, incomplete }, blocks) {
-      const pace = (['cadence', 'head', 'block'] as const).find((one) => paces.has(one))
+      const pace = fastestOf(paces)
       if (pace === undefined) return undefined
       const nowMs = clock.now()
       const keen = nowMs < keenUntilMs
       if (pace !== 'block' && failures + incomplete === 0 && options.refreshes())
         return phase.next({ startedMs, nowMs, keen })
+      const isSure = pace !== 'cadence' && failures + incomplete === 0 && isByClock()
+      const atMs = isSure ? blockPhase.next(startedMs) : undefined
+      if (atMs !== undefined) return Math.max(atMs, startedMs + cadenceMs())
       const leastMs = cadenceMs() * 2 ** Math.min(incomplete, INCOMPLETE_DOUBLINGS_MAX)
       const usual = Math.max(leastMs, periodMs(pace, keen || failures > 0, blocks))
       if (failures === 0) return startedMs + usual

@@ -22,7 +22,7 @@ const absent: StubAnswer = { failure: { kind: 'rpc', code: -32000, message: 'fin
 const follower: Follower = {
   address: ADDRESS,
   pace: () => 'cadence',
-  tags: () => ({ safe: false, finalized: true }),
+  tags: () => ({ safe: 'never', finalized: 'now' }),
   wantsBalance: () => false,
   sealed() {},
   left() {},

@@ -6,9 +6,13 @@ import { decoded, type Part, sealedOf } from './tickParts.js'
 import type { Advance, Walk } from './walk.js'
 
 type Tag = 'safe' | 'finalized'
+/** Somebody waits for it; or what is kept goes by it, and that may be later. */
+export type TagWanted = 'now' | 'sometime' | 'never'
 const TAGS = ['safe', 'finalized'] as const
 /** On a chain of five blocks a second they would be as many calls as the heads. */
 const REST_MS = 1_000
+/** A tag that nobody is told of is asked for once in so many heads: it moves by epochs, of 32 slots on Ethereum. */
+const SELDOM_HEADS = 16
 
 /**
  * The tags that somebody waits for, asked for once a sealed block, for they move no faster, and at most once a second.
@@ -17,12 +21,14 @@ const REST_MS = 1_000
  * such tag, of an endpoint that shows that it is on our chain.
  */
 export function createTags(
-  wanted: (tag: Tag) => boolean,
+  wanted: (tag: Tag) => TagWanted,
   walk: Pick<Walk, 'tip' | 'hashAt'>,
   clock: Pick<Clock, 'now'>,
 ) {
   const seen: { safe?: number | 'absent'; finalized?: number | 'absent' } = {}
   const answers = new Map<Tag, RpcReply>()
+  // At which head each was asked for last.
+  const heads = new Map<Tag, number>()
   let askedAt = -1
   let notBeforeMs = 0
 
@@ -54,7 +60,14 @@ export function createTags(
     }
   }
 
+  function isDue(tag: Tag, head: number): boolean {
+    const want = wanted(tag)
+    const before = heads.get(tag)
+    return want === 'now' || (want === 'sometime' && (before === undefined || head - before >= SELDOM_HEADS))
+  }
+
   function askAgain(): void {
+    heads.clear()
     askedAt = -1
     notBeforeMs = 0
   }
@@ -69,7 +82,8 @@ export function createTags(
     parts(head: number): Part[] {
       answers.clear()
       if (head === askedAt || clock.now() < notBeforeMs) return []
-      const names = TAGS.filter((tag) => seen[tag] !== 'absent' && wanted(tag))
+      const names = TAGS.filter((tag) => seen[tag] !== 'absent' && isDue(tag, head))
+      for (const tag of names) heads.set(tag, head)
       if (names.length > 0) {
         askedAt = head
         notBeforeMs = clock.now() + REST_MS

@@ -105,7 +105,7 @@ test('blocks that left are told before blocks that came, from the tip downwards:
   tracker.follow({
     address: '0x00000000000000000000000000000000000000aa',
     pace: () => 'cadence',
-    tags: () => ({ safe: false, finalized: false }),
+    tags: () => ({ safe: 'never', finalized: 'never' }),
     wantsBalance: () => false,
     reads: () => [],
     left: ({ number }) => told.push(`left ${number}`),
@@ -199,7 +199,7 @@ test.each([1, 2, 5, 100, 1_000_000])(
     const follower: Follower = {
       address: '0x00000000000000000000000000000000000000aa',
       pace: () => 'cadence',
-      tags: () => ({ safe: false, finalized: false }),
+      tags: () => ({ safe: 'never', finalized: 'never' }),
       wantsBalance: () => false,
       reads: () => [],
       left: nothing,

@@ -9,7 +9,7 @@ import type { Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
 import { isShownBy } from './shown.js'
-import { createTags } from './tags.js'
+import { createTags, type TagWanted } from './tags.js'
 import { decoded, isUnanswered, type Part, sealedOf } from './tickParts.js'
 import { type Advance, createWalk, type FetchBlocks } from './walk.js'
 
@@ -17,9 +17,18 @@ import { type Advance, createWalk, type FetchBlocks } from './walk.js'
  * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
  * cost follows the transactions that are new in the chain, not those in flight.
  */
-export type Tracker = Pick<Loop, 'lookNow' | 'wake' | 'nextTick' | 'onHead'> &
+export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
   Pick<Arrivals, 'headAtMs' | 'blockMs' | 'isAtRest'> & {
     follow(follower: Follower): () => void
+    /**
+     * A new transaction is on its way: looks now, or as soon as the look under way is done, unless the chain makes no
+     * block for it before its time.
+     */
+    sent(): void
+    /** What is known may be old: looks now. */
+    lookNow(): void
+    /** What a follower waits for is another: plans the next look anew. */
+    plan(): void
     /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
     watch(hash: Hash, follower: Follower): void
     unwatch(hash: Hash): void
@@ -98,18 +107,23 @@ export function createTracker(options: TrackerOptions): Tracker {
     refreshes: () => options.pending().paced,
   })
   const arrivals = createArrivals(options)
-  const counting = createCounting(followers, clock)
-  const tags = createTags((tag) => [...followers].some((follower) => follower.tags()[tag]), walk, clock)
+  const counting = createCounting(followers, () => walk.tip?.hash, clock)
+  const tags = createTags(tagWanted, walk, clock)
   const loop = createLoop({
     clock,
     tick,
-    paces: () => [...followers].map((follower) => follower.pace()),
+    paces: () => [...followers].map(counting.paceOf),
     next: (paces) => pacing.next(paces, { failures, incomplete }, arrivals),
     // A follower that throws has a bug; the others still want to know of the next block.
     broken(error) {
       for (const follower of followers) follower.broken(error)
     },
   })
+  function tagWanted(tag: 'safe' | 'finalized'): TagWanted {
+    const wants = new Set([...followers].map((follower) => follower.tags()[tag]))
+    return (['now', 'sometime'] as const).find((want) => wants.has(want)) ?? 'never'
+  }
+
   let failures = 0
   // Looks in a row that brought a head, and in which a call had no answer.
   let incomplete = 0
@@ -150,7 +164,7 @@ export function createTracker(options: TrackerOptions): Tracker {
         },
       })
     }
-    parts.push(...counting.parts({ head: walk.tip?.hash, pending: wants.count }, told))
+    parts.push(...counting.parts(wants.count, told))
     const sure = failures === 0 && !doubted
     parts.push(
       ...beginning.parts(failures === 0 && doubted),
@@ -221,6 +235,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const hasPending = pending ? tellPending(pending, claimed) : false
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
+    pacing.headed(latest, newHead)
     for (const follower of followers) follower.ticked(newHead, { askedAtMs, hasPending })
     loop.brought(newHead)
   }
@@ -321,7 +336,12 @@ export function createTracker(options: TrackerOptions): Tracker {
       if (pacing.keen(watched.size) && loop.planned) loop.schedule()
     },
     unwatch: (hash) => void watched.delete(hash),
+    sent() {
+      if (pacing.sent()) loop.lookNow()
+      else loop.schedule()
+    },
     lookNow: loop.lookNow,
+    plan: loop.schedule,
     wake: loop.wake,
     nextTick: loop.nextTick,
     onHead: loop.onHead,

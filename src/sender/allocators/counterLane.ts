@@ -121,7 +121,7 @@ function follow(
   const unfollow = tracker.follow({
     address: source.counter.address,
     pace: counter.pace,
-    tags: () => ({ safe: false, finalized: false }),
+    tags: () => ({ safe: 'never', finalized: 'never' }),
     wantsBalance: () => false,
     reads() {
       request = reads.request()

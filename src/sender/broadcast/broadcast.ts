@@ -245,7 +245,8 @@ export function createBroadcaster(
    * bytes that are refused: no block mends that.
    */
   function isBarredByOwn({ nonce, attempt, outcome }: Said): boolean {
-    if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined) return false
+    if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined)
+      return false
     const request = context.transactions.get(attempt.claim)?.request
     const tuples = request === undefined ? 0 : ownTuples(request)
     return tuples > 0 && book.cursor > nonce + 1 + tuples

@@ -249,7 +249,7 @@ export function createEngine(options: EngineOptions): Engine {
     sequences.moved(before, after)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
-    if (opened && after.state !== before?.state && nonce === lane.book.coveredTo) hub.tracker.lookNow()
+    if (opened && after.state !== before?.state && nonce === lane.book.coveredTo) hub.tracker.sent()
     if (awaitsCommit(before)) broadcaster.kick()
     barrier.moved(nonce, after)
   }

@@ -1,5 +1,5 @@
 import type { Hash } from 'viem'
-import type { BlockRef } from '../../ledger/slot.js'
+import { type BlockRef, newestAttempt } from '../../ledger/slot.js'
 import type { Follower, Look, SealedBlock } from '../../tracker/follower.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
@@ -78,6 +78,13 @@ export function createFollower(options: FollowOptions): Follower {
     return pending === 'unknown' || (pending === 'mempool' && book.coveredTo < book.cursor)
   }
 
+  function isPassedOver(): boolean {
+    const slot = book.get(book.floor)
+    const madeAt = slot?.state === 'live' ? newestAttempt(slot)?.madeAt : undefined
+    const head = tracker.head?.number
+    return madeAt === undefined || head === undefined || head > madeAt.number
+  }
+
   function judge(head: number): void {
     for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
     for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
@@ -152,12 +159,17 @@ export function createFollower(options: FollowOptions): Follower {
   return {
     address: lane.key.address,
     pace,
-    tags: () => ({
-      safe: waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0),
-      finalized: waiting.waitsFor('finalized') || book.unfinished > 0,
-    }),
+    tags: () => {
+      const safe = waiting.waitsFor('safe') || (context.lossDepth === 'safe' && book.unfinished > 0)
+      const finalized = book.unfinished > 0 ? 'sometime' : 'never'
+      return {
+        safe: safe ? 'now' : 'never',
+        finalized: waiting.waitsFor('finalized') ? 'now' : finalized,
+      }
+    },
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
+    isPassedOver,
     sealed(block, own) {
       sealed(block, own)
       isSealed = true

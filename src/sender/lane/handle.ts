@@ -82,7 +82,7 @@ export function createHandle(options: {
 
   function begin(): void {
     // With others waiting the poller looks closely already.
-    if (waits++ === 0) hub.tracker.wake()
+    if (waits++ === 0) hub.tracker.plan()
   }
 
   function end(): void {

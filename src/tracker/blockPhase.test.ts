@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { createBlockPhase } from './blockPhase.js'
+
+const PERIOD_S = 12
+const PERIOD_MS = PERIOD_S * 1_000
+/** From the second that its timestamp names until the node shows the block. */
+const LATE_MS = 700
+/** How closely is looked where no pace is known. */
+const BLIND_MS = 600
+
+/**
+ * Looks at a chain for so many blocks, at the moments that the phase names. `lateMs`: for each block. Returns for each
+ * block how many looks there were for it, and how long it was there before it was seen.
+ */
+function watch(blocks: number, stampOf: (number: number) => number, lateMs: (number: number) => number) {
+  const phase = createBlockPhase()
+  const shownAtMs = (number: number) => stampOf(number) * 1_000 + lateMs(number)
+  const seen: { readonly looks: number; readonly delayMs: number }[] = []
+  let nowMs = shownAtMs(0)
+  for (let number = 0, looks = 0; number < blocks; ) {
+    while (shownAtMs(number + 1) <= nowMs) number++
+    looks++
+    if (number >= seen.length) {
+      seen.push({ looks, delayMs: nowMs - shownAtMs(number) })
+      looks = 0
+    }
+    phase.looked(nowMs, { number, timestamp: stampOf(number) })
+    const nextMs = phase.next(nowMs)
+    nowMs = nextMs === undefined ? nowMs + BLIND_MS : Math.max(nowMs + 1, nextMs)
+  }
+  return seen
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+const steady = (number: number) => number * PERIOD_S
+
+describe('blocks that come by the clock', () => {
+  test('one look in most periods is enough, and none is seen much later than it is shown', () => {
+    const seen = watch(200, steady, () => LATE_MS).slice(8)
+    expect(mean(seen.map(({ looks }) => looks))).toBeLessThan(1.25)
+    expect(Math.max(...seen.map(({ delayMs }) => delayMs))).toBeLessThan(PERIOD_MS / 50)
+  })
+
+  test('that are shown up to a second later or earlier cost few looks more', () => {
+    const seen = watch(400, steady, (number) => LATE_MS + ((number * 7_919) % 1_000)).slice(8)
+    expect(mean(seen.map(({ looks }) => looks))).toBeLessThan(2)
+    expect(mean(seen.map(({ delayMs }) => delayMs))).toBeLessThan(1_000)
+  })
+
+  test('a slot without a block is waited through, with pauses that grow', () => {
+    const skips = (number: number) => (number + Math.floor(number / 10)) * PERIOD_S
+    const seen = watch(100, skips, () => LATE_MS).slice(8)
+    expect(Math.max(...seen.map(({ looks }) => looks))).toBeLessThan(30)
+    expect(Math.max(...seen.map(({ delayMs }) => delayMs))).toBeLessThanOrEqual(PERIOD_MS / 20)
+  })
+})
+
+describe('there is no pace to go by', () => {
+  test.each([
+    ['before some blocks were seen', [0, 12]],
+    ['where the times between blocks have no common measure', [0, 12, 25, 31, 47]],
+    ['with several blocks in a second', [0, 0, 0, 1, 1]],
+  ])('%s', (_, stamps) => {
+    const phase = createBlockPhase()
+    for (const [number, timestamp] of stamps.entries())
+      phase.looked(timestamp * 1_000 + LATE_MS, { number, timestamp })
+    expect(phase.next(100_000)).toBeUndefined()
+  })
+
+  test('where blocks are dated a second apart, and made at once', () => {
+    const phase = createBlockPhase()
+    for (let number = 0; number < 10; number++)
+      phase.looked(5_000 + number, { number, timestamp: 5 + number })
+    expect(phase.next(5_010)).toBeUndefined()
+  })
+
+  test('once none has come for some periods', () => {
+    const phase = createBlockPhase()
+    for (let number = 0; number < 5; number++)
+      phase.looked(number * PERIOD_MS + LATE_MS, { number, timestamp: number * PERIOD_S })
+    expect(phase.next(4 * PERIOD_MS + LATE_MS)).toBeLessThanOrEqual(5 * PERIOD_MS + LATE_MS)
+    expect(phase.next(20 * PERIOD_MS)).toBeUndefined()
+  })
+})
+
+test('a replica that lags does not change when the next block is due', () => {
+  const phase = createBlockPhase()
+  for (let number = 0; number < 5; number++)
+    phase.looked(number * PERIOD_MS + LATE_MS, { number, timestamp: number * PERIOD_S })
+  const dueMs = phase.next(4 * PERIOD_MS + LATE_MS)
+  phase.looked(4 * PERIOD_MS + 5_000, { number: 3, timestamp: 3 * PERIOD_S })
+  expect(phase.next(4 * PERIOD_MS + 5_000)).toBe(dueMs)
+})
