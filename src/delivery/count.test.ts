@@ -32,6 +32,47 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
+  it('of an endpoint of which nobody knows what it counts is forgotten once two blocks bring nothing of it', () => {
+    const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
+    lane.offer(0, 2)
+    lane.taken(lane.sends(), 100)
+    for (const ms of [2_000, 4_000]) {
+      lane.at(ms)
+      lane.refresh(0, 0, true)
+    }
+    expect(lane.delivery.status.acknowledgedTo).toBe(0)
+    for (const ms of [6_000, 8_000]) {
+      lane.at(ms)
+      lane.refresh(0, 0, true)
+    }
+    expect(lane.sends().nonces).toEqual([0])
+  })
+
+  it('that includes the pool is read again once two blocks bring nothing of what it acknowledged', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 2)
+    lane.taken(lane.sends(), 100)
+    lane.at(2_000)
+    lane.refresh(0, 0, true)
+    expect(lane.next().do).toBe('wait')
+    lane.at(4_000)
+    lane.refresh(0, 0, true)
+    expect(lane.next().do).toBe('count')
+    lane.count(0)
+    lane.at(4_010)
+    expect(lane.next().do).toBe('count')
+    lane.count(0)
+    const again = lane.sends()
+    expect(again.nonces).toEqual([0])
+    lane.taken(again, 2)
+    // What is sealed needs no other proof.
+    lane.at(6_000)
+    lane.refresh(2, 2, true)
+    lane.at(9_000)
+    lane.refresh(2, 2, true)
+    expect(lane.next().do).toBe('wait')
+  })
+
   it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)

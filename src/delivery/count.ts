@@ -1,6 +1,6 @@
 import { lose, noteAcknowledged } from './retransmit.js'
 import { acknowledge, type Segment } from './sequence.js'
-import { type DeliveryState, headOf, openRequests } from './state.js'
+import { type DeliveryState, headOf, isUnproven, openRequests } from './state.js'
 
 /** A `pending` count of the endpoint, whatever it was asked for. */
 export type CountReading = {
@@ -26,6 +26,7 @@ export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: Coun
   // One that rode along in a long request may have been answered after one that was asked for later.
   if (askedAtMs < state.count.readAtMs && count < sequence.countedTo) return
   state.count.readAtMs = Math.max(state.count.readAtMs, askedAtMs)
+  state.count.readSealed = state.sealed
   state.count.isBehind = count < sequence.confirmedTo
   // One that says nothing is not asked for at once again.
   state.count.failures = state.count.isBehind ? state.count.failures + 1 : 0
@@ -86,9 +87,11 @@ export const isLearning = ({ traits, count }: DeliveryState): boolean =>
 /** When the count is to be asked for by itself; undefined where nothing depends on it. */
 export function countDueAt(state: DeliveryState): number | undefined {
   const { sequence, count, suspect, trip } = state
-  if (state.traits.countsMempool !== true || sequence.outstanding === 0) return undefined
+  const isStale = isUnproven(state)
+  if (state.traits.countsMempool !== true || (sequence.outstanding === 0 && !isStale)) return undefined
   const open = openRequests(state)
   const due: number[] = []
+  if (isStale && open.length === 0) due.push(Number.NEGATIVE_INFINITY)
   if (sequence.unanswered > 0) due.push(Number.NEGATIVE_INFINITY)
   // The count of an open request will say the same.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)

@@ -1,5 +1,6 @@
 import { type CountReading, countDueAt, isLearning, noteAsked, takeCount } from './count.js'
 import {
+  acknowledgeBodiesOnly,
   type Confirmation,
   isPauseOver,
   isSilenceDue,
@@ -10,7 +11,7 @@ import {
   takeRefresh,
 } from './retransmit.js'
 import { type Allowance, type Selection, select } from './select.js'
-import { acknowledge, forget, offer, setState } from './sequence.js'
+import { forget, offer, setState } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
   createState,
@@ -159,11 +160,6 @@ function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
   acknowledgeBodiesOnly(state)
   for (const segment of state.sequence.segments.values())
     if (segment.state === 'unanswered') setState(state.sequence, segment, 'lost')
-}
-
-function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
-  if (sequence.countedTo > sequence.confirmedTo)
-    acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
 }
 
 function reclaim({ sequence }: DeliveryState): number[] {

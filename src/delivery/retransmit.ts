@@ -1,5 +1,5 @@
 import { acknowledge, type Segment, setState } from './sequence.js'
-import { type DeliveryState, gapBudgetOf, headOf, isCounting } from './state.js'
+import { type DeliveryState, gapBudgetOf, headOf, isCounting, isUnproven } from './state.js'
 
 /** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
 export type LossCause = 'count' | 'answer' | 'silence'
@@ -127,6 +127,12 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
   if (hasMoved) state.progressRefresh = state.refreshes
 }
 
+/** No count acknowledges anything any more. */
+export function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
+  if (sequence.countedTo > sequence.confirmedTo)
+    acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
+}
+
 export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
   const { atMs, askedAtMs, sealed } = refresh
   const { pool, batch, trip } = state
@@ -142,6 +148,8 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
     state.retryAtMs = Math.min(state.retryAtMs, Math.max(atMs, state.failedAtMs + RETRY_MS_MIN))
   }
   takeConfirmation(state, refresh)
+  // Nobody asks such an endpoint for another count.
+  if (state.traits.countsMempool !== true && isUnproven(state)) acknowledgeBodiesOnly(state)
   const head = headOf(state)
   if (head === undefined) return
   // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.

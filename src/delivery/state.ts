@@ -64,6 +64,8 @@ export type DeliveryState = {
   readonly count: {
     /** When the newest reading that was answered had been asked for. */
     readAtMs: number
+    /** How many sealed blocks had been seen when the newest reading came. */
+    readSealed: number
     /** When the newest one was asked for. */
     askedAtMs: number
     isOpen: boolean
@@ -117,6 +119,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
     suspect: undefined,
     count: {
       readAtMs: Number.NEGATIVE_INFINITY,
+      readSealed: 0,
       askedAtMs: Number.NEGATIVE_INFINITY,
       isOpen: false,
       failures: 0,
@@ -159,4 +162,13 @@ export function openRequests({ requests, sequence }: DeliveryState): OpenRequest
   return [...requests.values()].filter(
     ({ abandoned, nonces }) => !abandoned && (nonces.at(-1) ?? 0) >= sequence.acknowledgedTo,
   )
+}
+
+/** Blocks that bring nothing of what a count acknowledged: one may have been built before that arrived. */
+const UNPROVEN_BLOCKS = 2
+
+/** What the newest count acknowledged is in none of the blocks since: it may have been too high, or the pool dropped it. */
+export function isUnproven({ sequence, count, sealed }: DeliveryState): boolean {
+  const isByCount = sequence.countedTo > sequence.confirmedTo && sequence.end > sequence.confirmedTo
+  return isByCount && sealed - count.readSealed >= UNPROVEN_BLOCKS
 }
