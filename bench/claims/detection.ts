@@ -7,16 +7,14 @@ import { pause } from '../../test/support/pause.js'
 import { atMost, medianOf } from '../check.js'
 import type { Claim, Context } from '../claim.js'
 import { openSender } from '../subjects/txlane.js'
-import { type FlashChain, startFlashChain } from '../support/flashChain.js'
-import { CHAIN_ID, chainOf, type Fresh, freshAccount, givenTransfer, requireOnce } from '../support/node.js'
+import { type FlashChain, flashChainAt, startFlashChain } from '../support/flashChain.js'
+import { CHAIN_ID, type Fresh, freshAccount, givenTransfer, requireOnce } from '../support/node.js'
 import { takeTurns } from '../support/rounds.js'
 import { sharedNowMs } from '../support/sharedNow.js'
 import { figuresOf, percentileOf } from '../support/spread.js'
 
 const DETECTION = 'from visible in a flashblock to known'
 const POLLS = 'polls while somebody waits, and nothing is sent'
-// The devnet's blocks. Who polls by itself goes by the chain's block time.
-const BLOCK_MS = 2_000
 // Not in step with the flashblocks, or each would find the same moment.
 const PAUSE_MS_MAX = 400
 
@@ -38,14 +36,9 @@ type Round = {
   readonly pollsPerSecond: number | undefined
 }
 
-// As viem's definitions of the chains that make flashblocks say: one transaction shows what `pending` includes.
-const FLASH = { blockTime: BLOCK_MS, custom: { singleSequencer: true } }
-
-const chainAt = (url: string) => ({ ...chainOf(url), ...FLASH })
-
 function viemClient(url: string, { privateKey }: Fresh) {
   const account = privateKeyToAccount(privateKey)
-  return createWalletClient({ account, chain: chainAt(url), transport: http(url) }).extend(publicActions)
+  return createWalletClient({ account, chain: flashChainAt(url), transport: http(url) }).extend(publicActions)
 }
 
 function signed(account: LocalAccount, number: number): Promise<Hex> {
@@ -58,7 +51,7 @@ const TXLANE: Watching = {
   share: 1,
   async open(url, { privateKey }) {
     const account = nativeAccount(privateKey)
-    const sender = openSender({ url, chain: chainAt(url), privateKey }, { account })
+    const sender = openSender({ url, chain: flashChainAt(url), privateKey }, { account })
     await sender.ready()
     let last: Tx | undefined
     return {

@@ -1,8 +1,9 @@
-import type { Hex } from 'viem'
+import type { Chain, Hex } from 'viem'
 import { pause } from '../../test/support/pause.js'
 import { startChild } from './children.js'
 import type { Fault } from './fault.js'
 import type { Order, Urls } from './flashProtocol.js'
+import { CHAIN_ID, chainOf } from './node.js'
 
 /** A devnet at its natural cadence, in a process of its own, that knows when each transaction could be seen. */
 export type FlashChain = AsyncDisposable &
@@ -14,6 +15,18 @@ export type FlashChain = AsyncDisposable &
     /** When it was. @throws Error where it was not */
     struckAtMs(): Promise<number>
   }
+
+// The devnet's blocks. Who polls by itself goes by the chain's block time.
+const BLOCK_MS = 2_000
+
+/**
+ * Its definition, with the one sequencer that viem's definitions of chains with flashblocks have: one transaction then
+ * shows what `pending` includes.
+ */
+export const flashChainAt = (url: string): Chain => ({
+  ...chainOf(url, { id: CHAIN_ID, blockMs: BLOCK_MS }),
+  custom: { singleSequencer: true },
+})
 
 // A transaction can be waited for before the process that shows it has written down when.
 const LOOKS_MAX = 200

@@ -9,7 +9,7 @@ import { atMost, medianOf } from '../../check.js'
 import type { Outcome } from '../../claim.js'
 import { openSender } from '../../subjects/txlane.js'
 import { createFault, FAULTS, type Fault } from '../../support/fault.js'
-import { type FlashChain, startFlashChain } from '../../support/flashChain.js'
+import { type FlashChain, flashChainAt, startFlashChain } from '../../support/flashChain.js'
 import { type Geth, paidAccount, startGeth } from '../../support/geth.js'
 import { nextBlock } from '../../support/landing.js'
 import { chainOf, freshAccount, givenTransfer } from '../../support/node.js'
@@ -22,8 +22,6 @@ const COUNT = 100
 const SAMPLES = 5
 const LIMIT_MS = 30_000
 const LOOK_MS = 5
-// The devnet's own. Flashblocks come every 200 ms.
-const FLASH_CHAIN = { id: 31_337, blockMs: 2_000 }
 const PAUSE_MS_MAX = 400
 const ROUND_TRIP_MS = 100
 const FLASH = 'from the loss until all are pre-confirmed, flashblocks every 200 ms'
@@ -74,7 +72,7 @@ async function onFlashblocks(context: PartContext): Promise<Outcome> {
 async function untilVisible(chain: FlashChain, fault: Fault, count: number, words: string): Promise<number> {
   const node = { url: chain.directUrl, rpc: createPlainRpc(chain.directUrl) }
   const { privateKey } = await freshAccount(node, words)
-  const sender = openSender({ url: chain.url, chain: chainOf(chain.url, FLASH_CHAIN), privateKey })
+  const sender = openSender({ url: chain.url, chain: flashChainAt(chain.url), privateKey })
   try {
     await sender.ready()
     await preconfirmed(sender.send(givenTransfer(0)))
