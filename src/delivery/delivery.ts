@@ -82,7 +82,8 @@ export type Delivery = {
   ended(request: number, end: RequestEnd, atMs: number): void
   counted(reading: CountReading): void
   countFailed(): void
-  refreshed(refresh: Refresh): void
+  /** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
+  refreshed(refresh: Refresh): boolean
   /** What is confirmed now, where no block is the reason: a feed showed it, or it was taken back. */
   confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction

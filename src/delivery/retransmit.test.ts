@@ -163,6 +163,18 @@ describe('refreshes without a nonce of ours', () => {
       }
   })
 
+  it('that were asked for before the request could arrive say so, so that the next one may come soon', () => {
+    const lane = byHand(SEQUENCER)
+    expect(lane.refresh(0, 0, false)).toBe(true)
+    lane.offer(0, 2)
+    const request = lane.sends()
+    lane.at(80)
+    lane.taken(request)
+    expect(lane.refresh(0, 0, false, 40)).toBe(false)
+    lane.at(300)
+    expect(lane.refresh(0, 0, false, 280)).toBe(true)
+  })
+
   it('at one that should have been kept have all above it sent again', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(0, 8)

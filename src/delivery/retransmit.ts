@@ -133,7 +133,8 @@ export function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
     acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
 }
 
-export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
+/** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
+export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   const { atMs, askedAtMs, sealed } = refresh
   const { pool, batch, trip } = state
   state.refreshes++
@@ -151,11 +152,15 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): void {
   // Nobody asks such an endpoint for another count.
   if (state.traits.countsMempool !== true && isUnproven(state)) acknowledgeBodiesOnly(state)
   const head = headOf(state)
-  if (head === undefined) return
+  if (head === undefined) return true
   // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.
   const tripMs = trip.ms > 0 ? trip.ms : atMs - askedAtMs
-  if (head.sentAtMs + tripMs > askedAtMs) head.sentRefresh = state.refreshes
-  else if (isSilenceDue(state, atMs)) lose(state, head, 'silence')
+  if (head.sentAtMs + tripMs > askedAtMs) {
+    head.sentRefresh = state.refreshes
+    return false
+  }
+  if (isSilenceDue(state, atMs)) lose(state, head, 'silence')
+  return true
 }
 
 /** The acknowledgement may have moved from `before`. */

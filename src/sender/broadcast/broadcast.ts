@@ -42,8 +42,11 @@ export type Broadcaster = {
   isStranded(nonce: number): boolean
   /** A `pending` count of the endpoint that is read. */
   counted(reading: CountReading): void
-  /** A new pending block, or a sealed one, after its bodies were told. */
-  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): void
+  /**
+   * A new pending block, or a sealed one, after its bodies were told. False where it was asked for too soon after a send to
+   * say anything of that.
+   */
+  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): boolean
   /** The most transactions that no sealed block has used; undefined: as many as an endpoint takes. */
   limitAccount(max: number | undefined): void
   /** Something that held bytes back (a lower reservation, an endpoint that was away) may be over. */
@@ -297,7 +300,8 @@ export function createBroadcaster(
     },
     counted: (reading) => senders.get(hub.reader)?.counted(reading),
     refreshed(refresh) {
-      for (const sender of senders.values()) sender.refreshed(refresh)
+      const told = [...senders.values()].map((sender) => sender.refreshed(refresh))
+      return !told.includes(false)
     },
     limitAccount(max) {
       if (max === accountMax) return

@@ -42,7 +42,7 @@ export type EndpointSender = {
   /** A `pending` count of this endpoint that somebody else asked for. */
   counted(reading: CountReading): void
   /** A new pending block, or a sealed one. */
-  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): void
+  refreshed(refresh: Pick<Refresh, 'sealed' | 'askedAtMs'>): boolean
   /** The most transactions of the account that no sealed block has used; undefined: as many as the pool takes. */
   limitAccount(max: number | undefined): void
   /** What was confirmed, or kept bytes back, may be another by now. */
@@ -272,10 +272,11 @@ export function createEndpointSender(
     },
     refreshed(refresh) {
       confirmed = confirmation()
-      delivery.refreshed({ ...confirmed, ...refresh, atMs: clock.now() })
+      const isTelling = delivery.refreshed({ ...confirmed, ...refresh, atMs: clock.now() })
       rememberIn(endpoint, delivery.status)
       parts.freed()
       schedule()
+      return isTelling
     },
     limitAccount(accountMax) {
       delivery.know({ accountMax })

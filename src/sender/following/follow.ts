@@ -150,8 +150,9 @@ export function createFollower(options: FollowOptions): Follower {
     const isDue = clock.now() - refreshedAtMs >= cadenceMs * REFRESH_PART
     const isRefresh = hasPending && pending === 'preconfirmed' && isDue
     if (isSealed || isRefresh) {
-      refreshedAtMs = clock.now()
-      options.delivered.refreshed({ sealed: isSealed, askedAtMs })
+      const isTelling = options.delivered.refreshed({ sealed: isSealed, askedAtMs })
+      // The next look may be the first that can show what was sent a moment before this one.
+      if (isTelling) refreshedAtMs = clock.now()
     }
     isSealed = false
   }
