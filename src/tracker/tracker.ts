@@ -45,6 +45,8 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
     readonly head: SealedBlock | undefined
     /** The head, or before it joined the newest block that was seen: it says what the next one is like, and no more. */
     readonly newest: SealedBlock | undefined
+    /** The endpoint shows a newer block than the head, and those between are not walked yet. */
+    readonly isBehind: boolean
     /** When a tick last brought a head. */
     readonly tickedAt: Moment | undefined
     /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
@@ -130,6 +132,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   // Its first head has nothing to be linked to.
   let doubted = true
   let tickedAt: Moment | undefined
+  // The number of the newest block that the endpoint showed last.
+  let shownTo = 0
   // The endpoint shows an older head than the tip.
   let below: { readonly sinceMs: number; looks: number } | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
@@ -217,6 +221,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     failures = 0
     tickedAt = momentOf(clock)
     arrivals.looked()
+    shownTo = latest.number
     const known = walk.tip !== undefined
     const moved = await joined(latest, (...asked) => fetchBlocks(port, ...asked))
     if (loop.stopped) return
@@ -351,6 +356,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       pacing.elsewhere()
       failures = 0
       incomplete = 0
+      shownTo = 0
       tags.elsewhere()
       arrivals.elsewhere()
       loop.wake()
@@ -367,6 +373,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     get newest() {
       return walk.tip ?? beginning.block
+    },
+    get isBehind() {
+      return walk.tip !== undefined && walk.tip.number < shownTo
     },
     get tickedAt() {
       return tickedAt

@@ -5,7 +5,8 @@ import type { SendOutcome } from '../../rpc/outcome.js'
 import type { LaneContext } from '../context.js'
 import { createOutcomes, type OutcomesParts } from './outcomes.js'
 
-test('bytes that are offered again at their pace are, however often an endpoint refuses them meanwhile', async () => {
+/** A slot whose bytes are refused, and when they are offered again. `isBehind`: blocks are not walked yet. */
+function createRefused(isBehind: () => boolean) {
   const clock = createVirtualClock()
   const own = attempt('t', 'h')
   const slot = liveSlot({ attempts: [own] })
@@ -19,14 +20,45 @@ test('bytes that are offered again at their pace are, however often an endpoint 
     lease: { epoch: 1 },
   }
   const broadcaster = { again: () => void againMs.push(clock.now() - startMs), elsewhere() {} }
+  const tracker = {
+    get isBehind() {
+      return isBehind()
+    },
+  }
   const outcomes = createOutcomes(
-    { lane, clock, fees: { taken() {} } } as unknown as LaneContext,
+    { lane, clock, hub: { tracker }, fees: { taken() {} } } as unknown as LaneContext,
     { broadcaster: () => broadcaster, transactionOf: () => undefined } as unknown as OutcomesParts,
   )
-  const refused: SendOutcome = { outcome: 'refused', reason: 'gasLimit', counted: false }
+  const refuse = (reason: SendOutcome['reason']) =>
+    outcomes.take(
+      slot.nonce,
+      own.hash,
+      { outcome: 'refused', reason, counted: false },
+      { words: undefined, againMs: 3_000 },
+    )
+  return { clock, againMs, refuse }
+}
+
+test('bytes that are offered again at their pace are, however often an endpoint refuses them meanwhile', async () => {
+  const { clock, againMs, refuse } = createRefused(() => false)
   for (let times = 0; times < 10; times++) {
-    outcomes.take(slot.nonce, own.hash, refused, { words: undefined, againMs: 3_000 })
+    refuse('gasLimit')
     await clock.advance(2_000)
   }
   expect(againMs).toEqual([3_000, 7_000, 11_000, 15_000, 19_000])
+})
+
+test('blocks that are not walked yet may hold the bytes: they are offered again after those, or after some pauses', async () => {
+  let isBehind = true
+  const { clock, againMs, refuse } = createRefused(() => isBehind)
+  refuse('nonceTooLow')
+  await clock.advance(10_000)
+  expect(againMs).toEqual([])
+  isBehind = false
+  await clock.advance(2_000)
+  expect(againMs).toEqual([12_000])
+  isBehind = true
+  refuse('nonceTooLow')
+  await clock.advance(60_000)
+  expect(againMs).toEqual([12_000, 12_000 + 9 * 3_000])
 })

@@ -34,11 +34,15 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
     if (reason === 'delegatedLimit') parts.delegated()
   }
 
-  /** The node may come to take them. An endpoint that refuses them more often than that does not put it off. */
-  function offerAfter(nonce: number, afterMs: number): void {
+  /**
+   * The node may come to take them. An endpoint that refuses them more often than that does not put it off. Blocks that are
+   * not walked yet may hold them: they are waited for, for some times.
+   */
+  function offerAfter(nonce: number, afterMs: number, waits = 0): void {
     if (offers.has(nonce)) return
     const offer = () => {
       offers.delete(nonce)
+      if (context.hub.tracker.isBehind && waits < WALK_WAITS_MAX) return offerAfter(nonce, afterMs, waits + 1)
       const slot = lane.book.get(nonce)
       if (slot && newestAttempt(slot)?.accepted !== true) parts.broadcaster().again(nonce)
     }
@@ -112,6 +116,8 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
 }
 
 const REFUSED_PAUSE_MS_MAX = 60_000
+/** A head that never joins, as one that is made up, holds nothing back for longer. */
+const WALK_WAITS_MAX = 8
 
 /**
  * Refused for good and not given up: it stands above others, or there is no signer for a no-op. The node may come to take
