@@ -55,6 +55,23 @@ describe('the pool bound', () => {
     expect(blocks(pool, 20)).toBe(3_999)
   })
 
+  it('takes a drop at half of it for the limit of the pool', () => {
+    const pool = createPoolBound()
+    pool.loss(2_000)
+    expect(blocks(pool, 3)).toBe(2_000)
+    expect(blocks(pool, 1)).toBe(2_064)
+  })
+
+  it('waits no longer for a trial that the pool has held, when a higher size fails', () => {
+    const pool = createPoolBound()
+    pool.limit(16)
+    blocks(pool, 4)
+    pool.holds(24)
+    pool.limit(24)
+    expect(blocks(pool, 3)).toBe(24)
+    expect(blocks(pool, 1)).toBe(36)
+  })
+
   it('is never below 1', () => {
     const pool = createPoolBound()
     pool.limit(0)
