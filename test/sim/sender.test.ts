@@ -24,7 +24,9 @@ const FOUND = [
 ]
 
 /** With all faults that are drawn now. */
-const FOUND_SINCE = [72_004_686, 73_047_915, 73_075_091, 73_085_157, 80_056_753, 83_027_213, 85_017_641, 89_026_822]
+const FOUND_SINCE = [
+  72_004_686, 73_047_915, 73_075_091, 73_085_157, 80_056_753, 83_027_213, 85_017_641, 89_026_822,
+]
 
 /** In worlds without faults: requests that were taken for lost within their round trip. */
 const FOUND_CALM = [80, 298, 313, 300_692]
