@@ -83,11 +83,11 @@ describe('there is no pace to go by', () => {
   })
 })
 
-test('a replica that lags does not change when the next block is due', () => {
+test('a chain that is cut back is followed from its new head on', () => {
   const phase = createBlockPhase()
   for (let number = 0; number < 5; number++)
     phase.looked(number * PERIOD_MS + LATE_MS, { number, timestamp: number * PERIOD_S })
-  const dueMs = phase.next(4 * PERIOD_MS + LATE_MS)
-  phase.looked(4 * PERIOD_MS + 5_000, { number: 3, timestamp: 3 * PERIOD_S })
-  expect(phase.next(4 * PERIOD_MS + 5_000)).toBe(dueMs)
+  const cutMs = 5 * PERIOD_MS + LATE_MS
+  phase.looked(cutMs, { number: 2, timestamp: 5 * PERIOD_S })
+  expect(phase.next(cutMs)).toBe(cutMs + PERIOD_MS)
 })

@@ -4,7 +4,7 @@
  * wrong costs a few looks.
  */
 export type BlockPhase = {
-  /** A look that began at `askedMs` showed this newest block. */
+  /** A look that began at `askedMs` showed this newest block, and it is the head. */
   looked(askedMs: number, newest: Pick<Stamp, 'number' | 'timestamp'>): void
   /** When to look next, where the last look began at `startedMs`; undefined where the pace is not steady. */
   next(startedMs: number): number | undefined
@@ -59,12 +59,12 @@ export function createBlockPhase(): BlockPhase {
   return {
     looked(askedMs, { number, timestamp }) {
       const seen: Stamp = { number, timestamp, lateMs: askedMs - timestamp * SECOND_MS }
-      if (last === undefined) {
+      // The first one, or the chain was cut back.
+      if (last === undefined || number < last.number) {
         last = seen
+        misses = 0
         return
       }
-      // A replica that lags says nothing of when the next one comes.
-      if (number < last.number) return
       const period = periodS()
       const periodMs = (period ?? 0) * SECOND_MS
       if (number === last.number) {

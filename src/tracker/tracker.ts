@@ -240,7 +240,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     const hasPending = pending ? tellPending(pending, claimed) : false
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
-    pacing.headed(latest, newHead)
+    // One that does not join, or lags, says nothing of when the next block comes.
+    if (walk.tip?.hash === latest.hash) pacing.headed(latest, newHead)
     for (const follower of followers) follower.ticked(newHead, { askedAtMs, hasPending })
     loop.brought(newHead)
   }
