@@ -114,27 +114,28 @@ export function createWalk(options: { length: number }): Walk {
 
   /**
    * The missed blocks from the tip upwards, and `latest` on top of them. What was fetched before one could not be had is
-   * kept: an endpoint that loses every other request would never be caught up with. Empty where the first ones are no
-   * child of the tip.
+   * kept: an endpoint that loses every other request would never be caught up with. Where the tip has left the chain none
+   * comes, and `fork` is what was read of the other one below `latest`.
    */
   async function climb(
     from: SealedBlock,
     latest: SealedBlock,
     fetch: FetchBlocks,
-  ): Promise<SealedBlock[] | undefined> {
+  ): Promise<{ readonly came: readonly SealedBlock[]; readonly fork: readonly SealedBlock[] } | undefined> {
     const came: SealedBlock[] = []
+    const part = { came, fork: [] }
     let below = from
     while (below.number + 1 < latest.number) {
       const count = Math.min(latest.number - 1 - below.number, atOnce)
       const numbers = Array.from({ length: count }, (_, index) => below.number + 1 + index)
       const fetched = await fetch(numbers, 'linked')
-      if (fetched === undefined) return came.length === 0 ? undefined : came
-      if (!linked([below, ...fetched])) return came
+      if (fetched === undefined) return came.length === 0 ? undefined : part
+      if (!linked([below, ...fetched])) return linked([...fetched, latest]) ? { came, fork: fetched } : part
       came.push(...fetched)
       below = fetched.at(-1) ?? below
       atOnce = Math.min(2 * atOnce, FETCH_AT_ONCE)
     }
-    return linked([below, latest]) ? [...came, latest] : came
+    return linked([below, latest]) ? { came: [...came, latest], fork: [] } : part
   }
 
   /** Fills `came` downwards until one of its blocks stands on a walked one. */
@@ -231,11 +232,11 @@ export function createWalk(options: { length: number }): Walk {
     if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
     const climbed = await climb(tip, latest, fetch)
     if (climbed === undefined) return undefined
-    if (climbed.length > 0) {
-      join(climbed)
-      return { left: [], came: climbed, jumped: false }
+    if (climbed.came.length > 0) {
+      join(climbed.came)
+      return { left: [], came: climbed.came, jumped: false }
     }
-    const came = [latest]
+    const came = [...climbed.fork, latest]
     const result = await link(came, fetch)
     if (result === 'unknown') return undefined
     if (result === 'lost') return begin(latest, fetch)
