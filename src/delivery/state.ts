@@ -164,10 +164,13 @@ export function openRequests({ requests, sequence }: DeliveryState): OpenRequest
   )
 }
 
-/** Blocks that bring nothing of what a count acknowledged: one may have been built before that arrived. */
+/** Blocks since a count: one of them may have been built before what it acknowledged arrived. */
 const UNPROVEN_BLOCKS = 2
 
-/** What the newest count acknowledged is in none of the blocks since: it may have been too high, or the pool dropped it. */
+/**
+ * Some of what the newest count acknowledged is in none of the blocks since: the count may have been too high, or the pool
+ * dropped it.
+ */
 export function isUnproven({ sequence, count, sealed }: DeliveryState): boolean {
   const isByCount = sequence.countedTo > sequence.confirmedTo && sequence.end > sequence.confirmedTo
   return isByCount && sealed - count.readSealed >= UNPROVEN_BLOCKS

@@ -13,8 +13,10 @@ export function slotWith<slot extends Changing>(slot: slot, change: Partial<Omit
 
 export function attemptWith(attempt: Attempt, change: Partial<Attempt>): Attempt {
   const { hash, raw, fees, gas, claim, epoch, sends, accepted, madeAt } = attempt
-  const open = { hash, raw, fees, gas, claim, epoch, sends, accepted }
-  const copy = madeAt === undefined ? open : { ...open, madeAt }
+  const copy =
+    madeAt === undefined
+      ? { hash, raw, fees, gas, claim, epoch, sends, accepted }
+      : { hash, raw, fees, gas, claim, epoch, sends, accepted, madeAt }
   return Object.assign(attempt.private ? { ...copy, private: true as const } : copy, change)
 }
 

@@ -16,18 +16,18 @@ export type SealedBlock = BlockRef & {
   readonly fork?: 'shanghai' | 'prague' | undefined
 }
 
+/** From the fastest to the slowest. */
+export const PACES = ['cadence', 'head', 'block'] as const
+
 /**
  * How closely a follower has to look: at the cadence; as soon as blocks say more, pending or sealed, since nothing else
  * does (`head`); once a sealed block; or not at all.
  */
-export type Pace = 'cadence' | 'head' | 'block' | 'idle'
-
-/** The fastest first. */
-export const PACES: readonly Pace[] = ['cadence', 'head', 'block', 'idle']
+export type Pace = (typeof PACES)[number] | 'idle'
 
 /** Undefined where nobody looks. */
 export function fastestOf(paces: ReadonlySet<Pace>): Exclude<Pace, 'idle'> | undefined {
-  return (['cadence', 'head', 'block'] as const).find((pace) => paces.has(pace))
+  return PACES.find((pace) => paces.has(pace))
 }
 
 /** Tags that a follower waits for; `latest` and `pending` are read for everybody. */

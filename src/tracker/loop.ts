@@ -45,7 +45,7 @@ export function createLoop(options: {
   let due = false
   let stopped = false
   // The pace that the next tick was planned at.
-  let plannedFor: Pace = 'idle'
+  let plannedFor: ReturnType<typeof fastestOf>
 
   async function run(): Promise<void> {
     running = true
@@ -71,14 +71,14 @@ export function createLoop(options: {
     const paces = pacesNow()
     const atMs = options.next(paces)
     if (atMs === undefined) return
-    plannedFor = fastestOf(paces) ?? 'idle'
+    plannedFor = fastestOf(paces)
     cancel = clock.setTimer(fire, Math.max(0, atMs - clock.now()))
   }
 
   /** What looked so closely may be over by now: then the next tick is planned anew. */
   function fire(): void {
     const pace = fastestOf(pacesNow())
-    if (pace !== undefined && PACES.indexOf(pace) <= PACES.indexOf(plannedFor)) return start()
+    if (pace && plannedFor && PACES.indexOf(pace) <= PACES.indexOf(plannedFor)) return start()
     cancel = undefined
     schedule()
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { decodeHeader, encodeBlock } from '../rpc/codec.js'
+import { decodeHeader, headerCall } from '../rpc/codec.js'
 import type { RpcFailure, RpcReply } from '../rpc/port.js'
 import type { SealedBlock } from './follower.js'
 import { decoded, type Part, sealedOf } from './tickParts.js'
@@ -89,7 +89,7 @@ export function createTags(
         notBeforeMs = clock.now() + REST_MS
       }
       return names.map((tag) => ({
-        call: { method: 'eth_getBlockByNumber', params: [encodeBlock(tag), false] },
+        call: headerCall(tag),
         take: (reply) => void answers.set(tag, reply),
       }))
     },

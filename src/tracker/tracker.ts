@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { type Clock, type Moment, momentOf } from '../clock.js'
-import { decodeHeader, encodeBlock, type LightHeader } from '../rpc/codec.js'
+import { decodeHeader, headerCall, type LightHeader } from '../rpc/codec.js'
 import type { Port, RpcCall, RpcReply } from '../rpc/port.js'
 import { type Arrivals, type ArrivalsOptions, createArrivals } from './arrivals.js'
 import { createBeginning } from './beginning.js'
@@ -121,11 +121,6 @@ export function createTracker(options: TrackerOptions): Tracker {
       for (const follower of followers) follower.broken(error)
     },
   })
-  function tagWanted(tag: 'safe' | 'finalized'): TagWanted {
-    const wants = new Set([...followers].map((follower) => follower.tags()[tag]))
-    return (['now', 'sometime'] as const).find((want) => wants.has(want)) ?? 'never'
-  }
-
   let failures = 0
   // Looks in a row that brought a head, and in which a call had no answer.
   let incomplete = 0
@@ -138,6 +133,11 @@ export function createTracker(options: TrackerOptions): Tracker {
   let below: { readonly sinceMs: number; looks: number } | undefined
   let seen = { number: -1, count: 0, last: undefined as Hash | undefined }
 
+  function tagWanted(tag: 'safe' | 'finalized'): TagWanted {
+    const wants = new Set([...followers].map((follower) => follower.tags()[tag]))
+    return (['now', 'sometime'] as const).find((want) => wants.has(want)) ?? 'never'
+  }
+
   // --- one tick: what is asked -------------------------------------------------------------------------------
 
   async function tick(): Promise<void> {
@@ -149,7 +149,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const told: ((head: number) => void)[] = []
     const parts: Part[] = [
       {
-        call: { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        call: headerCall('latest'),
         take: (reply) => {
           latest = sealedOf(decoded(reply, decodeHeader))
         },
@@ -158,7 +158,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const wants = options.pending()
     if (wants.block) {
       parts.push({
-        call: { method: 'eth_getBlockByNumber', params: ['pending', false] },
+        call: headerCall('pending'),
         take: (reply) => {
           pending = reply.ok
             ? decoded(reply, decodeHeader)
@@ -317,7 +317,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     port: Port,
     ...[numbers, how]: Parameters<FetchBlocks>
   ): ReturnType<FetchBlocks> {
-    const calls = numbers.map((n) => ({ method: 'eth_getBlockByNumber', params: [encodeBlock(n), false] }))
+    const calls = numbers.map(headerCall)
     const replies = await askOf(port, calls, how === 'linked')
     if (replies === undefined || port !== options.port()) return undefined
     const blocks = replies.map((reply) => sealedOf(decoded(reply, decodeHeader)))
