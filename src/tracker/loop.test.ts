@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
+import type { Pace } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 
 const INTERVAL_MS = 200
@@ -75,5 +76,28 @@ test('a tick that is asked for once is the only one, an interval after the last'
   loop.wake()
   await clock.advance(10_000)
   expect(began.map((atMs) => atMs - began[0]!)).toEqual([0, INTERVAL_MS])
+  loop.stop()
+})
+
+test('a tick that a faster pace had planned waits where nobody wants that pace any more', async () => {
+  const clock = createVirtualClock()
+  const startedMs = clock.now()
+  const began: number[] = []
+  let pace: Pace = 'cadence'
+  const loop = createLoop({
+    clock,
+    tick: async () => void began.push(clock.now() - startedMs),
+    paces: () => [pace],
+    next: (paces) => startedMs + (began.at(-1) ?? 0) + INTERVAL_MS * (paces.has('cadence') ? 1 : 10),
+    broken(error) {
+      throw error
+    },
+  })
+  loop.schedule()
+  pace = 'block'
+  await clock.advance(10 * INTERVAL_MS - 1)
+  expect(began).toEqual([])
+  await clock.advance(1)
+  expect(began).toEqual([10 * INTERVAL_MS])
   loop.stop()
 })

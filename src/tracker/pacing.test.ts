@@ -69,3 +69,31 @@ describe('after looks that brought a head and lacked another answer', () => {
     expect(interval({ pace: 'block', blockMs: 12_000, incomplete: 50 })).toBe(12_000)
   })
 })
+
+describe('a look right after a send', () => {
+  const looks = (options: { refreshes?: boolean; brings?: boolean }): boolean[] => {
+    const { refreshes = false, brings = false } = options
+    const pacing = createPacing({
+      clock: createVirtualClock(),
+      cadenceMs: () => CADENCE_MS,
+      refreshes: () => refreshes,
+    })
+    return Array.from({ length: 34 }, (_, number) => {
+      const isLook = pacing.sent()
+      pacing.began()
+      if (isLook) pacing.headed({ number, timestamp: number }, brings)
+      return isLook
+    })
+  }
+
+  test('is left out once two of them brought no block, but for one send in sixteen', () => {
+    const all = looks({})
+    expect(all.slice(0, 3)).toEqual([true, true, false])
+    expect(all.slice(2).filter(Boolean)).toHaveLength(2)
+  })
+
+  test('is made after each send where it brings a block, or the pending block is made anew', () => {
+    expect(looks({ brings: true })).not.toContain(false)
+    expect(looks({ refreshes: true })).not.toContain(false)
+  })
+})

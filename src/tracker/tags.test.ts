@@ -4,6 +4,7 @@ import { createStubPort, rawBlock, type StubAnswer } from '../../test/contract/s
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
 import type { RpcCall } from '../rpc/port.js'
 import type { Follower } from './follower.js'
+import type { TagWanted } from './tags.js'
 import { createTracker } from './tracker.js'
 
 const ADDRESS = pad('0x1', { size: 20 })
@@ -38,7 +39,7 @@ const follower: Follower = {
 }
 
 /** A chain that was walked from block 100 on, and what is answered for `finalized`. */
-async function walked(finalized = blockOf(OURS, 100)) {
+async function walked(finalized = blockOf(OURS, 100), wanted: TagWanted = 'now') {
   const clock = createVirtualClock()
   const world = { head: 100, finalized: () => finalized, asked: 0, chain: (_: number) => OURS }
   const reply = ({ method, params }: RpcCall): StubAnswer => {
@@ -68,7 +69,7 @@ async function walked(finalized = blockOf(OURS, 100)) {
     await clock.advance(1_000)
     await ticked
   }
-  tracker.follow(follower)
+  tracker.follow({ ...follower, tags: () => ({ safe: 'never', finalized: wanted }) })
   await tick()
   const rise = async (head: number) => {
     world.head = head
@@ -76,6 +77,15 @@ async function walked(finalized = blockOf(OURS, 100)) {
   }
   return { world, tracker, tick, rise }
 }
+
+test('a tag that nobody waits for is read once in 16 heads', async () => {
+  const { world, tracker, rise } = await walked(blockOf(OURS, 100), 'sometime')
+  await rise(101)
+  const before = world.asked
+  for (let head = 102; head <= 165; head++) await rise(head)
+  expect(world.asked - before).toBe(4)
+  tracker.stop()
+})
 
 test('a tag goes where its block was walked', async () => {
   const { world, tracker, rise } = await walked()
