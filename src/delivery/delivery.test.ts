@@ -188,6 +188,32 @@ describe('a missing nonce', () => {
     expect(lane.next().do).toBe('wait')
   })
 
+  it.each([
+    ['before the newest copy of what a refresh brings: that refresh is one of the two', false, [2]],
+    ['after it, with other bytes: two more are needed', true, undefined],
+  ])('left %s', (_, isOffered, expected) => {
+    const lane = byHand({ countsMempool: false, gapBudget: 64 })
+    lane.offer(0, 3)
+    lane.taken(lane.sends())
+    lane.at(200)
+    lane.refresh(0)
+    lane.at(400)
+    lane.refresh(0)
+    const again = lane.sends()
+    expect(again.nonces).toEqual([0])
+    lane.taken(again)
+    lane.at(410)
+    if (isOffered) lane.offer(2, 3)
+    if (isOffered) lane.taken(lane.sends())
+    lane.at(600)
+    lane.refresh(2)
+    expect(lane.next().do).toBe('wait')
+    lane.at(800)
+    lane.refresh(2)
+    const action = lane.next()
+    expect(action.do === 'send' ? action.nonces : undefined).toEqual(expected)
+  })
+
   it('waits for other bytes where the endpoint refuses these', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)

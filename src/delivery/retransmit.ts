@@ -123,8 +123,19 @@ export type Refresh = Confirmation & {
 export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: Confirmation): void {
   const { sequence } = state
   const hasMoved = confirmedTo > sequence.confirmedTo
+  const broughtAtMs = newestSentAtMs(sequence, confirmedTo)
   noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
-  if (hasMoved) state.progressRefresh = state.refreshes
+  if (!hasMoved) return
+  // A block lacks a nonce that left before another one which it brings: that one had the time to arrive (RFC 8985).
+  const isOvertaken = (headOf(state)?.sentAtMs ?? broughtAtMs) < broughtAtMs
+  state.progressRefresh = isOvertaken ? state.refreshes - 1 : state.refreshes
+}
+
+/** When the newest copy left among those that a body is about to confirm. */
+function newestSentAtMs({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): number {
+  let newestMs = Number.NEGATIVE_INFINITY
+  for (const { sentAtMs } of segments.between(from, to)) newestMs = Math.max(newestMs, sentAtMs)
+  return newestMs
 }
 
 /** No count acknowledges anything any more. */

@@ -11,7 +11,7 @@ import { createStoreCheck } from './storeCheck.js'
 
 /** What the lane began with. */
 export type Seed = {
-  /** Counts as they were read first. */
+  /** Counts as they were read first. They may contradict each other. */
   readonly latest: number
   readonly pending: number
   readonly head: number
@@ -132,11 +132,9 @@ export function createSeeding(
     // One that has no \`pending\` says with `latest` all that it has to say; of another the answer was lost.
     const isWithout = isOverdue || hub.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
+    const reading = { latest, pending: pending ?? latest, head, atMs: clock.now() }
     // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
-    if (pending !== undefined && pending < latest)
-      // The lower one leaves no nonce empty.
-      return isOverdue ? { latest: pending, pending, head, atMs: clock.now() } : undefined
-    return { latest, pending: Math.max(latest, pending ?? latest), head, atMs: clock.now() }
+    return reading.pending >= latest || isOverdue ? lowerOf(reading) : undefined
   }
 
   function settle(reading: CountReading): void {
@@ -236,11 +234,12 @@ export function createSeeding(
       return new Promise((resolve) => waiting.push(resolve))
     },
     accept() {
-      if (isUnsettled) settle(newest)
+      const accepted = lowerOf(newest)
+      if (isUnsettled) settle(accepted)
       if (!isDisbelieved && !store.isDisputed) return
       store.accept()
       isDisbelieved = false
-      if (newest.pending > book.supposedTo) book.suppose(newest.pending)
+      if (accepted.pending > book.supposedTo) book.suppose(accepted.pending)
       show()
       freed()
     },
@@ -249,4 +248,9 @@ export function createSeeding(
       for (const done of waiting.splice(0)) done()
     },
   }
+}
+
+/** Of counts that contradict each other the lower one leaves no nonce empty. */
+function lowerOf(reading: CountReading): CountReading {
+  return { ...reading, latest: Math.min(reading.latest, reading.pending) }
 }

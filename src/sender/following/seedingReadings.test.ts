@@ -185,6 +185,18 @@ describe('`pending` far above `latest`', () => {
   })
 })
 
+describe('a first reading with less at `pending` than at `latest`', () => {
+  test.each([
+    ['held for a count above seedSpanMax', { isDisbelieved: true }],
+    ['while the counts have to settle', { isUnsettled: true }],
+  ])('%s: resume() believes the lower count', (_, over) => {
+    const { book, holds, seeding } = seeded({ latest: 1_000_000_007, pending: 8, ...over })
+    expect(holds.get('seeding')).toContain('counts 1000000007 at `latest` and 8 at `pending`')
+    seeding.accept()
+    expect([book.cursor, book.unfinished, holds.size]).toEqual([8, expect.toBeOneOf([0, 1]), 0])
+  })
+})
+
 describe('the hypothesis', () => {
   test('shrinks to the highest reading of two blocks, and what waits there is what the lowest counts', () => {
     const { book, read, seeding } = seeded({ pending: 20 })

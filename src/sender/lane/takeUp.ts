@@ -160,7 +160,7 @@ function seedOf(
   state: LaneState,
 ): Seed {
   const latest = lowerLatest(reading, other)
-  const pending = Math.max(latest, reading.pending?.count ?? latest)
+  const pending = reading.pending?.count ?? latest
   const hasSent = [reading, other].some((one) => one.latest.count > 0 || (one.pending?.count ?? 0) > 0)
   return {
     latest,
