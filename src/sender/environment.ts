@@ -57,6 +57,8 @@ export type Shared = {
   readonly hubs: Map<string, unknown>
   /** Request budgets, by URL and limits. */
   readonly gates: Map<string, unknown>
+  /** What deliveries have shown of an endpoint, by URL: the newest ones. */
+  readonly deliveries: Map<string, unknown>
   /** The books of counters in contracts that nobody holds now, and of which something is still out. */
   readonly counters: Map<string, unknown>
   /** A number for each store, transport or client that has no name of its own. */
@@ -68,13 +70,14 @@ export type Shared = {
 }
 
 // The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
-const SHARED = Symbol.for('txlane.shared.v2')
+const SHARED = Symbol.for('txlane.shared.v3')
 
 export function createShared(): Shared {
   return {
     lanes: new Map(),
     hubs: new Map(),
     gates: new Map(),
+    deliveries: new Map(),
     counters: new Map(),
     identities: new WeakMap(),
     identitiesMade: 0,

@@ -11,6 +11,7 @@ import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
 import type { Environment } from '../environment.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
+import { shareDeliveries } from './deliveries.js'
 import { type HeldGate, holdGate } from './gates.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
@@ -210,6 +211,7 @@ function endpointsOf(
       )
       const singleSequencer = hasSingleSequencer(client.chain) || undefined
       const profile = createProfile({ singleSequencer, ...endpoint.profile })
+      shareDeliveries(environment.shared, url, profile)
       // What plain reads through this port learn goes into the same profile.
       setProfile(watch.port, profile)
       setProfile(plain, profile)
