@@ -32,6 +32,8 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   // Silence may mean that the blocks are full. A count is sure, and shows when all that was sent before is there.
   if (cause !== 'answer') state.hole = cause === 'silence' ? head.nonce : sequence.next - 1
   state.suspect = undefined
+  // A count that includes the mempool would have shown it sooner: one more may show whether it does.
+  if (cause === 'silence' && state.count.trials > 0) state.count.trials--
   if (head.state === 'inFlight') abandon(state, request)
   let kept = 0
   // A wrong guess costs one call from the second time on.

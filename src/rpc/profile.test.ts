@@ -54,6 +54,17 @@ describe('the count at `pending`', () => {
     expect(seen([counted, some, some]).pending).toBe('mempool')
   })
 
+  test('is the mempool when of four resends in a row each was counted at once, and not when one was not', () => {
+    const resent = (count: number): ProfileObservation => ({ kind: 'countAfterResend', nonce: 5, count })
+    const [yes, no] = [resent(6), resent(5)]
+    expect(seen([yes, yes, yes]).pending).toBe('unknown')
+    expect(seen([yes, yes, yes, yes]).pending).toBe('mempool')
+    expect(seen([yes, yes, yes, no, yes, yes, yes]).pending).toBe('unknown')
+    expect(seen([yes, yes, counted]).pending).toBe('mempool')
+    const preconfirmed = [uncounted, lackedLater, countedInBlock]
+    expect(seen([...preconfirmed, yes, yes, yes, no]).pending).toBe('preconfirmed')
+  })
+
   test('is the pre-confirmed state still when a flashblock lands while a batch is worked through', () => {
     const part: ProfileObservation = {
       kind: 'countAfterSend',

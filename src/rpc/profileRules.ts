@@ -16,6 +16,11 @@ export type ProfileObservation =
       /** When the batch was answered, in clock milliseconds. */
       readonly atMs: number
     }
+  /**
+   * A `pending` count that rode along in a batch in which this endpoint took the lowest nonce that no block holds once
+   * more, as one that it had not had: of nonces that were sent before nothing else is known.
+   */
+  | { readonly kind: 'countAfterResend'; readonly nonce: number; readonly count: number }
   /** A `pending` count, beside a pending block that held none of our nonces. */
   | { readonly kind: 'countWithoutBlock'; readonly count: number; readonly askedAtMs: number }
   /** A nonce was seen in the body of the pending block, with the `pending` count read in the same batch. */
@@ -118,6 +123,8 @@ export function reduceProfile(state: ProfileState, observation: ProfileObservati
   switch (observation.kind) {
     case 'countAfterSend':
       return countAfterSend(state, observation)
+    case 'countAfterResend':
+      return countAfterResend(state, observation.nonce, observation.count)
     case 'countWithoutBlock':
       return countWithoutBlock(state, observation.count, observation.askedAtMs)
     case 'countWithBlock':
@@ -168,6 +175,13 @@ function countAfterSend(
   if (count === sentFrom) return notCountedAtOnce(state, { from: sentFrom, nonce: sentUpTo, atMs })
   // All but the last: a flashblock would have to land right between the two.
   return countedAtOnce(state, count >= sentUpTo ? IN_WHOLE : IN_PART)
+}
+
+/** What a flashblock brings meanwhile looks like a counted mempool: so it takes several in a row. */
+function countAfterResend(state: ProfileState, nonce: number, count: number): ProfileState {
+  if (count > nonce) return countedAtOnce(state, IN_PART)
+  const { profile, evidence } = state
+  return evidence.countedAtOnce === 0 ? state : { profile, evidence: { ...evidence, countedAtOnce: 0 } }
 }
 
 function countedAtOnce({ profile, evidence }: ProfileState, weight: number): ProfileState {

@@ -8,13 +8,13 @@ import type { SealedBlock } from './follower.js'
 const ANVIL = 31_337
 const MAINNET = 1
 
-function blockOf(number: number, transactions = 1): SealedBlock {
+function blockOf(number: number, transactions = 1, timestamp = 0): SealedBlock {
   const hash = pad(`0x${number}`)
   return {
     number,
     hash,
     parentHash: hash,
-    timestamp: 0,
+    timestamp,
     baseFeePerGas: undefined,
     gasLimit: 0n,
     gasUsed: 0n,
@@ -33,6 +33,57 @@ function opened(chainId: number) {
   }
   return { clock, arrivals, silence }
 }
+
+describe('the time between blocks by their timestamps', () => {
+  const steps: [string, readonly (readonly [number: number, timestamp: number])[], number | undefined][] = [
+    ['one block', [[1, 100]], undefined],
+    [
+      'one a second later',
+      [
+        [1, 100],
+        [2, 101],
+      ],
+      1_000,
+    ],
+    [
+      'four in ten seconds',
+      [
+        [1, 100],
+        [5, 110],
+      ],
+      2_500,
+    ],
+    [
+      'one of the same second',
+      [
+        [1, 100],
+        [2, 100],
+      ],
+      undefined,
+    ],
+    [
+      'one that is older',
+      [
+        [1, 100],
+        [2, 99],
+      ],
+      undefined,
+    ],
+    [
+      'another one of the same number',
+      [
+        [1, 100],
+        [1, 102],
+      ],
+      undefined,
+    ],
+  ]
+  test.each(steps)('%s', (_, blocks, expected) => {
+    const arrivals = createArrivals({ clock: createVirtualClock() })
+    for (const [number, timestamp] of blocks) arrivals.came([blockOf(number, 1, timestamp)], true)
+    expect(arrivals.stampedMs).toBe(expected)
+  })
+})
 
 const named = (result: unknown): RpcReply => ({ ok: true, result })
 

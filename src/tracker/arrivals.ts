@@ -11,6 +11,11 @@ export type Arrivals = {
   /** The least of the last ones. */
   readonly blockMsMin: number | undefined
   /**
+   * The same by the timestamps of the two newest heads, which say more where few were observed: an endpoint that lags shows
+   * its first one late. Undefined within one second.
+   */
+  readonly stampedMs: number | undefined
+  /**
    * A local development node that makes a block only for a transaction has made none for `REST_MS`, and was seen to make
    * none: no child block will come until somebody sends something.
    */
@@ -49,6 +54,8 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
   const gapsMs: number[] = []
   let headAtMs: number | undefined
   let blockMs: number | undefined
+  let stampedMs: number | undefined
+  let head: SealedBlock | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let madeEmptyBlock = false
   // Where nobody else has asked it.
@@ -66,6 +73,9 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
     },
     get blockMsMin() {
       return gapsMs.length === 0 ? undefined : Math.min(...gapsMs)
+    },
+    get stampedMs() {
+      return stampedMs
     },
     get isAtRest() {
       return isSilent() && (isDevelopmentChain || DEVELOPMENT_NODES.test(name() ?? ''))
@@ -91,6 +101,9 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
         if (gapsMs.length > GAPS_MAX) gapsMs.shift()
       }
       headAtMs = nowMs
+      const newest = blocks[blocks.length - 1]
+      if (head && newest) stampedMs = stepMs(head, newest)
+      head = newest
       if (walked && blocks.some(({ hashes }) => hashes.length === 0)) madeEmptyBlock = true
     },
     looked() {
@@ -100,4 +113,10 @@ export function createArrivals({ clock, chainId, client = () => undefined }: Arr
       asked = undefined
     },
   }
+}
+
+/** Milliseconds for each block between two of them; undefined where their timestamps show none. */
+function stepMs(one: SealedBlock, other: SealedBlock): number | undefined {
+  const ms = (1_000 * (other.timestamp - one.timestamp)) / (other.number - one.number)
+  return Number.isFinite(ms) && ms > 0 ? ms : undefined
 }

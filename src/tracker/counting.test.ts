@@ -34,6 +34,10 @@ test('a lane that only blocks say something to is counted once for each of them'
   expect(askedAt('head', [H1, H1, H1, H2, H2])).toEqual([1, 0, 0, 1, 0])
 })
 
+test('not where they hold what it sent', () => {
+  expect(askedAt('head', [H1, H2], { isPassedOver: () => false })).toEqual([0, 0])
+})
+
 test('every other lane is counted at each look, and an idle one never', () => {
   expect(askedAt('cadence', [H1, H1, H1])).toEqual([1, 1, 1])
   expect(askedAt('block', [H1, H1, H1])).toEqual([1, 1, 1])

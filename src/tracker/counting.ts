@@ -32,12 +32,15 @@ export function createCounting(
     return head === undefined || countedAt.get(follower) !== head
   }
 
-  /** A lane that blocks alone say something to counts once for each of them. */
+  /**
+   * A lane whose blocks hold what it sent is not counted: they say more. Where a block passed over something it is counted
+   * once for each such block.
+   */
   function isWanted(follower: Follower): boolean {
     const pace = follower.pace()
     if (pace === 'idle') return false
     if (pace !== 'head' || follower.reads || follower.wantsPending?.() === true) return true
-    return isUncounted(follower)
+    return follower.isPassedOver?.() !== false && isUncounted(follower)
   }
 
   function inTurn(): Follower[] {

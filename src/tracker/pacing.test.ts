@@ -9,17 +9,19 @@ const CADENCE_MS = 200
 function interval(options: {
   pace: Pace
   blockMs?: number
+  stampedMs?: number
   failures?: number
   incomplete?: number
   refreshes?: boolean
   keen?: boolean
 }): number | undefined {
-  const { pace, blockMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
+  const { pace, blockMs, stampedMs, failures = 0, incomplete = 0, refreshes = false, keen = false } = options
   const clock = createVirtualClock()
   const pacing = createPacing({ clock, cadenceMs: () => CADENCE_MS, refreshes: () => refreshes })
   pacing.began()
   if (keen) pacing.keen(1)
-  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, { blockMs, blockMsMin: blockMs })
+  const blocks = { blockMs, blockMsMin: blockMs, stampedMs }
+  const atMs = pacing.next(new Set([pace]), { failures, incomplete }, blocks)
   return atMs === undefined ? undefined : atMs - clock.now()
 }
 
@@ -55,6 +57,8 @@ describe('what waits for nothing but a block is looked for', () => {
 test('the other paces', () => {
   expect(interval({ pace: 'cadence', blockMs: 12_000 })).toBe(CADENCE_MS)
   expect(interval({ pace: 'block', blockMs: 12_000 })).toBe(12_000)
+  expect(interval({ pace: 'block', blockMs: 5_500, stampedMs: 1_000 })).toBe(1_000)
+  expect(interval({ pace: 'block', blockMs: 500, stampedMs: 1_000 })).toBe(500)
   expect(interval({ pace: 'idle', blockMs: 12_000 })).toBeUndefined()
 })
 

@@ -33,8 +33,8 @@ export type Missed = {
   readonly incomplete: number
 }
 
-/** Milliseconds between sealed blocks, as far as they were observed. */
-type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin'>
+/** Milliseconds between sealed blocks. */
+type BlockTimes = Pick<Arrivals, 'blockMs' | 'blockMsMin' | 'stampedMs'>
 
 const BACKOFF_MS_MAX = 5_000
 /** An incomplete look doubles the cadence so many times at the most: heads still come. */
@@ -125,9 +125,9 @@ export function createPacing(options: {
 function periodMs(
   pace: Exclude<Pace, 'idle'>,
   isUrgent: boolean,
-  { blockMs, blockMsMin }: BlockTimes,
+  { blockMs, blockMsMin, stampedMs = BLOCK_MS_MAX }: BlockTimes,
 ): number {
-  if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT)
+  if (pace === 'block') return Math.min(BLOCK_MS_MAX, blockMs ?? BLOCK_MS_DEFAULT, stampedMs)
   // A node that makes a block for what it is sent makes it at once.
   if (pace === 'cadence' || isUrgent) return 0
   return HEAD_PART * Math.min(BLOCK_MS_MAX, blockMsMin ?? 0)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { RpcCall } from '../../rpc/port.js'
 import { createShared } from '../environment.js'
 import { createSenderIn } from '../sender.js'
 import { onSend, openLane, refuses, transfer } from '../simLane.fixture.js'
@@ -33,4 +34,20 @@ test('nor is what came there by way of another endpoint', async () => {
   const tx = await lane.settle(lane.sender.send(transfer(1)))
   await lane.settle(tx.wait('sealed'))
   expect(lane.events('preconfirmed')).toEqual([])
+})
+
+test('a pool that keeps one transaction and counts it, whose count was not answered at first, is found out by resends', async () => {
+  await using lane = await openLane({ chain: { rules: 'reth', executableMax: 1, blockTimeMs: 4_000 } })
+  const answersFromMs = lane.clock.now() + 60_000
+  const isPending = ({ method, params }: RpcCall) =>
+    method === 'eth_getTransactionCount' && params[1] === 'pending'
+  lane.script = (call) =>
+    lane.clock.now() < answersFromMs && isPending(call) ? refuses('try again') : undefined
+  const count = 60
+  const markers = Array.from({ length: count }, (_, index) => index + 1)
+  const all = await lane.settle(Promise.all(markers.map((marker) => lane.sender.send(transfer(marker)))))
+  await lane.settle(Promise.all(all.map((tx) => tx.wait('sealed'))), 900_000)
+  expect(lane.executed()).toEqual(markers)
+  const [endpoint] = (await lane.snapshot()).endpoints
+  expect(endpoint?.profile).toMatchObject({ pending: 'mempool' })
 })

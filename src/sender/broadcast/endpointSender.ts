@@ -183,6 +183,7 @@ export function createEndpointSender(
     const calls: RpcCall[] = batch.map(sendOf)
     if (action.count) calls.push(poolCount)
     const sentFrom = action.count ? advanceAccepted() : 0
+    const lowest = book.confirmedTo
     const awaited = endpoint.silentUntilMs <= clock.now()
     parts.posting(batch, awaited)
     const options = { timeoutMs: limits.sendTimeoutMs }
@@ -196,7 +197,7 @@ export function createEndpointSender(
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
     delivery.ended(action.request, endOf(replies, sendings, { answered, count: counted }), atMs)
-    observeBatch(profile, answered, { replies, count: counted, sentFrom, atMs })
+    observeBatch(profile, answered, { replies, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     for (const each of answered) parts.said({ ...each, endpoint, awaited })

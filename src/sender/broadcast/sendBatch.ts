@@ -66,7 +66,7 @@ export function endOf(
   return { end: 'answers', answers, count }
 }
 
-/** What the answers to a request show of the endpoint. `sentFrom`: there is no gap below. */
+/** What the answers to a request show of the endpoint. `sentFrom`: there is no gap below. `lowest`: in no block. */
 export function observeBatch(
   profile: ProfileWatch,
   answered: readonly Answered[],
@@ -74,19 +74,26 @@ export function observeBatch(
     readonly replies: readonly RpcReply[]
     readonly count: number | undefined
     readonly sentFrom: number
+    readonly lowest: number
     readonly atMs: number
   },
 ): void {
-  const { replies, count, sentFrom, atMs } = seen
+  const { replies, count, sentFrom, lowest, atMs } = seen
   const size = replies.length
   const { kind } = readBatchAnswer(replies)
   if (size > 1 && kind === 'answered') profile.observe({ kind: 'batchAnswered', size })
   if (size > 1 && kind === 'refused') profile.observe({ kind: 'batchRefused', size })
   observeGaps(profile, answered)
-  const sentUpTo = count === undefined ? undefined : freshRun(answered, sentFrom)
-  if (count !== undefined && sentUpTo !== undefined)
-    profile.observe({ kind: 'countAfterSend', sentFrom, sentUpTo, count, atMs })
+  if (count === undefined) return
+  const sentUpTo = freshRun(answered, sentFrom)
+  if (sentUpTo !== undefined) profile.observe({ kind: 'countAfterSend', sentFrom, sentUpTo, count, atMs })
+  else if (answered.some((one) => one.nonce === lowest && isTaken(one)))
+    profile.observe({ kind: 'countAfterResend', nonce: lowest, count })
 }
+
+/** As one that it had not had. */
+const isTaken = ({ outcome: { outcome, reason } }: Answered): boolean =>
+  outcome === 'accepted' && reason !== 'alreadyKnown'
 
 /** Refusals for lack of a lower nonce tell how many gapped transactions it keeps. */
 function observeGaps(profile: ProfileWatch, answered: readonly Answered[]): void {
@@ -105,9 +112,8 @@ function observeGaps(profile: ProfileWatch, answered: readonly Answered[]): void
  */
 function freshRun(answered: readonly Answered[], sentFrom: number): number | undefined {
   let next = sentFrom
-  for (const { nonce, isFresh, outcome } of answered) {
-    if (nonce !== next || !isFresh || outcome.outcome !== 'accepted' || outcome.reason === 'alreadyKnown')
-      break
+  for (const one of answered) {
+    if (one.nonce !== next || !one.isFresh || !isTaken(one)) break
     next++
   }
   return next > sentFrom ? next - 1 : undefined

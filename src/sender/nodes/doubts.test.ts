@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { quantity } from '../../../test/sim/port/wire.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
+import type { TxRequest } from '../../types.js'
 import { openSeveral, type SimEndpoint } from '../severalEndpoints.fixture.js'
 import { ACCOUNT, openLane, type SimLane, transfer } from '../simLane.fixture.js'
 
@@ -33,9 +34,12 @@ describe('counts that are too high, beside true blocks', () => {
     const sent = await lane.settle(sender.send(transfer(1)))
     await lane.settle(sent.wait('sealed'))
     if (first) first.script = ahead(lane, 5)
-    const all = await lane.settle(Promise.all([2, 3].map((marker) => sender.send(transfer(marker)))))
-    await lane.settle(Promise.all(all.map((tx) => tx.wait('sealed'))))
+    // Blocks pass over what offers too little: counts are read then.
+    const low = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+    const slow = await lane.settle(sender.send({ ...transfer(2), ...low } as TxRequest))
+    const next = await lane.settle(sender.send(transfer(3)))
     await lane.until(() => several.changes().includes('e0 doubtful'), 60_000)
+    await lane.settle(Promise.all([slow, next].map((tx) => tx.wait('sealed'))), 60_000)
     await lane.until(() => several.changes().includes('e1 reader'), 10_000)
     const doubtful = several.events('endpoint').find(({ change }) => change === 'doubtful')
     expect(doubtful?.reason).toMatch(/counts (\d+) used nonces.* show (\d+)/)
