@@ -82,7 +82,7 @@ describe('a look right after a send', () => {
       cadenceMs: () => CADENCE_MS,
       refreshes: () => refreshes,
     })
-    return Array.from({ length: 34 }, (_, number) => {
+    return Array.from({ length: 130 }, (_, number) => {
       const isLook = pacing.sent()
       pacing.began()
       if (isLook) pacing.headed({ number, timestamp: number }, brings)
@@ -90,7 +90,7 @@ describe('a look right after a send', () => {
     })
   }
 
-  test('is left out once two of them brought no block, but for one send in sixteen', () => {
+  test('is left out once two of them brought no block, but for one send in 64', () => {
     const all = looks({})
     expect(all.slice(0, 3)).toEqual([true, true, false])
     expect(all.slice(2).filter(Boolean)).toHaveLength(2)

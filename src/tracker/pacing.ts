@@ -52,7 +52,7 @@ const KEEN_FLIGHT_MAX = 64
  * of so many is made still.
  */
 const SENT_LOOKS_MIN = 2
-const SENT_LOOKS_EVERY = 16
+const SENT_LOOKS_EVERY = 64
 
 export function createPacing(options: {
   readonly clock: Clock
