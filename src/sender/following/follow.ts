@@ -52,6 +52,8 @@ export function createFollower(options: FollowOptions): Follower {
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
+  // In the pending block of the newest number, and not told: it may be that of a node's pool.
+  let shown: { readonly nonce: number; readonly hash: Hash; readonly number: number }[] = []
   // Since the last tick.
   let isSealed = false
   let refreshedAtMs = Number.NEGATIVE_INFINITY
@@ -83,6 +85,14 @@ export function createFollower(options: FollowOptions): Follower {
     const madeAt = slot?.state === 'live' ? newestAttempt(slot)?.madeAt : undefined
     const head = tracker.head?.number
     return madeAt === undefined || head === undefined || head > madeAt.number
+  }
+
+  /** A node that builds a pending block from its pool shows that there too, which is no pre-confirmation. */
+  function tellShown(): void {
+    if (hub.reader.profile.current().pending !== 'preconfirmed') return
+    const head = tracker.head?.number ?? 0
+    for (const { nonce, hash, number } of shown.splice(0))
+      if (number > head) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
   }
 
   function judge(head: number): void {
@@ -180,14 +190,15 @@ export function createFollower(options: FollowOptions): Follower {
       for (const nonce of book.usedIn(block.hash)) deepReorgs.left(nonce, block)
     },
     preconfirmed(blockNumber, own) {
+      const number = reachable(blockNumber)
+      if (shown[0]?.number !== number) shown = []
       for (const hash of own) {
         const nonce = book.nonceOf(hash)
         if (nonce === undefined) continue
         seenPending = Math.max(nonce, seenPending ?? 0)
-        // A node that builds a pending block from its pool shows it there too: that is no pre-confirmation.
-        if (hub.reader.profile.current().pending !== 'preconfirmed') continue
-        lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: reachable(blockNumber) })
+        shown.push({ nonce, hash, number })
       }
+      tellShown()
     },
     observed(blockNumber, own) {
       const number = reachable(blockNumber)
@@ -210,6 +221,7 @@ export function createFollower(options: FollowOptions): Follower {
       else if (pending !== undefined) lane.counted(pending)
       if (pending !== undefined) options.delivered.counted({ count: pending, askedAtMs, atMs: clock.now() })
       seenPending = undefined
+      tellShown()
       if (latest === undefined || !options.leased()) return
       if (seeding.count({ latest, pending }, head)) return
       usage.count(latest, head)

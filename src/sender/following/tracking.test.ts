@@ -10,6 +10,8 @@ const markers = (count: number) => Array.from({ length: count }, (_, n) => n + 1
 
 /** What was just sent is looked for more closely, for three refreshes. */
 const CLOSER_LOOK_MS = 700
+/** One at the cadence, and its answer. */
+const LOOK_MS = 200 + 20
 
 describe('one poller', () => {
   test.each([1, 100])('a tick is one request with %i in flight', async (inFlight) => {
@@ -118,6 +120,17 @@ describe('events', () => {
     await lane.until(() => lane.events('rebroadcast').length > 0)
     expect(lane.events('rebroadcast')[0]).toEqual({ tx })
   })
+})
+
+test('the first transaction at an endpoint is told as pre-confirmed at the look that shows what `pending` includes', async () => {
+  await using lane = await openLane()
+  await lane.settle(lane.sender.ready())
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  await lane.until(() => lane.chain.nextNonce(ACCOUNT) === 1)
+  const shownAtMs = lane.clock.now()
+  await lane.until(() => tx.stage === 'preconfirmed')
+  expect((await lane.snapshot()).endpoints[0]?.profile).toMatchObject({ pending: 'preconfirmed' })
+  expect(lane.clock.now() - shownAtMs).toBeLessThanOrEqual(LOOK_MS)
 })
 
 describe('observe', () => {
