@@ -88,6 +88,7 @@ export type Delivery = {
   confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction
   demand(allowance: Omit<Allowance, 'callsMax'>): Demand | undefined
+  /** As it is now, whenever it is read. */
   readonly status: DeliveryStatus
 }
 
@@ -147,9 +148,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     confirmed: (confirmation) => takeConfirmation(state, confirmation),
     next: (allowance) => next(state, allowance),
     demand: (allowance) => demand(state, { ...allowance, callsMax: Number.POSITIVE_INFINITY }),
-    get status() {
-      return statusOf(state)
-    },
+    status: statusOf(state),
   }
 }
 
@@ -230,30 +229,56 @@ function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined
   return later.length === 0 ? undefined : Math.min(...later)
 }
 
+/** A view, since it is read for every transaction: what is not asked for is not worked out. */
 function statusOf(state: DeliveryState): DeliveryStatus {
   const { sequence, window, pool, batch } = state
-  const first = sequence.segments.get(sequence.acknowledgedTo)
-  const isMissing = first?.state === 'lost' || first?.state === 'refused'
-  const waiting = sequence.lost + sequence.end - sequence.next
-  // What limits the account itself may last: nothing is handed out ahead of it.
-  const ahead = state.traits.accountMax === undefined ? window.size : 0
-  const room = Math.min(
-    2 * window.size - sequence.outstanding - waiting,
-    poolEndOf(state) + ahead - sequence.end,
-  )
+  const waiting = () => sequence.lost + sequence.end - sequence.next
   return {
-    acknowledgedTo: sequence.acknowledgedTo,
-    next: sequence.next,
-    end: sequence.end,
-    outstanding: sequence.outstanding,
-    waiting,
-    missing: isMissing ? first.nonce : undefined,
-    window: window.size,
-    pool: pool.size,
-    most: Math.min(window.size, poolEndOf(state) - sequence.latest),
-    batch: batch.size,
-    windowProven: window.proven,
-    room,
-    gapBudget: gapBudgetOf(state),
+    get acknowledgedTo() {
+      return sequence.acknowledgedTo
+    },
+    get next() {
+      return sequence.next
+    },
+    get end() {
+      return sequence.end
+    },
+    get outstanding() {
+      return sequence.outstanding
+    },
+    get waiting() {
+      return waiting()
+    },
+    get missing() {
+      const first = sequence.segments.get(sequence.acknowledgedTo)
+      const isMissing = first?.state === 'lost' || first?.state === 'refused'
+      return isMissing ? first.nonce : undefined
+    },
+    get window() {
+      return window.size
+    },
+    get pool() {
+      return pool.size
+    },
+    get most() {
+      return Math.min(window.size, poolEndOf(state) - sequence.latest)
+    },
+    get batch() {
+      return batch.size
+    },
+    get windowProven() {
+      return window.proven
+    },
+    get room() {
+      // What limits the account itself may last: nothing is handed out ahead of it.
+      const ahead = state.traits.accountMax === undefined ? window.size : 0
+      return Math.min(
+        2 * window.size - sequence.outstanding - waiting(),
+        poolEndOf(state) + ahead - sequence.end,
+      )
+    },
+    get gapBudget() {
+      return gapBudgetOf(state)
+    },
   }
 }

@@ -27,6 +27,8 @@ const FIELDS: ReadonlySet<string> = new Set<keyof Plain>([
   'data',
   'accessList',
 ])
+// viem's check of a checksum takes longer than all else here.
+const LOWER_ADDRESS = /^0x[0-9a-f]{40}$/
 const EIP1559 = 0x02
 const LONGEST_DATA = 2 ** 24
 const END_OF_WORDS = 2n ** 256n
@@ -84,7 +86,7 @@ function isPlain(transaction: TransactionSerializable): transaction is Plain & {
     isWord(maxFeePerGas) &&
     isWord(maxPriorityFeePerGas) &&
     maxPriorityFeePerGas <= maxFeePerGas &&
-    (to === undefined || to === null || isAddress(to)) &&
+    (to === undefined || to === null || LOWER_ADDRESS.test(to) || isAddress(to)) &&
     accessList === undefined &&
     typeof data === 'string' &&
     data.length <= LONGEST_DATA

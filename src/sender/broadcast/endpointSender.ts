@@ -284,9 +284,7 @@ export function createEndpointSender(
       schedule()
     },
     kick: schedule,
-    get status() {
-      return delivery.status
-    },
+    status: delivery.status,
     get isBusy() {
       return open > 0 || scheduled
     },
