@@ -37,6 +37,17 @@ describe('what an endpoint says that it is', () => {
     expect(seen.current()).toMatchObject({ gapBudget: 0, batchInOrder: false })
   })
 
+  test('what was shown before is kept where it is more than the client is known to take', () => {
+    const windowAfter = (window: number): unknown => {
+      const profile = createProfile()
+      profile.observe({ kind: 'delivered', delivery: { window, pool: 500, batch: 129 } })
+      profile.observe({ kind: 'client', version: GETH })
+      return profile.current().delivery
+    }
+    expect(windowAfter(128)).toEqual({ window: 1_000, pool: 500, batch: 129 })
+    expect(windowAfter(2_000)).toEqual({ window: 2_000, pool: 500, batch: 129 })
+  })
+
   test('is contradicted by counts that leave out two sends in a row', () => {
     const profile = createProfile()
     profile.observe({ kind: 'client', version: GETH })

@@ -321,8 +321,14 @@ function clientPart(profile: EndpointProfile, version: string): Partial<Endpoint
     gapBudget: profile.gapBudget ?? traits.gapBudget,
     batchInOrder: profile.batchInOrder ?? traits.batchInOrder,
     pending: profile.pending === 'unknown' ? 'mempool' : profile.pending,
-    delivery: profile.delivery.window === undefined ? delivery : profile.delivery,
+    delivery: largerOf(profile.delivery, delivery),
   }
+}
+
+/** What was shown before the name was known may be less than the client is known to take. */
+function largerOf(shown: EndpointProfile['delivery'], known: EndpointProfile['delivery']) {
+  const isLess = (shown.window ?? 0) < (known.window ?? 0)
+  return isLess ? { ...shown, window: known.window, batch: shown.batch ?? known.batch } : shown
 }
 
 function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {
