@@ -11,8 +11,6 @@ import { countsElsewhere } from './countsElsewhere.js'
 export type CountBelief = {
   /** The count was read at least so high before, at another block or long enough ago. */
   confirms(count: number, head: number): boolean
-  /** It is confirmed, and no other endpoint shows a lower one. */
-  believes(count: number, head: number): Promise<boolean>
   /** The lowest count below this one that another endpoint shows. */
   lowerElsewhere(count: number): Promise<number | undefined>
   forget(): void
@@ -46,9 +44,6 @@ export function createCountBelief(parts: {
   return {
     confirms,
     lowerElsewhere,
-    async believes(count, head) {
-      return confirms(count, head) && (await lowerElsewhere(count)) === undefined
-    },
     forget() {
       first = undefined
     },

@@ -71,7 +71,8 @@ export function createFollower(options: FollowOptions): Follower {
     const isLooking = usage.wanted || regression.wanted || witnesses.wanted
     if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
     if (open) return tellsBetweenBlocks() ? 'cadence' : 'head'
-    return book.unfinished > 0 || landed.size > 0 || seeding.isDoubted ? 'block' : 'idle'
+    const isWatching = usage.isOpen || landed.size > 0 || seeding.isDoubted
+    return book.unfinished > 0 || isWatching ? 'block' : 'idle'
   }
 
   /** A count may say something of what is open before the next block does. */

@@ -28,6 +28,8 @@ export type NonceUsage = {
   /** An operator lifts a jump: what is below the count is taken as used. */
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
+  readonly isOpen: boolean
+  /** It is to be read now. */
   readonly wanted: boolean
   /** Resolves when nothing is being looked for. */
   idle(): Promise<void>
@@ -246,13 +248,22 @@ export function createNonceUsage(
     if (concernsCaller(slot)) return exhausted(nonce)
     const isShown = shownAboveFloor() > nonce
     const count = isShown ? shownAboveFloor() : newest
-    if (!isShown && (jump.isHeld || !(await belief.believes(count, head)))) return false
+    if (!isShown && (jump.isHeld || !(await isBelieved(count, head)))) return false
     // Another count that a tick has read meanwhile has to be confirmed itself.
     if (!isShown && newest !== count) return false
     if (book.floor !== nonce || count <= nonce) return false
     if (isBound(slot)) lane.apply(nonce, { type: 'passed' })
     book.raise(count)
     return book.floor !== nonce && book.floor < count
+  }
+
+  /** Where another endpoint counts less, and nothing is shown here, that one may be the better one to read. */
+  async function isBelieved(count: number, head: number): Promise<boolean> {
+    if (!belief.confirms(count, head)) return false
+    const lower = await belief.lowerElsewhere(count)
+    if (lower !== undefined)
+      hub.doubt(`the endpoint counts ${count} used nonces, and another endpoint counts ${lower}`)
+    return lower === undefined
   }
 
   /** Where the nonce at the floor concerns a caller, its own evidence decides, and no block above it. */
@@ -363,8 +374,11 @@ export function createNonceUsage(
     get latest() {
       return newest
     },
-    get wanted() {
+    get isOpen() {
       return seeking || asked || search !== undefined
+    },
+    get wanted() {
+      return seeking || asked || (search !== undefined && clock.now() >= search.notBeforeMs)
     },
     get unexplained() {
       return search?.why

@@ -241,7 +241,7 @@ describe('the search begins', () => {
     const usage = usageOn(lane)
     expect(await told(lane, usage, 1)).toEqual([])
     // It is looked for again, although no node has said anything of it.
-    expect([usage.unexplained, usage.wanted]).toEqual([undefined, true])
+    expect([usage.unexplained, usage.isOpen]).toEqual([undefined, true])
     lane.head = 29
     await lane.clock.advance(1_000)
     expect(await told(lane, usage, 1)).toEqual(['0 evidence'])

@@ -42,14 +42,27 @@ describe('counts that are too high, beside true blocks', () => {
     await lane.settle(Promise.all([slow, next].map((tx) => tx.wait('sealed'))), 60_000)
     await lane.until(() => several.changes().includes('e1 reader'), 10_000)
     const doubtful = several.events('endpoint').find(({ change }) => change === 'doubtful')
-    expect(doubtful?.reason).toMatch(/counts (\d+) used nonces.* show (\d+)/)
-    const [, claimed, shown] = /counts (\d+) used.* show (\d+)/.exec(String(doubtful?.reason)) ?? []
+    expect(doubtful?.reason).toMatch(/counts (\d+) used nonces, and another endpoint counts (\d+)/)
+    const [, claimed, shown] = /counts (\d+) used.* counts (\d+)/.exec(String(doubtful?.reason)) ?? []
     expect(Number(claimed) - Number(shown)).toBe(5)
     await lane.blocks(3)
     expect(lane.executed()).toEqual([1, 2, 3])
     expect(several.events('held')).toEqual([])
     expect(several.events('foreign')).toEqual([])
     expect(several.events('unresolved')).toEqual([])
+  })
+
+  test('with two endpoints and nothing to send: it is told as doubtful, and another one is read', async () => {
+    await using several = await openSeveral(['both', 'both'])
+    const { lane, sender, endpoints } = several
+    const [first] = endpoints
+    const sent = await lane.settle(sender.send(transfer(1)))
+    await lane.settle(sent.wait('sealed'))
+    if (first) first.script = ahead(lane, 5)
+    await lane.until(() => several.changes().includes('e0 doubtful'), 60_000)
+    await lane.until(() => several.changes().includes('e1 reader'), 10_000)
+    expect(several.events('held')).toEqual([])
+    expect(several.events('foreign')).toEqual([])
   })
 
   test('with one endpoint for a minute: requests stay few, a reason is shown, and nothing is executed twice', async () => {
