@@ -98,6 +98,29 @@ test('of two readings the lower count is the floor, with records and without', (
   }
 })
 
+describe('nonces below all records that one reading counts as used, and the other one does not', () => {
+  const slots = [liveIn(LANE, 7, 'claim', 'a')]
+  test.each([
+    ['up to the lowest record', { slots, cursor: 8 }, [4, 7], [[4, 7], 8, undefined]],
+    ['up to the higher count', { slots, cursor: 8 }, [4, 6], [[4, 6], 8, 6]],
+    ['up to the cursor, where there is no record left', { cursor: 8 }, [4, 9], [[4, 8], 8, undefined]],
+  ] as const)('are a hypothesis %s', (_, state, [low, high], [[from, to], cursor, hole]) => {
+    for (const [one, other] of [
+      [low, high],
+      [high, low],
+    ] as const) {
+      const { book } = seeded({ latest: one }, state as Partial<LaneState>, true, { latest: other })
+      for (let nonce = from; nonce < to; nonce++) expect(book.get(nonce)?.state, `${nonce}`).toBe('outside')
+      expect([book.cursor, book.lowestHole()]).toEqual([cursor, hole])
+    }
+  })
+
+  test('both of them lack may have been skipped', () => {
+    const { book } = seeded({ latest: 4 }, { slots, cursor: 8 }, true, { latest: 4 })
+    expect(book.lowestHole()).toBe(4)
+  })
+})
+
 test('`pending` far above `latest` is not believed: the lane begins without it, and nothing is made for it', () => {
   for (const pending of [7 + SPAN_MAX + 1, 1_000_000_001]) {
     const { book, isDisbelieved } = seeded({ latest: 7, pending }, {}, true)

@@ -28,7 +28,8 @@ const SKIPPED_MAX = 64
  * `spanMax` nonces at most.
  *
  * Of two readings the lower count is the floor: one that is too high leaves nonces empty for ever, one that is too low is
- * raised by evidence. A lane that runs holds a poisoned count against its own attempts; one that starts has none.
+ * raised by evidence. What lies between the two and has no record is a hypothesis. A lane that runs holds a poisoned count
+ * against its own attempts; one that starts has none.
  *
  * @param other a second reading, of another endpoint where there is one
  */
@@ -53,7 +54,11 @@ export function seedBook(
   const kept = state.slots.filter(({ state }) => state !== 'reserved').sort((a, b) => a.nonce - b.nonce)
   const first = kept[0]?.nonce ?? 0
   const isGap = known && first - latest > SKIPPED_MAX
-  if (isGap) book.suppose(first)
+  // Below all records one reading counts nonces as used, and the other one does not: nobody may have skipped them.
+  const recordedFrom = kept[0]?.nonce ?? state.cursor ?? 0
+  const disputedTo = known ? Math.min(recordedFrom, Math.max(reading.latest.count, other.latest.count)) : 0
+  const supposedTo = isGap ? first : disputedTo
+  if (supposedTo > latest) book.suppose(supposedTo)
   for (const slot of kept) {
     if (slot.state === 'live') tokenAbove = Math.max(tokenAbove, slot.token)
     book.restore(slot)
@@ -65,7 +70,7 @@ export function seedBook(
   // What the chain has used above the records waits for evidence, as what is on its way does: counts say so alone.
   const isMore = pending > (open === undefined ? accounted : latest)
   const isDisbelieved = isMore && pending - Math.max(accounted, state.cursor ?? 0) > spanMax
-  if (isMore && !isDisbelieved) book.suppose(isGap ? Math.max(first, pending) : pending)
+  if (isMore && !isDisbelieved) book.suppose(Math.max(supposedTo, pending))
   // What outlives its process can be put back to an earlier time, and ids that it has forgotten may be sent again. What
   // does not, cannot: somebody else used the key, and with nothing waiting there is nothing to hold.
   const mayBeOlder = !store.seen && (store.durable || state.transactions.length > 0)

@@ -73,6 +73,28 @@ describe('a count', () => {
     expect(lane.next().do).toBe('wait')
   })
 
+  it('that includes the pool is read again after a time without a block, as long as nothing else shows what it did', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 3)
+    const { request } = lane.sends()
+    lane.at(20)
+    lane.end(request, {
+      end: 'answers',
+      answers: range(0, 3).map(() => ({ kind: 'unanswered' })),
+      count: 1_000,
+    })
+    expect(lane.delivery.status.acknowledgedTo).toBe(1_000)
+    const action = lane.next()
+    const dueMs = action.do === 'wait' ? (action.untilMs ?? 0) : 0
+    expect(dueMs).toBeGreaterThan(5_000)
+    lane.at(dueMs)
+    expect(lane.next().do).toBe('count')
+    lane.count(0)
+    lane.at(dueMs + 20)
+    lane.count(0)
+    expect(lane.sends().nonces).toEqual([0, 1, 2])
+  })
+
   it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)

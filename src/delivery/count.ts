@@ -1,6 +1,6 @@
-import { lose, noteAcknowledged } from './retransmit.js'
+import { lose, noteAcknowledged, quietMsOf } from './retransmit.js'
 import { acknowledge, type Segment } from './sequence.js'
-import { type DeliveryState, headOf, isUnproven, openRequests } from './state.js'
+import { type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
 
 /** A `pending` count of the endpoint, whatever it was asked for. */
 export type CountReading = {
@@ -86,12 +86,28 @@ export const isLearning = ({ traits, count }: DeliveryState): boolean =>
 
 /** When the count is to be asked for by itself; undefined where nothing depends on it. */
 export function countDueAt(state: DeliveryState): number | undefined {
-  const { sequence, count, suspect, trip } = state
-  const isStale = isUnproven(state)
-  if (state.traits.countsMempool !== true || (sequence.outstanding === 0 && !isStale)) return undefined
+  if (state.traits.countsMempool !== true) return undefined
+  const due = [...dueForProof(state), ...dueForOutstanding(state)]
+  if (due.length === 0) return undefined
+  const { count, trip } = state
+  const pauseMs = trip.timeoutMs(1) * 2 ** Math.min(count.failures, FAILURES_MAX)
+  const mayAskAt = count.isOpen || count.failures > 0 ? count.askedAtMs + pauseMs : Number.NEGATIVE_INFINITY
+  return Math.max(Math.min(...due), mayAskAt)
+}
+
+/** What a count alone acknowledged is asked about again: after some blocks without it, or some time without a block. */
+function dueForProof(state: DeliveryState): number[] {
+  if (!isByCount(state)) return []
+  const isDue = isUnproven(state) && openRequests(state).length === 0
+  if (isDue) return [Number.NEGATIVE_INFINITY]
+  return [Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)]
+}
+
+function dueForOutstanding(state: DeliveryState): number[] {
+  const { sequence, count, suspect } = state
+  if (sequence.outstanding === 0) return []
   const open = openRequests(state)
   const due: number[] = []
-  if (isStale && open.length === 0) due.push(Number.NEGATIVE_INFINITY)
   if (sequence.unanswered > 0) due.push(Number.NEGATIVE_INFINITY)
   // The count of an open request will say the same.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
@@ -100,10 +116,7 @@ export function countDueAt(state: DeliveryState): number | undefined {
   if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + PROMOTION_MS)
   for (const request of open)
     if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
-  if (due.length === 0) return undefined
-  const pauseMs = trip.timeoutMs(1) * 2 ** Math.min(count.failures, FAILURES_MAX)
-  const mayAskAt = count.isOpen || count.failures > 0 ? count.askedAtMs + pauseMs : Number.NEGATIVE_INFINITY
-  return Math.max(Math.min(...due), mayAskAt)
+  return due
 }
 
 export function noteAsked({ count }: DeliveryState, nowMs: number): void {

@@ -88,14 +88,15 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
 }
 
 /** When the time without any refresh is long enough to stand for the refreshes. */
-export function quietUntil(
-  { refreshedAtMs, refreshMs }: DeliveryState,
-  segment: Segment,
-  doublings = segment.losses,
-): number {
+export function quietUntil(state: DeliveryState, segment: Segment, doublings = segment.losses): number {
+  const pauseMs = Math.min(QUIET_MS_MAX, quietMsOf(state) * 2 ** doublings)
+  return Math.max(segment.sentAtMs, state.refreshedAtMs) + pauseMs
+}
+
+/** Without a refresh for so long none is to be waited for. */
+export function quietMsOf({ refreshMs }: DeliveryState): number {
   const usualMs = QUIET_REFRESHES * Math.min(refreshMs ?? REFRESH_MS_UNKNOWN, REFRESH_MS_MAX)
-  const pauseMs = Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, usualMs) * 2 ** doublings)
-  return Math.max(segment.sentAtMs, refreshedAtMs) + pauseMs
+  return Math.max(QUIET_MS_MIN, usualMs)
 }
 
 /** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */

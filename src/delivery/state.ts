@@ -164,6 +164,11 @@ export function openRequests({ requests, sequence }: DeliveryState): OpenRequest
   )
 }
 
+/** Nothing but a count says that the endpoint has some of what was sent. */
+export function isByCount({ sequence }: DeliveryState): boolean {
+  return sequence.countedTo > sequence.confirmedTo && sequence.end > sequence.confirmedTo
+}
+
 /** Blocks since a count: one of them may have been built before what it acknowledged arrived. */
 const UNPROVEN_BLOCKS = 2
 
@@ -171,7 +176,6 @@ const UNPROVEN_BLOCKS = 2
  * Some of what the newest count acknowledged is in none of the blocks since: the count may have been too high, or the pool
  * dropped it.
  */
-export function isUnproven({ sequence, count, sealed }: DeliveryState): boolean {
-  const isByCount = sequence.countedTo > sequence.confirmedTo && sequence.end > sequence.confirmedTo
-  return isByCount && sealed - count.readSealed >= UNPROVEN_BLOCKS
+export function isUnproven(state: DeliveryState): boolean {
+  return isByCount(state) && state.sealed - state.count.readSealed >= UNPROVEN_BLOCKS
 }
