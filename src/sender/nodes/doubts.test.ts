@@ -27,43 +27,36 @@ function ahead({ chain }: SimLane, by: number): (call: RpcCall) => RpcReply | un
 const asked = (endpoint: SimEndpoint | undefined) => endpoint?.calls.length ?? 0
 
 describe('counts that are too high, beside true blocks', () => {
-  test('with two endpoints: it is told as doubtful with both numbers, another one is read, all lands once', async () => {
-    await using several = await openSeveral(['both', 'both'])
-    const { lane, sender, endpoints } = several
-    const [first] = endpoints
-    const sent = await lane.settle(sender.send(transfer(1)))
-    await lane.settle(sent.wait('sealed'))
-    if (first) first.script = ahead(lane, 5)
-    // Blocks pass over what offers too little: counts are read then.
-    const low = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
-    const slow = await lane.settle(sender.send({ ...transfer(2), ...low } as TxRequest))
-    const next = await lane.settle(sender.send(transfer(3)))
-    await lane.until(() => several.changes().includes('e0 doubtful'), 60_000)
-    await lane.settle(Promise.all([slow, next].map((tx) => tx.wait('sealed'))), 60_000)
-    await lane.until(() => several.changes().includes('e1 reader'), 10_000)
-    const doubtful = several.events('endpoint').find(({ change }) => change === 'doubtful')
-    expect(doubtful?.reason).toMatch(/counts (\d+) used nonces, and another endpoint counts (\d+)/)
-    const [, claimed, shown] = /counts (\d+) used.* counts (\d+)/.exec(String(doubtful?.reason)) ?? []
-    expect(Number(claimed) - Number(shown)).toBe(5)
-    await lane.blocks(3)
-    expect(lane.executed()).toEqual([1, 2, 3])
-    expect(several.events('held')).toEqual([])
-    expect(several.events('foreign')).toEqual([])
-    expect(several.events('unresolved')).toEqual([])
-  })
-
-  test('with two endpoints and nothing to send: it is told as doubtful, and another one is read', async () => {
-    await using several = await openSeveral(['both', 'both'])
-    const { lane, sender, endpoints } = several
-    const [first] = endpoints
-    const sent = await lane.settle(sender.send(transfer(1)))
-    await lane.settle(sent.wait('sealed'))
-    if (first) first.script = ahead(lane, 5)
-    await lane.until(() => several.changes().includes('e0 doubtful'), 60_000)
-    await lane.until(() => several.changes().includes('e1 reader'), 10_000)
-    expect(several.events('held')).toEqual([])
-    expect(several.events('foreign')).toEqual([])
-  })
+  // Blocks pass over what offers too little: counts are read then. An idle lane reads them at every block.
+  const low = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+  const CASES: [string, readonly TxRequest[]][] = [
+    ['something that waits', [{ ...transfer(2), ...low } as TxRequest, transfer(3)]],
+    ['nothing to send', []],
+  ]
+  test.each(CASES)(
+    'with two endpoints and %s: it is told as doubtful with both numbers, another one is read, all lands once',
+    async (_, requests) => {
+      await using several = await openSeveral(['both', 'both'])
+      const { lane, sender, endpoints } = several
+      const [first] = endpoints
+      const sent = await lane.settle(sender.send(transfer(1)))
+      await lane.settle(sent.wait('sealed'))
+      if (first) first.script = ahead(lane, 5)
+      const all = await lane.settle(Promise.all(requests.map((request) => sender.send(request))))
+      await lane.until(() => several.changes().includes('e0 doubtful'), 60_000)
+      await lane.settle(Promise.all(all.map((tx) => tx.wait('sealed'))), 60_000)
+      await lane.until(() => several.changes().includes('e1 reader'), 10_000)
+      const doubtful = several.events('endpoint').find(({ change }) => change === 'doubtful')
+      expect(doubtful?.reason).toMatch(/counts (\d+) used nonces, and another endpoint counts (\d+)/)
+      const [, claimed, shown] = /counts (\d+) used.* counts (\d+)/.exec(String(doubtful?.reason)) ?? []
+      expect(Number(claimed) - Number(shown)).toBe(5)
+      await lane.blocks(3)
+      expect(lane.executed()).toEqual([1, 2, 3].slice(0, 1 + requests.length))
+      expect(several.events('held')).toEqual([])
+      expect(several.events('foreign')).toEqual([])
+      expect(several.events('unresolved')).toEqual([])
+    },
+  )
 
   test('with one endpoint for a minute: requests stay few, a reason is shown, and nothing is executed twice', async () => {
     await using lane = await openLane({ limits: { evidencePatienceMs: 600_000 } })
