@@ -13,6 +13,8 @@ export type CountReading = {
 /** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
 const PROMOTION_MS = 5
 const FAILURES_MAX = 6
+const NEVER = Number.POSITIVE_INFINITY
+const AT_ONCE = Number.NEGATIVE_INFINITY
 /** Requests whose count rides along to find out whether it includes the mempool. */
 const TRIALS_MAX = 16
 
@@ -87,28 +89,27 @@ export const isLearning = ({ traits, count }: DeliveryState): boolean =>
 /** When the count is to be asked for by itself; undefined where nothing depends on it. */
 export function countDueAt(state: DeliveryState): number | undefined {
   if (state.traits.countsMempool !== true) return undefined
-  const due = [...dueForProof(state), ...dueForOutstanding(state)]
-  if (due.length === 0) return undefined
+  const dueAtMs = Math.min(proofDueAt(state), outstandingDueAt(state))
+  if (dueAtMs === NEVER) return undefined
   const { count, trip } = state
   const pauseMs = trip.timeoutMs(1) * 2 ** Math.min(count.failures, FAILURES_MAX)
-  const mayAskAt = count.isOpen || count.failures > 0 ? count.askedAtMs + pauseMs : Number.NEGATIVE_INFINITY
-  return Math.max(Math.min(...due), mayAskAt)
+  const mayAskAt = count.isOpen || count.failures > 0 ? count.askedAtMs + pauseMs : AT_ONCE
+  return Math.max(dueAtMs, mayAskAt)
 }
 
 /** What a count alone acknowledged is asked about again: after some blocks without it, or some time without a block. */
-function dueForProof(state: DeliveryState): number[] {
-  if (!isByCount(state)) return []
-  const isDue = isUnproven(state) && openRequests(state).length === 0
-  if (isDue) return [Number.NEGATIVE_INFINITY]
-  return [Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)]
+function proofDueAt(state: DeliveryState): number {
+  if (!isByCount(state)) return NEVER
+  if (isUnproven(state) && openRequests(state).length === 0) return AT_ONCE
+  return Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)
 }
 
-function dueForOutstanding(state: DeliveryState): number[] {
+function outstandingDueAt(state: DeliveryState): number {
   const { sequence, count, suspect } = state
-  if (sequence.outstanding === 0) return []
+  if (sequence.outstanding === 0) return NEVER
+  if (sequence.unanswered > 0) return AT_ONCE
   const open = openRequests(state)
   const due: number[] = []
-  if (sequence.unanswered > 0) due.push(Number.NEGATIVE_INFINITY)
   // The count of an open request will say the same.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
   if (suspect && !isComing) due.push(suspect.atMs + PROMOTION_MS)
@@ -116,7 +117,7 @@ function dueForOutstanding(state: DeliveryState): number[] {
   if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + PROMOTION_MS)
   for (const request of open)
     if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
-  return due
+  return Math.min(NEVER, ...due)
 }
 
 export function noteAsked({ count }: DeliveryState, nowMs: number): void {

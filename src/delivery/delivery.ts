@@ -88,7 +88,7 @@ export type Delivery = {
   confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction
   demand(allowance: Omit<Allowance, 'callsMax'>): Demand | undefined
-  /** As it is now, whenever it is read. */
+  /** Each value is that of the moment at which it is read. */
   readonly status: DeliveryStatus
 }
 

@@ -17,8 +17,8 @@ export type ProfileObservation =
       readonly atMs: number
     }
   /**
-   * A `pending` count that rode along in a batch in which this endpoint took the lowest nonce that no block holds once
-   * more, as one that it had not had: of nonces that were sent before nothing else is known.
+   * A `pending` count that rode along in a batch in which this endpoint took the lowest nonce that no block holds. The nonce
+   * had been sent before, and the endpoint did not say that it knew it.
    */
   | { readonly kind: 'countAfterResend'; readonly nonce: number; readonly count: number }
   /** A `pending` count, beside a pending block that held none of our nonces. */

@@ -91,7 +91,7 @@ export function observeBatch(
     profile.observe({ kind: 'countAfterResend', nonce: lowest, count })
 }
 
-/** As one that it had not had. */
+/** The endpoint took the transaction, and says that it did not have it before. */
 const isTaken = ({ outcome: { outcome, reason } }: Answered): boolean =>
   outcome === 'accepted' && reason !== 'alreadyKnown'
 

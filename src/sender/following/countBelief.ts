@@ -49,3 +49,8 @@ export function createCountBelief(parts: {
     },
   }
 }
+
+/** Why the endpoint that is read is doubted where another one counts less. */
+export function contradiction(count: number, lower: number): string {
+  return `the endpoint counts ${count} used nonces, and another endpoint counts ${lower}`
+}

@@ -52,7 +52,7 @@ export function createFollower(options: FollowOptions): Follower {
   const tracker = hub.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
-  // In the pending block of the newest number, and not told: it may be that of a node's pool.
+  // Own transactions in the newest pending block that were not told yet: a node may have built that block from its pool.
   let shown: { readonly nonce: number; readonly hash: Hash; readonly number: number }[] = []
   // Since the last tick.
   let isSealed = false

@@ -1,6 +1,6 @@
 import type { LaneContext } from '../context.js'
 import { createOneAtATime } from '../oneAtATime.js'
-import type { CountBelief } from './countBelief.js'
+import { type CountBelief, contradiction } from './countBelief.js'
 
 /**
  * The hold of a lane whose account seems to have used many more nonces than the lane knows of. It comes when the count
@@ -46,7 +46,7 @@ export function createJumpHold(
     if (lower !== undefined) {
       belief.forget()
       if (heldFor !== undefined) lift()
-      return hub.doubt(`the endpoint counts ${latest} used nonces, and another endpoint counts ${lower}`)
+      return hub.doubt(contradiction(latest, lower))
     }
     heldFor = latest
     lane.holds.add('jump', jumpDetail(latest, book.cursor, head))

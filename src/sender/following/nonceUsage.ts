@@ -7,7 +7,7 @@ import { readBlock } from '../../tracker/evidenceReplies.js'
 import { type LaneContext, reportError } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { untilStopped } from '../unlessStopped.js'
-import { createCountBelief } from './countBelief.js'
+import { contradiction, createCountBelief } from './countBelief.js'
 import { verdictLimit } from './depth.js'
 import { tellForeign } from './foreign.js'
 import { createJumpHold, JUMP_MAX } from './jumpHold.js'
@@ -29,7 +29,7 @@ export type NonceUsage = {
   acceptJump(): void
   /** A count is above the floor and not explained yet. */
   readonly isOpen: boolean
-  /** It is to be read now. */
+  /** The count is to be read now: no pause between two looks is under way. */
   readonly wanted: boolean
   /** Resolves when nothing is being looked for. */
   idle(): Promise<void>
@@ -261,8 +261,7 @@ export function createNonceUsage(
   async function isBelieved(count: number, head: number): Promise<boolean> {
     if (!belief.confirms(count, head)) return false
     const lower = await belief.lowerElsewhere(count)
-    if (lower !== undefined)
-      hub.doubt(`the endpoint counts ${count} used nonces, and another endpoint counts ${lower}`)
+    if (lower !== undefined) hub.doubt(contradiction(count, lower))
     return lower === undefined
   }
 

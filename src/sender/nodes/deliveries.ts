@@ -22,6 +22,7 @@ export function shareDeliveries(
     if (now.delivery === before.delivery || now.client !== before.client) return
     deliveries.delete(url)
     deliveries.set(url, now.delivery)
-    for (const oldest of deliveries.keys()) if (deliveries.size > URLS_MAX) deliveries.delete(oldest)
+    const [oldest = url] = deliveries.keys()
+    if (deliveries.size > URLS_MAX) deliveries.delete(oldest)
   })
 }
