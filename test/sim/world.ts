@@ -47,6 +47,8 @@ export type WorldOptions = PlanOptions & {
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
+// An endpoint that objected is asked a few calls a second, and a reorg takes a dozen.
+const SPARING_MS = 10_000
 // The longest that a signature takes in a healed world.
 const SLOW_MS = 300
 
@@ -96,7 +98,7 @@ export async function runWorld(
   // The last thing that went wrong may have been a reorg a moment ago, which nobody can have noticed yet: least of all
   // while an answer is waited for that never comes.
   await clock.runUntil(() => replicas.unanswered === 0, healMs)
-  await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs)
+  await clock.advance(NOTICED_BLOCKS * plan.blockTimeMs + (replicas.objected ? SPARING_MS : 0))
   if (workload.open.size === 0) late.push(...(await drained(world, healMs)))
   world.meter.stop()
   late.push(...(await settled(clock, workload.lastLook(), 'last look', healMs)))

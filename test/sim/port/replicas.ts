@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import type { Clock } from '../../../src/clock.js'
-import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import { isRateLimit } from '../../../src/rpc/errors.js'
+import type { EndpointRole, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
 import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
 import type { PortPlan } from '../plan.js'
@@ -10,6 +11,9 @@ import { type Faults, NO_FAULTS } from './faults.js'
 import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
 import { createUntruth } from './untrue.js'
+
+/** Whoever is asked to ask less often does so for about as long. */
+const OBJECTED_MS = 30_000
 
 /** Sees every request with its answers. */
 export type OnAnswer = (
@@ -25,6 +29,8 @@ export type Replicas = {
   readonly healed: boolean
   /** Requests of the broken world that are still without an answer. */
   readonly unanswered: number
+  /** One of them said in the last seconds that it is asked too often. Whoever obeys notices later what happens. */
+  readonly objected: boolean
   break(): void
   /** No fault from now on. */
   heal(): void
@@ -47,6 +53,7 @@ export function createReplicas(options: {
   let brokenMs = beganMs
   let healed = !faultyStart
   const unanswered = new Set<Promise<unknown>>()
+  let objectedMs = Number.NEGATIVE_INFINITY
   const states = plans.map((plan) => ({
     plan,
     faults: { ...(healed ? NO_FAULTS : plan.faults) },
@@ -105,9 +112,10 @@ export function createReplicas(options: {
       untrue: (call, view) => untrue(state, call, view),
       onRaw: (raw) => onRaw(raw, plan.role, name),
       onAsked: follow,
-      ...(onAnswer === undefined
-        ? {}
-        : { onAnswer: (calls, replies, askedMs) => onAnswer(name, calls, replies, askedMs) }),
+      onAnswer(calls, replies, askedMs) {
+        if (replies.some(isObjection)) objectedMs = clock.now()
+        onAnswer?.(name, calls, replies, askedMs)
+      },
     })
   }
 
@@ -118,6 +126,9 @@ export function createReplicas(options: {
     },
     get unanswered() {
       return unanswered.size
+    },
+    get objected() {
+      return clock.now() - objectedMs < OBJECTED_MS
     },
     break() {
       healed = false
@@ -138,3 +149,11 @@ export function createReplicas(options: {
     },
   }
 }
+
+function isObjection(reply: RpcReply): boolean {
+  if (reply.ok) return false
+  const { failure } = reply
+  return failure.kind === 'rpc' ? isRateLimit(failure.code, failure.message) : isTooMany(failure)
+}
+
+const isTooMany = (failure: RpcFailure) => failure.kind === 'http' && failure.status === 429
