@@ -89,7 +89,8 @@ export function createBroadcaster(
 ): Broadcaster {
   const { lane, hub, clock, limits } = context
   const { book } = lane
-  const several = hub.endpoints.filter(({ role }) => role !== 'read').length > 1
+  const takingSends = hub.endpoints.filter(({ role }) => role !== 'read')
+  const several = takingSends.length > 1
   const senders = new Map<HubEndpoint, EndpointSender>()
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
@@ -143,6 +144,7 @@ export function createBroadcaster(
 
   /** In the order in which they are handed the bytes. One that asks to be left alone is passed over where another is not. */
   function takers(bytes: Pick<Attempt, 'private'>, all: boolean): readonly HubEndpoint[] {
+    if (!several) return onlyTaker(bytes)
     const order = hub.senders()
     const able = order.filter((endpoint) => mayHave(endpoint, bytes))
     if (able.length < 2) return able.length === 0 ? NOBODY : able
@@ -151,6 +153,12 @@ export function createBroadcaster(
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
     if (all) return usable.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
     return [usable.find((one) => order.indexOf(one) >= turn % order.length) ?? (usable[0] as HubEndpoint)]
+  }
+
+  /** A burst asks for it several times a transaction: no list is made. */
+  function onlyTaker(bytes: Pick<Attempt, 'private'>): readonly HubEndpoint[] {
+    const [endpoint] = takingSends
+    return endpoint?.probed && mayHave(endpoint, bytes) ? takingSends : NOBODY
   }
 
   function senderOf(endpoint: HubEndpoint): EndpointSender {

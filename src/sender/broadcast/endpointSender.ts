@@ -200,7 +200,7 @@ export function createEndpointSender(
     observeBatch(profile, answered, { replies, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
-    for (const each of answered) parts.said({ ...each, endpoint, awaited })
+    for (const each of answered) parts.said(saidBy(endpoint, awaited, each))
     schedule()
   }
 
@@ -295,4 +295,10 @@ export function createEndpointSender(
       offProfile()
     },
   }
+}
+
+/** Written out: Node 20 gives each object that is spread and then added to a shape of its own. */
+function saidBy(endpoint: HubEndpoint, awaited: boolean, answered: Answered): Said {
+  const { nonce, attempt, isFresh, outcome, answer, reply } = answered
+  return { nonce, attempt, isFresh, outcome, answer, reply, endpoint, awaited }
 }

@@ -37,7 +37,8 @@ export function answeredOf(sending: Sending, reply: RpcReply | undefined): Answe
       : classifyReply(reply, sending.attempt.hash)
   // A refusal in words that nobody knows is one all the same: the lane asks again, at its own pace.
   const answer = isExplicitRefusal(reply, outcome) ? REFUSED : answerOf(outcome)
-  return { ...sending, outcome, answer, reply }
+  const { nonce, attempt, isFresh } = sending
+  return { nonce, attempt, isFresh, outcome, answer, reply }
 }
 
 const REFUSED: SendAnswer = { kind: 'refused' }

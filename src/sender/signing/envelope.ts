@@ -71,9 +71,9 @@ export function createEnvelopes(chain: Chain) {
 function signerOf(account: LocalAccount): SignEnvelope {
   const { signEnvelope } = account as Partial<EnvelopeSigner>
   if (signEnvelope)
-    return async (transaction, serializer) => {
+    return (transaction, serializer) => {
       try {
-        return await signEnvelope(transaction, serializer)
+        return Promise.resolve(signEnvelope(transaction, serializer)).catch(failed)
       } catch (error) {
         return failed(error)
       }
