@@ -107,6 +107,99 @@ describe('a count that stands still', () => {
   })
 })
 
+describe('what is lost', () => {
+  /** As many refreshes as have to pass without the lowest nonce before it is lost for the `times`th time. */
+  function silence(lane: ByHand, times: number, fromMs: number): void {
+    for (let refresh = 0; refresh < 2 ** times; refresh++) {
+      lane.at(fromMs + refresh * 200)
+      lane.refresh(0)
+    }
+  }
+
+  it('goes with all above it the first time, and alone from the second time on', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 3)
+    lane.taken(lane.sends())
+    lane.refresh(0)
+    silence(lane, 1, 200)
+    const first = lane.sends()
+    expect(first.nonces).toEqual([0, 1, 2])
+    lane.taken(first)
+    lane.refresh(0)
+    silence(lane, 2, 1_000)
+    const second = lane.sends()
+    expect(second.nonces).toEqual([0])
+    lane.taken(second)
+    lane.refresh(0)
+    silence(lane, 3, 3_000)
+    expect(lane.sends().nonces).toEqual([0])
+  })
+
+  it('by silence keeps new nonces back until it is acknowledged, whatever lies above it', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 3)
+    lane.taken(lane.sends())
+    lane.refresh(0)
+    silence(lane, 1, 200)
+    lane.offer(3, 5)
+    lane.taken(lane.sends())
+    expect(lane.next().do).toBe('wait')
+    lane.at(700)
+    lane.refresh(1)
+    expect(lane.sends().nonces).toEqual([3, 4])
+  })
+
+  it('by a count keeps new nonces back until all is acknowledged that was sent before', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 0)
+    standAt(lane, 0, 10)
+    lane.offer(4, 6)
+    const repair = lane.sends()
+    expect(repair.nonces).toEqual([0])
+    lane.taken(repair, 2)
+    expect(lane.next().do).not.toBe('send')
+    lane.at(40)
+    lane.count(4)
+    expect(lane.sends().nonces).toEqual([4, 5])
+  })
+
+  it('halves the window where the endpoint had it, and leaves it where a request got lost on its way', () => {
+    const taken = byHand(GETH)
+    taken.offer(0, 4)
+    taken.taken(taken.sends(), 0)
+    standAt(taken, 0, 10)
+    expect(taken.delivery.status.window).toBe(32)
+
+    const onItsWay = byHand(GETH)
+    onItsWay.offer(0, 4)
+    const { request } = onItsWay.sends()
+    onItsWay.end(request, { end: 'failed' })
+    standAt(onItsWay, 0, 5_000)
+    expect(onItsWay.delivery.status).toMatchObject({ missing: 0, window: 64 })
+  })
+
+  it('of a request without an answer goes at once with the rest of it, however often that happens', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 3)
+    lane.end(lane.sends().request, { end: 'failed' })
+    const again: (readonly number[])[] = []
+    for (const ms of [5_000, 10_000, 70_000]) {
+      lane.at(ms)
+      lane.count(0)
+      // The size of the request may have been the reason: half of it is tried from the second time on.
+      const { request, nonces } = lane.sends()
+      lane.end(request, { end: 'failed' })
+      again.push(nonces)
+    }
+    expect(again).toEqual([[0, 1, 2], [0], [0]])
+    lane.at(140_000)
+    lane.count(0)
+    lane.taken(lane.sends())
+    expect(lane.sends().nonces).toEqual([1])
+  })
+})
+
 describe('refreshes without a nonce of ours', () => {
   it('count from the time when the endpoint must have had it', () => {
     const lane = byHand(SEQUENCER)
