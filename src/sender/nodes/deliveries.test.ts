@@ -30,7 +30,7 @@ test('what deliveries have shown of a URL is where the next profile of that URL 
   expect(profileAt(createShared(), 'http://a').delivery).toEqual(NOTHING)
 })
 
-test('not without a URL, and not what a client is only known for', () => {
+test('nothing is kept without a URL, and nothing that a client is only known for', () => {
   const shared = createShared()
   profileAt(shared, undefined).show(128)
   profileAt(shared, 'http://a').is('anvil/v1.7.1')
@@ -38,10 +38,15 @@ test('not without a URL, and not what a client is only known for', () => {
   expect(profileAt(shared, 'http://a').delivery).toEqual(NOTHING)
 })
 
-test('of 256 URLs, those that were learnt last', () => {
+test('256 URLs are kept: those of which something was learnt last', () => {
   const shared = createShared()
-  for (let index = 0; index < 300; index++) profileAt(shared, `http://${index}`).show(index + 1)
+  const first = profileAt(shared, 'http://0')
+  for (let index = 0; index < 300; index++) {
+    profileAt(shared, `http://${index}`).show(index + 1)
+    if (index === 200) first.show(1_000)
+  }
   expect(shared.deliveries.size).toBe(256)
-  expect(profileAt(shared, 'http://43').delivery).toEqual(NOTHING)
-  expect(profileAt(shared, 'http://44').delivery).toEqual(delivered(45))
+  expect(profileAt(shared, 'http://0').delivery).toEqual(delivered(1_000))
+  expect(profileAt(shared, 'http://44').delivery).toEqual(NOTHING)
+  expect(profileAt(shared, 'http://45').delivery).toEqual(delivered(46))
 })
