@@ -95,6 +95,17 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0, 1, 2])
   })
 
+  it('says nothing of what leaves after it was read', () => {
+    const lane = byHand(GETH)
+    lane.count(5)
+    lane.offer(0, 2)
+    const request = lane.sends()
+    expect(request.nonces).toEqual([0, 1])
+    expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 0, outstanding: 2 })
+    lane.taken(request, 5)
+    expect(lane.delivery.status.acknowledgedTo).toBe(5)
+  })
+
   it('that rode along in a long request counts, although a lower one was asked for later and came first', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)

@@ -11,7 +11,7 @@ import {
   takeRefresh,
 } from './retransmit.js'
 import { type Allowance, type Selection, select } from './select.js'
-import { forget, offer, setState } from './sequence.js'
+import { acknowledge, forget, offer, setState } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
   createState,
@@ -199,6 +199,7 @@ function demand(state: DeliveryState, allowance: Allowance): Demand | undefined 
 function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: number): DeliveryAction {
   const { sequence, window, requests } = state
   const id = ++state.lastRequest
+  if (kind === 'new') uncount(state, nonces)
   if (isLearning(state)) state.count.trials++
   const calls = nonces.length + Number(count)
   requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })
@@ -216,6 +217,12 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
   }
   if (sequence.outstanding >= window.size) window.filled(sequence.next)
   return { do: 'send', request: id, nonces, count, kind }
+}
+
+/** A count that was asked for before says nothing of what leaves now. */
+function uncount(state: DeliveryState, [lowest = Number.POSITIVE_INFINITY]: readonly number[]): void {
+  const { sequence } = state
+  if (lowest < sequence.countedTo) acknowledge(sequence, { ...sequence, countedTo: lowest })
 }
 
 function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined): number | undefined {

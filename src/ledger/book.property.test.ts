@@ -13,6 +13,7 @@ const NONCES = [4, 5, 6, 7]
 /** The same lane, without any shortcut: every slot is kept, everything is looked up again each time. */
 class Naive {
   readonly slots = new Map<number, Slot>()
+  readonly own = new Set<number>()
   base = SEED_FLOOR
   count = SEED_FLOOR
 
@@ -47,6 +48,19 @@ class Naive {
     return Math.max(covered, Math.min(this.count, this.cursor))
   }
 
+  /** A count from before says nothing of it. */
+  reserved(nonce: number): void {
+    this.count = Math.min(this.count, nonce)
+    this.own.add(nonce)
+  }
+
+  /** Reserved by this lane, and never handed over. */
+  get unsent(): number[] {
+    const isUnsent = (slot: Slot) =>
+      slot.state === 'reserved' || (slot.state === 'live' && slot.attempts.every(({ sends }) => sends === 0))
+    return this.where(isUnsent).filter((nonce) => this.own.has(nonce) && nonce < this.cursor)
+  }
+
   holes(): number[] {
     const free = (nonce: number) => !this.used(nonce) && !isBound(this.slots.get(nonce))
     return range(0, this.cursor).filter(free)
@@ -70,7 +84,7 @@ const numberArbitrary = fc.integer({ min: 20, max: 21 })
 
 /** Mostly the events that a lane lives on, so that sequences get far; the rest mixed in. */
 const stepArbitrary: fc.Arbitrary<Step> = fc
-  .tuple(nonceArbitrary, numberArbitrary, fc.integer({ min: 0, max: 24 }))
+  .tuple(nonceArbitrary, numberArbitrary, fc.integer({ min: 0, max: 25 }))
   .map(([nonce, number, kind]): Step => {
     const at = (event: SlotEvent): Step => ({ nonce, event })
     const own = hash(`h${nonce}`)
@@ -81,6 +95,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc
       () => at({ type: 'journaled', token: nonce, attempt: attempt(`t${nonce}`, `h${nonce}`) }),
       () => at({ type: 'journaled', token: nonce, attempt: attempt(`t${nonce}`, `h${nonce}`) }),
       () => at({ type: 'journaled', token: 99, attempt: attempt(undefined, `n${nonce}`) }),
+      () => at({ type: 'sent', hash: own }),
       () => at({ type: 'withdraw', claim: `t${nonce}`, why: 'again' }),
       () => at({ type: 'handOut' }),
       () => at({ type: 'released' }),
@@ -110,7 +125,7 @@ function take(book: Book, naive: Naive, step: Step): void {
     naive.raise(step.raise)
   } else if ('count' in step) {
     book.counted(step.count)
-    naive.count = step.count
+    naive.count = Math.min(step.count, naive.unsent[0] ?? step.count)
   } else {
     const { nonce, event } = step
     const command = event.type === 'reserve' || event.type === 'handOut'
@@ -124,6 +139,7 @@ function take(book: Book, naive: Naive, step: Step): void {
     const { slot, row } = transition(nonce, before ?? gone, event)
     if (row !== 0 || before !== undefined) naive.slots.set(nonce, slot)
     book.apply(nonce, event)
+    if (event.type === 'reserve') naive.reserved(nonce)
   }
 }
 

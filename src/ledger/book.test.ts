@@ -174,6 +174,30 @@ describe('covered', () => {
     book.counted(5)
     expect(book.uncovered(2).map((slot) => slot.nonce)).toEqual([5, 6])
   })
+
+  test('a count covers no nonce that was reserved after it, and none of which nothing was sent', () => {
+    const book = started(5, 6)
+    book.counted(100)
+    reserve(book, 7)
+    expect(book.coveredTo).toBe(7)
+    book.counted(100)
+    expect(book.coveredTo).toBe(7)
+    const unsent = { ...attempt('t7', 'h7'), sends: 0 }
+    book.apply(7, { type: 'journaled', token: 7, attempt: unsent })
+    book.counted(100)
+    expect(book.coveredTo).toBe(7)
+    book.apply(7, { type: 'sent', hash: hash('h7') })
+    book.counted(100)
+    expect(book.coveredTo).toBe(8)
+  })
+
+  test('a count covers what an earlier life may have sent, and what was handed out to others', () => {
+    const book = createBook({ floor: 5 })
+    book.restore(liveSlot({ nonce: 5, claims: ['t5'], attempts: [{ ...attempt('t5', 'h5'), sends: 0 }] }))
+    book.apply(6, { type: 'handOut' })
+    book.counted(7)
+    expect(book.coveredTo).toBe(7)
+  })
 })
 
 describe('indexes', () => {

@@ -52,8 +52,9 @@ export type Book = {
    */
   suppose(to: number): boolean
   /**
-   * The chain's count at seed, and the node's `pending` count where it counts the mempool: all below it is covered.
-   * May come down again.
+   * The chain's count at seed, and the node's `pending` count where it counts the mempool: all below it is covered, up to
+   * the first nonce that is reserved here and of which nothing was sent yet. A nonce that is reserved later is not covered
+   * by it. May come down again.
    */
   counted(count: number): void
   /** All below it was used when we came, or is final: a nonce there without a slot is believed to be used. */
@@ -110,6 +111,7 @@ export function createBook(seed: { floor: number }): Book {
   const changed = new NonceMap<true>()
   const holes = createMinHeap()
   const uncommitted = createMinHeap()
+  const unsent = createMinHeap()
   const used = createBlockIndex()
   const settled = createBlockIndex()
   const preconfirmed = createNumberIndex()
@@ -274,6 +276,7 @@ export function createBook(seed: { floor: number }): Book {
       const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
+      if (event.type === 'reserve') unsentAt(nonce)
       if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
       if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
@@ -308,7 +311,7 @@ export function createBook(seed: { floor: number }): Book {
     },
     suppose,
     counted(count) {
-      counted = count
+      counted = Math.min(count, lowest(unsent, isUnsent) ?? count)
     },
     get: slotAt,
     nonceOf: (hash) => hashes.get(hash),
@@ -359,6 +362,12 @@ export function createBook(seed: { floor: number }): Book {
     },
   }
 
+  /** What counts it now counts another transaction, or too much. */
+  function unsentAt(nonce: number): void {
+    counted = Math.min(counted, nonce)
+    unsent.push(nonce)
+  }
+
   /** The table is a function: for the same slot and the same bytes it says the same. Whatever else happens comes between. */
   function asForeseen(nonce: number, event: SlotEvent): Transition | undefined {
     const known = foreseen.get(nonce)
@@ -382,6 +391,12 @@ function isOpen(slot: Slot | undefined): boolean {
   return (
     slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot) && !isNobodys(slot)
   )
+}
+
+/** Bound here, and no bytes of it were handed over by this process. */
+function isUnsent(slot: Slot | undefined): boolean {
+  if (slot?.state === 'reserved') return true
+  return slot?.state === 'live' && slot.attempts.every(({ sends }) => sends === 0)
 }
 
 /** Settled on the word of an operator. */

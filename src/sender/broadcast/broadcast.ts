@@ -29,9 +29,12 @@ export type Broadcaster = {
   /** It goes to the endpoints that do not have it, too: one left it without an answer, or does not take it now. */
   elsewhere(nonce: number): void
   /**
-   * What an earlier life left is sent again: inherited attempts count as possibly sent, and go before anything new.
+   * What an earlier life left is sent again, where no count covers it: inherited attempts count as possibly sent, and go
+   * before anything new.
    */
   resume(): void
+  /** The chain or the pool counts so many nonces: what an earlier life left above them is sent again after all. */
+  claimed(count: number): void
   /** It is not to be sent any more: nothing is bound there. */
   withdraw(nonce: number): void
   /** An endpoint is to have this nonce: what is lost of it is sent again. */
@@ -94,6 +97,8 @@ export function createBroadcaster(
   const senders = new Map<HubEndpoint, EndpointSender>()
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
+  // What an earlier life left below it is not sent again: a count covered it, and was never lower since.
+  let sparedTo = Number.POSITIVE_INFINITY
   // No endpoint can take them for now.
   const waiting = new Set<number>()
   // Which endpoint gets new nonces: moved on when it left us without an answer.
@@ -111,6 +116,17 @@ export function createBroadcaster(
     const isKnown = attempt.sends > 0 || slot.attempts.length > 1
     offer(nonce, takers(attempt, isKnown || context.broadcast === 'all'))
   }
+
+  function resumeFrom(from: number): void {
+    const open = [...book.slots.values()].filter(
+      ({ state, nonce }) => state === 'live' && nonce >= from && nonce < sparedTo && !isOffered(nonce),
+    )
+    sparedTo = from
+    for (const { nonce } of open.sort((a, b) => a.nonce - b.nonce)) add(nonce)
+  }
+
+  const isOffered = (nonce: number) =>
+    waiting.has(nonce) || [...senders.values()].some((sender) => sender.has(nonce))
 
   function offer(nonce: number, endpoints: readonly HubEndpoint[]): void {
     if (endpoints.length === 0) waiting.add(nonce)
@@ -182,11 +198,11 @@ export function createBroadcaster(
     const sender = primary()
     if (sender === undefined) return limits.window - (book.cursor - book.coveredTo)
     const { status } = sender
-    const { cursor, coveredTo } = book
+    const { cursor, coveredTo, confirmedTo } = book
     const free = status.room - (cursor - Math.max(status.end, coveredTo))
     // The endpoint keeps no more above nonces that somebody is supposed to have sent, should they be missing: bytes there
-    // would turn all of them into holes.
-    return book.supposedTo > coveredTo ? Math.min(free, coveredTo + status.gapBudget - cursor) : free
+    // would turn all of them into holes. A count does not show them: it may be the one that they are supposed from.
+    return book.supposedTo > confirmedTo ? Math.min(free, confirmedTo + status.gapBudget - cursor) : free
   }
 
   // --- what comes back ---------------------------------------------------------------------------------------------
@@ -293,11 +309,9 @@ export function createBroadcaster(
       if (attempt) offer(nonce, takers(attempt, true))
     },
     elsewhere,
-    resume() {
-      const open = [...book.slots.values()].filter(
-        ({ state, nonce }) => state === 'live' && nonce >= book.coveredTo,
-      )
-      for (const { nonce } of open.sort((a, b) => a.nonce - b.nonce)) add(nonce)
+    resume: () => resumeFrom(book.coveredTo),
+    claimed(count) {
+      if (count < sparedTo) resumeFrom(count)
     },
     delivers,
     isStranded: (nonce) => [...senders.values()].some((sender) => sender.isStranded(nonce)),

@@ -26,7 +26,7 @@ export type FollowOptions = {
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
   readonly landed: LandedIndex
-  readonly delivered: Pick<Broadcaster, 'counted' | 'refreshed' | 'kick'>
+  readonly delivered: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
   /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
   readonly leased: () => boolean
   readonly waiting: () => number
@@ -218,9 +218,11 @@ export function createFollower(options: FollowOptions): Follower {
             : { kind: 'countWithBlock', nonce: seenPending, count: pending },
         )
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
-      if (hub.reader.profile.current().pending !== 'mempool') lane.counted(0)
+      const isOfPool = hub.reader.profile.current().pending === 'mempool'
+      if (!isOfPool) lane.counted(0)
       else if (pending !== undefined) lane.counted(pending)
       if (pending !== undefined) options.delivered.counted({ count: pending, askedAtMs, atMs: clock.now() })
+      if (latest !== undefined) options.delivered.claimed(Math.max(latest, (isOfPool && pending) || 0))
       seenPending = undefined
       tellShown()
       if (latest === undefined || !options.leased()) return
