@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Book, createBook } from './book.js'
 import type { SlotEvent } from './event.js'
 import { attempt, block, hash } from './samples.fixture.js'
-import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUnsent, isUsed, type Slot } from './slot.js'
 import { transition } from './transition.js'
 
 const SEED_FLOOR = 5
@@ -56,8 +56,6 @@ class Naive {
 
   /** Reserved by this lane, and never handed over. */
   get unsent(): number[] {
-    const isUnsent = (slot: Slot) =>
-      slot.state === 'reserved' || (slot.state === 'live' && slot.attempts.every(({ sends }) => sends === 0))
     return this.where(isUnsent).filter((nonce) => this.own.has(nonce) && nonce < this.cursor)
   }
 

@@ -4,7 +4,7 @@ import type { SlotEvent } from './event.js'
 import { createMinHeap, type MinHeap } from './heap.js'
 import { createHypothesis } from './hypothesis.js'
 import { NonceMap, type ReadonlyNonceMap } from './nonceMap.js'
-import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUsed, type Slot } from './slot.js'
+import { awaitsCommit, concernsCaller, isBound, isSameRecord, isUnsent, isUsed, type Slot } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { type Transition, transition } from './transition.js'
 
@@ -276,7 +276,11 @@ export function createBook(seed: { floor: number }): Book {
       const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
-      if (event.type === 'reserve') unsentAt(nonce)
+      if (event.type === 'reserve') {
+        // What counts it now counts another transaction, or too much.
+        counted = Math.min(counted, nonce)
+        unsent.push(nonce)
+      }
       if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
       if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
@@ -362,12 +366,6 @@ export function createBook(seed: { floor: number }): Book {
     },
   }
 
-  /** What counts it now counts another transaction, or too much. */
-  function unsentAt(nonce: number): void {
-    counted = Math.min(counted, nonce)
-    unsent.push(nonce)
-  }
-
   /** The table is a function: for the same slot and the same bytes it says the same. Whatever else happens comes between. */
   function asForeseen(nonce: number, event: SlotEvent): Transition | undefined {
     const known = foreseen.get(nonce)
@@ -391,12 +389,6 @@ function isOpen(slot: Slot | undefined): boolean {
   return (
     slot !== undefined && slot.state !== 'final' && slot.state !== 'hole' && !isSaid(slot) && !isNobodys(slot)
   )
-}
-
-/** Bound here, and no bytes of it were handed over by this process. */
-function isUnsent(slot: Slot | undefined): boolean {
-  if (slot?.state === 'reserved') return true
-  return slot?.state === 'live' && slot.attempts.every(({ sends }) => sends === 0)
 }
 
 /** Settled on the word of an operator. */

@@ -172,6 +172,12 @@ export function awaitsCommit(slot: Slot | undefined): boolean {
   return true
 }
 
+/** Bound here, and no bytes of it were handed over by this process. */
+export function isUnsent(slot: Slot | undefined): boolean {
+  if (slot?.state === 'reserved') return true
+  return slot?.state === 'live' && slot.attempts.every(({ sends }) => sends === 0)
+}
+
 /** A nonce is bound when something may still be sent, or was sent, under it. */
 export function isBound(slot: Slot | undefined): boolean {
   return slot !== undefined && slot.state !== 'hole'
