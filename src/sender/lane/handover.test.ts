@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { stray } from '../../../test/sim/port/lies.js'
 import { createNonceAllocatorIn } from '../allocators/allocator.js'
 import { openProcesses } from '../processes.fixture.js'
-import { nameOf, swallow, transfer } from '../simLane.fixture.js'
+import { nameOf, swallow, swallows, transfer } from '../simLane.fixture.js'
 
 const LEASE_MS = 10_000
 
@@ -100,6 +100,30 @@ describe('P7: the lane changes hands', () => {
     expect(searches).toBeLessThan(20)
     // What the chain's count has passed is not sent once more.
     expect(lane.sent.slice(before).map(({ nonce }) => nonce)).toEqual([40])
+  })
+
+  test('bytes that a count spared the next holder are sent together as soon as the count is lower', async () => {
+    await using world = await openProcesses({ chain: { blockTimeMs: 2_000 } })
+    const { lane } = world
+    const first = world.start()
+    await lane.settle(first.sender.ready())
+    lane.script = (_, tx) => (tx === undefined ? undefined : swallows(tx))
+    const burst = Array.from({ length: 10 }, (__, index) => first.sender.send(transfer(index + 1)))
+    const sent = await lane.settle(Promise.all(burst))
+    first.freeze()
+    // Too high: the chain has used none of them.
+    lane.script = ({ method }) =>
+      method === 'eth_getTransactionCount' ? { ok: true, result: '0xa' } : undefined
+    await lane.clock.advance(LEASE_MS + 5_000)
+    const before = lane.sent.length
+    const second = world.start()
+    await lane.settle(second.sender.ready())
+    expect(lane.sent).toHaveLength(before)
+    lane.script = undefined
+    await lane.blocks(3)
+    expect(lane.executed()).toHaveLength(10)
+    first.thaw()
+    await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
   })
 
   test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
