@@ -126,6 +126,28 @@ describe('P7: the lane changes hands', () => {
     await lane.settle(Promise.all(sent.map((tx) => tx.wait())))
   })
 
+  test('a pending count that is too high when the lane is taken up again has nothing sent above it, and costs no no-op', async () => {
+    await using world = await openProcesses({ chain: { rules: 'geth', blockTimeMs: 2_000 } })
+    const { lane } = world
+    const { sender, nodeIs } = world.start()
+    // The endpoint shows that it counts its pool.
+    for (const marker of [1, 2]) await lane.settle(sender.send(transfer(marker)).then((tx) => tx.wait()))
+    const open = await lane.settle(sender.send(transfer(3)))
+    nodeIs(false)
+    await lane.clock.advance(4 * LEASE_MS)
+    lane.script = ({ method, params }) =>
+      method === 'eth_getTransactionCount' && params[1] === 'pending'
+        ? { ok: true, result: '0x67' }
+        : undefined
+    nodeIs(true)
+    const next = await lane.settle(sender.send(transfer(4), { until: 'queued' }))
+    await lane.blocks(6)
+    lane.script = undefined
+    await lane.settle(Promise.all([open.wait(), next.wait()]))
+    await lane.blocks(6)
+    expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1, 2, 3])
+  })
+
   test('a clean close: the next holder need not wait for the lease, and has what was queued', async () => {
     await using world = await openProcesses()
     const { lane } = world
