@@ -185,7 +185,7 @@ function next(state: DeliveryState, allowance: Allowance): DeliveryAction {
 
 function loseSilent(state: DeliveryState, nowMs: number): void {
   const head = headOf(state)
-  if (head !== undefined && nowMs >= quietUntil(state, head) && isSilenceDue(state, nowMs))
+  if (head !== undefined && nowMs >= quietUntil(state, head) && isSilenceDue(state, head, nowMs))
     lose(state, head, 'silence')
 }
 

@@ -33,8 +33,8 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   if (cause !== 'answer') state.hole = cause === 'silence' ? head.nonce : sequence.next - 1
   state.suspect = undefined
   // A count that includes the mempool would have shown it sooner: one more may show whether it does.
-  if (cause === 'silence' && state.count.trials > 0) state.count.trials--
-  if (head.state === 'inFlight') abandon(state, request)
+  if (cause === 'silence') state.count.trials = Math.max(0, state.count.trials - 1)
+  abandon(state, request)
   let kept = 0
   // A wrong guess costs one call from the second time on.
   const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
@@ -64,6 +64,7 @@ function boundPool({ sequence, pool }: DeliveryState, head: Segment, cause: Loss
   return isCut
 }
 
+/** Where it is still open. */
 function abandon({ requests }: DeliveryState, id: number): void {
   const request = requests.get(id)
   if (request) request.abandoned = true
@@ -100,9 +101,8 @@ export function quietMsOf({ refreshMs }: DeliveryState): number {
 }
 
 /** Without a count of the mempool, refreshes that bring none of ours are what says that the lowest nonce is missing. */
-export function isSilenceDue(state: DeliveryState, nowMs: number): boolean {
-  const head = headOf(state)
-  if (head === undefined || head.occupied || isCounting(state)) return false
+export function isSilenceDue(state: DeliveryState, head: Segment, nowMs: number): boolean {
+  if (head.occupied || isCounting(state)) return false
   return hasWaited(state, head, head.losses) || nowMs >= quietUntil(state, head)
 }
 
@@ -143,8 +143,7 @@ function newestSentAtMs({ segments, confirmedTo: from }: DeliveryState['sequence
 
 /** No count acknowledges anything any more. */
 export function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
-  if (sequence.countedTo > sequence.confirmedTo)
-    acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
+  acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
 }
 
 /** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
@@ -173,7 +172,7 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
     head.sentRefresh = state.refreshes
     return false
   }
-  if (isSilenceDue(state, atMs)) lose(state, head, 'silence')
+  if (isSilenceDue(state, head, atMs)) lose(state, head, 'silence')
   return true
 }
 
@@ -184,6 +183,6 @@ export function noteAcknowledged(state: DeliveryState, before: number): void {
   pool.holds(sequence.countedTo - sequence.latest)
   if (acknowledgedTo <= before) return
   window.acknowledged(before, acknowledgedTo, batch.size)
-  if (state.hole !== undefined && acknowledgedTo > state.hole) state.hole = undefined
-  if (state.suspect && acknowledgedTo > state.suspect.nonce) state.suspect = undefined
+  if (acknowledgedTo > (state.hole ?? Number.POSITIVE_INFINITY)) state.hole = undefined
+  state.suspect = undefined
 }
