@@ -4,6 +4,17 @@ import { byHand, GETH, range, SEQUENCER, SIZE } from './byHand.fixture.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 
+/** The first request hangs, and its nonce is sent again. */
+function sentTwice(lane: ReturnType<typeof byHand>) {
+  lane.offer(0, 1)
+  const first = lane.sends()
+  for (const ms of [200, 400]) {
+    lane.at(ms)
+    lane.refresh(0)
+  }
+  return { first, second: lane.sends() }
+}
+
 describe('answers', () => {
   it('end the pauses after failures', () => {
     const lane = byHand(SEQUENCER)
@@ -98,6 +109,159 @@ describe('answers', () => {
       })
     }
     expect(times).toEqual([0, 100, 300, 700])
+  })
+
+  it('to an older copy of the same bytes count as well', () => {
+    const lane = byHand(SEQUENCER)
+    const { first, second } = sentTwice(lane)
+    lane.taken(first)
+    lane.end(second.request, { end: 'failed' })
+    expect(lane.next()).toMatchObject({ do: 'wait' })
+    expect(lane.delivery.status).toMatchObject({ outstanding: 1, missing: undefined })
+  })
+
+  it('to bytes that were replaced meanwhile say nothing of the new ones', () => {
+    const lane = byHand(SEQUENCER)
+    lane.delivery.offer(0, SIZE, 'a')
+    const first = lane.sends()
+    lane.delivery.offer(0, SIZE, 'b')
+    const second = lane.sends()
+    lane.taken(first)
+    lane.end(second.request, { end: 'failed' })
+    expect(lane.sends().nonces).toEqual([0])
+  })
+
+  it('that take an older copy do not undo a refusal of the newest', () => {
+    const lane = byHand(SEQUENCER)
+    const { first, second } = sentTwice(lane)
+    lane.end(second.request, { end: 'answers', answers: [{ kind: 'refused' }] })
+    lane.taken(first)
+    expect(lane.delivery.isRefused(0)).toBe(true)
+    expect(lane.delivery.status.outstanding).toBe(0)
+  })
+
+  it('that refuse an older copy say nothing of the newest', () => {
+    const lane = byHand(SEQUENCER)
+    const { first, second } = sentTwice(lane)
+    lane.end(first.request, { end: 'answers', answers: [{ kind: 'refused' }] })
+    expect(lane.delivery.isRefused(0)).toBe(false)
+    lane.taken(second)
+    expect(lane.delivery.status).toMatchObject({ outstanding: 1, missing: undefined })
+  })
+
+  it('that come twice, or to a nonce which is not offered any more, change nothing', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 2)
+    const { request } = lane.sends()
+    lane.delivery.withdraw(1)
+    lane.end(request, { end: 'answers', answers: [TAKEN, TAKEN] })
+    lane.end(request, { end: 'failed' })
+    expect(lane.delivery.has(1)).toBe(false)
+    expect(lane.delivery.status).toMatchObject({ outstanding: 1, waiting: 0 })
+    expect(lane.next()).toEqual({ do: 'wait', untilMs: 15_000 })
+  })
+
+  it('that put a nonce off have it sent after a pause, and those that were asked too often at once', () => {
+    const later = byHand(SEQUENCER)
+    later.offer(0, 1)
+    later.end(later.sends().request, { end: 'answers', answers: [{ kind: 'later' }] })
+    expect(later.next()).toEqual({ do: 'wait', untilMs: 100 })
+    later.at(100)
+    later.end(later.sends().request, { end: 'answers', answers: [{ kind: 'later' }] })
+    expect(later.next()).toEqual({ do: 'wait', untilMs: 300 })
+
+    const limited = byHand(SEQUENCER)
+    limited.offer(0, 1)
+    limited.end(limited.sends().request, { end: 'answers', answers: [{ kind: 'limited' }] })
+    expect(limited.sends().nonces).toEqual([0])
+  })
+
+  it('that have other bytes at the nonce, or take others, end the pauses too', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 1)
+    for (const ms of [0, 0, 100]) {
+      lane.at(ms)
+      lane.end(lane.sends().request, { end: 'failed' })
+    }
+    lane.at(300)
+    lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'occupied' }] })
+    expect(lane.delivery.isRefused(0)).toBe(true)
+    lane.offer(1, 2)
+    lane.end(lane.sends().request, { end: 'failed' })
+    expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('that leave one nonce out do not end the pauses, and teach neither size nor round trip', () => {
+    const lane = byHand(SEQUENCER, { batchStart: 4 })
+    lane.offer(0, 4)
+    const { request } = lane.sends()
+    lane.at(50)
+    lane.end(request, { end: 'answers', answers: [TAKEN, TAKEN, TAKEN] })
+    expect(lane.sends().nonces).toEqual([3])
+    const { batch } = lane.delivery.status
+    const whole = byHand(SEQUENCER, { batchStart: 4 })
+    whole.offer(0, 4)
+    whole.taken(whole.sends())
+    expect(whole.delivery.status.batch).toBeGreaterThan(batch)
+  })
+
+  it('of a full pool bound it by what it holds above the account’s own count, and wait longer each time', () => {
+    const lane = byHand(SEQUENCER, { floor: 10 })
+    lane.refresh(10, 10, true)
+    lane.offer(10, 14)
+    const full = { kind: 'full' } as const
+    lane.end(lane.sends().request, { end: 'answers', answers: [TAKEN, TAKEN, TAKEN, full] })
+    expect(lane.delivery.status.pool).toBe(3)
+  })
+
+  it('that lack a nonce which was taken before the request left blame that, and no other', () => {
+    const gapped = { kind: 'gapped', expected: 0, nonceMax: undefined } as const
+    const lane = byHand({ countsMempool: false, gapBudget: 4 })
+    lane.offer(0, 1)
+    const first = lane.sends()
+    lane.at(50)
+    lane.taken(first)
+    lane.offer(1, 2)
+    lane.end(lane.sends().request, { end: 'answers', answers: [gapped] })
+    expect(lane.sends().nonces).toEqual([0, 1])
+    expect(lane.delivery.status.window).toBe(32)
+
+    const open = byHand({ countsMempool: false, gapBudget: 4 })
+    open.offer(0, 1)
+    const slow = open.sends()
+    open.offer(1, 2)
+    const fast = open.sends()
+    open.at(50)
+    open.taken(slow)
+    open.end(fast.request, { end: 'answers', answers: [gapped] })
+    expect(open.next()).toEqual({ do: 'wait', untilMs: 150 })
+    open.at(150)
+    expect(open.sends().nonces).toEqual([1])
+    expect(open.delivery.status.window).toBe(64)
+  })
+
+  it('that lack a nonce of a request without an answer have that sent again', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 1)
+    const first = lane.sends()
+    lane.offer(1, 2)
+    const second = lane.sends()
+    lane.end(first.request, { end: 'failed' })
+    lane.end(second.request, {
+      end: 'answers',
+      answers: [{ kind: 'gapped', expected: 0, nonceMax: undefined }],
+    })
+    expect(lane.sends().nonces).toEqual([0, 1])
+  })
+
+  it('that expect the nonce itself, or one above, have it sent again after a pause', () => {
+    for (const expected of [0, 5]) {
+      const lane = byHand(SEQUENCER)
+      lane.offer(0, 1)
+      const answer: SendAnswer = { kind: 'gapped', expected, nonceMax: undefined }
+      lane.end(lane.sends().request, { end: 'answers', answers: [answer] })
+      expect(lane.next()).toEqual({ do: 'wait', untilMs: 100 })
+    }
   })
 
   it('that refuse a batch for its size have half of it sent at once', () => {
