@@ -13,6 +13,8 @@ export type CountBelief = {
   confirms(count: number, head: number): boolean
   /** The lowest count below this one that another endpoint shows. */
   lowerElsewhere(count: number): Promise<number | undefined>
+  /** The lowest count above this one that another endpoint shows. */
+  higherElsewhere(count: number): Promise<number | undefined>
   forget(): void
 }
 
@@ -36,21 +38,22 @@ export function createCountBelief(parts: {
     return head > first.head || clock.now() - first.atMs >= APART_MS
   }
 
-  async function lowerElsewhere(count: number): Promise<number | undefined> {
-    const lower = (await countsElsewhere(hub, address, timeoutMs)).filter((other) => other < count)
-    return lower.length === 0 ? undefined : Math.min(...lower)
+  async function elsewhere(is: (other: number) => boolean): Promise<number | undefined> {
+    const found = (await countsElsewhere(hub, address, timeoutMs)).filter(is)
+    return found.length === 0 ? undefined : Math.min(...found)
   }
 
   return {
     confirms,
-    lowerElsewhere,
+    lowerElsewhere: (count) => elsewhere((other) => other < count),
+    higherElsewhere: (count) => elsewhere((other) => other > count),
     forget() {
       first = undefined
     },
   }
 }
 
-/** Why the endpoint that is read is doubted where another one counts less. */
-export function contradiction(count: number, lower: number): string {
-  return `the endpoint counts ${count} used nonces, and another endpoint counts ${lower}`
+/** Why the endpoint that is read is doubted where another one counts less, or more. */
+export function contradiction(count: number, other: number): string {
+  return `the endpoint counts ${count} used nonces, and another endpoint counts ${other}`
 }

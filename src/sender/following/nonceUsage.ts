@@ -89,9 +89,17 @@ export function createNonceUsage(
       belief.forget()
     }
     jump.count(latest, head)
+    const isUnexplained = asked && latest <= book.floor
     asked = false
+    if (isUnexplained) void doubtLow(latest)
     if (latest <= book.floor || seeking || !isDue(head)) return
     void seek(latest, head)
+  }
+
+  /** A node said "nonce too low", and the count does not: another endpoint may count what this one lacks. */
+  async function doubtLow(count: number): Promise<void> {
+    const higher = await belief.higherElsewhere(count)
+    if (higher !== undefined && book.floor < higher) hub.doubt(contradiction(count, higher))
   }
 
   function isDue(head: number): boolean {

@@ -78,6 +78,29 @@ describe('counts that are too high, beside true blocks', () => {
   })
 })
 
+describe('a count that is too low, beside true blocks', () => {
+  test('with two endpoints: what both call "nonce too low" makes the one doubtful that counts less, and the payment moves on', async () => {
+    await using several = await openSeveral(['both', 'both'])
+    const { lane, sender, endpoints } = several
+    const [first] = endpoints
+    await lane.settle(sender.send(transfer(1)).then((tx) => tx.wait('sealed')))
+    const low = ahead(lane, -1)
+    if (first) first.script = (call) => (call.params[1] === 'latest' ? low(call) : undefined)
+    // An idle lane looks at nothing, and a wallet has used the key meanwhile.
+    await lane.blocks(40)
+    lane.foreign(1)
+    await lane.blocks(40)
+    const tx = await lane.settle(sender.send(transfer(2), { until: 'queued' }))
+    await lane.settle(tx.wait('sealed'), 30_000)
+    expect(several.changes()).toContain('e0 doubtful')
+    expect(several.events('endpoint').find(({ change }) => change === 'doubtful')?.reason).toBe(
+      'the endpoint counts 1 used nonces, and another endpoint counts 2',
+    )
+    expect(lane.executed()).toEqual([1, 'foreign', 2])
+    expect(several.events('held')).toEqual([])
+  })
+})
+
 describe('a chain that was cut back below the tip', () => {
   test('is told as a reset once no endpoint shows the tip; what was in it lands again, once', async () => {
     await using lane = await openLane({ lossDepth: 40, limits: { reorgHorizon: 64 } })
