@@ -49,6 +49,16 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
   }
 }
 
+export type ByHand = ReturnType<typeof byHand>
+
+/** Two counts, each asked for after all that is known, that stand at the same nonce. */
+export function standAt(lane: ByHand, count: number, fromMs: number): void {
+  for (const ms of [fromMs, fromMs + 10]) {
+    lane.at(ms)
+    lane.count(count)
+  }
+}
+
 function end(delivery: Delivery, request: number, how: RequestEnd, atMs: number): void {
   delivery.ended(request, how, atMs)
 }
