@@ -13,7 +13,6 @@ const NONCES = [4, 5, 6, 7]
 /** The same lane, without any shortcut: every slot is kept, everything is looked up again each time. */
 class Naive {
   readonly slots = new Map<number, Slot>()
-  readonly own = new Set<number>()
   base = SEED_FLOOR
   count = SEED_FLOOR
 
@@ -48,15 +47,9 @@ class Naive {
     return Math.max(covered, Math.min(this.count, this.cursor))
   }
 
-  /** A count from before says nothing of it. */
-  reserved(nonce: number): void {
-    this.count = Math.min(this.count, nonce)
-    this.own.add(nonce)
-  }
-
-  /** Reserved by this lane, and never handed over. */
+  /** Bound by this lane, and never handed over. */
   get unsent(): number[] {
-    return this.where(isUnsent).filter((nonce) => this.own.has(nonce) && nonce < this.cursor)
+    return this.where(isUnsent).filter((nonce) => nonce < this.cursor)
   }
 
   holes(): number[] {
@@ -137,7 +130,7 @@ function take(book: Book, naive: Naive, step: Step): void {
     const { slot, row } = transition(nonce, before ?? gone, event)
     if (row !== 0 || before !== undefined) naive.slots.set(nonce, slot)
     book.apply(nonce, event)
-    if (event.type === 'reserve') naive.reserved(nonce)
+    if (event.type === 'reserve') naive.count = Math.min(naive.count, nonce)
   }
 }
 

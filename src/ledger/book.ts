@@ -276,11 +276,9 @@ export function createBook(seed: { floor: number }): Book {
       const result = asForeseen(nonce, event) ?? transition(nonce, before, event)
       if (result.slot === before || (before === undefined && result.row === 0)) return result
       keep(nonce, result.slot)
-      if (event.type === 'reserve') {
-        // What counts it now counts another transaction, or too much.
-        counted = Math.min(counted, nonce)
-        unsent.push(nonce)
-      }
+      // What counts it now counts another transaction, or too much.
+      if (event.type === 'reserve') counted = Math.min(counted, nonce)
+      if (isUnsent(result.slot) && !isUnsent(before)) unsent.push(nonce)
       if (result.slot.state === 'final') finalTo = Math.max(finalTo, nonce + 1)
       const isStored = event.type === 'journaled' && event.stored === true
       if (!isStored && !isSameRecord(before, result.slot)) changed.set(nonce, true)
