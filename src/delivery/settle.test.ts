@@ -15,15 +15,20 @@ function sentTwice(lane: ReturnType<typeof byHand>) {
   return { first, second: lane.sends() }
 }
 
+/** Three requests bring nothing; the next one may leave now. */
+function failThrice(lane: ReturnType<typeof byHand>): void {
+  for (const ms of [0, 0, 100]) {
+    lane.at(ms)
+    lane.end(lane.sends().request, { end: 'failed' })
+  }
+  lane.at(300)
+}
+
 describe('answers', () => {
   it('end the pauses after failures', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
-    for (const ms of [0, 0, 100]) {
-      lane.at(ms)
-      lane.end(lane.sends().request, { end: 'failed' })
-    }
-    lane.at(300)
+    failThrice(lane)
     lane.taken(lane.sends())
     lane.offer(1, 2)
     lane.end(lane.sends().request, { end: 'failed' })
@@ -179,11 +184,7 @@ describe('answers', () => {
   it('that have other bytes at the nonce, or take others, end the pauses too', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
-    for (const ms of [0, 0, 100]) {
-      lane.at(ms)
-      lane.end(lane.sends().request, { end: 'failed' })
-    }
-    lane.at(300)
+    failThrice(lane)
     lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'occupied' }] })
     expect(lane.delivery.isRefused(0)).toBe(true)
     lane.offer(1, 2)
