@@ -1,6 +1,5 @@
 import { type CountReading, countDueAt, isLearning, noteAsked, takeCount } from './count.js'
 import {
-  acknowledgeBodiesOnly,
   type Confirmation,
   isPauseOver,
   isSilenceDue,
@@ -11,7 +10,7 @@ import {
   takeRefresh,
 } from './retransmit.js'
 import { type Allowance, type Selection, select } from './select.js'
-import { acknowledge, forget, offer, setState } from './sequence.js'
+import { forget, offer, setState, uncount } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
   createState,
@@ -157,7 +156,7 @@ function know(state: DeliveryState, traits: Partial<EndpointTraits>): void {
   state.traits = { ...state.traits, ...traits }
   if (state.traits.countsMempool === true || state.traits.countsMempool === counted) return
   // No count says any more what arrived, and none would refute one that was too high.
-  acknowledgeBodiesOnly(state)
+  uncount(state.sequence, state.sequence.confirmedTo)
   for (const segment of state.sequence.segments.values())
     if (segment.state === 'unanswered') setState(state.sequence, segment, 'lost')
 }
@@ -199,7 +198,8 @@ function demand(state: DeliveryState, allowance: Allowance): Demand | undefined 
 function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: number): DeliveryAction {
   const { sequence, window, requests } = state
   const id = ++state.lastRequest
-  if (kind === 'new') uncount(state, nonces)
+  // A count that was read before says nothing of what leaves now.
+  if (kind === 'new' && nonces[0] !== undefined) uncount(sequence, nonces[0])
   if (isLearning(state)) state.count.trials++
   const calls = nonces.length + Number(count)
   requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })
@@ -217,12 +217,6 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
   }
   if (sequence.outstanding >= window.size) window.filled(sequence.next)
   return { do: 'send', request: id, nonces, count, kind }
-}
-
-/** A count that was asked for before says nothing of what leaves now. */
-function uncount(state: DeliveryState, [lowest = Number.POSITIVE_INFINITY]: readonly number[]): void {
-  const { sequence } = state
-  if (lowest < sequence.countedTo) acknowledge(sequence, { ...sequence, countedTo: lowest })
 }
 
 function wakeAt(state: DeliveryState, nowMs: number, countAt: number | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ByHand, byHand, GETH, SEQUENCER, standAt } from './byHand.fixture.js'
 
-describe('what is lost', () => {
+describe('a lost nonce', () => {
   /** As many refreshes as have to pass without the lowest nonce before it is lost for the `times`th time. */
   function silence(lane: ByHand, times: number, fromMs: number): void {
     for (let refresh = 0; refresh < 2 ** times; refresh++) {
@@ -10,12 +10,17 @@ describe('what is lost', () => {
     }
   }
 
-  it('goes with all above it the first time, and alone from the second time on', () => {
-    const lane = byHand(SEQUENCER)
-    lane.offer(0, 3)
+  /** So many nonces are taken, and two refreshes lack all of them: the lowest one is lost at 400 ms. */
+  function loseFirst(lane: ByHand, count: number): void {
+    lane.offer(0, count)
     lane.taken(lane.sends())
     lane.refresh(0)
     silence(lane, 1, 200)
+  }
+
+  it('goes with all above it the first time, and alone from the second time on', () => {
+    const lane = byHand(SEQUENCER)
+    loseFirst(lane, 3)
     const first = lane.sends()
     expect(first.nonces).toEqual([0, 1, 2])
     lane.taken(first)
@@ -30,12 +35,9 @@ describe('what is lost', () => {
     expect(lane.delivery.status.pool).toBe(4_000)
   })
 
-  it('by silence keeps new nonces back until it is acknowledged, whatever lies above it', () => {
+  it('keeps new nonces back until it is acknowledged, whatever lies above it, where silence showed the loss', () => {
     const lane = byHand(SEQUENCER)
-    lane.offer(0, 3)
-    lane.taken(lane.sends())
-    lane.refresh(0)
-    silence(lane, 1, 200)
+    loseFirst(lane, 3)
     lane.offer(3, 5)
     lane.taken(lane.sends())
     expect(lane.next().do).toBe('wait')
@@ -44,7 +46,7 @@ describe('what is lost', () => {
     expect(lane.sends().nonces).toEqual([3, 4])
   })
 
-  it('by a count keeps new nonces back until all is acknowledged that was sent before', () => {
+  it('keeps new nonces back until all is acknowledged that was sent before, where a count showed the loss', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -74,7 +76,7 @@ describe('what is lost', () => {
     expect(onItsWay.delivery.status).toMatchObject({ missing: 0, window: 64 })
   })
 
-  it('by an answer keeps nothing new back once it is taken', () => {
+  it('keeps nothing new back once it is taken, where an answer showed the loss', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.taken(lane.sends())
@@ -120,7 +122,7 @@ describe('what is lost', () => {
     expect(lane.sends().nonces).toEqual([0, 1])
   })
 
-  it('with a request that hangs goes as a whole each time', () => {
+  it('goes with all of its request each time, where that hangs', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)
     lane.sends()
@@ -136,12 +138,9 @@ describe('what is lost', () => {
     expect(lane.sends().nonces).toEqual([0, 1, 2])
   })
 
-  it('for the second time by silence waits for two refreshes, and for a block', () => {
+  it('waits for two refreshes, and for a block, the second time that silence shows the loss', () => {
     const lane = byHand(SEQUENCER)
-    lane.offer(0, 1)
-    lane.taken(lane.sends())
-    lane.refresh(0)
-    silence(lane, 1, 200)
+    loseFirst(lane, 1)
     lane.taken(lane.sends())
     const blockAt = (ms: number) => {
       lane.at(ms)
@@ -151,7 +150,7 @@ describe('what is lost', () => {
     expect([blockAt(600), blockAt(2_600)]).toEqual(['wait', 'send'])
   })
 
-  it('that a full pool does not take waits for one block', () => {
+  it('waits for one block where the pool was full', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'full' }] })
@@ -161,13 +160,10 @@ describe('what is lost', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
-  it('behind one that a block brings is found by the next refresh, where its own copy left before', () => {
+  it('is found by the next refresh behind one that a block brings, where its own copy left before that one', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.at(10)
-    lane.offer(0, 2)
-    lane.taken(lane.sends())
-    lane.refresh(0)
-    silence(lane, 1, 200)
+    loseFirst(lane, 2)
     const repair = lane.sends()
     expect(repair.nonces).toEqual([0])
     lane.taken(repair)
@@ -179,7 +175,7 @@ describe('what is lost', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('by silence earns the count one more trial, where it is not known what the count includes', () => {
+  it('earns the count one more trial where silence showed the loss, and nobody knows what the count includes', () => {
     const lane = byHand({ gapBudget: 0 })
     for (let nonce = 0; nonce < 17; nonce++) {
       lane.at(nonce * 100)
@@ -197,7 +193,7 @@ describe('what is lost', () => {
     expect(lane.next()).toMatchObject({ do: 'send', nonces: [16], count: true })
   })
 
-  it('of a request without an answer goes at once with the rest of it, however often that happens', () => {
+  it('goes at once with the rest of its request, where that had no answer, however often that happens', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     lane.end(lane.sends().request, { end: 'failed' })

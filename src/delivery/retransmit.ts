@@ -1,4 +1,4 @@
-import { acknowledge, type Segment, setState } from './sequence.js'
+import { acknowledge, type Segment, setState, uncount } from './sequence.js'
 import { type DeliveryState, gapBudgetOf, headOf, isCounting, isUnproven } from './state.js'
 
 /** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
@@ -141,11 +141,6 @@ function newestSentAtMs({ segments, confirmedTo: from }: DeliveryState['sequence
   return newestMs
 }
 
-/** No count acknowledges anything any more. */
-export function acknowledgeBodiesOnly({ sequence }: DeliveryState): void {
-  acknowledge(sequence, { ...sequence, countedTo: sequence.confirmedTo })
-}
-
 /** False where it says nothing of the lowest unacknowledged nonce, which may not have arrived when it was asked for. */
 export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   const { atMs, askedAtMs, sealed } = refresh
@@ -163,7 +158,8 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   }
   takeConfirmation(state, refresh)
   // Nobody asks such an endpoint for another count.
-  if (state.traits.countsMempool !== true && isUnproven(state)) acknowledgeBodiesOnly(state)
+  if (state.traits.countsMempool !== true && isUnproven(state))
+    uncount(state.sequence, state.sequence.confirmedTo)
   const head = headOf(state)
   if (head === undefined) return true
   // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.

@@ -197,6 +197,11 @@ export function acknowledge(
   return before
 }
 
+/** A count says nothing any more of this nonce and of those above it. */
+export function uncount(sequence: Sequence, from: number): void {
+  if (from < sequence.countedTo) acknowledge(sequence, { ...sequence, countedTo: from })
+}
+
 function retally(sequence: Sequence, segment: Segment, by: 1 | -1): void {
   tally(sequence, segment, by)
   segment.kept = false

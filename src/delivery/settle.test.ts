@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { SendAnswer } from './answer.js'
-import { byHand, GETH, range, SEQUENCER, SIZE } from './byHand.fixture.js'
+import { type ByHand, byHand, GETH, range, SEQUENCER, SIZE } from './byHand.fixture.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 
 /** The first request hangs, and its nonce is sent again. */
-function sentTwice(lane: ReturnType<typeof byHand>) {
+function sentTwice(lane: ByHand) {
   lane.offer(0, 1)
   const first = lane.sends()
   for (const ms of [200, 400]) {
@@ -16,7 +16,7 @@ function sentTwice(lane: ReturnType<typeof byHand>) {
 }
 
 /** Three requests bring nothing; the next one may leave now. */
-function failThrice(lane: ReturnType<typeof byHand>): void {
+function failThrice(lane: ByHand): void {
   for (const ms of [0, 0, 100]) {
     lane.at(ms)
     lane.end(lane.sends().request, { end: 'failed' })
@@ -166,7 +166,7 @@ describe('answers', () => {
     expect(lane.next()).toEqual({ do: 'wait', untilMs: 15_000 })
   })
 
-  it('that put a nonce off have it sent after a pause, and those that were asked too often at once', () => {
+  it('that put a nonce off have it sent after a pause; those that name a rate limit leave the pause to the request budget', () => {
     const later = byHand(SEQUENCER)
     later.offer(0, 1)
     later.end(later.sends().request, { end: 'answers', answers: [{ kind: 'later' }] })
@@ -181,7 +181,7 @@ describe('answers', () => {
     expect(limited.sends().nonces).toEqual([0])
   })
 
-  it('that have other bytes at the nonce, or take others, end the pauses too', () => {
+  it('that say that other bytes are at the nonce end the pauses, too', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 1)
     failThrice(lane)
@@ -206,7 +206,7 @@ describe('answers', () => {
     expect(whole.delivery.status.batch).toBeGreaterThan(batch)
   })
 
-  it('of a full pool bound it by what it holds above the account’s own count, and wait longer each time', () => {
+  it('of a full pool bound it by what it holds above the account’s own count', () => {
     const lane = byHand(SEQUENCER, { floor: 10 })
     lane.refresh(10, 10, true)
     lane.offer(10, 14)

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Clock } from '../../../src/clock.js'
-import { isRateLimit } from '../../../src/rpc/errors.js'
-import type { EndpointRole, Port, RpcCall, RpcFailure, RpcReply } from '../../../src/rpc/port.js'
+import type { EndpointRole, Port, RpcCall, RpcReply } from '../../../src/rpc/port.js'
+import { denialOf } from '../../../src/sender/nodes/budgetedPort.js'
 import type { View } from '../chain/block.js'
 import type { SimChain } from '../chain/simChain.js'
 import type { PortPlan } from '../plan.js'
@@ -12,7 +12,7 @@ import { lie, stray } from './lies.js'
 import { createSimPort } from './simPort.js'
 import { createUntruth } from './untrue.js'
 
-/** Whoever is asked to ask less often does so for about as long. */
+/** The request budget of a sender asks an endpoint that objected less often for about as long. */
 const OBJECTED_MS = 30_000
 
 /** Sees every request with its answers. */
@@ -29,7 +29,7 @@ export type Replicas = {
   readonly healed: boolean
   /** Requests of the broken world that are still without an answer. */
   readonly unanswered: number
-  /** One of them said in the last seconds that it is asked too often. Whoever obeys notices later what happens. */
+  /** One of them said lately that it is asked too often. A sender that obeys notices later what happens. */
   readonly objected: boolean
   break(): void
   /** No fault from now on. */
@@ -113,7 +113,7 @@ export function createReplicas(options: {
       onRaw: (raw) => onRaw(raw, plan.role, name),
       onAsked: follow,
       onAnswer(calls, replies, askedMs) {
-        if (replies.some(isObjection)) objectedMs = clock.now()
+        if (denialOf(replies) !== undefined) objectedMs = clock.now()
         onAnswer?.(name, calls, replies, askedMs)
       },
     })
@@ -149,11 +149,3 @@ export function createReplicas(options: {
     },
   }
 }
-
-function isObjection(reply: RpcReply): boolean {
-  if (reply.ok) return false
-  const { failure } = reply
-  return failure.kind === 'rpc' ? isRateLimit(failure.code, failure.message) : isTooMany(failure)
-}
-
-const isTooMany = (failure: RpcFailure) => failure.kind === 'http' && failure.status === 429
