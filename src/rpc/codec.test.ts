@@ -6,6 +6,7 @@ import {
   decodeQuantity,
   decodeWord,
   encodeBlock,
+  isLatestBlock,
   type LightHeader,
   sameContents,
 } from './codec.js'
@@ -190,5 +191,23 @@ describe('two readings of the pending block', () => {
       false,
     )
     expect(sameContents(header(bare), header({ ...bare, gasUsed: '0x5209' }))).toBe(false)
+  })
+})
+
+describe('the pending block is the latest one', () => {
+  test('by its hash, where it has one', () => {
+    expect(isLatestBlock(header({}), header({}))).toBe(true)
+    expect(isLatestBlock(header({ hash: hashOf('c') }), header({}))).toBe(false)
+    expect(isLatestBlock(header({ number: '0x11' }), header({}))).toBe(false)
+  })
+
+  test.each([
+    ['another number', { number: '0x11' }],
+    ['another parent', { parentHash: hashOf('c') }],
+    ['other contents', { transactions: [hashOf('1'), hashOf('3')] }],
+    ['other gas', { gasUsed: '0x5209' }],
+  ])('by its parent and its contents, where its hash is left out: %s is another block', (_, other) => {
+    expect(isLatestBlock(header({ hash: null }), header({}))).toBe(true)
+    expect(isLatestBlock(header({ hash: null, ...other }), header({}))).toBe(false)
   })
 })

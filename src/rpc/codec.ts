@@ -199,6 +199,16 @@ function hashOf(item: unknown): unknown {
 }
 
 /**
+ * Whether the pending block is the latest one. geth, and what is made from it, leaves out the hash of whatever it answers
+ * for `pending` (`RPCMarshalBlock` of `internal/ethapi`): there the parent and the contents tell. A `latest` that is too
+ * high has the number of the pending block as well.
+ */
+export function isLatestBlock(pending: LightHeader, latest: LightHeader): boolean {
+  if (pending.hash !== null) return pending.number === latest.number && pending.hash === latest.hash
+  return sameContents(pending, { ...latest, hash: null })
+}
+
+/**
  * True where two readings of a block show the same contents. A partial hash changes with the contents; nodes
  * without one are compared by what they hold.
  */

@@ -6,6 +6,7 @@ import { limitBatches } from './limitBatches.js'
 import type { Port, RpcCall, RpcReply } from './port.js'
 import type { ProfileWatch } from './profile.js'
 import { profileOf } from './profileOf.js'
+import { seenPendingBlock } from './profileRules.js'
 
 export type ProbeOptions = {
   readonly expectChainId?: number | undefined
@@ -62,14 +63,7 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   if (pending === undefined) {
     if (tellsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
   } else {
-    const { number, hash } = pending
-    profile.observe({
-      kind: 'pendingBlock',
-      number,
-      hash,
-      latestNumber: latest.number,
-      latestHash: latest.hash,
-    })
+    profile.observe(seenPendingBlock(pending, { ...latest, number: latest.number }))
   }
   return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
 }

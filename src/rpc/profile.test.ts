@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { hashOf } from '../../test/contract/stubPort.js'
 import { createProfile, type GivenProfile, type ProfileObservation } from './profile.js'
 
 function seen(observations: readonly ProfileObservation[], given?: GivenProfile) {
@@ -12,13 +11,11 @@ const counted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentU
 const uncounted: ProfileObservation = { kind: 'countAfterSend', sentFrom: 3, sentUpTo: 5, count: 3, atMs: 10 }
 const lackedLater: ProfileObservation = { kind: 'countWithoutBlock', count: 3, askedAtMs: 10 }
 const countedInBlock: ProfileObservation = { kind: 'countWithBlock', nonce: 5, count: 6 }
-const block = (number: number | null, latestNumber: number, hash = hashOf('a')): ProfileObservation => ({
-  kind: 'pendingBlock',
-  number,
-  hash,
-  latestNumber,
-  latestHash: hashOf('a'),
-})
+const block = (
+  number: number | null,
+  latestNumber: number,
+  isLatest = number === latestNumber,
+): ProfileObservation => ({ kind: 'pendingBlock', number, latestNumber, isLatest })
 
 describe('the count at `pending`', () => {
   test('is unknown until something was sent', () => {
@@ -164,6 +161,11 @@ describe('the count at `pending`', () => {
     expect(seen([block(10, 10), block(10, 10), block(11, 11)]).pending).toBe('latest')
   })
 
+  test('is a block of its own where a latest one that is too high only has its number', () => {
+    const same = block(11, 11, false)
+    expect(seen([same, same, same]).pending).toBe('unknown')
+  })
+
   test('stays the mempool through a missed flashblock', () => {
     expect(seen([counted, counted, block(10, 10), block(10, 10), block(10, 10)]).pending).toBe('mempool')
   })
@@ -176,7 +178,7 @@ describe('the count at `pending`', () => {
 
   test('is absent where there is no pending block, until there is one', () => {
     expect(seen([{ kind: 'pendingMissing' }]).pending).toBe('absent')
-    expect(seen([{ kind: 'pendingMissing' }, block(11, 10, hashOf('c'))]).pending).toBe('unknown')
+    expect(seen([{ kind: 'pendingMissing' }, block(11, 10)]).pending).toBe('unknown')
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { type BatchEvidence, type BatchObservation, noBatchEvidence, reduceBatch } from './batchRules.js'
+import { isLatestBlock, type LightHeader } from './codec.js'
 import type { EndpointProfile } from './profile.js'
 
 /** Something seen of an endpoint that tells what it does. */
@@ -25,13 +26,15 @@ export type ProfileObservation =
   | { readonly kind: 'countWithoutBlock'; readonly count: number; readonly askedAtMs: number }
   /** A nonce was seen in the body of the pending block, with the `pending` count read in the same batch. */
   | { readonly kind: 'countWithBlock'; readonly nonce: number; readonly count: number }
-  /** A pending block and the latest header, read in one batch. `number` as answered: null where it has none. */
+  /**
+   * A pending block and the latest header, read in one batch. `number` as answered: null where it has none. `isLatest`: both
+   * are one block (`isLatestBlock`).
+   */
   | {
       readonly kind: 'pendingBlock'
       readonly number: number | null
-      readonly hash: Hex | null
       readonly latestNumber: number
-      readonly latestHash: Hex | null
+      readonly isLatest: boolean
     }
   /** The tag `pending` was refused, or answered null for a block. */
   | { readonly kind: 'pendingMissing' }
@@ -56,6 +59,16 @@ export type ProfileObservation =
   /** What a delivery has shown, when it ends. */
   | { readonly kind: 'delivered'; readonly delivery: EndpointProfile['delivery'] }
   | { readonly kind: 'chain'; readonly chainId: number; readonly genesisHash?: Hex | undefined }
+
+/** `head`: the highest head that is known, where that may be above the latest header of the batch. */
+export function seenPendingBlock(
+  pending: LightHeader,
+  latest: LightHeader & { readonly number: number },
+  head = latest.number,
+): ProfileObservation {
+  const isLatest = isLatestBlock(pending, latest)
+  return { kind: 'pendingBlock', number: pending.number, latestNumber: head, isLatest }
+}
 
 /** What has been seen but does not suffice yet. */
 export type Evidence = {
@@ -247,8 +260,7 @@ function countWithBlock({ profile, evidence }: ProfileState, nonce: number, coun
 type PendingBlock = Extract<ProfileObservation, { kind: 'pendingBlock' }>
 
 function pendingBlock({ profile, evidence }: ProfileState, seen: PendingBlock): ProfileState {
-  const isLatest = seen.number === seen.latestNumber && (seen.hash === null || seen.hash === seen.latestHash)
-  if (!isLatest) {
+  if (!seen.isLatest) {
     // A pending block of its own, where there was said to be none.
     const contradicted =
       profile.pending === 'absent' ||

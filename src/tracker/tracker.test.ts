@@ -189,7 +189,7 @@ test.each([1, 2, 5, 100, 1_000_000])(
       clock,
       cadenceMs: () => 200,
       pending: () => ({ block: true, count: false, paced: false }),
-      onPendingBlock: (_, latest) => heads.push(latest),
+      onPendingBlock: (_block, _latest, head) => heads.push(head),
       timeoutMs: 1_000,
       horizon: 64,
     })

@@ -85,8 +85,8 @@ export type TrackerOptions = ArrivalsOptions & {
    * anew at the cadence, so that it is worth looking right after that.
    */
   readonly pending: () => { block: boolean; count: boolean; paced: boolean }
-  /** What the tick's own reads tell about the endpoint. */
-  readonly onPendingBlock?: (block: LightHeader | null | 'refused', latest: number) => void
+  /** What the tick's own reads tell about the endpoint. `head`: the highest that is known or claimed. */
+  readonly onPendingBlock?: (block: LightHeader | null | 'refused', latest: SealedBlock, head: number) => void
   readonly timeoutMs: number
   readonly horizon: number
 }
@@ -236,7 +236,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const head = walk.tip?.number ?? latest.number
     // A head that does not join is no block of ours. What lies below it is above no head all the same.
     const claimed = Math.max(head, latest.number)
-    if (pending !== undefined) options.onPendingBlock?.(pending, claimed)
+    if (pending !== undefined) options.onPendingBlock?.(pending, latest, claimed)
     const hasPending = pending ? tellPending(pending, claimed) : false
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0

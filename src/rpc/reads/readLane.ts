@@ -14,6 +14,7 @@ import {
 import { isRateLimit, malformed, resultOf } from '../errors.js'
 import type { Port, RpcCall, RpcReply } from '../port.js'
 import { profileOf } from '../profileOf.js'
+import { seenPendingBlock } from '../profileRules.js'
 import { type AccountKind, accountKind } from './accountKind.js'
 import { encodeAddress, encodeSlot, type SlotPosition } from './arguments.js'
 import { firstAnswer, type ReadOptions, type ReadSource, readPorts } from './source.js'
@@ -125,7 +126,7 @@ function decodeLane(port: Port, replies: readonly RpcReply[], slotCount: number)
   const before = decodeHeader(resultOf(BLOCK, first))
   const after = decodeHeader(resultOf(BLOCK, last))
   if (before === null || after === null) return whole(undefined, 'absent')
-  observePending(port, after, latest.header)
+  profileOf(port).observe(seenPendingBlock(after, latest.header))
   const refuted =
     !sameContents(before, after) || (after.number !== null && after.number < latest.header.number)
   return refuted
@@ -141,20 +142,6 @@ function decodeSide([count, code, ...storage]: readonly (RpcReply | undefined)[]
     code: decodeCode(resultOf('eth_getCode', code), 'eth_getCode'),
     storage: storage.map((reply) => decodeWord(resultOf('eth_getStorageAt', reply), 'eth_getStorageAt')),
   }
-}
-
-function observePending(
-  port: Port,
-  { number, hash }: LightHeader,
-  latest: { number: number; hash: Hex | null },
-) {
-  profileOf(port).observe({
-    kind: 'pendingBlock',
-    number,
-    hash,
-    latestNumber: latest.number,
-    latestHash: latest.hash,
-  })
 }
 
 /** The node's own word that there is nothing at `pending`. No word at all is an error of the whole reading. */

@@ -1,10 +1,10 @@
 import type { Address, Chain, Client, Hash, Transport } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import type { LightHeader } from '../../rpc/codec.js'
 import { limitBatches, READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { Port } from '../../rpc/port.js'
 import { createProfile, type ProfileWatch } from '../../rpc/profile.js'
 import { setProfile } from '../../rpc/profileOf.js'
+import { seenPendingBlock } from '../../rpc/profileRules.js'
 import { type LaneReading, readLane } from '../../rpc/reads/readLane.js'
 import { createTracker, type Tracker } from '../../tracker/tracker.js'
 import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
@@ -117,7 +117,12 @@ export async function openHub(options: {
     client: () => reader().profile.current().client,
     cadenceMs: () => reader().profile.current().cadenceMs ?? limits.pollIntervalMs,
     pending: () => pendingReads(reader().profile, tracker.head?.number ?? 0),
-    onPendingBlock: (block, latest) => observePending(reader().profile, block, latest),
+    onPendingBlock: (block, latest, head) =>
+      reader().profile.observe(
+        block === null || block === 'refused'
+          ? { kind: 'pendingMissing' }
+          : seenPendingBlock(block, latest, head),
+      ),
     onTick(brought, tookMs) {
       noteBlock()
       if (brought) reader().nonsense(false)
@@ -254,17 +259,6 @@ function pendingReads(profile: ProfileWatch, head: number) {
     count: pending === 'mempool' || pending === 'unknown',
     paced: pending === 'preconfirmed' || pending === 'unknown',
   }
-}
-
-function observePending(profile: ProfileWatch, block: LightHeader | null | 'refused', latest: number): void {
-  if (block === null || block === 'refused') return profile.observe({ kind: 'pendingMissing' })
-  profile.observe({
-    kind: 'pendingBlock',
-    number: block.number,
-    hash: block.hash,
-    latestNumber: latest,
-    latestHash: null,
-  })
 }
 
 function noReader(endpoints: readonly HubEndpoint[]): TxlaneError {
