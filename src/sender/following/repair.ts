@@ -93,6 +93,11 @@ export function createRepair(options: {
     return latest
   }
 
+  /** Only a count says that somebody has sent it. */
+  function isSupposed(nonce: number): boolean {
+    return !lane.book.slots.has(nonce)
+  }
+
   /**
    * Both must have gone by: blocks without it, and time, since blocks may come in a burst. One block is enough to
    * send the same bytes again, which costs nothing; a bump takes more patience.
@@ -106,9 +111,8 @@ export function createRepair(options: {
     }
     const since = lowest?.nonce === nonce && lowest.since.atMs > sent.atMs ? lowest.since : sent
     const { block, atMs } = now()
-    const isSupposed = !lane.book.slots.has(nonce)
-    const isPatient = isSupposed || (slot.state === 'live' && slot.nudged)
-    const afterMs = isSupposed ? SUPPOSED_STUCK_MS : limits.stuckAfterMs
+    const isPatient = isSupposed(nonce) || (slot.state === 'live' && slot.nudged)
+    const afterMs = isSupposed(nonce) ? SUPPOSED_STUCK_MS : limits.stuckAfterMs
     const blocks = isPatient ? limits.stuckAfterBlocks : 1
     return (
       blocksBetween(since.block, block) >= blocks &&
@@ -132,12 +136,12 @@ export function createRepair(options: {
    */
   function mayFill({ nonce, origin }: Outside): boolean {
     if (origin !== 'seeded') return false
-    if (lane.book.slots.has(nonce)) return true
+    if (!isSupposed(nonce)) return true
     const isInTheWay = lane.book.cursor > lane.book.supposedTo || options.waits()
     return isInTheWay && options.covers(nonce) && !lane.holds.has('storeBehindChain')
   }
 
-  /** True once for each pause: no block was sealed during it, with something in flight all the time. */
+  /** No block was sealed during the pause, with something in flight all the time. */
   function isQuiet(open: readonly Slot[]): boolean {
     const { head, blockMs = 0 } = hub.tracker
     const atMs = clock.now()
@@ -146,13 +150,16 @@ export function createRepair(options: {
       quiet = { block: head?.number, sinceMs: atMs, pauseMs }
       return false
     }
-    if (atMs - quiet.sinceMs < quiet.pauseMs) return false
-    quiet = { ...quiet, sinceMs: atMs, pauseMs: Math.min(QUIET_MS_MAX, quiet.pauseMs * 2) }
+    return atMs - quiet.sinceMs >= quiet.pauseMs
+  }
+
+  /** Something was looked into by time: the next pause is twice as long. */
+  function pauseLonger(open: readonly Slot[]): void {
+    quiet = { ...quiet, sinceMs: clock.now(), pauseMs: Math.min(QUIET_MS_MAX, quiet.pauseMs * 2) }
     context.logger.warn?.(
       { block: quiet.block, open: open.length, lowest: open[0]?.nonce },
       'no block was sealed for a while, with transactions in flight: they are sent again',
     )
-    return true
   }
 
   /** Handed to an endpoint, or seen first, so long ago. */
@@ -160,6 +167,9 @@ export function createRepair(options: {
     const since = sentAt.get(nonce)
     return since !== undefined && clock.now() - since.atMs >= ms
   }
+
+  /** No patience is shorter for want of blocks: a head that does not join is no sealed block either. */
+  const quietMs = (nonce: number): number => (isSupposed(nonce) ? SUPPOSED_STUCK_MS : QUIET_MS_MIN)
 
   /** `byTime`: no block tells that it stands still. */
   function nudge(slot: Slot, head: boolean, byTime: boolean): void {
@@ -278,6 +288,7 @@ export function createRepair(options: {
       if (lowest?.nonce !== first?.nonce) lowest = first && { nonce: first.nonce, since: now() }
       const open = [...underpricedHead(), ...uncovered]
       const silent = isQuiet(open)
+      let isByTime = false
       for (const slot of open) {
         const { nonce } = slot
         if (nonce < options.usedBelow() || options.keeps(nonce) || !isConcerned(slot)) continue
@@ -289,9 +300,11 @@ export function createRepair(options: {
         const refused = head && slot.state === 'live' && isGivenUp(slot)
         const stranded = head && options.broadcaster().isStranded(nonce) && stood(nonce, limits.stuckAfterMs)
         const byBlocks = refused || stranded || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
-        const byTime = silent && !options.broadcaster().delivers(nonce) && stood(nonce, QUIET_MS_MIN)
+        const byTime = silent && !options.broadcaster().delivers(nonce) && stood(nonce, quietMs(nonce))
         if (byBlocks || byTime) nudge(slot, head, !byBlocks)
+        isByTime ||= byTime && !byBlocks
       }
+      if (isByTime) pauseLonger(open)
     },
     watchGaps() {
       if (lane.book.lowestHole() === undefined) return
