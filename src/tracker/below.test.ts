@@ -89,6 +89,16 @@ test('three looks are not enough, however long they took', async () => {
   lane.tracker.stop()
 })
 
+test('another block in the place of the tip shows a chain as long as before: one block left, and another one came', async () => {
+  const fork = `0x${'f'.repeat(64)}` as const
+  const tip = { result: rawBlock({ number: `0x${TIP.toString(16)}`, hash: fork, parentHash: hash(TIP - 1) }) }
+  const lane = await walked({ blockMs: 4_000, tip })
+  await below(lane, 12_000)
+  expect(lane.resets).toEqual([])
+  expect(lane.tracker.head).toMatchObject({ number: TIP, hash: fork })
+  lane.tracker.stop()
+})
+
 test('a period is 12 s at most', async () => {
   const lane = await walked({ blockMs: 60_000 })
   await below(lane, 35_999)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { rpcFailure, scriptedChain, scriptedPort } from '../../test/support/scriptedChain.js'
 import type { Port, RpcReply } from '../rpc/port.js'
-import { isShownBy } from './shown.js'
+import { standingAt } from './shown.js'
 
 const ADDRESS = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
 const [ours, fork] = [0, 1].map((id) => scriptedChain(ADDRESS, [[], [], []], { id, forkedAt: 2 })) as [
@@ -20,15 +20,20 @@ const malformed = answers({ ok: true, result: { number: 'x' } })
 
 test('a block is shown where any endpoint has it under its number', async () => {
   for (const ports of [[has], [hasNone, has], [hasOther, silent, has], [silent, has]])
-    expect(await isShownBy(ports, block, 1_000)).toBe(true)
+    expect(await standingAt(ports, block, 1_000)).toBe('same')
 })
 
-test('it is gone where the first says that it has none, or another one, and nobody has it', async () => {
-  for (const ports of [[hasNone], [hasOther], [hasNone, silent], [hasOther, hasNone, refuses]])
-    expect(await isShownBy(ports, block, 1_000)).toBe(false)
+test('there is none where the first says so, and nobody has it', async () => {
+  for (const ports of [[hasNone], [hasNone, silent], [hasNone, hasOther]])
+    expect(await standingAt(ports, block, 1_000)).toBe('none')
 })
 
-test('that is not known where the first does not answer, or not in a way that can be read', async () => {
+test('another block is what the first shows there, and nobody has this one', async () => {
+  for (const ports of [[hasOther], [hasOther, hasNone, refuses]])
+    expect(await standingAt(ports, block, 1_000)).toMatchObject({ number: 2, hash: fork.blockHash(2) })
+})
+
+test('what stands there is not known where the first does not answer, or not in a way that can be read', async () => {
   for (const ports of [[silent], [refuses, hasNone], [malformed, hasOther]])
-    expect(await isShownBy(ports, block, 1_000)).toBeUndefined()
+    expect(await standingAt(ports, block, 1_000)).toBeUndefined()
 })

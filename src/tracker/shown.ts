@@ -1,23 +1,29 @@
 import type { BlockRef } from '../ledger/slot.js'
-import { headerCall } from '../rpc/codec.js'
+import { decodeHeader, headerCall } from '../rpc/codec.js'
 import type { Port } from '../rpc/port.js'
-import { readBlock } from './evidenceReplies.js'
+import type { SealedBlock } from './follower.js'
+import { decoded, sealedOf } from './tickParts.js'
+
+/** The block itself, no block, or another one. Undefined: that is not known. */
+export type Standing = 'same' | 'none' | SealedBlock | undefined
 
 /**
- * Whether any of these endpoints has the block under its number. False only where the first of them says that it has
- * not, and none has; undefined where that one does not answer.
+ * What stands under the block's number: the block itself where any of these endpoints has it, else what the first of them
+ * shows.
  */
-export async function isShownBy(
+export async function standingAt(
   ports: readonly Port[],
   block: BlockRef,
   timeoutMs: number,
-): Promise<boolean | undefined> {
-  const shown = await Promise.all(ports.map((port) => shows(port, block, timeoutMs)))
-  return shown.includes(true) ? true : shown[0]
+): Promise<Standing> {
+  const shown = await Promise.all(ports.map((port) => standingOn(port, block, timeoutMs)))
+  return shown.includes('same') ? 'same' : shown[0]
 }
 
-async function shows(port: Port, block: BlockRef, timeoutMs: number): Promise<boolean | undefined> {
+async function standingOn(port: Port, block: BlockRef, timeoutMs: number): Promise<Standing> {
   const [reply] = await port.batch([headerCall(block.number)], { timeoutMs })
   if (!reply?.ok) return undefined
-  return reply.result === null ? false : readBlock(reply) && readBlock(reply)?.hash === block.hash
+  if (reply.result === null) return 'none'
+  const other = sealedOf(decoded(reply, decodeHeader))
+  return other?.hash === block.hash ? 'same' : other
 }

@@ -8,7 +8,7 @@ import { createCounting } from './counting.js'
 import type { Follower, SealedBlock } from './follower.js'
 import { createLoop, type Loop } from './loop.js'
 import { createPacing } from './pacing.js'
-import { isShownBy } from './shown.js'
+import { standingAt } from './shown.js'
 import { createTags, type TagWanted } from './tags.js'
 import { decoded, isUnanswered, type Part, sealedOf } from './tickParts.js'
 import { type Advance, createWalk, type FetchBlocks } from './walk.js'
@@ -265,7 +265,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!stands) return walk.advance(latest, fetch)
     below = undefined
     const ports = [options.port(), ...(options.others?.() ?? [])]
-    if ((await isShownBy(ports, tip, timeoutMs)) !== false) return walk.advance(latest, fetch)
+    const standing = await standingAt(ports, tip, timeoutMs)
+    // Another block there shows that the chain is as long as before: what the reader calls its newest is not.
+    if (standing !== 'none') return walk.advance(typeof standing === 'object' ? standing : latest, fetch)
     const moved = await walk.rewind(latest, fetch)
     if (moved) options.onReset?.({ tip: tip.number, head: latest.number, left: moved.left.length })
     return moved

@@ -26,7 +26,7 @@ const FOUND = [
 /** With all faults that are drawn now. */
 const FOUND_SINCE = [
   72_004_686, 73_047_915, 73_075_091, 73_085_157, 80_056_753, 83_027_213, 85_017_641, 89_026_822, 91_003_905,
-  92_047_369, 95_131_784, 95_149_477, 110_000_944, 130_104_679,
+  92_047_369, 95_131_784, 95_149_477, 110_000_944, 130_104_679, 150_031_774,
 ]
 
 /** In worlds without faults: requests that were taken for lost within their round trip. */
