@@ -17,6 +17,8 @@ export type Ticket = {
   readonly priority: Priority
   /** Calls that it would hold. It may be granted fewer: the rest is asked for again. */
   readonly calls: number
+  /** It is granted all of them, or as many as a second allows. */
+  readonly together?: boolean | undefined
 }
 
 export type Grants = {
@@ -75,12 +77,10 @@ const RARE_BLOCKS = 10
 /** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
 const REQUESTS_MIN = 2
 const CALLS_MIN = 5
-/** Calls that are asked for together at the least: a block and the counts that belong to it. */
-const TOGETHER = 3
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
-  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN, burstMin: TOGETHER })
+  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
   let blocks = 0
@@ -102,7 +102,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */
   function sizeOf(ticket: Ticket, nowMs: number): number {
-    return Math.min(ticket.calls, calls.portion(nowMs))
+    return Math.min(ticket.calls, ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs))
   }
 
   const dueAt = (size: number, nowMs: number): number =>

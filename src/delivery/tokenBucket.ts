@@ -9,7 +9,9 @@ export type TokenBucket = {
   readonly isLimited: boolean
   /** Whole units that one request may hold now. */
   portion(nowMs: number): number
-  /** When so many units, or as many as fit, may leave. */
+  /** Whole units that one request may hold if it waits for them. */
+  perSecond(nowMs: number): number
+  /** When so many units may leave together. They are saved up from now on. */
   availableAt(units: number, nowMs: number): number
   take(units: number, nowMs: number): void
   /** More was wanted than is there: the rate may grow. */
@@ -35,6 +37,8 @@ const SECOND_MS = 1_000
 const SAFETY = 0.8
 /** Rate and burst together stay within what went through in a second. */
 const BURST_S = 0.25
+/** At the lowest rates a request for each unit would be many requests. */
+const BURST_MIN = 2
 /** Parts of the known limit by which the rate grows in a second: below it, and around it. */
 const GROWTH = 0.05
 const GROWTH_NEAR = 0.01
@@ -57,23 +61,24 @@ const FORGET = 100
 /** More is wanted as long as something had to wait in this time. */
 const WANTED_MS = 1_000
 
-/**
- * `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. `burstMin`: so many
- * units may leave at once, where what belongs together would be torn apart otherwise.
- */
+/** `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. */
 export function createTokenBucket(
   given = Number.POSITIVE_INFINITY,
-  { rateMin: least = 1, burstMin = 1 }: { readonly rateMin?: number; readonly burstMin?: number } = {},
+  { rateMin: least = 1 }: { readonly rateMin?: number } = {},
 ): TokenBucket {
   const rateMin = Math.min(given, least)
   let rate = given
   let limit = given
   let tokens = Number.POSITIVE_INFINITY
+  // Units that a request waits for.
+  let savedFor = 0
   let filledMs = Number.NEGATIVE_INFINITY
   let wantedMs = Number.NEGATIVE_INFINITY
   let cutMs = Number.NEGATIVE_INFINITY
   let cutLimit = limit
   let proven = 0
+  // Of the last cut.
+  let sample: Sample = { passed: 0, seconds: 1 }
   // When it began, and what has gone through since a second before.
   let search: { readonly sinceMs: number; passed: number } | undefined
   const passes = createLog()
@@ -81,21 +86,25 @@ export function createTokenBucket(
 
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
   const wholeUnits = (seconds: number) =>
-    isLimited() ? Math.max(Math.min(given, burstMin), Math.floor(rate * seconds)) : Number.POSITIVE_INFINITY
+    isLimited() ? Math.max(Math.min(given, BURST_MIN), Math.floor(rate * seconds)) : Number.POSITIVE_INFINITY
   const burst = () => wholeUnits(BURST_S)
   const searchAt = (nowMs: number) =>
     search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
 
-  /**
-   * What the endpoint takes in a second, for all that went through. In a search that may be more than it takes for long:
-   * some endpoints save up a second's allowance, and let it through beside the next one.
-   */
-  function takenIn(nowMs: number): number {
+  /** Whole requests fall into a second, so that one in which the rate held may show a few units more than that. */
+  function lastSecond(nowMs: number): Sample {
     const through = passes.sum(nowMs)
+    return { passed: nowMs - cutMs < SECOND_MS ? through : Math.min(through, rate), seconds: 1 }
+  }
+
+  /**
+   * What the rate is concluded from. In a search the last second may show more than the endpoint takes for long: some save
+   * up a second's allowance, and let it through beside the next one.
+   */
+  function sampleAt(nowMs: number): Sample {
     const found = searchAt(nowMs)
-    if (found === undefined) return through
-    const average = found.passed / (1 + (nowMs - found.sinceMs) / SECOND_MS)
-    return Math.min(through, Math.max(through / 2, average))
+    if (found === undefined) return lastSecond(nowMs)
+    return { passed: found.passed, seconds: 1 + (nowMs - found.sinceMs) / SECOND_MS }
   }
 
   function grow(seconds: number, nowMs: number): void {
@@ -117,8 +126,15 @@ export function createTokenBucket(
     if (!isLimited()) return
     const seconds = Math.max(0, nowMs - filledMs) / SECOND_MS
     filledMs = Math.max(filledMs, nowMs)
-    tokens = seconds === Number.POSITIVE_INFINITY ? burst() : Math.min(burst(), tokens + rate * seconds)
+    const most = Math.max(burst(), savedFor, tokens)
+    tokens = seconds === Number.POSITIVE_INFINITY ? burst() : Math.min(most, tokens + rate * seconds)
     if (Number.isFinite(seconds)) grow(seconds, nowMs)
+  }
+
+  /** A smaller request fills up what is left of a second, rather than wait until a whole one fits. */
+  function fitting(nowMs: number): number {
+    const left = Math.floor(Math.max(limit, rate) - takes.sum(nowMs))
+    return left >= burst() / 2 ? Math.min(burst(), left) : burst()
   }
 
   /** When so many more units in one second are no more than the endpoint takes in one. */
@@ -136,18 +152,25 @@ export function createTokenBucket(
     },
     portion(nowMs) {
       fill(nowMs)
-      if (searchAt(nowMs) === undefined) return burst()
+      if (!isLimited()) return Number.POSITIVE_INFINITY
+      if (searchAt(nowMs) === undefined) return fitting(nowMs)
       return Math.min(burst(), Math.max(wholeUnits(SEARCH_PORTION_S), Math.floor(tokens)))
+    },
+    perSecond(nowMs) {
+      fill(nowMs)
+      return Math.max(burst(), Math.floor(Math.min(limit, rate)))
     },
     availableAt(units, nowMs) {
       fill(nowMs)
       if (!isLimited()) return nowMs
-      const lacking = Math.min(units, burst()) - tokens
+      savedFor = units
+      const lacking = units - tokens
       const tokensMs = lacking <= 1e-9 ? nowMs : nowMs + (lacking / rate) * SECOND_MS
-      return Math.max(tokensMs, windowFreeAt(Math.min(units, burst()), nowMs))
+      return Math.max(tokensMs, windowFreeAt(units, nowMs))
     },
     take(units, nowMs) {
       fill(nowMs)
+      savedFor = 0
       takes.add(units, nowMs)
       if (isLimited()) tokens -= units
     },
@@ -158,11 +181,15 @@ export function createTokenBucket(
       passes.add(units, nowMs)
       if (search) search.passed += units
       const through = passes.sum(nowMs)
+      const isMore = through > Math.max(limit, proven)
       proven = Math.max(proven, through)
       // What had left before the cut was still on its way: the limit is higher than it seemed.
-      if (through <= limit || !isLimited()) return
-      limit = Math.min(given, through)
-      rate = Math.max(rate, Math.min(given, through * SAFETY))
+      const isLate = nowMs - cutMs < SECOND_MS
+      sample = isLate ? { ...sample, passed: sample.passed + units } : lastSecond(nowMs)
+      if (!isMore || !isLimited()) return
+      const taken = takenIn(through, sample)
+      limit = Math.max(limit, Math.min(given, taken))
+      rate = Math.max(rate, Math.min(given, taken * SAFETY))
     },
     refused: takes.remove,
     passedLately: passes.sum,
@@ -173,9 +200,11 @@ export function createTokenBucket(
     isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
     cut(nowMs, refused, atMost) {
       const through = passes.sum(nowMs)
-      const taken = takenIn(nowMs)
       const found = searchAt(nowMs)
-      limit = Math.max(rateMin, taken + refused - 1)
+      sample = sampleAt(nowMs)
+      const taken = takenIn(through, sample)
+      // No more than what an earlier objection left, unless more has gone through since.
+      limit = Math.max(rateMin, Math.min(limit, taken + refused - 1))
       cutLimit = limit
       const safe = taken * (found ? SEARCH_SAFETY : SAFETY)
       rate = Math.max(rateMin, Math.min(rate, through > 0 ? safe : atMost))
@@ -187,6 +216,14 @@ export function createTokenBucket(
       tokens = 0
     },
   }
+}
+
+/** So much went through in so many seconds, what had been saved up before included. */
+type Sample = { readonly passed: number; readonly seconds: number }
+
+/** What an endpoint takes in a second. `through`: in the last one. */
+function takenIn(through: number, { passed, seconds }: Sample): number {
+  return Math.min(through, Math.max(through / 2, passed / seconds))
 }
 
 /** What happened in the last second. */

@@ -214,6 +214,16 @@ test('an endpoint that counts calls, and refuses every batch above its rate, is 
   expect(answered).toBe(true)
 })
 
+test('batches that were refused for the rate while they were on their way together say no more than one of them', async () => {
+  const plain = createStubPort((batch) => all(batch, one(-32005, 'rate limit exceeded')))
+  const port = limitBatches(plain)
+  await Promise.all(Array.from({ length: 5 }, () => port.batch(callsOf(8))))
+  expect(plain.batches).toHaveLength(5)
+  expect(profileOf(port).current().batch.sizeMax).toBeUndefined()
+  for (let round = 0; round < 2; round++) await port.batch(callsOf(8))
+  expect(profileOf(port).current().batch.sizeMax).toBe(4)
+})
+
 test('no batch is larger than the limit that is given, and a limit of the user is never exceeded', async () => {
   for (const batchMax of [1, 3, 10]) {
     const plain = createStubPort(own)

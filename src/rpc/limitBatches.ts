@@ -21,7 +21,7 @@ const limited = new WeakSet<Port>()
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
   const profile = profileOf(port)
-  const parts: Parts = { port, profile, batchMax, doubted: false }
+  const parts: Parts = { port, profile, batchMax, doubted: false, limited: 0 }
   const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
   limited.add(limitedPort)
   return limitedPort
@@ -50,6 +50,8 @@ type Parts = {
   readonly batchMax: number
   /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
   doubted: boolean
+  /** Batches that were refused for the rate; those that were on their way together count once. */
+  limited: number
 }
 
 async function postInParts(
@@ -71,11 +73,12 @@ async function postInParts(
 
   while (open.length > 0) {
     const part = open.slice(0, isAlone ? 1 : Math.max(1, Math.min(sizeMax, sizeOf(profile))))
+    const limitedBefore = parts.limited
     const answers = await port.batch(
       part.map((index) => calls[index] as RpcCall),
       options,
     )
-    const left = part.length === 1 ? takeSingle(part, answers) : takeSeveral(part, answers)
+    const left = part.length === 1 ? takeSingle(part, answers) : takeSeveral(part, answers, limitedBefore)
     if (left === undefined) return replies.map((reply) => reply ?? answers[0] ?? NO_ANSWER)
     open = [...left, ...open.slice(part.length)]
   }
@@ -101,7 +104,7 @@ async function postInParts(
     return []
   }
 
-  function takeSeveral(part: readonly number[], answers: readonly RpcReply[]) {
+  function takeSeveral(part: readonly number[], answers: readonly RpcReply[], limitedBefore: number) {
     const answer = readBatchAnswer(answers)
     const wasAlive = isAlive
     isAlive = false
@@ -123,7 +126,10 @@ async function postInParts(
         sizeMax = Math.floor(part.length / 2)
         return part
       case 'limited':
-        profile.observe({ kind: 'batchLimited', size: part.length })
+        if (parts.limited === limitedBefore) {
+          parts.limited++
+          profile.observe({ kind: 'batchLimited', size: part.length })
+        }
         break
       case 'over':
         break

@@ -42,6 +42,11 @@ export type BatchOptions = {
    * long it asked for. @default as long as it asked for
    */
   readonly restMsMax?: number | undefined
+  /**
+   * For a port with a request budget: the answers tell nothing unless they are of one moment. The calls leave together where
+   * a second allows so many. @default false: as many as may leave now, and the rest later
+   */
+  readonly together?: boolean | undefined
   /** Milliseconds until the calls without an answer get a `timeout` failure. @default the port's own, 10,000 */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined

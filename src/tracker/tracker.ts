@@ -196,7 +196,11 @@ export function createTracker(options: TrackerOptions): Tracker {
    */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const around = sure || identity === undefined ? [] : identity.calls
-    const replies = await port.batch([...around, ...calls, ...around], { timeoutMs, priority: 'poll' })
+    const replies = await port.batch([...around, ...calls, ...around], {
+      timeoutMs,
+      priority: 'poll',
+      together: true,
+    })
     if (identity === undefined || around.length === 0) return replies
     const end = around.length + calls.length
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)

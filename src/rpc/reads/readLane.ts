@@ -73,7 +73,7 @@ export async function readLane(source: ReadSource, parameters: ReadLaneParameter
   )
   return firstAnswer(readPorts(source), options.signal, async (port) => {
     for (let reading = 1; ; reading++) {
-      const replies = await batchReads(port, calls, { ...options, chainId })
+      const replies = await batchReads(port, calls, { ...options, chainId, together: true })
       const lane = decodeLane(port, replies, slots.length)
       if (lane.withoutPending !== 'refuted' || reading === READINGS_MAX) return lane
     }

@@ -29,7 +29,7 @@ export function createTicket(gate: RequestGate, granted: () => void): Ticket {
   function ask(demand: Demand): void {
     if (open?.demand.kind === demand.kind && open.demand.calls === demand.calls) return
     close()
-    const withdraw = gate.ask(PRIORITY[demand.kind], demand.calls, (given) => {
+    const withdraw = gate.ask({ priority: PRIORITY[demand.kind], calls: demand.calls }, (given) => {
       grant = given
       if (open === undefined) return
       open = undefined

@@ -16,6 +16,7 @@ function open(
   const clock = createVirtualClock()
   const gate = createRequestGate({ clock, limits, restMsMax: 60_000 })
   const batches: number[] = []
+  const askedAtMs: number[] = []
   const plain: Port = {
     name: 'node',
     kind: 'http',
@@ -23,6 +24,7 @@ function open(
     close() {},
     async batch(calls) {
       batches.push(calls.length)
+      askedAtMs.push(clock.now())
       return calls.map(answer)
     },
   }
@@ -32,7 +34,7 @@ function open(
     await clock.advance(20_000)
     return (await reading).map((reply) => (reply.ok ? reply.result : reply.failure.kind))
   }
-  return { clock, gate, batches, read }
+  return { clock, gate, batches, askedAtMs, read }
 }
 
 describe('a read', () => {
@@ -62,12 +64,53 @@ describe('a read', () => {
     expect(batches).toEqual([])
   })
 
+  test('is asked once an endpoint has rested for as long as the caller waits at most', async () => {
+    const { read, batches, askedAtMs, gate, clock } = open()
+    gate.ended({
+      calls: 1,
+      sentAtMs: clock.now(),
+      denial: { calls: 1, retryAfterMs: 30_000, said: 'slow down' },
+    })
+    const fromMs = clock.now()
+    expect(await read(2, { restMsMax: 2_000 })).toEqual([0, 1])
+    expect(batches).toEqual([2])
+    expect(askedAtMs[0]).toBe(fromMs + 2_000)
+  })
+
+  test('waits for its turn at an endpoint that does not rest, however long the caller would let it rest', async () => {
+    const { read, batches, gate, clock } = open({ callsPerSecond: 4 })
+    expect(await read(12, { restMsMax: 1_000 })).toHaveLength(12)
+    expect(Math.max(...batches)).toBeLessThanOrEqual(4)
+    // Denied a while ago: it was left alone then, and is not any more.
+    gate.ended({
+      calls: 1,
+      sentAtMs: clock.now(),
+      denial: { calls: 1, retryAfterMs: 100, said: 'slow down' },
+    })
+    await clock.advance(5_000)
+    batches.length = 0
+    expect(await read(12, { restMsMax: 1_000 })).toHaveLength(12)
+    expect(Math.max(...batches)).toBeLessThanOrEqual(4)
+  })
+
   test('that nobody answers is not asked part by part', async () => {
     const { read, batches } = open({ callsPerSecond: 4 }, () =>
       fails({ kind: 'network', message: 'refused' }),
     )
     expect(await read(5)).toEqual(new Array(5).fill('network'))
-    expect(batches).toEqual([3])
+    expect(batches).toEqual([2])
+  })
+
+  test('whose answers have to be of one moment waits until all of it may leave', async () => {
+    const { read, batches } = open({ callsPerSecond: 10 })
+    await read(10)
+    batches.length = 0
+    expect(await read(8, { together: true })).toHaveLength(8)
+    expect(batches).toEqual([8])
+    // More than a second allows.
+    batches.length = 0
+    expect(await read(12, { together: true })).toHaveLength(12)
+    expect(batches).toEqual([10, 2])
   })
 
   test('that is denied lowers the rate for all who ask', async () => {

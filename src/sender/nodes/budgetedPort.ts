@@ -6,6 +6,8 @@ import type { BatchOptions, Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Denial, Grant, RequestGate } from './requestGate.js'
 
 const TIMEOUT_MS = 10_000
+/** One that does not rest now may do so later. */
+const LOOK_MS = 1_000
 
 /**
  * The port for reads, which wait for their turn in the request budget. A batch is cut to what is granted. A read that may
@@ -77,16 +79,17 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
 function grantFor(
   { gate, clock, waiting }: Turns,
   calls: number,
-  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax }: BatchOptions,
+  { priority = 'evidence', timeoutMs = TIMEOUT_MS, restMsMax, together }: BatchOptions,
 ): Promise<Grant | undefined> | Grant {
   let granted: Grant | undefined
   let use = (grant: Grant): void => {
     granted = grant
   }
-  const withdraw = gate.ask(priority, calls, (grant) => use(grant))
+  const withdraw = gate.ask({ priority, calls, together }, (grant) => use(grant))
   if (granted !== undefined) return granted
-  const restMs = restMsMax && (gate.denial?.atMs ?? 0) + restMsMax - clock.now()
+  const untilMs = clock.now() + timeoutMs
   return new Promise((resolve) => {
+    let cancel = () => {}
     const end = (grant: Grant | undefined) => {
       cancel()
       waiting.delete(giveUp)
@@ -96,13 +99,20 @@ function grantFor(
       withdraw()
       end(undefined)
     }
-    const late = () => {
-      withdraw()
-      end(restMs === undefined ? undefined : { calls, atMs: clock.now() })
+    /** An endpoint that rests for too long is asked all the same. One that does not rest is asked in turn. */
+    const look = () => {
+      const nowMs = clock.now()
+      const restMs = restMsMax === undefined ? timeoutMs : (gate.denial?.atMs ?? nowMs) + restMsMax - nowMs
+      if (nowMs >= untilMs) return giveUp()
+      if (restMs <= 0 && gate.isBlocked) {
+        withdraw()
+        return end({ calls, atMs: nowMs })
+      }
+      cancel = clock.setTimer(look, Math.min(untilMs - nowMs, restMs > 0 ? restMs : LOOK_MS))
     }
-    const cancel = clock.setTimer(late, Math.max(0, Math.min(timeoutMs, restMs ?? timeoutMs)))
     use = end
     waiting.add(giveUp)
+    look()
   })
 }
 

@@ -21,7 +21,8 @@ describe('the request budget of a URL', () => {
   test('grants at once, and sets no timer, while nothing limits it', () => {
     const { clock, gate } = open()
     const granted: Grant[] = []
-    for (let index = 0; index < 100; index++) gate.ask('poll', 50, (grant) => granted.push(grant))
+    for (let index = 0; index < 100; index++)
+      gate.ask({ priority: 'poll', calls: 50 }, (grant) => granted.push(grant))
     expect(granted.map(({ calls }) => calls)).toEqual(new Array(100).fill(50))
     expect(clock.pendingTimers).toBe(0)
   })
@@ -30,7 +31,7 @@ describe('the request budget of a URL', () => {
     const { clock, gate } = open({ callsPerSecond: 4 })
     const order: string[] = []
     for (const priority of ['receipt', 'poll', 'send', 'repair'] as const)
-      gate.ask(priority, 3, () => void order.push(priority))
+      gate.ask({ priority, calls: 3 }, () => void order.push(priority))
     await clock.advance(4_000)
     expect(order).toEqual(['receipt', 'repair', 'send', 'poll'])
     expect(clock.pendingTimers).toBe(0)
@@ -39,8 +40,8 @@ describe('the request budget of a URL', () => {
   test('forgets what is withdrawn, its timer too', () => {
     const { clock, gate } = open({ requestsPerSecond: 1 })
     const granted: number[] = []
-    gate.ask('send', 1, () => void granted.push(1))
-    gate.ask('send', 1, () => void granted.push(2))()
+    gate.ask({ priority: 'send', calls: 1 }, () => void granted.push(1))
+    gate.ask({ priority: 'send', calls: 1 }, () => void granted.push(2))()
     expect(granted).toEqual([1])
     expect(clock.pendingTimers).toBe(0)
   })
@@ -56,7 +57,7 @@ describe('the request budget of a URL', () => {
       'The endpoint says that it is asked too often, and is left alone for 60 s. It asked for 86400 s, which is more than limits.restMsMax. It said: slow down',
     ])
     let granted = 0
-    gate.ask('send', 1, () => granted++)
+    gate.ask({ priority: 'send', calls: 1 }, () => granted++)
     await clock.advance(59_000)
     expect(granted).toBe(0)
     await clock.advance(2_000)

@@ -3,8 +3,8 @@ import {
   type BudgetLimits,
   type BudgetStatus,
   createRequestBudget,
-  type Priority,
   type RequestEnded,
+  type Ticket,
 } from '../../delivery/requestBudget.js'
 import { redactText } from '../../errors/redact.js'
 
@@ -32,7 +32,7 @@ export type RequestGate = {
    * Calls `granted` once, in this turn where nothing has to wait. Returns what withdraws it. Fewer calls may be granted
    * than were asked for: the rest is asked for again.
    */
-  ask(priority: Priority, calls: number, granted: (grant: Grant) => void): () => void
+  ask(asked: Omit<Ticket, 'id'>, granted: (grant: Grant) => void): () => void
   ended(ended: GateEnded): void
   /** A new block: a poll may go before its turn. */
   block(): void
@@ -117,10 +117,10 @@ export function createRequestGate(parts: {
   const isBlocked = () => budget.status(clock.now()).blockedUntilMs !== undefined
 
   return {
-    ask(priority, calls, granted) {
+    ask(asked, granted) {
       const id = ++tickets
       waiting.set(id, granted)
-      budget.ask({ id, priority, calls })
+      budget.ask({ ...asked, id })
       run()
       return () => withdraw(id)
     },
