@@ -91,6 +91,7 @@ export type TrackerOptions = ArrivalsOptions & {
   readonly horizon: number
 }
 
+const POLL = { priority: 'poll', together: true } as const
 /** For how many looks, and block periods, an endpoint may be below the tip before that is looked into. */
 const BELOW_LOOKS = 3
 const BELOW_PERIODS = 3
@@ -196,11 +197,7 @@ export function createTracker(options: TrackerOptions): Tracker {
    */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const around = sure || identity === undefined ? [] : identity.calls
-    const replies = await port.batch([...around, ...calls, ...around], {
-      timeoutMs,
-      priority: 'poll',
-      together: true,
-    })
+    const replies = await port.batch([...around, ...calls, ...around], { ...POLL, timeoutMs })
     if (identity === undefined || around.length === 0) return replies
     const end = around.length + calls.length
     const holds = [replies.slice(0, around.length), replies.slice(end)].map(identity.holds)
@@ -268,8 +265,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       nowMs - below.sinceMs >= BELOW_PERIODS * Math.min(PERIOD_MS_MAX, arrivals.blockMs ?? PERIOD_MS_DEFAULT)
     if (!stands) return walk.advance(latest, fetch)
     below = undefined
-    const ports = [options.port(), ...(options.others?.() ?? [])]
-    const standing = await standingAt(ports, tip, timeoutMs)
+    const standing = await standingAt([options.port(), ...(options.others?.() ?? [])], tip, timeoutMs)
     // Another block there shows that the chain is as long as before: what the reader calls its newest is not.
     if (standing !== 'none') return walk.advance(typeof standing === 'object' ? standing : latest, fetch)
     const moved = await walk.rewind(latest, fetch)
