@@ -77,7 +77,7 @@ export function createTokenBucket(
   let cutMs = Number.NEGATIVE_INFINITY
   let cutLimit = limit
   let proven = 0
-  // Of the last cut.
+  // Of the last cut, with what came within a second of it.
   let sample: Sample = { passed: 0, seconds: 1 }
   // When it began, and what has gone through since a second before.
   let search: { readonly sinceMs: number; passed: number } | undefined
@@ -92,8 +92,7 @@ export function createTokenBucket(
     search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
 
   /** Whole requests fall into a second, so that one in which the rate held may show a few units more than that. */
-  function lastSecond(nowMs: number): Sample {
-    const through = passes.sum(nowMs)
+  function lastSecond(through: number, nowMs: number): Sample {
     return { passed: nowMs - cutMs < SECOND_MS ? through : Math.min(through, rate), seconds: 1 }
   }
 
@@ -101,9 +100,9 @@ export function createTokenBucket(
    * What the rate is concluded from. In a search the last second may show more than the endpoint takes for long: some save
    * up a second's allowance, and let it through beside the next one.
    */
-  function sampleAt(nowMs: number): Sample {
+  function sampleOf(through: number, nowMs: number): Sample {
     const found = searchAt(nowMs)
-    if (found === undefined) return lastSecond(nowMs)
+    if (found === undefined) return lastSecond(through, nowMs)
     return { passed: found.passed, seconds: 1 + (nowMs - found.sinceMs) / SECOND_MS }
   }
 
@@ -183,11 +182,11 @@ export function createTokenBucket(
       const through = passes.sum(nowMs)
       const isMore = through > Math.max(limit, proven)
       proven = Math.max(proven, through)
-      // What had left before the cut was still on its way: the limit is higher than it seemed.
       const isLate = nowMs - cutMs < SECOND_MS
-      sample = isLate ? { ...sample, passed: sample.passed + units } : lastSecond(nowMs)
+      if (isLate) sample = { ...sample, passed: sample.passed + units }
       if (!isMore || !isLimited()) return
-      const taken = takenIn(through, sample)
+      // What had left before the cut was still on its way: the limit is higher than it seemed.
+      const taken = takenIn(through, isLate ? sample : lastSecond(through, nowMs))
       limit = Math.max(limit, Math.min(given, taken))
       rate = Math.max(rate, Math.min(given, taken * SAFETY))
     },
@@ -201,7 +200,7 @@ export function createTokenBucket(
     cut(nowMs, refused, atMost) {
       const through = passes.sum(nowMs)
       const found = searchAt(nowMs)
-      sample = sampleAt(nowMs)
+      sample = sampleOf(through, nowMs)
       const taken = takenIn(through, sample)
       // No more than what an earlier objection left, unless more has gone through since.
       limit = Math.max(rateMin, Math.min(limit, taken + refused - 1))

@@ -58,14 +58,15 @@ export async function probeEndpoint(port: Port, options: ProbeOptions = {}): Pro
   }
   const latest = decodeHeader(resultOf(latestReply, METHOD))
   if (latest === null || latest.number === null) throw rpcError(METHOD, NO_LATEST)
+  const newest = { ...latest, number: latest.number }
   const pending = pendingOf(pendingReply)
   profile.observe({ kind: 'chain', chainId, genesisHash })
   if (pending === undefined) {
     if (tellsMissing(pendingReply)) profile.observe({ kind: 'pendingMissing' })
   } else {
-    profile.observe(seenPendingBlock(pending, { ...latest, number: latest.number }))
+    profile.observe(seenPendingBlock(pending, newest))
   }
-  return { chainId, genesisHash, latest: { ...latest, number: latest.number }, pending, profile }
+  return { chainId, genesisHash, latest: newest, pending, profile }
 }
 
 /** Whether the answers to `identityCalls` are those of this chain; undefined where they say nothing. */
