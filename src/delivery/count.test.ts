@@ -19,6 +19,24 @@ describe('a count', () => {
     },
   )
 
+  it('of another request says nothing of what was answered after it was asked for', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 200, batchStart: 101 })
+    lane.offer(0, 200)
+    const [lower, higher] = [lane.sends(), lane.sends()]
+    lane.at(40)
+    lane.taken(higher)
+    // Read by the node before the higher ones arrived.
+    lane.at(50)
+    lane.taken(lower, 100)
+    lane.at(60)
+    lane.count(100)
+    expect(lane.delivery.status.missing).toBeUndefined()
+    // Two readings that were asked for afterwards agree.
+    lane.at(70)
+    lane.count(100)
+    expect(lane.delivery.status.missing).toBe(100)
+  })
+
   it('far too high is forgotten once it is known to leave the pool out: what is silent is sent again', () => {
     const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
     lane.offer(0, 2)

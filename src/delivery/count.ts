@@ -8,6 +8,8 @@ export type CountReading = {
   /** When it was asked for. One that was asked for before another one that is known takes nothing back. */
   readonly askedAtMs: number
   readonly atMs: number
+  /** The request in which it rode along, behind the transactions. */
+  readonly request?: number | undefined
 }
 
 /** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
@@ -22,7 +24,8 @@ const TRIALS_MAX = 16
  * A nonce below it is not missing. What it does not count is missing where it includes the mempool, and there alone. Where
  * it is known not to, bodies show as much, and no later count would refute one that is too high.
  */
-export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: CountReading): void {
+export function takeCount(state: DeliveryState, reading: CountReading): void {
+  const { count, askedAtMs } = reading
   const { sequence } = state
   if (state.traits.countsMempool === false) return
   // One that rode along in a long request may have been answered after one that was asked for later.
@@ -34,11 +37,11 @@ export function takeCount(state: DeliveryState, { count, askedAtMs, atMs }: Coun
   state.count.failures = state.count.isBehind ? state.count.failures + 1 : 0
   const before = acknowledge(sequence, { ...sequence, countedTo: count })
   noteAcknowledged(state, before)
-  if (state.traits.countsMempool === true) weigh(state, askedAtMs, atMs, before)
+  if (state.traits.countsMempool === true) weigh(state, reading, before)
 }
 
 /** What the count says of the lowest nonce that it lacks, where the endpoint may have that. */
-function weigh(state: DeliveryState, askedAtMs: number, atMs: number, before: number): void {
+function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading, before: number): void {
   const head = headOf(state)
   if (head === undefined) return
   if (head.state === 'unanswered') {
@@ -47,8 +50,8 @@ function weigh(state: DeliveryState, askedAtMs: number, atMs: number, before: nu
   }
   if (state.count.isBehind) return
   if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
-  // It was asked for beside the request, and may have been answered before that arrived. The one in it comes last.
-  if (askedAtMs > head.sentAtMs && askedAtMs < head.answeredAtMs) return
+  // A count of another request may have been read before the head arrived. The count of its own request is read last.
+  if (request !== head.request && askedAtMs < head.answeredAtMs) return
   weighTwice(state, head, askedAtMs, atMs)
 }
 

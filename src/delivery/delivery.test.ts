@@ -19,6 +19,22 @@ describe('new nonces', () => {
     expect(lane.next().do).toBe('wait')
   })
 
+  it('are shared by the free requests where the endpoint keeps whatever the window lets out', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
+    lane.offer(0, 750)
+    expect([lane.sends(), lane.sends()].map(({ nonces }) => nonces.length)).toEqual([188, 188])
+    lane.offer(750, 1_000)
+    expect([lane.sends(), lane.sends()].map(({ nonces }) => nonces.length)).toEqual([312, 312])
+    expect(lane.next().do).toBe('wait')
+    // A share is no smaller than is worth a request.
+    const few = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
+    few.offer(0, 130)
+    expect([few.sends(), few.sends()].map(({ nonces }) => nonces.length)).toEqual([100, 30])
+    const geth = byHand(GETH, { windowStart: 1_000, batchStart: 1_000 })
+    geth.offer(0, 900)
+    expect(geth.sends().nonces).toHaveLength(900)
+  })
+
   it('wait for the open request at an endpoint that keeps none', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)

@@ -75,7 +75,7 @@ function createRequest(state: DeliveryState, allowance: Allowance): Draft {
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
   const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
-  const sizeMax = Math.min(callsMax, orderMax, learningMax)
+  const sizeMax = Math.min(callsMax, orderMax, learningMax, shareOf(state, allowance))
   let size = 0
   return {
     ...allowance,
@@ -90,6 +90,21 @@ function createRequest(state: DeliveryState, allowance: Allowance): Draft {
     },
     clear: () => void nonces.splice(0),
   }
+}
+
+/** A request with fewer transactions costs more than the endpoint gains. */
+const SHARE_MIN = 100
+
+/**
+ * An endpoint that keeps whatever the window lets out above a gap works on several requests side by side: the free ones
+ * share the nonces that wait. Elsewhere one request takes as many as it can hold.
+ */
+function shareOf(state: DeliveryState, { below }: Allowance): number {
+  const { sequence, window, options } = state
+  if (gapBudgetOf(state) < window.size) return Number.POSITIVE_INFINITY
+  const waiting = Math.min(roomOf(state), Math.min(below, sequence.end) - sequence.next)
+  const free = options.requestsMax - openRequests(state).length
+  return Math.max(SHARE_MIN, Math.ceil(waiting / free))
 }
 
 /** What is missing had its place in the window before: all of it goes, as far as the pool has room. */
@@ -133,13 +148,13 @@ function gapEndOf(state: DeliveryState): number {
 }
 
 function addNew(state: DeliveryState, request: Draft): void {
-  const { sequence, window } = state
+  const { sequence } = state
   if (state.hole !== undefined || sequence.missing > 0 || isDoubtful(state)) return
   const isAlone = openRequests(state).length === 0
   if (isLearning(state) && !isAlone) return
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
-  let room = window.size - sequence.outstanding + uncountedOf(state)
+  let room = roomOf(state)
   let next = sequence.next
   for (const segment of sequence.segments.between(next, request.below)) {
     const { nonce } = segment
@@ -156,6 +171,10 @@ function addNew(state: DeliveryState, request: Draft): void {
     room--
   }
 }
+
+/** Nonces that the window lets out now. */
+const roomOf = (state: DeliveryState): number =>
+  state.window.size - state.sequence.outstanding + uncountedOf(state)
 
 /**
  * Nonces that were taken and that the count does not include yet do not fill the window: the count is a moment behind,

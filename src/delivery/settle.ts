@@ -59,7 +59,7 @@ function takeAnswers(
   { answers, count }: Extract<RequestEnd, { end: 'answers' }>,
   atMs: number,
 ): void {
-  const { nonces, sentAtMs, hasCount } = request
+  const { id, nonces, sentAtMs, hasCount } = request
   const effects: Effects = { isTaken: false, isLater: false, isUnanswered: false, full: undefined }
   for (const [index, nonce] of nonces.entries()) {
     const segment = state.sequence.segments.get(nonce)
@@ -69,7 +69,7 @@ function takeAnswers(
   }
   noteWhole(state, request, answers, atMs)
   noteEffects(state, effects, atMs)
-  if (hasCount && count !== undefined) takeCount(state, { count, askedAtMs: sentAtMs, atMs })
+  if (hasCount && count !== undefined) takeCount(state, { count, askedAtMs: sentAtMs, atMs, request: id })
 }
 
 const UNANSWERED: SendAnswer = { kind: 'unanswered' }

@@ -11,10 +11,11 @@ describe('what an endpoint says that it is', () => {
     expect(profile.current().delivery.window).toBeGreaterThan(64)
   })
 
-  test('anvil: what is above a gap is kept, so that several requests may be open', () => {
+  test('anvil: what is above a gap is kept, so that several requests may be open, and its pool has no bound', () => {
     const profile = createProfile()
     profile.observe({ kind: 'client', version: 'anvil/v1.7.1' })
     expect(profile.current()).toMatchObject({ pending: 'mempool', gapBudget: 4_096, batchInOrder: undefined })
+    expect(profile.current().delivery.pool).toBeGreaterThanOrEqual(100_000)
   })
 
   test.each(['notanvil/v1', 'reth/v1.9.0', 'NotGeth/v1', ''])(

@@ -306,13 +306,13 @@ const GETH: Client = {
 }
 
 /**
- * anvil keeps whatever is above a gap (`eth/pool/transactions.rs`), and takes half as much again in four requests at once
+ * anvil keeps whatever is above a gap and as many of an account as it is sent (`eth/pool/transactions.rs`), and takes half as much again in four requests at once
  * as in one after the other (measured on 1.7.1 with two cores).
  */
 const ANVIL: Client = {
   name: /^anvil\//i,
   traits: { gapBudget: 4_096 },
-  delivery: { window: 1_000, pool: undefined, batch: undefined },
+  delivery: { window: 1_000, pool: 100_000, batch: undefined },
 }
 
 type Client = {
@@ -340,7 +340,8 @@ function clientPart(profile: EndpointProfile, version: string): Partial<Endpoint
 /** What was shown before the name was known may be less than the client is known to take. */
 function largerOf(shown: EndpointProfile['delivery'], known: EndpointProfile['delivery']) {
   const isLess = (shown.window ?? 0) < (known.window ?? 0)
-  return isLess ? { ...shown, window: known.window, batch: shown.batch ?? known.batch } : shown
+  const { window, pool, batch } = known
+  return isLess ? { window, pool: shown.pool ?? pool, batch: shown.batch ?? batch } : shown
 }
 
 function methodPart(method: string, usable: boolean): Partial<EndpointProfile> {

@@ -43,6 +43,16 @@ describe('D1 and D6: in order, one copy', () => {
     expect(lane.sent).toHaveLength(1_064)
   })
 
+  test('the next request leaves before the answers to the last one are told', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
+    await sendAll(lane, 64)
+    const before = requestsOf(lane).length
+    const requestsAt: number[] = []
+    lane.sender.on('accepted', () => requestsAt.push(requestsOf(lane, before).length))
+    await sendAll(lane, 300, 65)
+    expect(requestsAt[0]).toBe(2)
+  })
+
   test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
     await sendAll(lane, 600)

@@ -200,8 +200,17 @@ export function createEndpointSender(
     observeBatch(profile, answered, { replies, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
+    if (isPlain(answered)) step()
     for (const each of answered) parts.said(saidBy(endpoint, awaited, each))
     schedule()
+  }
+
+  /**
+   * The endpoint may work on the next request while these answers are taken in. Any other answer may change what is sent,
+   * and what the count includes is learnt from what was accepted before.
+   */
+  function isPlain(answered: readonly Answered[]): boolean {
+    return profile.current().pending !== 'unknown' && answered.every(({ answer }) => answer.kind === 'taken')
   }
 
   function handed({ nonce, attempt }: Sending, kind: Send['kind']): void {
