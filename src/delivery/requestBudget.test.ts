@@ -198,6 +198,37 @@ describe('a request budget', () => {
     expect(order.length).toBeGreaterThan(70)
   })
 
+  it.each(['repair', 'send', 'evidence'] as const)(
+    'lets a %s go after each poll, where a poll takes nearly all that a block allows',
+    (priority) => {
+      const budget = createRequestBudget({ callsPerSecond: 5 })
+      const tickets: Ticket[] = []
+      const ask = (ticket: Omit<Ticket, 'id'>) => {
+        tickets.push({ ...ticket, id: tickets.length })
+        budget.ask({ ...ticket, id: tickets.length - 1 })
+      }
+      const order: Priority[] = []
+      let lastPollMs = -1_000
+      budget.block()
+      ask({ priority: 'poll', calls: 4, together: true })
+      for (let nowMs = 0; nowMs < 10_000; nowMs += 50) {
+        const now = granted(budget, nowMs, tickets)
+        order.push(...now)
+        if (now.includes('poll')) lastPollMs = nowMs
+        // It has shown a block.
+        if (nowMs === lastPollMs + 100) {
+          budget.block()
+          ask({ priority: 'poll', calls: 4, together: true })
+        }
+        if (nowMs === 0 || now.includes(priority)) ask({ priority, calls: 2 })
+      }
+      const polls = order.filter((each) => each === 'poll').length
+      expect(order.length - polls).toBeGreaterThanOrEqual(polls)
+      // And the polls go on.
+      expect(polls).toBeGreaterThanOrEqual(5)
+    },
+  )
+
   it('never goes beyond the rates that are given, and is not denied then', () => {
     const limits = { callsPerSecond: 25, requestsPerSecond: 5 }
     for (const counts of ['calls', 'requests'] as const) {

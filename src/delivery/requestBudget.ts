@@ -53,7 +53,8 @@ export type BudgetStatus = {
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
  * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, however many sends
- * wait; evidence and receipts get one in ten blocks.
+ * wait; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
+ * rates a poll takes most of a second, and a send that waited behind each poll would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
@@ -83,6 +84,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
+  // The newest request was a guaranteed one, and a higher priority waited.
+  let wentBefore = false
   let blocks = 0
   let blockedUntilMs = Number.NEGATIVE_INFINITY
   // What left before the last cut says nothing of the rate since then.
@@ -93,10 +96,13 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []
   const waiting = () => PRIORITIES.reduce((sum, priority) => sum + queueOf(priority).length, 0)
 
-  /** A priority whose guaranteed request is due, else the highest one. */
+  /** The priority whose turn it is by itself. */
+  const highest = () => PRIORITIES.find((priority) => queueOf(priority).length > 0)
+
+  /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
   function nextTicket(): Ticket | undefined {
-    const withTickets = PRIORITIES.filter((priority) => queueOf(priority).length > 0)
-    const first = withTickets.find((priority) => !served.has(priority)) ?? withTickets[0]
+    const isDue = (priority: Priority) => queueOf(priority).length > 0 && !served.has(priority)
+    const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
     return first && queueOf(first)[0]
   }
 
@@ -111,6 +117,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   function grant(ticket: Ticket, size: number, nowMs: number): { id: number; calls: number } {
     requests.take(1, nowMs)
     calls.take(size, nowMs)
+    wentBefore = ticket.priority !== highest()
     queueOf(ticket.priority).shift()
     served.add(ticket.priority)
     return { id: ticket.id, calls: size }
