@@ -104,8 +104,14 @@ export async function openHub(options: {
   }
   const gates: HeldGate[] = []
   const endpoints = endpointsOf(options, gates, tell)
-  const answered = (endpoint: HubEndpoint) => tell(endpoint, 'up')
-  const prober = createProber({ endpoints, chain: client.chain, limits, clock, isClosing, answered })
+  function answered(endpoint: HubEndpoint): void {
+    tell(endpoint, 'up')
+    // What it said from another chain does not go for it, and the pauses between its ticks had grown.
+    if (isRead(endpoint)) tracker.readElsewhere()
+  }
+  const isRead = (endpoint: HubEndpoint) => endpoint === reader()
+  const { chain } = client
+  const prober = createProber({ endpoints, chain, limits, clock, isClosing, answered, isRead })
   await prober.first()
   const readers = createReaders({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
   if (readers === undefined) throw noReader(endpoints)

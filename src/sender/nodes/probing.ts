@@ -29,7 +29,10 @@ export type Prober = {
     /** Undefined where they say nothing. */
     holds(replies: Parameters<typeof showsChain>[0]): boolean | undefined
   }
-  /** Asks those that are left out, less and less often, until they answer as they should. */
+  /**
+   * Asks those that are left out until they answer as they should: less and less often, or each second where one of them is
+   * the one that is read.
+   */
   again(): void
   stop(): void
 }
@@ -46,8 +49,10 @@ export function createProber(parts: {
   readonly isClosing: () => boolean
   /** One that was left out answers as it should. */
   readonly answered: (endpoint: HubEndpoint) => void
+  /** The lane reads this one, and no other took its place. */
+  readonly isRead: (endpoint: HubEndpoint) => boolean
 }): Prober {
-  const { endpoints, chain, limits, clock, isClosing } = parts
+  const { endpoints, chain, limits, clock, isClosing, isRead } = parts
   const newest = new Map<HubEndpoint, LightHeader>()
   let genesis: Hash | undefined
   let cancel: CancelTimer | undefined
@@ -162,7 +167,9 @@ export function createProber(parts: {
         () => {},
       )
     }
-    delayMs = Math.min(AGAIN_MS_MAX, delayMs * 2)
+    // Without the one that is read the lane sees no block.
+    const isBlind = endpoints.some((endpoint) => !endpoint.probed && isRead(endpoint))
+    delayMs = isBlind ? AGAIN_MS : Math.min(AGAIN_MS_MAX, delayMs * 2)
     cancel = undefined
     plan()
   }

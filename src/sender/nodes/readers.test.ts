@@ -214,6 +214,28 @@ describe('an endpoint on another chain', () => {
     expect(several.events('reorged')).toEqual([])
   })
 
+  test.each([3_000, 40_000])(
+    'alone, for %i ms: the lane goes on within three blocks of its return',
+    async (awayMs) => {
+      await using several = await openSeveral(['both'])
+      const { lane, sender, endpoints } = several
+      await busy(several)
+      const [reader] = endpoints
+      if (reader) reader.script = otherChain
+      await lane.until(() => several.changes().includes('e0 wrongChain'), 15_000)
+      const before = reader?.calls.length ?? 0
+      await lane.clock.advance(awayMs)
+      // It is asked who it is about once a second, with a few calls.
+      expect((reader?.calls.length ?? 0) - before).toBeLessThanOrEqual(8 * (awayMs / 1_000 + 2))
+      if (reader) reader.script = undefined
+      const tx = await lane.settle(sender.send(transfer(2), { until: 'queued' }))
+      const backMs = lane.clock.now()
+      await lane.until(() => lane.executed().includes(2), 60_000)
+      expect(lane.clock.now() - backMs).toBeLessThanOrEqual(3 * 2_000)
+      await lane.settle(tx.wait('sealed'))
+    },
+  )
+
   test('beside the one that is read: it is left out, told, and used again when it is back', async () => {
     await using several = await openSeveral(['both', 'both'], { broadcast: 'all' })
     const { lane, sender, endpoints } = several
