@@ -35,6 +35,15 @@ describe('new nonces', () => {
     expect(geth.sends().nonces).toHaveLength(900)
   })
 
+  it('alone are shared: what an endpoint lacks goes again in one request', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4_096 }, { windowStart: 1_000, batchStart: 1_000 })
+    lane.offer(0, 400)
+    const sent = [lane.sends(), lane.sends(), lane.sends(), lane.sends()]
+    for (const { request, nonces } of sent)
+      lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'limited' })) })
+    expect(lane.sends().nonces).toEqual(range(0, 400))
+  })
+
   it('wait for the open request at an endpoint that keeps none', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 2)

@@ -75,7 +75,7 @@ function createRequest(state: DeliveryState, allowance: Allowance): Draft {
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
   const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
-  const sizeMax = Math.min(callsMax, orderMax, learningMax, shareOf(state, allowance))
+  const sizeMax = Math.min(callsMax, orderMax, learningMax)
   let size = 0
   return {
     ...allowance,
@@ -90,21 +90,6 @@ function createRequest(state: DeliveryState, allowance: Allowance): Draft {
     },
     clear: () => void nonces.splice(0),
   }
-}
-
-/** A request with fewer transactions costs more than the endpoint gains. */
-const SHARE_MIN = 100
-
-/**
- * An endpoint that keeps whatever the window lets out above a gap works on several requests side by side: the free ones
- * share the nonces that wait. Elsewhere one request takes as many as it can hold.
- */
-function shareOf(state: DeliveryState, { below }: Allowance): number {
-  const { sequence, window, options } = state
-  if (gapBudgetOf(state) < window.size) return Number.POSITIVE_INFINITY
-  const waiting = Math.min(roomOf(state), Math.min(below, sequence.end) - sequence.next)
-  const free = options.requestsMax - openRequests(state).length
-  return Math.max(SHARE_MIN, Math.ceil(waiting / free))
 }
 
 /** What is missing had its place in the window before: all of it goes, as far as the pool has room. */
@@ -150,8 +135,10 @@ function gapEndOf(state: DeliveryState): number {
 function addNew(state: DeliveryState, request: Draft): void {
   const { sequence } = state
   if (state.hole !== undefined || sequence.missing > 0 || isDoubtful(state)) return
-  const isAlone = openRequests(state).length === 0
+  const open = openRequests(state).length
+  const isAlone = open === 0
   if (isLearning(state) && !isAlone) return
+  const share = shareOf(state, request.below, open)
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
   let room = roomOf(state)
@@ -161,7 +148,7 @@ function addNew(state: DeliveryState, request: Draft): void {
     if (nonce > next) gapEnd = Math.min(gapEnd, next + gapBudgetOf(state))
     next = nonce + 1
     if (nonce >= poolEnd) state.isPoolBound = true
-    if (nonce >= poolEnd || !request.has(segment)) return
+    if (nonce >= poolEnd || request.nonces.length >= share || !request.has(segment)) return
     // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.
     if (nonce > gapEnd || room <= 0) {
       if (!isAlone) request.clear()
@@ -170,6 +157,20 @@ function addNew(state: DeliveryState, request: Draft): void {
     request.add(segment)
     room--
   }
+}
+
+/** A request with fewer transactions costs more than the endpoint gains. */
+const SHARE_MIN = 100
+
+/**
+ * An endpoint that keeps whatever the window lets out above a gap works on several requests side by side: the free ones
+ * share the new nonces that wait. Elsewhere one request takes as many as it can hold.
+ */
+function shareOf(state: DeliveryState, below: number, open: number): number {
+  const { sequence, window, options } = state
+  if (gapBudgetOf(state) < window.size) return Number.POSITIVE_INFINITY
+  const waiting = Math.min(roomOf(state), Math.min(below, sequence.end) - sequence.next)
+  return Math.max(SHARE_MIN, Math.ceil(waiting / (options.requestsMax - open)))
 }
 
 /** Nonces that the window lets out now. */
