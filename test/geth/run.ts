@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/clock.js'
 import { buildGeth, findGeth, gethCommand } from '../nodes/find/geth.js'
 import { startNodeProcess } from '../nodes/run/nodeProcess.js'
 import { deriveRandom } from '../sim/random.js'
@@ -33,8 +34,9 @@ async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequen
   // Signed before the node starts: ten seconds later it adds again what its pool lacks.
   const sequence = await make(GETH_CHAIN_ID)
   const file = (await findGeth()) ?? (await buildGeth((line) => process.stdout.write(`${line}\n`)))
+  const startMs = systemClock.now()
   await using running = await startNodeProcess(gethCommand(file), gethArgs(flags))
-  return await compareWith(await createRealNode(running.url), flags, sequence, FUNDS_WEI)
+  return await compareWith({ geth: await createRealNode(running.url), startMs, flags }, sequence, FUNDS_WEI)
 }
 
 // geth's development chain.
@@ -42,7 +44,11 @@ const GETH_CHAIN_ID = 1337
 
 /** For a person who reads it: what was done, and where the two part. */
 export function explain({ recording, difference }: Compared): string {
-  if (difference === undefined) return `${recording.outcomes.length} steps alike`
+  if (difference === undefined) {
+    const { steps } = recording.sequence
+    const { length } = recording.outcomes
+    return `${length} steps alike${length < steps.length ? `, ${steps.length - length} left out for want of time` : ''}`
+  }
   const { step, what, geth, model } = difference
   const done = JSON.stringify(recording.sequence.steps[step])
   return [
