@@ -50,7 +50,8 @@ describe('readEvidence while online', () => {
     const missed = chainWith(20, { 19: [hashOf('own', 0, 2)] })
     const { port, verdict } = ask(missed, { nonce: 0, from: 18, to: 19 })
     const block = { number: 19, hash: missed.blockHash(19) }
-    expect(await verdict).toEqual({ kind: 'own', hash: hashOf('own', 0, 2), block })
+    const own = hashOf('own', 0, 2)
+    expect(await verdict).toEqual({ kind: 'own', hash: own, block, beside: [hashOf('stranger', 19), own] })
     expect(port.batches.length).toBe(3)
   })
 
@@ -283,7 +284,8 @@ describe('readEvidence after a restart', () => {
 
   it('finds the own attempt of long ago', async () => {
     const long = chainWith(3_000, { 1234: [mine(0), mine(1)], 2000: [foreign(2)] })
-    const own = { kind: 'own', hash: mine(1), block: { number: 1_234, hash: long.blockHash(1_234) } }
+    const block = { number: 1_234, hash: long.blockHash(1_234) }
+    const own = { kind: 'own', hash: mine(1), block, beside: [hashOf('stranger', 1_234), mine(0), mine(1)] }
     expect(await ask(long, { nonce: 1, from: 100, to: 2_999 }).verdict).toEqual(own)
   })
 

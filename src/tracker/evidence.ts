@@ -27,8 +27,13 @@ import { countAtHash, readBlock, readCount, readCountAtHash, readDelegated } fro
 
 /** What one endpoint shows of the use of one nonce. */
 export type EvidenceVerdict =
-  /** One of the slot's own attempts stands in the sealed block. */
-  | { readonly kind: 'own'; readonly hash: Hash; readonly block: BlockRef }
+  /** One of the slot's own attempts stands in the sealed block, which holds the transactions `beside`, itself among them. */
+  | {
+      readonly kind: 'own'
+      readonly hash: Hash
+      readonly block: BlockRef
+      readonly beside: readonly Hash[]
+    }
   /** Used in `block` by nothing of ours, with a witness each for the nonce asked for and for those right above it. */
   | { readonly kind: 'other'; readonly witnesses: readonly Witness[]; readonly block: BlockRef }
   /** Used in `block` by a tuple of a transaction of our own. */
@@ -214,7 +219,8 @@ async function conclude(reader: Reader, body: Body, counts: Counts): Promise<Evi
   const block = { number: body.number, hash: body.hash }
   switch (finding.kind) {
     case 'own':
-      return (await stands(reader, body)) ? { kind: 'own', hash: finding.hash, block } : UNSURE(MOVED)
+      if (!(await stands(reader, body))) return UNSURE(MOVED)
+      return { kind: 'own', hash: finding.hash, block, beside: body.hashes }
     case 'other':
       if (!(await stands(reader, body))) return UNSURE(MOVED)
       if (!finding.isProof && !(await crosses(reader, body))) return UNSURE(NO_WITNESS)
@@ -239,6 +245,7 @@ async function stands({ query, ask }: Reader, body: Body): Promise<boolean> {
   if (below !== undefined && below !== body.parentHash) return false
   if (again?.hash !== body.hash || again.parentHash !== body.parentHash) return false
   if (again.hashes.length !== body.hashes.length) return false
+  if (again.hashes.some((hash, index) => hash !== body.hashes[index])) return false
   return top?.number === to && (hashAt?.(to) ?? top.hash) === top.hash
 }
 

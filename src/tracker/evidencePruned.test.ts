@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  hashOf,
   isBody,
   isByHash,
   isCount,
@@ -71,7 +72,12 @@ describe('readEvidence where old state is not served', () => {
     const chain = chainWith(400, { 50: [mine(0)], 120: [mine(1)] })
     const block = { number: 120, hash: chain.blockHash(120) }
     const { verdict } = ask(chain, { nonce: 1, from: 60, to: 399 }, prunedBelow(chain, 272))
-    expect(await verdict).toEqual({ kind: 'own', hash: mine(1), block })
+    expect(await verdict).toEqual({
+      kind: 'own',
+      hash: mine(1),
+      block,
+      beside: [hashOf('stranger', 120), mine(1)],
+    })
   })
 
   it('works as ever where the pair lies in the state that is served', async () => {

@@ -119,8 +119,9 @@ describe('evidence on a real chain', () => {
     await sendForeign(1)
     const head = await mine(20)
     const block = { number: used, hash: walked.get(used) }
-    expect(await ask({ nonce: 0, from: 0, to: used })).toEqual({ kind: 'own', hash: missed, block })
-    expect(await ask({ nonce: 0, from: head, to: head })).toEqual({ kind: 'own', hash: missed, block })
+    const own = { kind: 'own', hash: missed, block, beside: [missed] }
+    expect(await ask({ nonce: 0, from: 0, to: used })).toEqual(own)
+    expect(await ask({ nonce: 0, from: head, to: head })).toEqual(own)
   })
 
   it('has nothing to explain while the transaction waits in the pool', async () => {
@@ -170,6 +171,7 @@ describe('evidence while the chain is rolled back', () => {
       kind: 'own',
       hash: own,
       block: { number, hash },
+      beside: [own],
     })
   })
 
@@ -246,6 +248,7 @@ describe('evidence where old state is gone', () => {
       kind: 'own',
       hash: own,
       block: at(usedByOwn),
+      beside: [own],
     })
   })
 

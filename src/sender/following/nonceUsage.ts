@@ -1,9 +1,8 @@
 import type { Hash } from 'viem'
 import type { Witness } from '../../ledger/evidence.js'
 import { type BlockRef, concernsCaller, isBound } from '../../ledger/slot.js'
-import { countCall, decodeNumber, headerCall } from '../../rpc/codec.js'
+import { countCall, decodeNumber } from '../../rpc/codec.js'
 import { type EvidenceVerdict, readEvidence } from '../../tracker/evidence.js'
-import { readBlock } from '../../tracker/evidenceReplies.js'
 import { type LaneContext, reportError } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { untilStopped } from '../unlessStopped.js'
@@ -156,7 +155,7 @@ export function createNonceUsage(
     // The chain may have been walked on meanwhile: what is known by now needs no explanation.
     if (nonce !== book.floor) return book.floor < book.cursor && book.floor < latest
     if ('block' in verdict && hasLeft(verdict.block)) return false
-    return isFar ? takeFar(verdict, target, head) : take(verdict, nonce, head, signal)
+    return isFar ? takeFar(verdict, target, head) : take(verdict, nonce, head)
   }
 
   function searchFrom(head: number): number {
@@ -164,19 +163,10 @@ export function createNonceUsage(
     return quietAt !== undefined && quietAt <= head ? quietAt : Math.max(0, head - LOOK_BACK_BLOCKS)
   }
 
-  async function take(
-    verdict: EvidenceVerdict,
-    nonce: number,
-    head: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  function take(verdict: EvidenceVerdict, nonce: number, head: number): boolean | Promise<boolean> {
     switch (verdict.kind) {
       case 'own':
-        lane.apply(nonce, { type: 'sealed', hash: verdict.hash, block: verdict.block })
-        reach(nonce, verdict.block.number)
-        quietAt = Math.max(quietAt ?? 0, verdict.block.number - 1)
-        await beside(verdict.block, signal)
-        return book.floor !== nonce
+        return takeOwn(verdict, nonce)
       case 'other':
         return others(verdict.witnesses, verdict.block)
       case 'authorized':
@@ -304,23 +294,23 @@ export function createNonceUsage(
     `the counts around block ${number} (${hash}) pass the nonce of a delegated account without a trace in its body`
 
   /**
-   * What else of ours is in a block that used one nonce. A lane that is taken over may have a whole window of attempts
-   * in a few blocks, and a search for each of them takes several requests, one after the other.
+   * With what else of ours is in the same block. A lane that is taken over may have a whole window of attempts in a few
+   * blocks, and a search for each of them takes several requests, one after the other.
    */
-  async function beside(block: BlockRef, signal: AbortSignal): Promise<void> {
-    if (book.floor >= book.cursor) return
-    const [reply] = await hub.reader.port.batch([headerCall(block.number)], {
-      timeoutMs: limits.readTimeoutMs,
-      signal,
-    })
-    const read = readBlock(reply)
-    if (read?.hash !== block.hash || hasLeft(block)) return
-    for (const hash of read.hashes) {
-      const nonce = book.nonceOf(hash)
-      if (nonce === undefined || book.get(nonce)?.state !== 'live') continue
-      lane.apply(nonce, { type: 'sealed', hash, block })
-      reach(nonce, block.number)
+  function takeOwn(
+    { hash, block, beside }: Extract<EvidenceVerdict, { kind: 'own' }>,
+    nonce: number,
+  ): boolean {
+    lane.apply(nonce, { type: 'sealed', hash, block })
+    reach(nonce, block.number)
+    quietAt = Math.max(quietAt ?? 0, block.number - 1)
+    for (const other of beside) {
+      const at = book.nonceOf(other)
+      if (at === undefined || book.get(at)?.state !== 'live') continue
+      lane.apply(at, { type: 'sealed', hash: other, block })
+      reach(at, block.number)
     }
+    return book.floor !== nonce
   }
 
   /**

@@ -112,18 +112,6 @@ describe('findings of the walk during a search', () => {
     lane.book.apply(1, { type: 'sealed', hash: mine(1), block, walked: true })
     expect(await told(lane, usageOn(lane), 3)).toEqual(['0 sealed', '2 sealed'])
   })
-
-  test('that the block has left by the time it is read for what else it holds, counts for nothing there', async () => {
-    const lane = laneOn({ 12: [mine(0), mine(1)] }, [0, 1])
-    let headers = 0
-    script(lane, 0, (call) => {
-      const isHeader = call.method === 'eth_getBlockByNumber' && !isBody(call) && numberIn(call) === 12
-      if (isHeader && ++headers === 2) lane.walked.set(12, foreign(99))
-      return undefined
-    })
-    expect(await told(lane, usageOn(lane), 1)).toEqual(['0 sealed'])
-    expect(headers).toBe(2)
-  })
 })
 
 describe('a block that the walk does not know', () => {
