@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Random, systemClock } from '../../src/clock.js'
+import { RESUBMIT_FIRST_MS } from '../../src/devnet/geth/localTracker.js'
 import { createRandom } from '../sim/random.js'
 import { pause } from '../support/pause.js'
 import { createModelNode, type ModelNode } from './modelNode.js'
@@ -16,9 +17,7 @@ export type Difference = {
 
 // geth reorganises within a millisecond or two of its answer; on a machine that is busy it may take longer.
 const SETTLE_MS = 5_000
-// Its first resubmission comes 10 s after its start.
-const RESUBMIT_MS = 15_000
-const RESUBMIT_FIRST_MS = 10_000
+const RESUBMIT_MS = RESUBMIT_FIRST_MS + 5_000
 const LOOK_MS = 5
 const ORDERS = 300
 

@@ -20,7 +20,7 @@ export type LocalTracker<T> = {
 }
 
 // `recheckInterval` of core/txpool/locals/tx_tracker.go, and its first one.
-const RESUBMIT_FIRST_MS = 10_000
+export const RESUBMIT_FIRST_MS = 10_000
 const RESUBMIT_MS = 60_000
 
 export function createLocalTracker<T extends PoolTransaction>(
