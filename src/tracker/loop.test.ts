@@ -29,7 +29,7 @@ test.each<[string, (loop: Loop) => unknown]>([
   ['wake', (loop) => loop.wake()],
   ['nextTick', (loop) => loop.nextTick()],
   ['onHead', (loop) => loop.onHead(() => {})],
-  ['schedule', (loop) => loop.schedule()],
+  ['plan', (loop) => loop.plan()],
 ])('%s, however often it is called, brings no tick below the interval', async (_, call) => {
   const { clock, began, loop } = setUp()
   const startedMs = clock.now()
@@ -93,7 +93,7 @@ test('a tick that a faster pace had planned waits where nobody wants that pace a
       throw error
     },
   })
-  loop.schedule()
+  loop.plan()
   pace = 'block'
   await clock.advance(10 * INTERVAL_MS - 1)
   expect(began).toEqual([])

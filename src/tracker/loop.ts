@@ -14,8 +14,11 @@ export type Loop = {
   nextTick(): Promise<void>
   /** Called after each tick in which a sealed block joined. Ticks once a block for it, no sooner. */
   onHead(listener: () => void): () => void
-  /** Plans the next tick anew: what decides about its time has changed. */
-  schedule(): void
+  /**
+   * Plans the next tick anew: what decides about its time has changed. In the next turn of the event loop, as with every
+   * method here: a transaction that is on its way leaves first.
+   */
+  plan(): void
   /** A tick brought a head. `newHead`: a sealed block joined. */
   brought(newHead: boolean): void
   readonly planned: boolean
@@ -36,6 +39,8 @@ export function createLoop(options: {
   const ticks: (() => void)[] = []
   const heads = new Set<() => void>()
   let cancel: CancelTimer | undefined
+  // The next turn plans the next tick.
+  let cancelPlanning: CancelTimer | undefined
   let running = false
   // A tick is about to begin: nothing plans it for later.
   let starting = false
@@ -53,7 +58,7 @@ export function createLoop(options: {
     due = false
     await options.tick().catch(options.broken)
     running = false
-    schedule()
+    schedule(inNextTurn)
   }
 
   function pacesNow(): Set<Pace> {
@@ -63,7 +68,16 @@ export function createLoop(options: {
     return paces
   }
 
-  function schedule(): void {
+  /** Once for all who ask in this turn. What was planned before stands until then. */
+  function plan(): void {
+    if (stopped || running || starting || cancelPlanning) return
+    cancelPlanning = clock.setTimer(() => schedule(start), 0)
+  }
+
+  /** `due`: called where the next tick is due by now. It must not begin in the turn of who asked for it. */
+  function schedule(due: () => void): void {
+    cancelPlanning?.()
+    cancelPlanning = undefined
     if (stopped || running || starting) return
     cancel?.()
     cancel = undefined
@@ -72,7 +86,13 @@ export function createLoop(options: {
     const atMs = options.next(paces)
     if (atMs === undefined) return
     plannedFor = fastestOf(paces)
-    cancel = clock.setTimer(fire, Math.max(0, atMs - clock.now()))
+    const waitMs = atMs - clock.now()
+    if (waitMs > 0) cancel = clock.setTimer(fire, waitMs)
+    else due()
+  }
+
+  function inNextTurn(): void {
+    cancel = clock.setTimer(fire, 0)
   }
 
   /** What looked so closely may be over by now: then the next tick is planned anew. */
@@ -80,7 +100,7 @@ export function createLoop(options: {
     const pace = fastestOf(pacesNow())
     if (pace && plannedFor && PACES.indexOf(pace) <= PACES.indexOf(plannedFor)) return start()
     cancel = undefined
-    schedule()
+    schedule(start)
   }
 
   function start(): void {
@@ -100,26 +120,26 @@ export function createLoop(options: {
     },
     wake() {
       due = true
-      schedule()
+      plan()
     },
     nextTick() {
       if (stopped) return Promise.resolve()
       const done = new Promise<void>((resolve) => void ticks.push(resolve))
-      schedule()
+      plan()
       return done
     },
     onHead(listener) {
       heads.add(listener)
-      schedule()
+      plan()
       return () => void heads.delete(listener)
     },
-    schedule,
+    plan,
     brought(newHead) {
       for (const done of ticks.splice(0)) done()
       if (newHead) for (const listener of [...heads]) listener()
     },
     get planned() {
-      return cancel !== undefined
+      return cancel !== undefined || cancelPlanning !== undefined
     },
     get stopped() {
       return stopped
@@ -127,6 +147,7 @@ export function createLoop(options: {
     stop() {
       stopped = true
       cancel?.()
+      cancelPlanning?.()
       for (const done of ticks.splice(0)) done()
     },
   }

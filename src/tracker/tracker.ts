@@ -341,15 +341,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     watch(hash, follower) {
       watched.set(hash, follower)
-      if (pacing.keen(watched.size) && loop.planned) loop.schedule()
+      if (pacing.keen(watched.size) && loop.planned) loop.plan()
     },
     unwatch: (hash) => void watched.delete(hash),
     sent() {
       if (pacing.sent()) loop.lookNow()
-      else loop.schedule()
+      else loop.plan()
     },
     lookNow: loop.lookNow,
-    plan: loop.schedule,
+    plan: loop.plan,
     wake: loop.wake,
     nextTick: loop.nextTick,
     onHead: loop.onHead,
