@@ -27,6 +27,9 @@ export type LineEntry = { readonly priority: number; readonly sequence: number }
 /** With fewer entries it is not worth making it anew. */
 const SMALL = 64
 
+/** Ranks that are kept although they are empty: an idle lane makes none anew for each transaction. */
+const RANKS_KEPT = 8
+
 /** The entries of one priority. Those that left are skipped when they surface. */
 type Rank<T> = {
   /** Each with whether it may go. */
@@ -82,7 +85,7 @@ export function createLine<T extends LineEntry>(): Line<T> {
     const rank = ranks.get(entry.priority)
     if (rank === undefined || !rank.members.has(entry)) return
     size--
-    if (rank.members.size === 1) return void ranks.delete(entry.priority)
+    if (rank.members.size === 1 && ranks.size > RANKS_KEPT) return void ranks.delete(entry.priority)
     const wasFirst = rank.first() === entry
     rank.remove(entry)
     if (wasFirst) offer(rank.first())
@@ -115,7 +118,8 @@ export function createLine<T extends LineEntry>(): Line<T> {
     isBehind(entry) {
       const first = ranks.get(entry.priority)?.first()
       if (first !== undefined && before(first, entry)) return true
-      for (const priority of ranks.keys()) if (priority > entry.priority) return true
+      for (const [priority, { members }] of ranks)
+        if (priority > entry.priority && members.size > 0) return true
       return false
     },
     get size() {
