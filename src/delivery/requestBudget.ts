@@ -93,14 +93,16 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   let denials = 0
   let denied = 0
 
+  let waiting = 0
+
   const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []
-  const waiting = () => PRIORITIES.reduce((sum, priority) => sum + queueOf(priority).length, 0)
 
   /** The priority whose turn it is by itself. */
   const highest = () => PRIORITIES.find((priority) => queueOf(priority).length > 0)
 
   /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
   function nextTicket(): Ticket | undefined {
+    if (waiting === 0) return undefined
     const isDue = (priority: Priority) => queueOf(priority).length > 0 && !served.has(priority)
     const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
     return first && queueOf(first)[0]
@@ -119,6 +121,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     calls.take(size, nowMs)
     wentBefore = ticket.priority !== highest()
     queueOf(ticket.priority).shift()
+    waiting--
     served.add(ticket.priority)
     return { id: ticket.id, calls: size }
   }
@@ -142,13 +145,17 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   }
 
   return {
-    ask: (ticket) => void queueOf(ticket.priority).push(ticket),
+    ask(ticket) {
+      queueOf(ticket.priority).push(ticket)
+      waiting++
+    },
     withdraw(id) {
-      for (const [priority, queue] of queues)
-        queues.set(
-          priority,
-          queue.filter((ticket) => ticket.id !== id),
-        )
+      for (const queue of queues.values()) {
+        const at = queue.findIndex((ticket) => ticket.id === id)
+        if (at < 0) continue
+        queue.splice(at, 1)
+        waiting--
+      }
     },
     grants(nowMs) {
       const granted: { id: number; calls: number }[] = []
@@ -193,7 +200,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
         requestsPerSecond: finite(requests.rate(nowMs)),
         callsPerSecond: finite(calls.rate(nowMs)),
         blockedUntilMs: blockedUntilMs > nowMs ? blockedUntilMs : undefined,
-        waiting: waiting(),
+        waiting,
         denied,
       }
     },

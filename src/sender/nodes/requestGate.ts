@@ -117,10 +117,10 @@ export function createRequestGate(parts: {
   const isBlocked = () => budget.status(clock.now()).blockedUntilMs !== undefined
 
   return {
-    ask(asked, granted) {
+    ask({ priority, calls, together }, granted) {
       const id = ++tickets
       waiting.set(id, granted)
-      budget.ask({ ...asked, id })
+      budget.ask({ id, priority, calls, together })
       run()
       return () => withdraw(id)
     },
