@@ -23,7 +23,7 @@ export function byHand(traits: Partial<EndpointTraits>, over: Partial<DeliveryOp
   const delivery = createDelivery({ ...OPTIONS, ...over })
   delivery.know(traits)
   let nowMs = 0
-  const next = () => delivery.next({ nowMs, callsMax: NEVER, below: NEVER })
+  const next = () => delivery.next({ nowMs, grant: () => NEVER, below: NEVER })
   return {
     delivery,
     at(ms: number) {

@@ -1,6 +1,6 @@
 import { lose, noteAcknowledged, quietMsOf } from './retransmit.js'
 import { acknowledge, type Segment } from './sequence.js'
-import { type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
+import { countOpen, type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
 
 /** A `pending` count of the endpoint, whatever it was asked for. */
 export type CountReading = {
@@ -103,7 +103,7 @@ export function countDueAt(state: DeliveryState): number | undefined {
 /** What a count alone acknowledged is asked about again: after some blocks without it, or some time without a block. */
 function proofDueAt(state: DeliveryState): number {
   if (!isByCount(state)) return NEVER
-  if (isUnproven(state) && openRequests(state).length === 0) return AT_ONCE
+  if (isUnproven(state) && countOpen(state) === 0) return AT_ONCE
   return Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)
 }
 

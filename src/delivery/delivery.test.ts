@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { byHand, GETH, NEVER, range, SEQUENCER, SIZE } from './byHand.fixture.js'
+import type { Demand } from './select.js'
 
 describe('new nonces', () => {
   it('leave in ascending order, as many as the window takes', () => {
@@ -76,19 +77,24 @@ describe('new nonces', () => {
   it('are not sent above a nonce whose bytes are not in the store', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 10)
-    const action = lane.delivery.next({ nowMs: 0, callsMax: NEVER, below: 3 })
+    const action = lane.delivery.next({ nowMs: 0, grant: () => NEVER, below: 3 })
     expect(action).toMatchObject({ do: 'send', nonces: [0, 1, 2] })
   })
 
   it('are as many as the request budget grants, the count among them where it is a small part', () => {
     const lane = byHand(GETH)
     lane.offer(0, 40)
-    expect(lane.delivery.demand({ nowMs: 0, below: NEVER })).toEqual({ kind: 'new', calls: 41 })
-    const grant = (callsMax: number) => lane.delivery.next({ nowMs: 0, callsMax, below: NEVER })
-    const first = grant(4)
+    const asked: Demand[] = []
+    const grant = (calls: number) => (demand: Demand) => {
+      asked.push(demand)
+      return calls
+    }
+    const next = (calls: number) => lane.delivery.next({ nowMs: 0, grant: grant(calls), below: NEVER })
+    const first = next(4)
+    expect(asked).toEqual([{ kind: 'new', calls: 41 }])
     expect(first).toMatchObject({ do: 'send', nonces: range(0, 4), count: false })
     if (first.do === 'send') lane.taken(first)
-    expect(grant(12)).toMatchObject({ do: 'send', nonces: range(4, 15), count: true })
+    expect(next(12)).toMatchObject({ do: 'send', nonces: range(4, 15), count: true })
   })
 
   it('stay within the bytes of a request, and one goes however large it is', () => {

@@ -9,7 +9,7 @@ import {
   takeConfirmation,
   takeRefresh,
 } from './retransmit.js'
-import { type Allowance, type Selection, select } from './select.js'
+import { type Allowance, type Demand, limitTo, type Selection, select } from './select.js'
 import { forget, offer, setState, uncount } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
@@ -38,9 +38,6 @@ export type DeliveryAction =
   | { readonly do: 'count' }
   | { readonly do: 'wait'; readonly untilMs: number | undefined }
 
-/** What the next action needs of the request budget; undefined where nothing is to be sent. */
-export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly calls: number }
-
 /**
  * The delivery of one account's nonces to one endpoint, after TCP: ordered, with cumulative acknowledgements, a
  * congestion window and fast retransmit. It is pure: no I/O, no clock, no randomness. The same events at the same times
@@ -54,7 +51,7 @@ export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly call
  *    other bytes (a bump, a no-op, a replacement), or when bytes that the endpoint did not take are to be tried once more.
  *    Loss is not its business.
  * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what the
- *    request budget grants, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at once, with
+ *    request budget grants for what is to be sent, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at once, with
  *    the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
  * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a `count` to
  *    `counted` or `countFailed`. It reports every `pending` count of the same endpoint that others asked for, too.
@@ -86,7 +83,6 @@ export type Delivery = {
   /** What is confirmed now, where no block is the reason: a feed showed it, or it was taken back. */
   confirmed(confirmation: Confirmation): void
   next(allowance: Allowance): DeliveryAction
-  demand(allowance: Omit<Allowance, 'callsMax'>): Demand | undefined
   /** Each value is that of the moment at which it is read. */
   readonly status: DeliveryStatus
 }
@@ -146,7 +142,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     refreshed: (refresh) => takeRefresh(state, refresh),
     confirmed: (confirmation) => takeConfirmation(state, confirmation),
     next: (allowance) => next(state, allowance),
-    demand: (allowance) => demand(state, { ...allowance, callsMax: Number.POSITIVE_INFINITY }),
     status: statusOf(state),
   }
 }
@@ -170,29 +165,30 @@ function reclaim({ sequence }: DeliveryState): number[] {
 }
 
 function next(state: DeliveryState, allowance: Allowance): DeliveryAction {
-  const { nowMs } = allowance
+  const { nowMs, grant } = allowance
   loseSilent(state, nowMs)
   const selection = select(state, allowance)
-  if (selection) return send(state, selection, nowMs)
+  const granted = selection && limitTo(state, selection, grant(demandOf(selection)))
+  if (granted) return send(state, granted, nowMs)
   const countAt = countDueAt(state)
-  if (countAt !== undefined && countAt <= nowMs && allowance.callsMax >= 1) {
+  if (!selection && countAt !== undefined && countAt <= nowMs && grant(ONE_COUNT) >= 1) {
     noteAsked(state, nowMs)
     return { do: 'count' }
   }
   return { do: 'wait', untilMs: wakeAt(state, nowMs, countAt) }
 }
 
+const ONE_COUNT: Demand = { kind: 'count', calls: 1 }
+
+const demandOf = ({ kind, nonces, count }: Selection): Demand => ({
+  kind,
+  calls: nonces.length + Number(count),
+})
+
 function loseSilent(state: DeliveryState, nowMs: number): void {
   const head = headOf(state)
   if (head !== undefined && nowMs >= quietUntil(state, head) && isSilenceDue(state, head, nowMs))
     lose(state, head, 'silence')
-}
-
-function demand(state: DeliveryState, allowance: Allowance): Demand | undefined {
-  const selection = select(state, allowance)
-  if (selection) return { kind: selection.kind, calls: selection.nonces.length + Number(selection.count) }
-  const countAt = countDueAt(state)
-  return countAt !== undefined && countAt <= allowance.nowMs ? { kind: 'count', calls: 1 } : undefined
 }
 
 function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: number): DeliveryAction {

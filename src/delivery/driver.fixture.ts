@@ -1,7 +1,8 @@
 import { OPTIONS, SIZE } from './byHand.fixture.js'
-import { createDelivery, type Delivery, type DeliveryAction, type Demand } from './delivery.js'
+import { createDelivery, type Delivery, type DeliveryAction } from './delivery.js'
 import type { Network, NetworkOptions, Reply } from './network.fixture.js'
 import { createRequestBudget, type Priority } from './requestBudget.js'
+import type { Demand } from './select.js'
 import type { DeliveryOptions, EndpointTraits } from './state.js'
 
 export type Run = {
@@ -84,28 +85,35 @@ export function drive(
   let ticket: { readonly id: number; readonly demand: Demand } | undefined
   let tickets = 0
 
+  function withdraw(): void {
+    if (ticket) budget.withdraw(ticket.id)
+    ticket = undefined
+  }
+
+  // Since the next action is looked for.
+  const asked = { isAsked: false, wakeAtMs: undefined as number | undefined }
+
   /** One ticket at a time, for what the delivery needs now. */
-  function grantFor(demand: Demand): { calls: number; wakeAtMs: number | undefined } {
-    if (ticket && (ticket.demand.kind !== demand.kind || ticket.demand.calls !== demand.calls)) {
-      budget.withdraw(ticket.id)
-      ticket = undefined
-    }
+  function grant(demand: Demand): number {
+    if (ticket && (ticket.demand.kind !== demand.kind || ticket.demand.calls !== demand.calls)) withdraw()
     if (ticket === undefined) {
       ticket = { id: ++tickets, demand }
       budget.ask({ id: ticket.id, priority: PRIORITY[demand.kind], calls: demand.calls })
     }
     const { granted, wakeAtMs } = budget.grants(network.nowMs)
     if (granted.length > 0) ticket = undefined
-    return { calls: granted[0]?.calls ?? 0, wakeAtMs }
+    asked.isAsked = true
+    asked.wakeAtMs = wakeAtMs
+    return granted[0]?.calls ?? 0
   }
 
   /** The next action within the budget. */
   function next(): DeliveryAction {
-    const now = { nowMs: network.nowMs, below: transactions }
-    const demand = delivery.demand(now)
-    const grant = demand && grantFor(demand)
-    const action = delivery.next({ ...now, callsMax: grant?.calls ?? 0 })
-    return action.do === 'wait' ? { do: 'wait', untilMs: least(action.untilMs, grant?.wakeAtMs) } : action
+    asked.isAsked = false
+    asked.wakeAtMs = undefined
+    const action = delivery.next({ nowMs: network.nowMs, below: transactions, grant })
+    if (!asked.isAsked) withdraw()
+    return action.do === 'wait' ? { do: 'wait', untilMs: least(action.untilMs, asked.wakeAtMs) } : action
   }
 
   /** What the answers say of the endpoint's rate limit. */

@@ -1,7 +1,7 @@
 import { isLearning, ridesAlong } from './count.js'
 import { isPauseOver } from './retransmit.js'
 import { eachLost, frontierOf, type Segment } from './sequence.js'
-import { type DeliveryState, gapBudgetOf, openRequests, poolEndOf } from './state.js'
+import { countOpen, type DeliveryState, gapBudgetOf, poolEndOf } from './state.js'
 
 /** Nonces that may leave now, in one request, in ascending order. */
 export type Selection = {
@@ -11,10 +11,13 @@ export type Selection = {
   readonly count: boolean
 }
 
+/** What one request needs of the request budget. */
+export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly calls: number }
+
 export type Allowance = {
   readonly nowMs: number
-  /** Calls that the request budget grants now. */
-  readonly callsMax: number
+  /** How many calls the request budget grants now for such a request. Asked at most once, and for nothing else. */
+  readonly grant: (demand: Demand) => number
   /** Nothing is sent from this nonce on: its bytes, or those of a lower one, are not in the store yet. */
   readonly below: number
 }
@@ -22,13 +25,25 @@ export type Allowance = {
 /** While it is not known whether the count includes the mempool, few are sent at once: what is sent waits for a block. */
 const LEARNING_MAX = 16
 
-/** What leaves next: first what is missing at the endpoint, then what it never had. As much of it as is granted. */
-export function select(state: DeliveryState, allowance: Allowance): Selection | undefined {
-  const selection = allowance.callsMax < 1 ? undefined : selectAll(state, allowance)
+/** What leaves next, as far as nothing but the request budget limits it: what is missing at the endpoint goes first. */
+export function select(state: DeliveryState, allowance: Omit<Allowance, 'grant'>): Selection | undefined {
+  const selection = selectAll(state, allowance)
   if (selection === undefined) return undefined
-  const count = hasCount(state, selection.nonces.length, allowance.callsMax)
-  const most = Math.max(1, allowance.callsMax - Number(count))
-  return { kind: selection.kind, nonces: selection.nonces.slice(0, most), count }
+  const { kind, nonces } = selection
+  return { kind, nonces, count: hasCount(state, nonces.length, Number.POSITIVE_INFINITY) }
+}
+
+/** As much of it as is granted; undefined where nothing is. */
+export function limitTo(
+  state: DeliveryState,
+  { kind, nonces, count }: Selection,
+  callsMax: number,
+): Selection | undefined {
+  if (callsMax < 1) return undefined
+  const calls = nonces.length + Number(count)
+  if (callsMax >= calls) return { kind, nonces, count }
+  const rides = hasCount(state, nonces.length, callsMax)
+  return { kind, nonces: nonces.slice(0, Math.max(1, callsMax - Number(rides))), count: rides }
 }
 
 /** With so many calls a count takes little of what is granted. */
@@ -44,16 +59,20 @@ function hasCount(state: DeliveryState, waiting: number, callsMax: number): bool
   return callsMax > waiting || callsMax >= COUNT_CALLS_MIN || isFull
 }
 
-function selectAll(state: DeliveryState, allowance: Allowance): Omit<Selection, 'count'> | undefined {
+function selectAll(
+  state: DeliveryState,
+  allowance: Omit<Allowance, 'grant'>,
+): Omit<Selection, 'count'> | undefined {
   if (allowance.nowMs < state.retryAtMs) return undefined
   const requestsMax = state.batch.isTrial ? 1 : state.options.requestsMax
-  if (openRequests(state).length >= requestsMax) return undefined
+  const open = countOpen(state)
+  if (open >= requestsMax) return undefined
   const request = createRequest(state, allowance)
   if (state.sequence.lost > 0) {
     addLost(state, request)
     if (request.nonces.length > 0) return { kind: 'repair', nonces: request.nonces }
   }
-  addNew(state, request)
+  addNew(state, request, open)
   return request.nonces.length > 0 ? { kind: 'new', nonces: request.nonces } : undefined
 }
 
@@ -61,35 +80,37 @@ function selectAll(state: DeliveryState, allowance: Allowance): Omit<Selection, 
 const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
   Math.min(batch.size, traits.batchMax ?? batch.size)
 
-type Draft = Allowance & {
+/** One request in the making, and how much goes into it. */
+type Draft = {
+  readonly nowMs: number
+  readonly below: number
   readonly nonces: number[]
-  readonly has: (segment: Segment) => boolean
-  readonly add: (segment: Segment) => void
-  readonly clear: () => void
+  /** Transactions, and characters of them, at most. */
+  readonly sizeMax: number
+  readonly charactersMax: number
+  characters: number
 }
 
-/** One request in the making: how much goes into it. */
-function createRequest(state: DeliveryState, allowance: Allowance): Draft {
+function createRequest(state: DeliveryState, { nowMs, below }: Omit<Allowance, 'grant'>): Draft {
   const { traits, options } = state
-  const nonces: number[] = []
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
   const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
   const sizeMax = Math.min(callsMax, orderMax, learningMax)
-  let size = 0
-  return {
-    ...allowance,
-    nonces,
-    has: (segment) =>
-      nonces.length < sizeMax &&
-      segment.nonce < allowance.below &&
-      (nonces.length === 0 || size + segment.size <= options.requestCharactersMax),
-    add(segment) {
-      size += segment.size
-      nonces.push(segment.nonce)
-    },
-    clear: () => void nonces.splice(0),
-  }
+  return { nowMs, below, nonces: [], sizeMax, charactersMax: options.requestCharactersMax, characters: 0 }
+}
+
+function fits(
+  { nonces, sizeMax, below, characters, charactersMax }: Draft,
+  { nonce, size }: Segment,
+): boolean {
+  if (nonces.length >= sizeMax || nonce >= below) return false
+  return nonces.length === 0 || characters + size <= charactersMax
+}
+
+function add(request: Draft, { nonce, size }: Segment): void {
+  request.characters += size
+  request.nonces.push(nonce)
 }
 
 /** What is missing had its place in the window before: all of it goes, as far as the pool has room. */
@@ -99,16 +120,16 @@ function addLost(state: DeliveryState, request: Draft): void {
   const gapEnd = gapEndOf(state)
   eachLost(sequence, (segment) => {
     const { nonce } = segment
-    if (!request.has(segment)) return false
+    if (!fits(request, segment)) return false
     // It takes the place of what is there already.
     if (nonce < sequence.acknowledgedTo) {
-      request.add(segment)
+      add(request, segment)
       return true
     }
     if (nonce >= poolEnd) state.isPoolBound = true
     if (nonce >= poolEnd || nonce > gapEnd) return false
     if (!isPauseOver(state, segment, request.nowMs)) return false
-    request.add(segment)
+    add(request, segment)
     return true
   })
 }
@@ -132,10 +153,9 @@ function gapEndOf(state: DeliveryState): number {
   return segment.state === 'lost' ? Number.POSITIVE_INFINITY : frontier
 }
 
-function addNew(state: DeliveryState, request: Draft): void {
+function addNew(state: DeliveryState, request: Draft, open: number): void {
   const { sequence } = state
   if (state.hole !== undefined || sequence.missing > 0 || isDoubtful(state)) return
-  const open = openRequests(state).length
   const isAlone = open === 0
   if (isLearning(state) && !isAlone) return
   const share = shareOf(state, request.below, open)
@@ -148,13 +168,13 @@ function addNew(state: DeliveryState, request: Draft): void {
     if (nonce > next) gapEnd = Math.min(gapEnd, next + gapBudgetOf(state))
     next = nonce + 1
     if (nonce >= poolEnd) state.isPoolBound = true
-    if (nonce >= poolEnd || request.nonces.length >= share || !request.has(segment)) return
+    if (nonce >= poolEnd || request.nonces.length >= share || !fits(request, segment)) return
     // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.
     if (nonce > gapEnd || room <= 0) {
-      if (!isAlone) request.clear()
+      if (!isAlone) request.nonces.splice(0)
       return
     }
-    request.add(segment)
+    add(request, segment)
     room--
   }
 }

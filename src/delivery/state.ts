@@ -158,10 +158,18 @@ export function headOf({ sequence }: DeliveryState): Segment | undefined {
 }
 
 /** Requests that may still bring something: their nonces were neither sent again nor acknowledged meanwhile. */
-export function openRequests({ requests, sequence }: DeliveryState): OpenRequest[] {
-  return [...requests.values()].filter(
-    ({ abandoned, nonces }) => !abandoned && (nonces.at(-1) ?? 0) >= sequence.acknowledgedTo,
-  )
+export function openRequests(state: DeliveryState): OpenRequest[] {
+  return [...state.requests.values()].filter((request) => isOpen(state, request))
+}
+
+export function countOpen(state: DeliveryState): number {
+  let open = 0
+  for (const request of state.requests.values()) if (isOpen(state, request)) open++
+  return open
+}
+
+function isOpen({ sequence }: DeliveryState, { abandoned, nonces }: OpenRequest): boolean {
+  return !abandoned && (nonces.at(-1) ?? 0) >= sequence.acknowledgedTo
 }
 
 /** Nothing but a count says that the endpoint has some of what was sent. */

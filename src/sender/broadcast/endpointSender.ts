@@ -2,6 +2,7 @@ import type { CancelTimer } from '../../clock.js'
 import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
+import type { Demand } from '../../delivery/select.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import { countCall } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
@@ -11,6 +12,7 @@ import type { LaneContext } from '../context.js'
 import { askGranted } from '../nodes/budgetedPort.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
+import { isUpToDate } from '../nodes/upToDate.js'
 import { deliveryOptionsOf, rememberIn, traitsOf } from './endpointTraits.js'
 import { type Answered, answeredOf, countOf, endOf, observeBatch, type Sending, sendOf } from './sendBatch.js'
 import { createTicket } from './ticket.js'
@@ -96,6 +98,8 @@ export function createEndpointSender(
   let scheduled = false
   let stopped = false
   let cancelWake: CancelTimer | undefined
+  // The request budget was asked for the action that is looked for.
+  let isAsked = false
   // It is left alone, and what waits here may go elsewhere.
   let rested = false
   let acceptedTo = 0
@@ -129,16 +133,34 @@ export function createEndpointSender(
 
   /** The next action within the request budget. */
   function next(): DeliveryAction {
-    const now = { nowMs: clock.now(), below: book.lowestUncommitted() ?? Number.POSITIVE_INFINITY }
-    return delivery.next({ ...now, callsMax: ticket.ask(delivery.demand(now)) })
+    isAsked = false
+    const below = book.lowestUncommitted() ?? Number.POSITIVE_INFINITY
+    const action = delivery.next({ nowMs: clock.now(), below, grant })
+    if (!isAsked) ticket.close()
+    return action
+  }
+
+  function grant(demand: Demand): number {
+    isAsked = true
+    return ticket.ask(demand)
   }
 
   function wait(untilMs: number | undefined): void {
     ticket.drop()
-    if (untilMs !== undefined) cancelWake = clock.setTimer(schedule, Math.max(1, untilMs - clock.now()))
+    if (untilMs !== undefined) cancelWake = clock.setTimer(wake, Math.max(1, untilMs - clock.now()))
     if (rested || !ticket.isResting) return
     rested = true
     parts.failed(endpoint)
+  }
+
+  /**
+   * A lane that slept looks at the chain before it takes its own sleep for the endpoint's silence. Where no look is
+   * answered it goes on all the same.
+   */
+  function wake(): void {
+    if (isUpToDate(hub, clock)) return schedule()
+    hub.tracker.lookNow()
+    cancelWake = clock.setTimer(schedule, limits.readTimeoutMs)
   }
 
   /** What the pool of the endpoint that is read counts has arrived, by whatever way. */
@@ -299,7 +321,7 @@ export function createEndpointSender(
     },
     stop() {
       stopped = true
-      ticket.ask(undefined)
+      ticket.close()
       cancelWake?.()
       offProfile()
     },

@@ -1,13 +1,15 @@
-import type { Demand } from '../../delivery/delivery.js'
 import type { Priority } from '../../delivery/requestBudget.js'
+import type { Demand } from '../../delivery/select.js'
 import type { Grant, RequestGate } from '../nodes/requestGate.js'
 
 /** The place of one delivery in the queue of an endpoint's request budget. */
 export type Ticket = {
-  /** What the delivery needs now; undefined: nothing. Returns how many calls may leave. */
-  ask(demand: Demand | undefined): number
+  /** What the delivery needs now. Returns how many calls may leave. */
+  ask(demand: Demand): number
   /** The grant that is used now. */
   take(): Grant
+  /** The delivery needs nothing now: it waits for no grant any more. */
+  close(): void
   /** Nothing leaves now: what was granted and is not used goes. */
   drop(): void
   /** It waits in vain for now: the endpoint asked to be left alone. */
@@ -40,10 +42,10 @@ export function createTicket(gate: RequestGate, granted: () => void): Ticket {
 
   return {
     ask(demand) {
-      if (demand === undefined) close()
-      else if (grant === undefined) ask(demand)
+      if (grant === undefined) ask(demand)
       return grant?.calls ?? 0
     },
+    close,
     take() {
       if (grant === undefined) throw new Error('Nothing was granted.')
       const taken = grant

@@ -1,8 +1,5 @@
-import { isWithin } from '../../clock.js'
 import type { LaneContext } from '../context.js'
-
-const STALE_MS = 5_000
-const STALE_BLOCKS = 3
+import { isUpToDate } from '../nodes/upToDate.js'
 
 /**
  * A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. The function that is
@@ -13,9 +10,7 @@ export function createFreshness(
   explained: () => Promise<void>,
 ): () => Promise<void> | undefined {
   return () => {
-    const { tickedAt, blockMs } = hub.tracker
-    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
-    if (tickedAt !== undefined && isWithin(clock, tickedAt, staleMs)) return undefined
+    if (isUpToDate(hub, clock)) return undefined
     hub.tracker.lookNow()
     return hub.tracker.nextTick().then(explained)
   }
