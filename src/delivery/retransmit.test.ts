@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { byHand, GETH, range, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
+import { byHand, GETH, NEVER, range, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
+import type { Demand } from './select.js'
 
 describe('a count that stands still', () => {
   it('keeps new nonces back when the endpoint would not keep so many above a missing one', () => {
@@ -237,6 +238,24 @@ describe('refreshes without a nonce of ours', () => {
     lane.at(beganMs + quietMs)
     expect(lane.sends().nonces).toEqual([0])
   })
+
+  it.each([0, 1])(
+    'that do not come are noticed before the budget is asked, which grants %d calls',
+    (calls) => {
+      const lane = byHand(SEQUENCER)
+      lane.offer(0, 1)
+      lane.taken(lane.sends())
+      const { untilMs = 0 } = lane.next() as { untilMs?: number }
+      const asked: Demand[] = []
+      const grant = (demand: Demand) => {
+        asked.push(demand)
+        return calls
+      }
+      const action = lane.delivery.next({ nowMs: untilMs, grant, below: NEVER })
+      expect(asked).toEqual([{ kind: 'repair', calls: 1 }])
+      expect(action.do).toBe(calls === 0 ? 'wait' : 'send')
+    },
+  )
 
   it('that are sealed let a lane try again that waits after failures, a second after the last one', () => {
     const lane = byHand(SEQUENCER)
