@@ -48,7 +48,7 @@ test('bytes that are offered again at their pace are, however often an endpoint 
   expect(againMs).toEqual([3_000, 7_000, 11_000, 15_000, 19_000])
 })
 
-test('blocks that are not walked yet may hold the bytes: they are offered again after those, or after some pauses', async () => {
+test('blocks that are not walked yet may hold the bytes: they are offered again within a second of those, or after half a minute', async () => {
   let isBehind = true
   const { clock, againMs, refuse } = createRefused(() => isBehind)
   refuse('nonceTooLow')
@@ -56,9 +56,9 @@ test('blocks that are not walked yet may hold the bytes: they are offered again 
   expect(againMs).toEqual([])
   isBehind = false
   await clock.advance(2_000)
-  expect(againMs).toEqual([12_000])
+  expect(againMs).toEqual([11_000])
   isBehind = true
   refuse('nonceTooLow')
   await clock.advance(60_000)
-  expect(againMs).toEqual([12_000, 12_000 + 9 * 3_000])
+  expect(againMs).toEqual([11_000, 12_000 + 3_000 + 30 * 1_000])
 })

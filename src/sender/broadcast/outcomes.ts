@@ -42,7 +42,8 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
     if (offers.has(nonce)) return
     const offer = () => {
       offers.delete(nonce)
-      if (context.hub.tracker.isBehind && waits < WALK_WAITS_MAX) return offerAfter(nonce, afterMs, waits + 1)
+      if (context.hub.tracker.isBehind && waits < WALK_WAITS_MAX)
+        return offerAfter(nonce, WALK_WAIT_MS, waits + 1)
       const slot = lane.book.get(nonce)
       if (slot && newestAttempt(slot)?.accepted !== true) parts.broadcaster().again(nonce)
     }
@@ -116,8 +117,10 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
 }
 
 const REFUSED_PAUSE_MS_MAX = 60_000
+/** Between two looks at whether all blocks are walked. */
+const WALK_WAIT_MS = 1_000
 /** A head that never joins, as one that is made up, holds nothing back for longer. */
-const WALK_WAITS_MAX = 8
+const WALK_WAITS_MAX = 30
 
 /**
  * Refused for good and not given up: it stands above others, or there is no signer for a no-op. The node may come to take
