@@ -291,3 +291,60 @@ describe('a request budget', () => {
     expect(calls).toBeGreaterThan(1_000)
   })
 })
+
+describe('what is taken without a ticket', () => {
+  type Step = {
+    readonly do: 'ask' | 'block' | 'deny' | 'pass'
+    readonly priority: Priority
+    readonly calls: number
+    readonly afterMs: number
+  }
+  const step: fc.Arbitrary<Step> = fc.record({
+    do: fc.constantFrom('ask', 'ask', 'ask', 'block', 'deny', 'pass'),
+    priority: fc.constantFrom(...PRIORITIES),
+    calls: fc.integer({ min: 1, max: 40 }),
+    afterMs: fc.integer({ min: 0, max: 400 }),
+  })
+
+  /** The calls that are granted at each step. */
+  function grantsOf(budget: RequestBudget, steps: readonly Step[], isFree: boolean) {
+    let nowMs = 0
+    return steps.map((each, id) => {
+      nowMs += each.afterMs
+      const { calls, priority } = each
+      if (each.do === 'block') budget.block()
+      const ended = { calls, sentAtMs: nowMs, atMs: nowMs }
+      if (each.do === 'deny') budget.ended({ ...ended, denied: calls })
+      if (each.do === 'pass') budget.ended({ ...ended, denied: 0 })
+      if (each.do === 'ask' && isFree && budget.takeFree({ priority, calls }, nowMs))
+        return { granted: [{ id, calls }], status: budget.status(nowMs) }
+      if (each.do === 'ask') budget.ask({ id, priority, calls })
+      return { granted: budget.grants(nowMs).granted, status: budget.status(nowMs) }
+    })
+  }
+
+  it('is what a ticket would be granted at once, and counts like that', () => {
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 60 }),
+        fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
+        (steps, callsPerSecond) => {
+          const budget = () => createRequestBudget({ callsPerSecond })
+          expect(grantsOf(budget(), steps, true)).toEqual(grantsOf(budget(), steps, false))
+        },
+      ),
+    )
+  })
+
+  it('is nothing where another waits, a limit was given, or the endpoint objected', () => {
+    const asked = { priority: 'send', calls: 1 } as const
+    expect(createRequestBudget().takeFree(asked, 0)).toBe(true)
+    expect(createRequestBudget({ requestsPerSecond: 10 }).takeFree(asked, 0)).toBe(false)
+    const waiting = createRequestBudget()
+    waiting.ask({ id: 1, ...asked })
+    expect(waiting.takeFree(asked, 0)).toBe(false)
+    const denied = createRequestBudget()
+    denied.ended({ calls: 1, denied: 1, sentAtMs: 0, atMs: 0, retryAfterMs: 5_000 })
+    expect(denied.takeFree(asked, 0)).toBe(false)
+  })
+})

@@ -58,6 +58,8 @@ export type BudgetStatus = {
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
+  /** Takes what is asked for without a ticket, where nothing is limited and nobody waits; false where it has to wait. */
+  takeFree(asked: Omit<Ticket, 'id'>, nowMs: number): boolean
   withdraw(id: number): void
   grants(nowMs: number): Grants
   ended(request: RequestEnded): void
@@ -148,6 +150,14 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     ask(ticket) {
       queueOf(ticket.priority).push(ticket)
       waiting++
+    },
+    takeFree({ priority, calls: size }, nowMs) {
+      if (waiting > 0 || requests.isLimited || calls.isLimited || blockedUntilMs > nowMs) return false
+      requests.take(1, nowMs)
+      calls.take(size, nowMs)
+      wentBefore = false
+      served.add(priority)
+      return true
     },
     withdraw(id) {
       for (const queue of queues.values()) {

@@ -228,23 +228,31 @@ function takenIn(through: number, { passed, seconds }: Sample): number {
 /** What happened in the last second. */
 function createLog() {
   const entries: { readonly atMs: number; units: number }[] = []
+  // Of all entries.
+  let total = 0
 
   function sum(nowMs: number): number {
-    while (entries[0] !== undefined && entries[0].atMs <= nowMs - SECOND_MS) entries.shift()
-    return entries.reduce((total, { units }) => total + units, 0)
+    for (let [first] = entries; first !== undefined && first.atMs <= nowMs - SECOND_MS; [first] = entries) {
+      total -= first.units
+      entries.shift()
+    }
+    return total
   }
 
   return {
     sum,
     add(units: number, nowMs: number): void {
       sum(nowMs)
+      total += units
       const last = entries.at(-1)
       if (last?.atMs === nowMs) last.units += units
       else entries.push({ atMs: nowMs, units })
     },
     remove(units: number, atMs: number): void {
       const entry = entries.find((each) => each.atMs === atMs)
-      if (entry) entry.units -= units
+      if (entry === undefined) return
+      entry.units -= units
+      total -= units
     },
     /** When no more than `units` of what is here is younger than a second. */
     roomAt(units: number, nowMs: number): number {

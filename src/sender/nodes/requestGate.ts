@@ -117,7 +117,13 @@ export function createRequestGate(parts: {
   const isBlocked = () => budget.status(clock.now()).blockedUntilMs !== undefined
 
   return {
-    ask({ priority, calls, together }, granted) {
+    ask(asked, granted) {
+      const atMs = clock.now()
+      if (budget.takeFree(asked, atMs)) {
+        granted({ calls: asked.calls, atMs })
+        return nothing
+      }
+      const { priority, calls, together } = asked
       const id = ++tickets
       waiting.set(id, granted)
       budget.ask({ id, priority, calls, together })
@@ -152,4 +158,5 @@ export function createRequestGate(parts: {
   }
 }
 
+const nothing = () => {}
 const seconds = (ms: number) => `${Math.ceil(ms) / 1_000} s`
