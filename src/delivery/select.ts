@@ -34,14 +34,10 @@ export function select(state: DeliveryState, allowance: Omit<Allowance, 'grant'>
 }
 
 /** As much of it as is granted; undefined where nothing is. */
-export function limitTo(
-  state: DeliveryState,
-  { kind, nonces, count }: Selection,
-  callsMax: number,
-): Selection | undefined {
+export function limitTo(state: DeliveryState, selection: Selection, callsMax: number): Selection | undefined {
+  const { kind, nonces, count } = selection
   if (callsMax < 1) return undefined
-  const calls = nonces.length + Number(count)
-  if (callsMax >= calls) return { kind, nonces, count }
+  if (callsMax >= nonces.length + Number(count)) return selection
   const rides = hasCount(state, nonces.length, callsMax)
   return { kind, nonces: nonces.slice(0, Math.max(1, callsMax - Number(rides))), count: rides }
 }
@@ -158,10 +154,10 @@ function addNew(state: DeliveryState, request: Draft, open: number): void {
   if (state.hole !== undefined || sequence.missing > 0 || isDoubtful(state)) return
   const isAlone = open === 0
   if (isLearning(state) && !isAlone) return
-  const share = shareOf(state, request.below, open)
+  let room = roomOf(state)
+  const share = shareOf(state, Math.min(room, Math.min(request.below, sequence.end) - sequence.next), open)
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
-  let room = roomOf(state)
   let next = sequence.next
   for (const segment of sequence.segments.between(next, request.below)) {
     const { nonce } = segment
@@ -186,10 +182,9 @@ const SHARE_MIN = 100
  * An endpoint that keeps whatever the window lets out above a gap works on several requests side by side: the free ones
  * share the new nonces that wait. Elsewhere one request takes as many as it can hold.
  */
-function shareOf(state: DeliveryState, below: number, open: number): number {
-  const { sequence, window, options } = state
+function shareOf(state: DeliveryState, waiting: number, open: number): number {
+  const { window, options } = state
   if (gapBudgetOf(state) < window.size) return Number.POSITIVE_INFINITY
-  const waiting = Math.min(roomOf(state), Math.min(below, sequence.end) - sequence.next)
   return Math.max(SHARE_MIN, Math.ceil(waiting / (options.requestsMax - open)))
 }
 

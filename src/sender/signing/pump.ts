@@ -146,6 +146,8 @@ export function createPump(options: {
   }
 
   function run(): void {
+    // What comes to the line later runs it anew.
+    if (line.size === 0) return
     if (running) {
       again = true
       return
