@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { replay } from './compare.js'
 import { KNOWN_SEQUENCES, RECORDED_SEEDS } from './knownSequences.js'
+import { requireSteps } from './run.js'
 import type { Recording } from './sequence.js'
 
 // Written by `npm run geth -- --record test/geth/recordings`.
@@ -25,5 +26,22 @@ describe('the model of geth’s pool answers, counts and holds what a geth did',
       ...RECORDED_SEEDS.map((seed) => `seed ${seed}`),
     ]
     expect(recorded.sort()).toEqual(known.sort())
+  })
+})
+
+describe('a sequence that ends before geth sends again by itself', () => {
+  const [recording] = recordings.filter(({ outcomes }) => outcomes.length >= 50)
+  const cut = (steps: number): Recording => {
+    if (recording === undefined) throw new Error('there is no long recording')
+    return { ...recording, outcomes: recording.outcomes.slice(0, steps) }
+  }
+
+  it.each([0, 9])('fails after %d steps', (steps) => {
+    expect(() => requireSteps({ recording: cut(steps) })).toThrow(`Only ${steps} of`)
+  })
+
+  it('passes after ten, and where the two part sooner the difference is told', () => {
+    requireSteps({ recording: cut(10) })
+    requireSteps({ recording: cut(1), difference: { step: 0, what: 'answers', geth: 1, model: 2 } })
   })
 })

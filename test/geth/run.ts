@@ -36,7 +36,22 @@ async function runOn(flags: NodeFlags, make: (chainId: number) => Promise<Sequen
   const file = (await findGeth()) ?? (await buildGeth((line) => process.stdout.write(`${line}\n`)))
   const startMs = systemClock.now()
   await using running = await startNodeProcess(gethCommand(file), gethArgs(flags))
-  return await compareWith({ geth: await createRealNode(running.url), startMs, flags }, sequence, FUNDS_WEI)
+  const geth = await createRealNode(running.url)
+  const compared = await compareWith({ geth, startMs, flags }, sequence, FUNDS_WEI)
+  requireSteps(compared)
+  return compared
+}
+
+/** So few steps say nothing. A quiet machine compares all in four seconds. */
+const STEPS_MIN = 10
+
+/** @throws Error where the node, on a busy machine, was so slow that hardly a step was compared */
+export function requireSteps({ recording: { sequence, outcomes }, difference }: Compared): void {
+  const { length } = outcomes
+  if (difference !== undefined || length >= Math.min(STEPS_MIN, sequence.steps.length)) return
+  throw new Error(
+    `Only ${length} of ${sequence.steps.length} steps were compared before geth sends again by itself.`,
+  )
 }
 
 // geth's development chain.
