@@ -12,7 +12,6 @@ import type { LaneContext } from '../context.js'
 import { askGranted } from '../nodes/budgetedPort.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
-import { isUpToDate } from '../nodes/upToDate.js'
 import { deliveryOptionsOf, rememberIn, traitsOf } from './endpointTraits.js'
 import { type Answered, answeredOf, countOf, endOf, observeBatch, type Sending, sendOf } from './sendBatch.js'
 import { createTicket } from './ticket.js'
@@ -78,6 +77,8 @@ type Send = Extract<DeliveryAction, { do: 'send' }>
 
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
 const SILENT_MS = 5_000
+/** A timer that is so late was held up by more than a busy event loop. */
+const SLEPT_MS = 1_000
 
 export function createEndpointSender(
   context: LaneContext,
@@ -147,18 +148,19 @@ export function createEndpointSender(
 
   function wait(untilMs: number | undefined): void {
     ticket.drop()
-    if (untilMs !== undefined) cancelWake = clock.setTimer(wake, Math.max(1, untilMs - clock.now()))
+    if (untilMs !== undefined)
+      cancelWake = clock.setTimer(() => wake(untilMs), Math.max(1, untilMs - clock.now()))
     if (rested || !ticket.isResting) return
     rested = true
     parts.failed(endpoint)
   }
 
   /**
-   * A lane that slept looks at the chain before it takes its own sleep for the endpoint's silence. Where no look is
-   * answered it goes on all the same.
+   * A process that was stopped wakes late, and what it knows is old: it looks at the chain before it takes its own sleep
+   * for the endpoint's silence. Where no look is answered it goes on all the same.
    */
-  function wake(): void {
-    if (isUpToDate(hub, clock)) return schedule()
+  function wake(dueMs: number): void {
+    if (clock.now() - dueMs < SLEPT_MS) return schedule()
     hub.tracker.lookNow()
     cancelWake = clock.setTimer(schedule, limits.readTimeoutMs)
   }

@@ -1,5 +1,8 @@
+import { isWithin } from '../../clock.js'
 import type { LaneContext } from '../context.js'
-import { isUpToDate } from '../nodes/upToDate.js'
+
+const STALE_MS = 5_000
+const STALE_BLOCKS = 3
 
 /**
  * A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. The function that is
@@ -10,7 +13,9 @@ export function createFreshness(
   explained: () => Promise<void>,
 ): () => Promise<void> | undefined {
   return () => {
-    if (isUpToDate(hub, clock)) return undefined
+    const { tickedAt, blockMs } = hub.tracker
+    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
+    if (tickedAt !== undefined && isWithin(clock, tickedAt, staleMs)) return undefined
     hub.tracker.lookNow()
     return hub.tracker.nextTick().then(explained)
   }
