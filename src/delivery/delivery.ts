@@ -50,9 +50,9 @@ export type DeliveryAction =
  * 2. It calls `offer` when bytes of a nonce are in the store and are to go to this endpoint, and again when the nonce has
  *    other bytes (a bump, a no-op, a replacement), or when bytes that the endpoint did not take are to be tried once more.
  *    Loss is not its business.
- * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what the
- *    request budget grants for what is to be sent, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at once, with
- *    the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
+ * 3. After each event it calls `next`, performs the action, and goes on until the action is `wait`. It passes what asks
+ *    the request budget for a grant, and the lowest nonce whose bytes are not in the store yet. A `send` is performed at
+ *    once, with the newest bytes of each nonce in the order given. At `untilMs` it calls `next` again.
  * 4. It reports the end of each request to `ended`, with its own timeout as `failed`, and the end of a `count` to
  *    `counted` or `countFailed`. It reports every `pending` count of the same endpoint that others asked for, too.
  * 5. It reports each new pending block and each new sealed block to `refreshed`, once, in the order of the chain; and to

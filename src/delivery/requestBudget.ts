@@ -58,7 +58,10 @@ export type BudgetStatus = {
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
-  /** Takes what is asked for without a ticket, where nothing is limited and nobody waits; false where it has to wait. */
+  /**
+   * The request leaves now and needs no ticket, since nothing is limited and no other request waits: `ask` and `grants`
+   * would grant the same. False where it has to ask.
+   */
   takeFree(asked: Omit<Ticket, 'id'>, nowMs: number): boolean
   withdraw(id: number): void
   grants(nowMs: number): Grants
@@ -94,7 +97,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   let cutMs = Number.NEGATIVE_INFINITY
   let denials = 0
   let denied = 0
-
+  // Tickets in all queues.
   let waiting = 0
 
   const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []

@@ -14,20 +14,24 @@ export type Selection = {
 /** What one request needs of the request budget. */
 export type Demand = { readonly kind: Selection['kind'] | 'count'; readonly calls: number }
 
-export type Allowance = {
+/** What the nonces of a request are chosen by. */
+type Bounds = {
   readonly nowMs: number
-  /** How many calls the request budget grants now for such a request. Asked at most once, and for nothing else. */
-  readonly grant: (demand: Demand) => number
   /** Nothing is sent from this nonce on: its bytes, or those of a lower one, are not in the store yet. */
   readonly below: number
+}
+
+export type Allowance = Bounds & {
+  /** How many calls the request budget grants now for such a request. `next` asks once at most. */
+  readonly grant: (demand: Demand) => number
 }
 
 /** While it is not known whether the count includes the mempool, few are sent at once: what is sent waits for a block. */
 const LEARNING_MAX = 16
 
 /** What leaves next, as far as nothing but the request budget limits it: what is missing at the endpoint goes first. */
-export function select(state: DeliveryState, allowance: Omit<Allowance, 'grant'>): Selection | undefined {
-  const selection = selectAll(state, allowance)
+export function select(state: DeliveryState, bounds: Bounds): Selection | undefined {
+  const selection = selectAll(state, bounds)
   if (selection === undefined) return undefined
   const { kind, nonces } = selection
   return { kind, nonces, count: hasCount(state, nonces.length, Number.POSITIVE_INFINITY) }
@@ -55,15 +59,12 @@ function hasCount(state: DeliveryState, waiting: number, callsMax: number): bool
   return callsMax > waiting || callsMax >= COUNT_CALLS_MIN || isFull
 }
 
-function selectAll(
-  state: DeliveryState,
-  allowance: Omit<Allowance, 'grant'>,
-): Omit<Selection, 'count'> | undefined {
-  if (allowance.nowMs < state.retryAtMs) return undefined
+function selectAll(state: DeliveryState, bounds: Bounds): Omit<Selection, 'count'> | undefined {
+  if (bounds.nowMs < state.retryAtMs) return undefined
   const requestsMax = state.batch.isTrial ? 1 : state.options.requestsMax
   const open = countOpen(state)
   if (open >= requestsMax) return undefined
-  const request = createRequest(state, allowance)
+  const request = createRequest(state, bounds)
   if (state.sequence.lost > 0) {
     addLost(state, request)
     if (request.nonces.length > 0) return { kind: 'repair', nonces: request.nonces }
@@ -77,9 +78,7 @@ const callsMaxOf = ({ batch, traits }: DeliveryState): number =>
   Math.min(batch.size, traits.batchMax ?? batch.size)
 
 /** One request in the making, and how much goes into it. */
-type Draft = {
-  readonly nowMs: number
-  readonly below: number
+type Draft = Bounds & {
   readonly nonces: number[]
   /** Transactions, and characters of them, at most. */
   readonly sizeMax: number
@@ -87,7 +86,7 @@ type Draft = {
   characters: number
 }
 
-function createRequest(state: DeliveryState, { nowMs, below }: Omit<Allowance, 'grant'>): Draft {
+function createRequest(state: DeliveryState, { nowMs, below }: Bounds): Draft {
   const { traits, options } = state
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY

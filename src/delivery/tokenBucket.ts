@@ -228,11 +228,11 @@ function takenIn(through: number, { passed, seconds }: Sample): number {
 /** What happened in the last second. */
 function createLog() {
   const entries: { readonly atMs: number; units: number }[] = []
-  // Of all entries.
+  // The sum of all entries.
   let total = 0
 
   function sum(nowMs: number): number {
-    for (let [first] = entries; first !== undefined && first.atMs <= nowMs - SECOND_MS; [first] = entries) {
+    for (let first = entries[0]; first && first.atMs <= nowMs - SECOND_MS; first = entries[0]) {
       total -= first.units
       entries.shift()
     }

@@ -15,8 +15,8 @@ export type Loop = {
   /** Called after each tick in which a sealed block joined. Ticks once a block for it, no sooner. */
   onHead(listener: () => void): () => void
   /**
-   * Plans the next tick anew: what decides about its time has changed. In the next turn of the event loop, as with every
-   * method here: a transaction that is on its way leaves first.
+   * Plans the next tick anew: what decides about its time has changed. The next turn of the event loop does it, so that a
+   * transaction that is about to be sent leaves first.
    */
   plan(): void
   /** A tick brought a head. `newHead`: a sealed block joined. */
@@ -74,8 +74,8 @@ export function createLoop(options: {
     cancelPlanning = clock.setTimer(() => schedule(start), 0)
   }
 
-  /** `due`: called where the next tick is due by now. It must not begin in the turn of who asked for it. */
-  function schedule(due: () => void): void {
+  /** `begin` is called where the next tick is due by now. No tick begins in the turn of the caller who wants it. */
+  function schedule(begin: () => void): void {
     cancelPlanning?.()
     cancelPlanning = undefined
     if (stopped || running || starting) return
@@ -88,7 +88,7 @@ export function createLoop(options: {
     plannedFor = fastestOf(paces)
     const waitMs = atMs - clock.now()
     if (waitMs > 0) cancel = clock.setTimer(fire, waitMs)
-    else due()
+    else begin()
   }
 
   function inNextTurn(): void {
