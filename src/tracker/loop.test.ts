@@ -101,3 +101,29 @@ test('a tick that a faster pace had planned waits where nobody wants that pace a
   expect(began).toEqual([10 * INTERVAL_MS])
   loop.stop()
 })
+
+test('the time of the next tick is worked out in the next turn, once for all who ask in this one', async () => {
+  const clock = createVirtualClock()
+  let worked = 0
+  const loop = createLoop({
+    clock,
+    tick: async () => {},
+    paces: () => [],
+    next() {
+      worked++
+      return clock.now() + INTERVAL_MS
+    },
+    broken(error) {
+      throw error
+    },
+  })
+  loop.plan()
+  loop.wake()
+  void loop.nextTick()
+  loop.onHead(() => {})
+  expect(worked).toBe(0)
+  await clock.advance(1)
+  expect(worked).toBe(1)
+  loop.stop()
+  expect(clock.pendingTimers).toBe(0)
+})
