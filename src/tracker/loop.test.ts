@@ -124,6 +124,7 @@ test('the time of the next tick is worked out in the next turn, once for all who
   expect(worked).toBe(0)
   await clock.advance(1)
   expect(worked).toBe(1)
+  loop.plan()
   loop.stop()
   expect(clock.pendingTimers).toBe(0)
 })
