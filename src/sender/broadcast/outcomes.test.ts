@@ -5,8 +5,11 @@ import type { SendOutcome } from '../../rpc/outcome.js'
 import type { LaneContext } from '../context.js'
 import { createOutcomes, type OutcomesParts } from './outcomes.js'
 
-/** A slot whose bytes are refused, and when they are offered again. `isBehind`: blocks are not walked yet. */
-function createRefused(isBehind: () => boolean) {
+/**
+ * A slot whose bytes are refused, and when they are offered again. `isBehind`: blocks are not walked yet. `latestCount`: the
+ * account's, as the endpoint says it.
+ */
+function createRefused(isBehind: () => boolean, latestCount = () => 0) {
   const clock = createVirtualClock()
   const own = attempt('t', 'h')
   const slot = liveSlot({ attempts: [own] })
@@ -27,7 +30,11 @@ function createRefused(isBehind: () => boolean) {
   }
   const outcomes = createOutcomes(
     { lane, clock, hub: { tracker }, fees: { taken() {} } } as unknown as LaneContext,
-    { broadcaster: () => broadcaster, transactionOf: () => undefined } as unknown as OutcomesParts,
+    {
+      broadcaster: () => broadcaster,
+      transactionOf: () => undefined,
+      latestCount,
+    } as unknown as OutcomesParts,
   )
   const refuse = (reason: SendOutcome['reason']) =>
     outcomes.take(
@@ -58,6 +65,24 @@ test('blocks that are not walked yet may hold the bytes: they are offered again 
   await clock.advance(2_000)
   expect(againMs).toEqual([11_000])
   isBehind = true
+  refuse('nonceTooLow')
+  await clock.advance(60_000)
+  expect(againMs).toEqual([11_000, 12_000 + 3_000 + 30 * 1_000])
+})
+
+test('a count that covers the nonce, and is not explained yet, holds the bytes back until it is refuted, for half a minute at most', async () => {
+  let count = 8
+  const { clock, againMs, refuse } = createRefused(
+    () => false,
+    () => count,
+  )
+  refuse('nonceTooLow')
+  await clock.advance(10_000)
+  expect(againMs).toEqual([])
+  count = 7
+  await clock.advance(2_000)
+  expect(againMs).toEqual([11_000])
+  count = 8
   refuse('nonceTooLow')
   await clock.advance(60_000)
   expect(againMs).toEqual([11_000, 12_000 + 3_000 + 30 * 1_000])

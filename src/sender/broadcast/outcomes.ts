@@ -17,6 +17,8 @@ export type OutcomesParts = {
   /** A pool speaks of delegated accounts. */
   readonly delegated: () => void
   readonly transactionOf: (nonce: number) => Transaction | undefined
+  /** The newest `latest` count, as far as bodies do not contradict it: what used the nonces below it is looked for. */
+  readonly latestCount: () => number
   /** For who counts them. */
   readonly seen?: ((outcome: SendOutcome) => void) | undefined
 }
@@ -34,16 +36,20 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
     if (reason === 'delegatedLimit') parts.delegated()
   }
 
+  /** Blocks that are not walked yet, or the evidence for a count that covers the nonce, may show that the bytes landed. */
+  const mayHaveLanded = (nonce: number): boolean =>
+    context.hub.tracker.isBehind || nonce < parts.latestCount()
+
   /**
-   * The node may come to take them. An endpoint that refuses them more often than that does not put it off. Blocks that are
-   * not walked yet may hold them: they are waited for, for some times.
+   * The node may come to take the bytes. Further refusals by the same endpoint do not put this off. Bytes that may have
+   * landed are held back, for `LANDED_WAITS_MAX` looks.
    */
   function offerAfter(nonce: number, afterMs: number, waits = 0): void {
     if (offers.has(nonce)) return
     const offer = () => {
       offers.delete(nonce)
-      if (context.hub.tracker.isBehind && waits < WALK_WAITS_MAX)
-        return offerAfter(nonce, WALK_WAIT_MS, waits + 1)
+      if (mayHaveLanded(nonce) && waits < LANDED_WAITS_MAX)
+        return offerAfter(nonce, LANDED_WAIT_MS, waits + 1)
       const slot = lane.book.get(nonce)
       if (slot && newestAttempt(slot)?.accepted !== true) parts.broadcaster().again(nonce)
     }
@@ -117,10 +123,10 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
 }
 
 const REFUSED_PAUSE_MS_MAX = 60_000
-/** Between two looks at whether all blocks are walked. */
-const WALK_WAIT_MS = 1_000
-/** A head that never joins, as one that is made up, holds nothing back for longer. */
-const WALK_WAITS_MAX = 30
+/** Between two looks at whether bytes may have landed. */
+const LANDED_WAIT_MS = 1_000
+/** A head that never joins, as one that is made up, or a count without evidence holds nothing back for longer. */
+const LANDED_WAITS_MAX = 30
 
 /**
  * Refused for good and not given up: it stands above others, or there is no signer for a no-op. The node may come to take

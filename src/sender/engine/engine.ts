@@ -126,6 +126,7 @@ export function createEngine(options: EngineOptions): Engine {
     signing,
     delegated: code.look,
     transactionOf: stages.transactionOf,
+    latestCount: () => usage.latest,
     seen: environment.probe?.outcome,
     sent: repair.sent,
     freed: () => pump.run(),

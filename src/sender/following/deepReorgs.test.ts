@@ -24,15 +24,15 @@ beforeEach(() => {
 test('the hold lifts once every nonce stands in the block that it had left', () => {
   reorgs.left(5, blockOf(10))
   reorgs.left(4, blockOf(9))
-  reorgs.came(4, blockOf(9))
+  reorgs.came(blockOf(9))
   expect(held).toContain('deepReorg')
-  reorgs.came(5, blockOf(10))
+  reorgs.came(blockOf(10))
   expect(held).not.toContain('deepReorg')
 })
 
 test('the same transaction in another block is a reorg all the same', () => {
   reorgs.left(5, blockOf(10))
-  reorgs.came(5, blockOf(10, 'b'))
+  reorgs.came(blockOf(10, 'b'))
   expect(held).toContain('deepReorg')
 })
 
@@ -40,7 +40,7 @@ test('what was not settled yet neither holds nor keeps the hold', () => {
   settled = (nonce) => nonce === 4
   reorgs.left(5, blockOf(10))
   reorgs.left(4, blockOf(9))
-  reorgs.came(4, blockOf(9))
+  reorgs.came(blockOf(9))
   expect(held).not.toContain('deepReorg')
 })
 
@@ -48,7 +48,7 @@ test('what was not settled yet does not keep the hold that stands already', () =
   reorgs.left(4, blockOf(9))
   settled = () => false
   reorgs.left(5, blockOf(10))
-  reorgs.came(4, blockOf(9))
+  reorgs.came(blockOf(9))
   expect(held).not.toContain('deepReorg')
 })
 
@@ -56,6 +56,13 @@ test('what an operator has looked at is not waited for again', () => {
   reorgs.left(5, blockOf(10))
   held.delete('deepReorg')
   reorgs.left(6, blockOf(11))
-  reorgs.came(6, blockOf(11))
+  reorgs.came(blockOf(11))
+  expect(held).not.toContain('deepReorg')
+})
+
+test('a block that is back brings all of its nonces back, whoever used them', () => {
+  reorgs.left(4, blockOf(9))
+  reorgs.left(5, blockOf(9))
+  reorgs.came(blockOf(9))
   expect(held).not.toContain('deepReorg')
 })

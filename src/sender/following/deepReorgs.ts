@@ -3,14 +3,14 @@ import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneContext } from '../context.js'
 
 /**
- * What settled blocks took with them when they left the chain. An endpoint that showed a shorter chain for a while shows
- * the same blocks again: where each nonce stands in the very block that it had left, nothing was lost, and the hold lifts.
+ * The settled blocks that have left the chain, with nonces of the lane. An endpoint that showed a shorter chain for a while
+ * shows the same blocks again. Once all of them are back nothing was lost, and the hold lifts.
  */
 export type DeepReorgs = {
   /** A block that used this nonce has left the chain. */
   left(nonce: number, block: BlockRef): void
-  /** A block with an attempt of ours at this nonce is on the chain. */
-  came(nonce: number, block: BlockRef): void
+  /** A block is on the chain. */
+  came(block: BlockRef): void
 }
 
 /** Row 32: a settled block left the chain. */
@@ -27,10 +27,10 @@ export function createDeepReorgs({ lane }: Pick<LaneContext, 'lane'>): DeepReorg
       const { row } = lane.apply(nonce, { type: 'left', block, token: lane.token() })
       if (row === SETTLED_ROW) gone.set(nonce, block.hash)
     },
-    came(nonce, block) {
-      if (gone.get(nonce) !== block.hash) return
-      gone.delete(nonce)
-      if (gone.size === 0) holds.lift('deepReorg')
+    came({ hash }) {
+      let isOne = false
+      for (const [nonce, left] of gone) if (left === hash) isOne = gone.delete(nonce)
+      if (isOne && gone.size === 0) holds.lift('deepReorg')
     },
   }
 }

@@ -59,6 +59,7 @@ export function createFollower(options: FollowOptions): Follower {
   let refreshedAtMs = Number.NEGATIVE_INFINITY
 
   const spots = createSpotCheck(context, (nonce, block, stood) => {
+    if (!stood && !isReplaced(nonce, block)) return
     if (!stood) left(nonce, block)
     unwalked.delete(nonce)
   })
@@ -115,11 +116,21 @@ export function createFollower(options: FollowOptions): Follower {
     if (slot?.state !== 'used' || slot.at === undefined || slot.at.number < 0) return true
     const walked = tracker.hashAt(slot.at.number)
     if (walked === slot.at.hash) return true
-    if (walked !== undefined) return left(nonce, slot.at)
+    if (walked !== undefined) return isReplaced(nonce, slot.at) ? left(nonce, slot.at) : undefined
     // It was walked once, and stood as long as blocks are kept.
     if (!unwalked.has(nonce)) return true
     if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
     return undefined
+  }
+
+  /**
+   * Whether another block at the number of `block` says that `block` has left. A settled block had blocks above it: an
+   * endpoint that does not show as many above the other one may lag, on a branch that the chain has left since.
+   */
+  function isReplaced(nonce: number, { number }: BlockRef): boolean {
+    const slot = book.get(nonce)
+    const isSettled = slot?.state === 'used' && slot.settled
+    return !isSettled || number <= verdictLimit(context, tracker.head?.number ?? -1)
   }
 
   function left(nonce: number, block: BlockRef): false {
@@ -137,8 +148,8 @@ export function createFollower(options: FollowOptions): Follower {
         block: { number: block.number, hash: block.hash },
         walked: true,
       })
-      deepReorgs.came(nonce, block)
     }
+    deepReorgs.came(block)
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
       const slot = book.get(nonce)
