@@ -4,15 +4,13 @@ import { createShared } from '../environment.js'
 import { createSenderIn } from '../sender.js'
 import { openLane, transfer } from '../simLane.fixture.js'
 
-const LOSS_DEPTH = 3
-
 /** A lane that ended with one settled transaction. Its chain has forked below it since, and is as high as its block. */
-async function openForked() {
-  const lane = await openLane({ store: memoryStore(), lossDepth: LOSS_DEPTH })
+async function openForked(lossDepth: number) {
+  const lane = await openLane({ store: memoryStore(), lossDepth })
   await lane.blocks(2)
   const tx = await lane.settle(lane.sender.send(transfer(1)))
   await lane.settle(tx.wait())
-  await lane.blocks(LOSS_DEPTH + 1)
+  await lane.blocks(lossDepth + 1)
   await lane.settle(lane.sender.close())
   const height = lane.chain.canonical.findIndex(({ executed }) => executed.length > 0)
   lane.chain.rewind({ blocks: lane.chain.canonical.length - height, keepsPool: false })
@@ -25,13 +23,16 @@ async function openForked() {
   return { lane, again, deepReorgs: () => deepReorgs }
 }
 
-test('a settled block leaves once another branch has as many blocks above its number', async () => {
-  const { lane, again, deepReorgs } = await openForked()
-  await using _ = lane
-  await lane.blocks(LOSS_DEPTH - 1)
-  expect(deepReorgs()).toBe(0)
-  expect(lane.executed()).toEqual([])
-  await lane.blocks(2)
-  expect(deepReorgs()).toBe(1)
-  await lane.settle(again.close())
-})
+test.each([1, 2, 5])(
+  'a settled block leaves once another branch has %i blocks above its number, as an end needs there',
+  async (lossDepth) => {
+    const { lane, again, deepReorgs } = await openForked(lossDepth)
+    await using _ = lane
+    await lane.blocks(lossDepth - 1)
+    expect(deepReorgs()).toBe(0)
+    expect(lane.executed()).toEqual([])
+    await lane.blocks(2)
+    expect(deepReorgs()).toBe(1)
+    await lane.settle(again.close())
+  },
+)
