@@ -70,6 +70,17 @@ describe('reading a lane', () => {
     expect(port.batches).toHaveLength(3)
   })
 
+  test('is not repeated where it is cut into several requests', async () => {
+    const port = node({
+      pending: (_, first) => ({ result: rawBlock({ number: '0x11', hash: hashOf(first ? 'c' : 'd') }) }),
+    })
+    const asked: number[] = []
+    const isWhole = (calls: number) => asked.push(calls) === 0
+    expect((await readLane(port, { address }, isWhole)).withoutPending).toBe('refuted')
+    expect(port.batches).toHaveLength(1)
+    expect(asked).toEqual([port.batches[0]?.length])
+  })
+
   test('is refuted by a pending block below the latest one', async () => {
     const port = node({ latest: { number: '0x12' } })
     expect((await readLane(port, { address })).withoutPending).toBe('refuted')

@@ -54,8 +54,15 @@ export type LaneReading = {
 
 const READINGS_MAX = 3
 
-/** Described in `public.ts`. */
-export async function readLane(source: ReadSource, parameters: ReadLaneParameters): Promise<LaneReading> {
+/**
+ * Described in `public.ts`. `isWhole`: whether so many calls leave in one request. A reading that is cut takes longer than
+ * the pending block stands, and so would the next one: it is not repeated.
+ */
+export async function readLane(
+  source: ReadSource,
+  parameters: ReadLaneParameters,
+  isWhole: (calls: number) => boolean = () => true,
+): Promise<LaneReading> {
   const { address, slots = [], chainId, ...options } = parameters
   const account = encodeAddress(address)
   if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0))
@@ -75,7 +82,8 @@ export async function readLane(source: ReadSource, parameters: ReadLaneParameter
     for (let reading = 1; ; reading++) {
       const replies = await batchReads(port, calls, { ...options, chainId, together: true })
       const lane = decodeLane(port, replies, slots.length)
-      if (lane.withoutPending !== 'refuted' || reading === READINGS_MAX) return lane
+      const isLast = reading === READINGS_MAX || !isWhole(calls.length + Number(chainId !== undefined))
+      if (lane.withoutPending !== 'refuted' || isLast) return lane
     }
   })
 }

@@ -141,8 +141,10 @@ async function readTwice({ environment, hub, handle, options }: TakeUpParts): Pr
     untilMs: clock.now() + readyTimeoutMs,
     stop: handle.closing,
   }
-  const readOnce = () =>
-    readLaneAt(hub, { port: patientPort(hub.reader.port, patience) }, { address, timeoutMs: readTimeoutMs })
+  const readOnce = () => {
+    const { gate, port } = hub.reader
+    return readLaneAt(hub, { gate, port: patientPort(port, patience) }, { address, timeoutMs: readTimeoutMs })
+  }
   const read = () => tryAgain(readOnce, patience)
   const [elsewhere] = hub.others()
   const timeoutMs = Math.min(OTHER_TIMEOUT_MS, readTimeoutMs)

@@ -81,10 +81,11 @@ export function readLaneOn(hub: Hub, address: Address, timeoutMs: number): Promi
 /** The same as another endpoint shows it. */
 export function readLaneAt(
   { chainId }: Hub,
-  { port }: Pick<HubEndpoint, 'port'>,
+  { port, gate }: Pick<HubEndpoint, 'port' | 'gate'>,
   asked: { readonly address: Address; readonly timeoutMs: number },
 ): Promise<LaneReading> {
-  return readLane(port, { ...asked, chainId })
+  const { callsPerSecond = Number.POSITIVE_INFINITY } = gate.status()
+  return readLane(port, { ...asked, chainId }, (calls) => calls <= callsPerSecond)
 }
 
 /** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
