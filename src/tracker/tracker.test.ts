@@ -53,6 +53,35 @@ test.each([
   tracker.stop()
 })
 
+test('a block that is shown before the walk has begun is not walked yet', async () => {
+  let isConfirmed = false
+  const port = createStubPort((calls) =>
+    calls.map(({ params }) => ({
+      result: params[0] === 'latest' || isConfirmed ? rawBlock({ number: '0x10' }) : null,
+    })),
+  )
+  const clock = createVirtualClock()
+  const tracker = createTracker({
+    port: () => port,
+    clock,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+  })
+  expect(tracker.isBehind).toBe(false)
+  void tracker.nextTick()
+  await clock.advance(1_000)
+  expect(tracker.head).toBeUndefined()
+  expect(tracker.isBehind).toBe(true)
+  isConfirmed = true
+  void tracker.nextTick()
+  await clock.advance(1_000)
+  expect(tracker.head?.number).toBe(16)
+  expect(tracker.isBehind).toBe(false)
+  tracker.stop()
+})
+
 test('another wake, or a signature meanwhile, does not put off the look that is about to begin', async () => {
   const port = createStubPort((calls) => calls.map(() => ({ result: rawBlock({ number: '0x10' }) })))
   const clock = createVirtualClock()

@@ -45,7 +45,7 @@ export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
     readonly head: SealedBlock | undefined
     /** The head, or before it joined the newest block that was seen: it says what the next one is like, and no more. */
     readonly newest: SealedBlock | undefined
-    /** The endpoint shows a newer block than the head, and those between are not walked yet. */
+    /** The endpoint shows a newer block than the head, or one before the walk began: there are blocks that are not walked yet. */
     readonly isBehind: boolean
     /** When a tick last brought a head. */
     readonly tickedAt: Moment | undefined
@@ -378,7 +378,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       return walk.tip ?? beginning.block
     },
     get isBehind() {
-      return walk.tip !== undefined && walk.tip.number < shownTo
+      return (walk.tip?.number ?? 0) < shownTo
     },
     get tickedAt() {
       return tickedAt
