@@ -69,6 +69,20 @@ describe('the pool', () => {
     expect(landed()).toEqual([5, 6, 7])
   })
 
+  test.each(['base', 'geth'] as const)(
+    'with the rules of %s, includes what was stranded and comes again',
+    async (rules) => {
+      const { clock, chain, send, landed } = setUp({ rules })
+      await send(5)
+      chain.pool.strand(() => true)
+      chain.pool.evict(() => true)
+      expect(await send(5)).toBeUndefined()
+      chain.start()
+      await clock.advance(30_000)
+      expect(landed()).toEqual([5])
+    },
+  )
+
   test('refuses in the words of geth', async () => {
     const { send } = setUp({ rules: 'geth' })
     expect(await send(5)).toBeUndefined()

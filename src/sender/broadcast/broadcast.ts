@@ -8,7 +8,7 @@ import type { RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../context.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
-import { ownTuples } from '../transaction/authorize.js'
+import { tuplesOf } from '../transaction/authorize.js'
 import {
   createEndpointSender,
   type EndpointSender,
@@ -221,7 +221,7 @@ export function createBroadcaster(
       }
     },
     said(heard) {
-      const said = isBarredByOwn(heard) ? forGood(heard) : heard
+      const said = isBarred(heard) ? forGood(heard) : heard
       const { hash } = said.attempt
       const round = rounds.get(hash)
       if (round === undefined) return tell(weighed(said, !several || isFromAll(said, [said])))
@@ -268,15 +268,14 @@ export function createBroadcaster(
 
   /**
    * geth refuses a delegation of an account of which it holds more than one transaction ("authority already reserved",
-   * core/txpool/legacypool validateAuth, 1.17). Where these are our own above the lane's head they wait for the very
-   * bytes that are refused: no block mends that.
+   * core/txpool/legacypool validateAuth, 1.17). At the lane's head no block may ever mend that: transactions of the lane's
+   * own account stand above the very nonce that is refused, whoever sent them, and those of another account may be stuck.
    */
-  function isBarredByOwn({ nonce, attempt, outcome }: Said): boolean {
+  function isBarred({ nonce, attempt, outcome }: Said): boolean {
     if (outcome.reason !== 'delegatedLimit' || nonce !== book.floor || attempt.claim === undefined)
       return false
     const request = context.transactions.get(attempt.claim)?.request
-    const tuples = request === undefined ? 0 : ownTuples(request)
-    return tuples > 0 && book.cursor > nonce + 1 + tuples
+    return request !== undefined && tuplesOf(request).length > 0
   }
 
   /** Every endpoint that would be asked now, and answers, refused the bytes for good. */

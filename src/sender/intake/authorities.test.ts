@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { TxRequest } from '../../types.js'
-import { refuses, type SimLane, swallow, transfer } from '../simLane.fixture.js'
+import { nameOf, onSend, refuses, type SimLane, swallow, transfer } from '../simLane.fixture.js'
 import { authorizing, DELEGATE, OTHER, open, own } from './authorize.fixture.js'
 
 const sentNonces = (lane: SimLane) => lane.sent.map(({ nonce }) => nonce)
@@ -122,4 +122,28 @@ describe('an authorization of another account', () => {
     })
     expect((await lane.snapshot()).queued).toBe(0)
   })
+})
+
+describe('an authority of which the pool holds other transactions that never leave', () => {
+  const RESERVED = 'authority already reserved'
+  const delegations = [
+    { whose: 'another account', authorize: [{ contractAddress: DELEGATE, account: OTHER }] },
+    { whose: 'the account of the lane, above a nonce that a reorg opened', authorize: [own] },
+  ]
+  test.each(delegations)(
+    '$whose: a no-op takes the nonce, the error has the words of the node, and the next one lands',
+    async ({ authorize }) => {
+      await using lane = await open()
+      lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses(RESERVED) : undefined))
+      const refused = lane.rejection(lane.sender.send(authorizing(1, authorize)))
+      const next = lane.sender.send(transfer(2))
+      expect(await refused).toMatchObject({
+        code: 'REJECTED',
+        fate: 'notExecuted',
+        details: `sim said: ${RESERVED}`,
+      })
+      await lane.settle((await lane.settle(next)).wait('sealed'))
+      expect(new Set(lane.executed())).toEqual(new Set(['noop', 2]))
+    },
+  )
 })

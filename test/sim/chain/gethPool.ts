@@ -92,6 +92,8 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
 
   return {
     add(tx) {
+      // What has left the pool comes back like any other.
+      if (pool.get(tx.hash) === undefined) for (const marks of [stranded, passedOver]) marks.delete(tx.hash)
       const error = options.tracksLocals ? tracker.send(entryOf(tx)) : pool.add(entryOf(tx))?.message
       if (error !== undefined) return { ok: false, ...refusal(error) }
       reorganiseSoon()
