@@ -2,8 +2,26 @@ import { pad } from 'viem'
 import { expect, test, vi } from 'vitest'
 import { createStubPort, rawBlock } from '../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
+import type { Port } from '../rpc/port.js'
 import type { Follower } from './follower.js'
 import { createTracker } from './tracker.js'
+
+type Options = Parameters<typeof createTracker>[0]
+
+/** A tracker of one endpoint that looks every 200 ms and wants nothing of the pending block. */
+function openTracker({
+  port,
+  ...options
+}: Partial<Omit<Options, 'port'>> & Pick<Options, 'clock'> & { port: Port }) {
+  return createTracker({
+    port: () => port,
+    cadenceMs: () => 200,
+    pending: () => ({ block: false, count: false, paced: false }),
+    timeoutMs: 1_000,
+    horizon: 64,
+    ...options,
+  })
+}
 
 // `atHome`: the calls at the end of each batch that it answers for our chain.
 test.each([
@@ -19,18 +37,14 @@ test.each([
   )
   const clock = createVirtualClock()
   const onStranger = vi.fn()
-  const tracker = createTracker({
-    port: () => port,
+  const tracker = openTracker({
+    port,
+    clock,
     identity: {
       calls: [{ method: 'eth_chainId', params: [] }],
       holds: ([reply]) => reply?.ok === true && reply.result === false,
     },
     onStranger,
-    clock,
-    cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false, paced: false }),
-    timeoutMs: 1_000,
-    horizon: 64,
   })
   const ticked = tracker.nextTick()
   await clock.advance(1_000)
@@ -61,14 +75,7 @@ test('a block that is shown before the walk has begun is not walked yet', async 
     })),
   )
   const clock = createVirtualClock()
-  const tracker = createTracker({
-    port: () => port,
-    clock,
-    cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false, paced: false }),
-    timeoutMs: 1_000,
-    horizon: 64,
-  })
+  const tracker = openTracker({ port, clock })
   expect(tracker.isBehind).toBe(false)
   void tracker.nextTick()
   await clock.advance(1_000)
@@ -85,14 +92,7 @@ test('a block that is shown before the walk has begun is not walked yet', async 
 test('another wake, or a signature meanwhile, does not put off the look that is about to begin', async () => {
   const port = createStubPort((calls) => calls.map(() => ({ result: rawBlock({ number: '0x10' }) })))
   const clock = createVirtualClock()
-  const tracker = createTracker({
-    port: () => port,
-    clock,
-    cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false, paced: false }),
-    timeoutMs: 1_000,
-    horizon: 64,
-  })
+  const tracker = openTracker({ port, clock })
   tracker.wake()
   // Nobody follows it: planned anew, the look would not come at all.
   tracker.watch(`0x${'11'.repeat(32)}`, {} as never)
@@ -121,14 +121,7 @@ test('blocks that left are told before blocks that came, from the tip downwards:
     }),
   )
   const clock = createVirtualClock()
-  const tracker = createTracker({
-    port: () => port,
-    clock,
-    cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false, paced: false }),
-    timeoutMs: 1_000,
-    horizon: 64,
-  })
+  const tracker = openTracker({ port, clock })
   const told: string[] = []
   const nothing = () => {}
   tracker.follow({
@@ -169,14 +162,7 @@ test('a first tip that is not shown once more by its number is not believed: one
     }),
   )
   const clock = createVirtualClock()
-  const tracker = createTracker({
-    port: () => port,
-    clock,
-    cadenceMs: () => 200,
-    pending: () => ({ block: false, count: false, paced: false }),
-    timeoutMs: 1_000,
-    horizon: 64,
-  })
+  const tracker = openTracker({ port, clock })
   void tracker.nextTick()
   await clock.advance(1_000)
   expect(tracker.head).toBeUndefined()
@@ -213,14 +199,11 @@ test.each([1, 2, 5, 100, 1_000_000])(
     )
     const clock = createVirtualClock()
     const heads: number[] = []
-    const tracker = createTracker({
-      port: () => port,
+    const tracker = openTracker({
+      port,
       clock,
-      cadenceMs: () => 200,
       pending: () => ({ block: true, count: false, paced: false }),
       onPendingBlock: (_block, _latest, head) => heads.push(head),
-      timeoutMs: 1_000,
-      horizon: 64,
     })
     const told: string[] = []
     const looks: boolean[] = []

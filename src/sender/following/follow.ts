@@ -59,9 +59,7 @@ export function createFollower(options: FollowOptions): Follower {
   let refreshedAtMs = Number.NEGATIVE_INFINITY
 
   const spots = createSpotCheck(context, (nonce, block, stood) => {
-    if (!stood && !isReplaced(nonce, block)) return
-    if (!stood) left(nonce, block)
-    unwalked.delete(nonce)
+    if (stood || left(nonce, block) === false) unwalked.delete(nonce)
   })
 
   const witnesses = createWitnessCheck(context)
@@ -116,7 +114,7 @@ export function createFollower(options: FollowOptions): Follower {
     if (slot?.state !== 'used' || slot.at === undefined || slot.at.number < 0) return true
     const walked = tracker.hashAt(slot.at.number)
     if (walked === slot.at.hash) return true
-    if (walked !== undefined) return isReplaced(nonce, slot.at) ? left(nonce, slot.at) : undefined
+    if (walked !== undefined) return left(nonce, slot.at)
     // It was walked once, and stood as long as blocks are kept.
     if (!unwalked.has(nonce)) return true
     if (!tracker.reach(slot.at.number)) spots.ask(nonce, slot.at)
@@ -124,16 +122,13 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   /**
-   * Whether another block at the number of `block` says that `block` has left. A settled block had blocks above it: an
-   * endpoint that does not show as many above the other one may lag, on a branch that the chain has left since.
+   * Another block stands at the number of `block`, which has left then: false. A settled block had blocks above it. An
+   * endpoint that does not show as many above the other one may lag, on a branch that the chain has left since: undefined.
    */
-  function isReplaced(nonce: number, { number }: BlockRef): boolean {
+  function left(nonce: number, block: BlockRef): false | undefined {
     const slot = book.get(nonce)
     const isSettled = slot?.state === 'used' && slot.settled
-    return !isSettled || number <= verdictLimit(context, tracker.head?.number ?? -1)
-  }
-
-  function left(nonce: number, block: BlockRef): false {
+    if (isSettled && block.number > verdictLimit(context, tracker.head?.number ?? -1)) return undefined
     deepReorgs.left(nonce, block)
     return false
   }
