@@ -107,7 +107,8 @@ export type LaneSnapshot = {
   }[]
   /**
    * What transactions wait for that no sealed block has yet. `head`: the reason of the one at the lowest nonce, or of the
-   * first that was called. `by`: how many wait for what, counted over 10,000 of them at most.
+   * first that was called. `by`: how many wait for what, counted over 10,000 of them at most; the reason of `head`
+   * first, then the most frequent ones.
    */
   waiting: {
     head: (WaitReason & { id: string }) | undefined

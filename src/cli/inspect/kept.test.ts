@@ -31,6 +31,14 @@ test('reasons that were kept come first by nonce, then in the order of the calls
   )
 })
 
+test('the reason of the first is counted first, whatever the order of the store', () => {
+  const funds = waits({ for: 'funds', neededWei: 5n, balanceWei: 1n })
+  const hold = waits({ for: 'hold', holds: ['jump'], details: jump })
+  const all = [stored('d', 4), stored('c', 3, hold), stored('b', 2, hold), stored('a', 1, funds)]
+  for (const order of [all, all.toReversed()])
+    expect(keptText(reasonsIn('x.db', order))).toContain('4 in x.db wait for: funds 1, hold 2, order 1\n')
+})
+
 test('a hold is told with what was read and what lifts it', () => {
   const kept = reasonsIn('x.db', [
     stored('a', 1, waits({ for: 'hold', holds: ['jump', 'authorizing'], details: jump })),

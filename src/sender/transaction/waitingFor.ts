@@ -40,18 +40,26 @@ export function receiptSaidOf({ missingReceipt }: Transaction): string | undefin
   return said === undefined ? undefined : quoteOf(said)
 }
 
-/** The reason of the lowest nonce, or of the first in the order of the calls, and how many wait for what. */
+/**
+ * The reason of the lowest nonce, or of the first in the order of the calls, and how many wait for what:
+ * that reason first, then the most frequent ones.
+ */
 export function summaryOf(
   all: Iterable<readonly [Transaction, WaitReason | undefined]>,
 ): LaneSnapshot['waiting'] {
-  const by: LaneSnapshot['waiting']['by'] = {}
+  const counts = new Map<WaitReason['for'], number>()
   let head: { readonly transaction: Transaction; readonly reason: WaitReason } | undefined
   for (const [transaction, reason] of all) {
     if (reason === undefined) continue
-    by[reason.for] = (by[reason.for] ?? 0) + 1
+    counts.set(reason.for, (counts.get(reason.for) ?? 0) + 1)
     if (head === undefined || isBefore(transaction, head.transaction)) head = { transaction, reason }
   }
-  return { head: head && { id: head.transaction.id, ...head.reason }, by }
+  if (head === undefined) return { head, by: {} }
+  const first = head.reason.for
+  const by = [...counts].sort(
+    ([one, many], [other, more]) => Number(other === first) - Number(one === first) || more - many,
+  )
+  return { head: { id: head.transaction.id, ...head.reason }, by: Object.fromEntries(by) }
 }
 
 /** The lowest nonce first, then the order of the calls. */
