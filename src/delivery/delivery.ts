@@ -206,6 +206,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
     segment.sentAtMs = nowMs
     segment.sentRefresh = state.refreshes
     segment.sentSealed = state.sealed
+    segment.sentLatest = sequence.latest
     segment.kept = false
     segment.explained = false
     setState(sequence, segment, 'inFlight')

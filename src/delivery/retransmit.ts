@@ -1,4 +1,4 @@
-import { acknowledge, type Segment, setState, uncount } from './sequence.js'
+import { acknowledge, type Segment, setMissing, setState, uncount } from './sequence.js'
 import { type DeliveryState, gapBudgetOf, headOf, isCounting, isUnproven } from './state.js'
 
 /** How a nonce was found missing: by the `pending` count, by the endpoint's own words, or by refreshes without it. */
@@ -35,6 +35,8 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   // A count that includes the mempool would have shown it sooner: one more may show whether it does.
   if (cause === 'silence') state.count.trials = Math.max(0, state.count.trials - 1)
   abandon(state, request)
+  // Blocks without it do not show what the pool holds.
+  if (cause !== 'silence') setMissing(sequence, head)
   let kept = 0
   // A wrong guess costs one call from the second time on.
   const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
@@ -55,13 +57,30 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
  * never held as many. Where a count says so it bounds what the pool is sent, and so does a nonce that is dropped twice. A
  * single nonce that is gone is a loss like any other.
  */
-function boundPool({ sequence, pool }: DeliveryState, head: Segment, cause: LossCause): boolean {
+function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boolean {
+  const { sequence, pool } = state
+  if (cause === 'silence') boundBySilence(state, head)
   if (cause !== 'count' || head.state !== 'taken') return head.kept
   const held = head.nonce - sequence.latest
   const isCut = head.kept || (!head.explained && held >= pool.proven)
   if (!head.explained && head.losses > 0) pool.limit(held)
   else if (isCut) pool.loss(held)
   return isCut
+}
+
+/**
+ * Blocks brought what was below a nonce, and not that one, which had been taken: they may be full, or the pool dropped it.
+ * The second time above as many it is the pool, which is sent no more than these from then on. Otherwise it would be sent
+ * all that waits each time, and what it holds would land once in three blocks.
+ */
+function boundBySilence(
+  state: DeliveryState,
+  { state: segmentState, explained, nonce, sentLatest }: Segment,
+): void {
+  const held = nonce - sentLatest
+  if (segmentState !== 'taken' || explained || held <= 0) return
+  if (held === state.droppedAbove) state.pool.limit(held)
+  state.droppedAbove = held
 }
 
 /** Where it is still open. */
@@ -126,9 +145,11 @@ export type Refresh = Confirmation & {
 export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: Confirmation): void {
   const { sequence } = state
   const hasMoved = confirmedTo > sequence.confirmedTo
+  const held = confirmedTo - sequence.latest
   const broughtAtMs = newestSentAtMs(sequence, confirmedTo)
   noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
   if (!hasMoved) return
+  state.pool.holds(held)
   // A block lacks a nonce that left before another one which it brings: that one had the time to arrive (RFC 8985).
   const isOvertaken = (headOf(state)?.sentAtMs ?? broughtAtMs) < broughtAtMs
   state.progressRefresh = isOvertaken ? state.refreshes - 1 : state.refreshes

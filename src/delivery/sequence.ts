@@ -25,6 +25,8 @@ export type Segment = {
   /** Refreshes and sealed blocks that had been seen when it was sent. */
   sentRefresh: number
   sentSealed: number
+  /** The account's `latest` count when it was sent: those between were at the endpoint with it. */
+  sentLatest: number
   /** It is known to be missing at the endpoint, until a copy is taken. */
   missed: boolean
   /** How often it was found missing although the endpoint had taken it, or had had the time to. */
@@ -122,6 +124,14 @@ export function setState(sequence: Sequence, segment: Segment, state: SegmentSta
   sequence.lostFrom = Math.min(sequence.lostFrom, segment.nonce)
 }
 
+/** Lost, and no other bytes of the nonce are at the endpoint either. */
+export function setMissing(sequence: Sequence, segment: Segment): void {
+  setState(sequence, segment, 'lost')
+  if (segment.missed) return
+  segment.missed = true
+  if (segment.nonce >= sequence.acknowledgedTo) sequence.missing++
+}
+
 /**
  * A nonce that is to be at this endpoint: new, or one whose bytes are others than before. The same bytes are sent once more
  * where the endpoint did not take them, or had others; otherwise what is lost is sent again anyway.
@@ -152,6 +162,7 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     answeredAtMs: 0,
     sentRefresh: 0,
     sentSealed: 0,
+    sentLatest: 0,
     missed: false,
     losses: 0,
     kept: false,

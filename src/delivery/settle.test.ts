@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SendAnswer } from './answer.js'
-import { type ByHand, byHand, GETH, range, SEQUENCER, SIZE } from './byHand.fixture.js'
+import { type ByHand, byHand, GETH, range, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
 
 const TAKEN: SendAnswer = { kind: 'taken' }
 
@@ -190,6 +190,26 @@ describe('answers', () => {
     lane.offer(1, 2)
     lane.end(lane.sends().request, { end: 'failed' })
     expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('that refuse a nonce which came back from another endpoint do not stand for other bytes there, once a count lacks it', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 2)
+    lane.taken(lane.sends())
+    lane.delivery.withdraw(0)
+    lane.offer(0, 1)
+    lane.end(lane.sends().request, { end: 'answers', answers: [{ kind: 'refused' }] })
+    standAt(lane, 0, 100)
+    const { request, nonces } = lane.sends()
+    expect(nonces).toEqual([0])
+    lane.end(request, { end: 'answers', answers: [{ kind: 'refused' }] })
+    for (let ms = 300; ms < 3_000; ms += 100) {
+      lane.at(ms)
+      lane.refresh(0, 0, true)
+      lane.count(0)
+      expect(lane.next()).not.toMatchObject({ do: 'send' })
+    }
+    expect(lane.delivery.isRefused(0)).toBe(true)
   })
 
   it('that leave one nonce out do not end the pauses, and teach neither size nor round trip', () => {

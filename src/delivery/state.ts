@@ -88,6 +88,8 @@ export type DeliveryState = {
   refreshMs: number | undefined
   /** How many refreshes had been seen when a body last brought a nonce of ours. */
   progressRefresh: number
+  /** Nonces that a pool held when it last dropped the next one, as blocks without that one have shown. 0: none has. */
+  droppedAbove: number
   /** The pool bound held nonces back since the last sealed block. */
   isPoolBound: boolean
 }
@@ -135,6 +137,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
     refreshedAtMs: Number.NEGATIVE_INFINITY,
     refreshMs: undefined,
     progressRefresh: 0,
+    droppedAbove: 0,
     isPoolBound: false,
   }
 }

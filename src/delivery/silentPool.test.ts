@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { byHand, NEVER, range } from './byHand.fixture.js'
+import type { EndpointTraits } from './state.js'
+
+const BLOCK_MS = 4_000
+const BLOCKS_MAX = 1_000
+
+/**
+ * Blocks until all nonces are sealed, and copies that were sent. The pool answers each nonce with a hash, keeps `held` of
+ * them, and lets the others go without a word; `held` may change with the block. No count shows what it holds.
+ */
+function land(
+  nonces: number,
+  held: number | ((block: number) => number),
+  { capacity = NEVER, traits = {} }: { capacity?: number; traits?: Partial<EndpointTraits> } = {},
+) {
+  const lane = byHand({ countsMempool: false, ...traits })
+  lane.offer(0, nonces)
+  let latest = 0
+  let block = 0
+  let copies = 0
+  const pool = new Set<number>()
+  const most: number[] = []
+  while (latest < nonces && block < BLOCKS_MAX) {
+    const limit = typeof held === 'number' ? held : held(block)
+    for (let action = lane.next(); action.do === 'send'; action = lane.next()) {
+      copies += action.nonces.length
+      for (const nonce of action.nonces) if (nonce < latest + limit) pool.add(nonce)
+      lane.taken(action)
+    }
+    most.push(pool.size)
+    block++
+    lane.at(block * BLOCK_MS)
+    for (let room = capacity; room > 0 && pool.delete(latest); room--) latest++
+    lane.refresh(latest, latest, true)
+  }
+  return { blocks: block, copies, most, pool: lane.delivery.status.pool }
+}
+
+describe('a pool that drops without a word, and no count that shows it', () => {
+  it.each([1, 2, 3, 7, 16, 40])(
+    'is sent no more than it keeps once it dropped the same twice: %d',
+    (held) => {
+      const nonces = 60 * held
+      for (const gapBudget of [undefined, 0, 64]) {
+        const { blocks, copies } = land(nonces, held, { traits: { gapBudget } })
+        const least = nonces / held
+        expect(blocks).toBeLessThanOrEqual(2 * least)
+        expect(copies).toBeLessThanOrEqual(2 * nonces + 1_000)
+      }
+    },
+  )
+
+  it('is sent more again, block by block, once it keeps more', () => {
+    const { blocks, pool } = land(4_000, (block) => (block < 40 ? 2 : NEVER))
+    expect(pool).toBeGreaterThan(500)
+    expect(blocks).toBeLessThan(150)
+  })
+
+  it('is not taken for small where blocks have room for a few only: what is in it stays in it', () => {
+    for (const capacity of [1, 3, 10]) {
+      const { blocks } = land(300, NEVER, { capacity })
+      expect(blocks).toBe(300 / capacity + Number(300 % capacity > 0))
+    }
+  })
+
+  it('is not judged by a nonce that never arrived', () => {
+    const lane = byHand({ countsMempool: false })
+    lane.offer(0, 10)
+    const { pool } = lane.delivery.status
+    for (let ms = 1; ms < 20; ms++) {
+      const action = lane.next()
+      if (action.do === 'send') lane.taken(action)
+      lane.at(ms * BLOCK_MS)
+      lane.refresh(0, 0, true)
+    }
+    expect(lane.delivery.status.pool).toBe(pool)
+  })
+
+  it('is not judged by a nonce whose request hangs', () => {
+    const lane = byHand({ countsMempool: false })
+    const { pool } = lane.delivery.status
+    for (const first of [0, 2]) {
+      lane.offer(first, first + 1)
+      lane.taken(lane.sends())
+      lane.offer(first + 1, first + 2)
+      expect(lane.sends().nonces).toEqual([first + 1])
+      for (const block of [1, 2, 3]) {
+        lane.at((4 * first + block) * BLOCK_MS)
+        lane.refresh(first + 1, first + 1, true)
+      }
+      lane.taken(lane.sends())
+      lane.at((4 * first + 4) * BLOCK_MS)
+      lane.refresh(first + 2, first + 2, true)
+    }
+    expect(lane.delivery.status.pool).toBe(pool)
+  })
+
+  it('keeps its bound for nonces that stood behind a missing one', () => {
+    const lane = byHand({ countsMempool: false, gapBudget: 2 })
+    lane.offer(0, 6)
+    lane.taken(lane.sends())
+    const { pool } = lane.delivery.status
+    const block = (number: number, latest: number) => {
+      lane.at(number * BLOCK_MS)
+      lane.refresh(latest, latest, true)
+      const action = lane.next()
+      if (action.do === 'send') lane.taken(action)
+      return action.do === 'send' ? action.nonces : []
+    }
+    block(1, 1)
+    block(2, 1)
+    expect(block(3, 1)).toEqual(range(1, 2).concat(range(4, 6)))
+    // What the pool was believed to keep above nonce 1 is gone as well: that says nothing of its size.
+    block(4, 2)
+    block(5, 2)
+    block(6, 2)
+    block(7, 3)
+    expect(lane.delivery.status.pool).toBe(pool)
+  })
+})
