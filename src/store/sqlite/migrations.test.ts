@@ -1,0 +1,86 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { encodeBody } from '../codec.js'
+import { liveIn, richSlots, transactionIn } from '../contract/samples.js'
+import { sqliteStore } from './index.js'
+import { loadDriver } from './open.js'
+import { APPLICATION_ID, MIGRATIONS } from './schema.js'
+
+const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
+const PUT_SLOT = `INSERT INTO slot (lane, nonce, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body`
+const former = MIGRATIONS.map((_, index) => index).slice(1)
+
+/** A file as the version with so many steps made it, with one lane that holds all kinds of slots. */
+async function formerFile(version: number) {
+  const Driver = await loadDriver()
+  const path = join(mkdtempSync(join(tmpdir(), 'txlane-')), 'lane.db')
+  const database = new Driver(path)
+  database.exec('PRAGMA journal_mode = WAL')
+  for (const step of MIGRATIONS.slice(0, version)) database.exec(step)
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`)
+  database.prepare('INSERT INTO chain (key, chain_id, genesis) VALUES (1, 1, ?)').run(LANE.genesisHash)
+  database
+    .prepare('INSERT INTO lane (key, chain, address, epoch, cursor, sequence) VALUES (1, 1, ?, 4, 90, 3)')
+    .run(LANE.address)
+  const put = database.prepare(PUT_SLOT)
+  const slots = richSlots(LANE)
+  // Not in the order of the nonces.
+  for (const slot of slots.toReversed()) put.run(1, slot.nonce, encodeBody(slot))
+  const add = database.prepare(
+    'INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body) VALUES (1, ?, 1, 3, 1, ?, NULL, ?)',
+  )
+  const transaction = transactionIn(LANE, 'kept', { sequence: 3 })
+  add.run('kept', transaction.stage, encodeBody(transaction))
+  return { path, database, put, slots, transaction }
+}
+
+async function loaded(path: string) {
+  const store = sqliteStore({ path })
+  const lease = await store.acquire(LANE, 'holder', 10_000)
+  if (lease === undefined) throw new Error('the lane is free')
+  const state = await store.load(lease)
+  return { store, lease, state }
+}
+
+test.each(former)('a file of schema %d is taken over with all that it holds', async (version) => {
+  const { path, database, slots, transaction } = await formerFile(version)
+  database.close()
+  const { store, lease, state } = await loaded(path)
+  expect(lease.epoch).toBe(5)
+  expect(state.slots).toEqual(slots)
+  expect(state.cursor).toBe(90)
+  expect(state.transactions).toEqual([transaction])
+  const changed = liveIn(LANE, slots[0]?.nonce ?? 0, 'kept', 'new')
+  await store.write(lease, { slots: [changed], transactions: [], cursor: 91 })
+  expect((await store.load(lease)).slots).toEqual([changed, ...slots.slice(1)])
+  await store.close()
+})
+
+test.each(former)(
+  'a process of schema %d that has the file open goes on with the statements that it has prepared',
+  async (version) => {
+    const { path, database, put, slots } = await formerFile(version)
+    const { store, lease } = await loaded(path)
+    const [first] = slots
+    if (first === undefined) throw new Error('there are slots')
+    const changed = liveIn(LANE, first.nonce, 'kept', 'late')
+    put.run(1, first.nonce, encodeBody(changed))
+    expect((await store.load(lease)).slots).toEqual([changed, ...slots.slice(1)])
+    database.close()
+    await store.close()
+  },
+)
+
+test('a slot with a contract call and a bump stays in the page of its row', async () => {
+  const { database, put } = await formerFile(MIGRATIONS.length)
+  const pages = () => (database.prepare('PRAGMA page_count').raw().get() as [number])[0]
+  const before = pages()
+  const body = encodeBody(liveIn(LANE, 1, 'kept', 'one', 'two'))
+  expect(body.length).toBeGreaterThan(1_002)
+  for (let nonce = 1_000; nonce < 2_000; nonce++) put.run(1, nonce, body)
+  const rowsAPage = Math.floor(4_000 / body.length)
+  expect(pages() - before).toBeLessThan(1.2 * (1_000 / rowsAPage))
+  database.close()
+})
