@@ -8,6 +8,7 @@ import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
 import { refusedCases } from './refused.js'
 import { replace } from './replace.js'
+import { reserved } from './reserved.js'
 import { restarts } from './restart.js'
 import { rewound } from './rewound.js'
 import { speedUp } from './speedUp.js'
@@ -21,6 +22,7 @@ export const cases: readonly NodeCase[] = [
   replace,
   speedUp,
   delegated,
+  reserved,
   ...bursts,
   plainBurst,
   smallPoolBurst,

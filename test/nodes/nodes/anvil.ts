@@ -58,6 +58,7 @@ export const anvil: NodeDescription = {
     'type 4 without a tuple': dropped(AT_THE_BLOCK),
     'second of a delegated account': MINED,
     'gapped one of a delegated account': POOLED,
+    'delegation of a reserved account': MINED,
     'tip above the max fee': INTRINSIC,
     'signature of no key': counted('invalid'),
     // No chain takes this one.

@@ -64,6 +64,8 @@ export type NodeDescription = {
   /** Arguments for a pool that drops most of a burst, and for one that keeps 8 transactions in all. */
   readonly smallPool?: readonly string[]
   readonly tinyPool?: readonly string[]
+  /** Arguments with which it says what it refuses for now, where it answers with the hash and tries again by itself. */
+  readonly saysRefusals?: readonly string[]
   markForRewind(rpc: PlainRpc): Promise<Rewind>
   /** Why it cannot do these. */
   readonly lacks: Readonly<Partial<Record<Ability, string>>>

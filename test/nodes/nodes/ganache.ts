@@ -67,6 +67,7 @@ export const ganache: NodeDescription = {
     'type 4 without a tuple': { leftOut: OLDER },
     'second of a delegated account': { leftOut: OLDER },
     'gapped one of a delegated account': { leftOut: OLDER },
+    'delegation of a reserved account': { leftOut: OLDER },
     'tip above the max fee': MINED,
     'signature of no key': INTRINSIC,
     'upper half of the curve': INTRINSIC,

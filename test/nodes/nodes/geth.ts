@@ -7,6 +7,7 @@ import type { NodeDescription } from './description.js'
 
 // Ten seconds after it started and every minute from then on (`core/txpool/locals`).
 const RETRIED = retried('it retries by itself what it refused for now, and answers with the hash')
+const NO_LOCALS = ['--txpool.nolocals']
 const MODULES = 'eth,net,web3,txpool,debug,dev,testing'
 const ZEROS: Hex = `0x${'00'.repeat(32)}`
 const NOBODY: Hex = `0x${'00'.repeat(20)}`
@@ -31,6 +32,7 @@ export const geth: NodeDescription = {
   onDisk: (folder) => ['--datadir', folder],
   smallPool: poolOf({ globalslots: 64, globalqueue: 16, accountslots: 4, accountqueue: 8 }),
   tinyPool: poolOf({ globalslots: 4, globalqueue: 4, accountslots: 1, accountqueue: 1 }),
+  saysRefusals: NO_LOCALS,
   async markForRewind(rpc) {
     const head = await rpc.call('eth_blockNumber')
     return async () => {
@@ -73,6 +75,7 @@ export const geth: NodeDescription = {
     'type 4 without a tuple': INTRINSIC,
     'second of a delegated account': RETRIED,
     'gapped one of a delegated account': RETRIED,
+    'delegation of a reserved account': RETRIED,
     'tip above the max fee': INTRINSIC,
     'signature of no key': counted('invalid'),
     'upper half of the curve': INTRINSIC,
@@ -91,12 +94,13 @@ export const gethNoLocals: NodeDescription = {
   ...geth,
   name: 'geth-nolocals',
   refusalsAlone: true,
-  args: { ...geth.args, manual: [...geth.args.manual, '--txpool.nolocals'] },
+  args: { ...geth.args, manual: [...geth.args.manual, ...NO_LOCALS] },
   refusals: {
     ...geth.refusals,
     'full pool': refused('feeTooLow'),
     'second of a delegated account': refused('delegatedLimit'),
     'gapped one of a delegated account': refused('delegatedLimit'),
+    'delegation of a reserved account': refused('delegatedLimit'),
   },
 }
 

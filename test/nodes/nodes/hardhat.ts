@@ -65,6 +65,7 @@ export const hardhat: NodeDescription = {
     'type 4 without a tuple': INTRINSIC,
     'second of a delegated account': MINED,
     'gapped one of a delegated account': POOLED,
+    'delegation of a reserved account': MINED,
     'tip above the max fee': INTRINSIC,
     'signature of no key': INTRINSIC,
     'upper half of the curve': INTRINSIC,
@@ -93,6 +94,7 @@ export const hardhatAutomine: NodeDescription = {
     'max fee below the base fee': refused('feeTooLow'),
     'no funds for the second': refused('insufficientFunds'),
     'gapped one of a delegated account': refused('nonceTooHigh'),
+    'delegation of a reserved account': { leftOut: 'it refuses the gapped ones' },
     'highest nonce': refused('nonceTooHigh'),
   },
 }

@@ -1,4 +1,4 @@
-import type { LocalAccount } from 'viem'
+import type { LocalAccount, TransactionSerializableEIP7702 } from 'viem'
 import { NOBODY, signed, type Workbench } from '../tools/workbench.js'
 import type { Refusal } from './refusal.js'
 
@@ -24,12 +24,37 @@ export const gapped: Refusal = {
   },
 }
 
+/** A tuple of an account of which the pool holds two transactions that cannot leave. */
+export const reserved: Refusal = {
+  name: 'delegation of a reserved account',
+  async provoke(bench) {
+    const stuck = await bench.account()
+    for (const nonce of [2, 3]) await bench.take(await bench.sign(stuck, { nonce }))
+    const account = await bench.account()
+    const delegates = await delegation(bench, { account, authority: stuck, nonce: bench.firstNonce })
+    const cure = async () => {
+      for (const nonce of [0, 1]) await bench.execute(await bench.sign(stuck, { nonce }))
+    }
+    return { signed: await signed(account, delegates), account, cure }
+  },
+}
+
 async function delegatedAccount(bench: Workbench): Promise<LocalAccount> {
   const account = await bench.account()
-  const { chainId, firstNonce } = bench
-  const tuple = await account.signAuthorization?.({ chainId, contractAddress: NOBODY, nonce: firstNonce + 1 })
+  const delegates = await delegation(bench, { account, authority: account, nonce: bench.firstNonce + 1 })
+  await bench.execute(await signed(account, delegates))
+  return account
+}
+
+/** The first transaction of `account`, with a tuple of `authority` at this nonce. */
+async function delegation(
+  bench: Workbench,
+  given: { readonly account: LocalAccount; readonly authority: LocalAccount; readonly nonce: number },
+): Promise<TransactionSerializableEIP7702> {
+  const { account, authority, nonce } = given
+  const { chainId } = bench
+  const tuple = await authority.signAuthorization?.({ chainId, contractAddress: NOBODY, nonce })
   if (tuple === undefined) throw new Error('the account signs no tuples')
   const { type: _, ...fields } = bench.transfer({ to: account.address, gas: 100_000n })
-  await bench.execute(await signed(account, { type: 'eip7702', ...fields, authorizationList: [tuple] }))
-  return account
+  return { type: 'eip7702', ...fields, authorizationList: [tuple] }
 }

@@ -1,5 +1,5 @@
 import { anotherChain, unprotected } from './chains.js'
-import { gapped, second } from './delegated.js'
+import { gapped, reserved, second } from './delegated.js'
 import { belowBaseFee, costsMuch, noTip } from './fees.js'
 import { fullPool } from './fullPool.js'
 import { noFunds, noFundsForSecond } from './funds.js'
@@ -31,5 +31,6 @@ export const refusals: readonly Refusal[] = [
   data,
   second,
   gapped,
+  reserved,
   ...invalid,
 ]

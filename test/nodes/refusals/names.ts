@@ -26,6 +26,7 @@ export const REFUSAL_NAMES = [
   'type 4 without a tuple',
   'second of a delegated account',
   'gapped one of a delegated account',
+  'delegation of a reserved account',
   'tip above the max fee',
   'signature of no key',
   'upper half of the curve',
