@@ -29,6 +29,14 @@ describe('what an answer means for delivery', () => {
     expect(answerOf(refused(reason)).kind).toBe(kind)
   })
 
+  it('tells bytes that the pool had before from those that it takes now', () => {
+    expect(answerOf({ outcome: 'accepted', reason: 'alreadyKnown', counted: false })).toEqual({
+      kind: 'taken',
+      isKnown: true,
+    })
+    expect(answerOf({ outcome: 'accepted', reason: 'unknown', counted: false })).toEqual({ kind: 'taken' })
+  })
+
   it('takes any acceptance as taken, and bytes that no node includes as refused', () => {
     expect(answerOf({ outcome: 'accepted', reason: 'alreadyKnown', counted: false }).kind).toBe('taken')
     expect(answerOf({ outcome: 'accepted', reason: 'syncTimeout', counted: false }).kind).toBe('taken')

@@ -3,7 +3,8 @@ import type { SendOutcome } from '../rpc/outcome.js'
 /**
  * What one endpoint's answer to one send means for delivery.
  *
- * - `taken`: the endpoint has a transaction at this nonce. It does not prove that the pool keeps it.
+ * - `taken`: the endpoint has a transaction at this nonce. It does not prove that the pool keeps it. `isKnown`: its pool
+ *   had these bytes before, as it says itself.
  * - `occupied`: it has another one there, or knows the nonce as used, and does not take these bytes in its place.
  * - `gapped`: a negative acknowledgement. The endpoint lacks a lower nonce, `expected` where it names it.
  * - `full`: the pool, or this account's share of it, has no room for the nonce.
@@ -13,7 +14,7 @@ import type { SendOutcome } from '../rpc/outcome.js'
  * - `unanswered`: the request may or may not have arrived.
  */
 export type SendAnswer =
-  | { readonly kind: 'taken' }
+  | { readonly kind: 'taken'; readonly isKnown?: true }
   | { readonly kind: 'occupied' }
   | { readonly kind: 'full' }
   | { readonly kind: 'later' }
@@ -23,6 +24,7 @@ export type SendAnswer =
   | { readonly kind: 'gapped'; readonly expected: number | undefined; readonly nonceMax: number | undefined }
 
 const TAKEN = { kind: 'taken' } as const
+const KNOWN = { kind: 'taken', isKnown: true } as const
 const OCCUPIED = { kind: 'occupied' } as const
 const FULL = { kind: 'full' } as const
 const LATER = { kind: 'later' } as const
@@ -32,7 +34,7 @@ const UNANSWERED = { kind: 'unanswered' } as const
 
 /** The classifier's outcome, reduced to what delivery acts on. */
 export function answerOf({ outcome, reason, expectedNonce, nonceMax }: SendOutcome): SendAnswer {
-  if (outcome === 'accepted') return TAKEN
+  if (outcome === 'accepted') return reason === 'alreadyKnown' ? KNOWN : TAKEN
   if (outcome === 'intrinsic') return REFUSED
   switch (reason) {
     case 'nonceTooLow':

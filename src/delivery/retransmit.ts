@@ -70,8 +70,9 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
 
 /**
  * Blocks brought what was below a nonce, and not that one, which had been taken: they may be full, or the pool dropped it.
- * The second time above as many it is the pool, which is sent no more than these from then on. Otherwise it would be sent
- * all that waits each time, and what it holds would land once in three blocks.
+ * The second time above as many it is the pool, unless its answer to the next copy was that it knows the bytes. It is sent
+ * no more than these from then on: otherwise it would be sent all that waits each time, and what it holds would land once
+ * in three blocks.
  */
 function boundBySilence(
   state: DeliveryState,
@@ -79,8 +80,8 @@ function boundBySilence(
 ): void {
   const held = nonce - sentLatest
   if (segmentState !== 'taken' || explained || held <= 0) return
-  if (held === state.droppedAbove) state.pool.limit(held)
-  state.droppedAbove = held
+  if (held === state.dropped?.held) state.pool.limit(held)
+  state.dropped = { nonce, held }
 }
 
 /** Where it is still open. */

@@ -118,6 +118,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   const { request, atMs, effects } = context
   const isNewest = segment.request === request.id
   if (answer.kind === 'taken') {
+    if (answer.isKnown && segment.nonce === state.dropped?.nonce) state.dropped = undefined
     // An older copy that arrived late has arrived too. Bytes that were replaced have not.
     const isSame = isNewest ? segment.state === 'inFlight' || !segment.forced : !segment.forced
     if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, atMs)

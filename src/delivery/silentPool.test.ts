@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest'
+import type { SendAnswer } from './answer.js'
 import { byHand, NEVER, range } from './byHand.fixture.js'
 import type { EndpointTraits } from './state.js'
 
+const TAKEN: SendAnswer = { kind: 'taken' }
+const KNOWN: SendAnswer = { kind: 'taken', isKnown: true }
 const BLOCK_MS = 4_000
 const BLOCKS_MAX = 1_000
 
 /**
- * Blocks until all nonces are sealed, and copies that were sent. The pool answers each nonce with a hash, keeps `held` of
- * them, and lets the others go without a word; `held` may change with the block. No count shows what it holds.
+ * Blocks until all nonces are sealed, and copies that were sent. The pool answers each nonce with a hash, or that it knows it,
+ * keeps `held` of them, and lets the others go without a word; `held` may change with the block. No count shows what it holds.
  */
 function land(
   nonces: number,
   held: number | ((block: number) => number),
-  { capacity = NEVER, traits = {} }: { capacity?: number; traits?: Partial<EndpointTraits> } = {},
+  {
+    capacity = () => NEVER,
+    traits = {},
+  }: { capacity?: (block: number) => number; traits?: Partial<EndpointTraits> } = {},
 ) {
   const lane = byHand({ countsMempool: false, ...traits })
   lane.offer(0, nonces)
@@ -25,13 +31,14 @@ function land(
     const limit = typeof held === 'number' ? held : held(block)
     for (let action = lane.next(); action.do === 'send'; action = lane.next()) {
       copies += action.nonces.length
+      const answers = action.nonces.map((nonce) => (pool.has(nonce) ? KNOWN : TAKEN))
       for (const nonce of action.nonces) if (nonce < latest + limit) pool.add(nonce)
-      lane.taken(action)
+      lane.end(action.request, { end: 'answers', answers })
     }
     most.push(pool.size)
     block++
     lane.at(block * BLOCK_MS)
-    for (let room = capacity; room > 0 && pool.delete(latest); room--) latest++
+    for (let room = capacity(block); room > 0 && pool.delete(latest); room--) latest++
     lane.refresh(latest, latest, true)
   }
   return { blocks: block, copies, most, pool: lane.delivery.status.pool }
@@ -58,10 +65,19 @@ describe('a pool that drops without a word, and no count that shows it', () => {
   })
 
   it('is not taken for small where blocks have room for a few only: what is in it stays in it', () => {
-    for (const capacity of [1, 3, 10]) {
-      const { blocks } = land(300, NEVER, { capacity })
-      expect(blocks).toBe(300 / capacity + Number(300 % capacity > 0))
+    for (const room of [1, 3, 10]) {
+      const { blocks } = land(300, NEVER, { capacity: () => room })
+      expect(blocks).toBe(300 / room)
     }
+  })
+
+  it('is not taken for small where it says that it knows the bytes: no block has room for them', () => {
+    const { blocks, pool, copies } = land(300, NEVER, {
+      capacity: (block) => (block > 120 ? NEVER : Number(block % 3 === 0)),
+    })
+    expect(pool).toBe(4_000)
+    expect(blocks).toBeLessThanOrEqual(125)
+    expect(copies).toBeLessThan(10_000)
   })
 
   it('is not judged by a nonce that never arrived', () => {

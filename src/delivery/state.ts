@@ -88,8 +88,8 @@ export type DeliveryState = {
   refreshMs: number | undefined
   /** How many refreshes had been seen when a body last brought a nonce of ours. */
   progressRefresh: number
-  /** Nonces that a pool held when it last dropped the next one, as blocks without that one have shown. 0: none has. */
-  droppedAbove: number
+  /** What the pool last seems to have dropped, as blocks without that nonce show, and how many it held below it. */
+  dropped: { readonly nonce: number; readonly held: number } | undefined
   /** The pool bound held nonces back since the last sealed block. */
   isPoolBound: boolean
 }
@@ -137,7 +137,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
     refreshedAtMs: Number.NEGATIVE_INFINITY,
     refreshMs: undefined,
     progressRefresh: 0,
-    droppedAbove: 0,
+    dropped: undefined,
     isPoolBound: false,
   }
 }
