@@ -69,10 +69,10 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
 }
 
 /**
- * Blocks brought what was below a nonce, and not that one, which had been taken: they may be full, or the pool dropped it.
- * The second time above as many it is the pool, unless its answer to the next copy was that it knows the bytes. It is sent
- * no more than these from then on: otherwise it would be sent all that waits each time, and what it holds would land once
- * in three blocks.
+ * Blocks contained the nonces below this one, and not this one, which the endpoint had taken. Either the blocks are full or
+ * the pool dropped it. Where it happens twice above the same number of nonces, that number is the limit of the pool, unless
+ * the pool answers the next copy with "already known". Without this bound each repair sends everything that waits, and what
+ * the pool holds lands once in three blocks.
  */
 function boundBySilence(
   state: DeliveryState,

@@ -9,8 +9,8 @@ const BLOCK_MS = 4_000
 const BLOCKS_MAX = 1_000
 
 /**
- * Blocks until all nonces are sealed, and copies that were sent. The pool answers each nonce with a hash, or that it knows it,
- * keeps `held` of them, and lets the others go without a word; `held` may change with the block. No count shows what it holds.
+ * Sends nonces to a pool and returns the blocks until all are sealed, and the copies that were sent. The pool answers each
+ * nonce with a hash, or with "already known", keeps `held` of them and drops the others. No count shows what it holds.
  */
 function land(
   nonces: number,

@@ -88,7 +88,7 @@ export type DeliveryState = {
   refreshMs: number | undefined
   /** How many refreshes had been seen when a body last brought a nonce of ours. */
   progressRefresh: number
-  /** What the pool last seems to have dropped, as blocks without that nonce show, and how many it held below it. */
+  /** The nonce that the pool probably dropped last, since blocks lacked it, and how many nonces it held below that one. */
   dropped: { readonly nonce: number; readonly held: number } | undefined
   /** The pool bound held nonces back since the last sealed block. */
   isPoolBound: boolean
