@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ByHand, byHand, GETH, SEQUENCER, standAt } from './byHand.fixture.js'
+import { type ByHand, byHand, GETH, SEQUENCER, SIZE, standAt } from './byHand.fixture.js'
 
 describe('a lost nonce', () => {
   /** As many refreshes as have to pass without the lowest nonce before it is lost for the `times`th time. */
@@ -173,6 +173,41 @@ describe('a lost nonce', () => {
     lane.at(1_000)
     lane.refresh(1)
     expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('is found by a second silent refresh, although a block brings one that other endpoints were sent meanwhile', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 4)
+    lane.taken(lane.sends())
+    const refresh = (ms: number, to: number) => {
+      lane.at(ms)
+      lane.refresh(to, to, true)
+    }
+    refresh(1_000, 1)
+    refresh(2_000, 1)
+    lane.delivery.elsewhere(1)
+    refresh(3_000, 2)
+    expect(lane.sends().nonces).toEqual([2, 3])
+  })
+
+  it('is not found so where the block brings one of this endpoint, or its own newer copy, as well', () => {
+    for (const own of ['another', 'newer']) {
+      const lane = byHand(SEQUENCER)
+      lane.offer(0, 5)
+      lane.taken(lane.sends())
+      lane.at(1_000)
+      lane.refresh(1, 1, true)
+      lane.at(2_000)
+      lane.refresh(1, 1, true)
+      lane.delivery.elsewhere(1)
+      if (own === 'newer') {
+        lane.delivery.offer(1, SIZE, 'bumped')
+        lane.taken(lane.sends())
+      }
+      lane.at(3_000)
+      lane.refresh(own === 'another' ? 3 : 2, own === 'another' ? 3 : 2, true)
+      expect(lane.next()).not.toMatchObject({ do: 'send' })
+    }
   })
 
   it('earns the count one more trial where silence showed the loss, and nobody knows what the count includes', () => {

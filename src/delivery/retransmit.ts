@@ -148,12 +148,23 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
   const hasMoved = confirmedTo > sequence.confirmedTo
   const held = confirmedTo - sequence.latest
   const broughtAtMs = newestSentAtMs(sequence, confirmedTo)
+  const isByOthers = hasMoved && isElsewhere(sequence, confirmedTo)
   noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
-  if (!hasMoved) return
+  if (!hasMoved || isByOthers) return
   state.pool.holds(held)
   // A block lacks a nonce that left before another one which it brings: that one had the time to arrive (RFC 8985).
   const isOvertaken = (headOf(state)?.sentAtMs ?? broughtAtMs) < broughtAtMs
   state.progressRefresh = isOvertaken ? state.refreshes - 1 : state.refreshes
+}
+
+/** Other endpoints were sent everything that a body is about to confirm, since this one had not brought it. */
+function isElsewhere({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): boolean {
+  let isAny = false
+  for (const { elsewhere } of segments.between(from, to)) {
+    if (!elsewhere) return false
+    isAny = true
+  }
+  return isAny
 }
 
 /** When the newest copy left among those that a body is about to confirm. */

@@ -39,6 +39,8 @@ export type Segment = {
   forced: boolean
   /** The endpoint said that other bytes are at this nonce: another copy of these changes nothing by itself. */
   occupied: boolean
+  /** Another endpoint was sent the same bytes after the newest copy left here, since this one had not brought it. */
+  elsewhere: boolean
 }
 
 /** The nonces of one account at one endpoint: what is sent, what is answered and what is acknowledged. */
@@ -169,6 +171,7 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     explained: false,
     forced: false,
     occupied: false,
+    elsewhere: false,
   }
   sequence.segments.set(nonce, segment)
   if (nonce >= sequence.next) return

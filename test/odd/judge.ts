@@ -25,6 +25,7 @@ export type OddViolation = {
     | 'noop'
     | 'rebound'
     | 'honest'
+    | 'alarm'
     | 'close'
   readonly text: string
 }
@@ -47,6 +48,8 @@ export type Remains = {
 
 // And one for each payment, which asks for its own estimate.
 const REQUESTS_A_SECOND_MAX = 60
+// A process that starts again looks for each of them: the count, the body, the header and the receipt.
+const EVIDENCE_REQUESTS = 4
 const CALLS_A_SECOND_MAX = 600
 // What a lane says, sends and keeps for one payment at the most, and for itself.
 const EVENTS_EACH_MAX = 40
@@ -69,6 +72,7 @@ export function judgeWorld(remains: Remains): OddViolation[] {
     paidForNobody,
     rebound,
     oneHonest,
+    falseAlarms,
   ]
   return rules.flatMap((rule) => rule(remains))
 }
@@ -118,7 +122,8 @@ function notExecutedAfterEnd({ chain, watch }: Remains): OddViolation[] {
 }
 
 function load({ loads, plan }: Remains): OddViolation[] {
-  const most = REQUESTS_A_SECOND_MAX + plan.items.length
+  const each = plan.restart === undefined ? 1 : 1 + EVIDENCE_REQUESTS
+  const most = REQUESTS_A_SECOND_MAX + each * plan.items.length
   return loads.flatMap(({ requests, calls }, index) => [
     ...tooMany(requests, most, `requests to e${index}`),
     ...tooMany(calls, CALLS_A_SECOND_MAX, `calls to e${index}`),
@@ -227,4 +232,18 @@ function oneHonest({ plan, watch, chain }: Remains): OddViolation[] {
   )
   if (names.size === 0) return []
   return [{ rule: 'honest', text: `one endpoint was honest, and yet: ${[...names].slice(0, 4).join(', ')}` }]
+}
+
+const ACCUSATIONS: ReadonlySet<string> = new Set(['foreign', 'unresolved', 'displaced', 'rebound'])
+
+/** Where nobody else has the key, and the chain stays, nothing is told as somebody else's or as in doubt. */
+function falseAlarms({ plan, watch }: Remains): OddViolation[] {
+  if (plan.foreign.length > 0 || plan.rewind !== undefined || isOneHonest(plan)) return []
+  // Below its first nonce the account had sent something before the world began.
+  const alarms = watch.said.filter(
+    ({ event, nonce }) => ACCUSATIONS.has(event) && (nonce === undefined || nonce >= plan.nonce),
+  )
+  return alarms
+    .slice(0, 3)
+    .map(({ event, nonce, id, atMs }) => ({ rule: 'alarm', text: `${event} ${id ?? nonce} at ${atMs}` }))
 }

@@ -67,6 +67,11 @@ export const NAMED = {
       worldOf(errs(['countLatest'], off(-by), 0, 25_000), SLOW_START),
     ]),
   ),
+  'two endpoints whose pools drop all but eight transactions': worldOf([], {
+    chain: 'smallPool',
+    endpoints: 2,
+    items: Array.from({ length: 40 }, (_, index) => payment(index + 1, 100)),
+  }),
   'the latest count is 3 too low for the first minute': worldOf(
     errs(['countLatest'], off(-3), 0, 60_000),
     SLOW_START,

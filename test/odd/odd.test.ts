@@ -56,32 +56,58 @@ describe('an endpoint that errs for some seconds: each payment once, and the lan
 type Rewound = (typeof REWOUND)[keyof typeof REWOUND]
 
 describe('a chain that goes back', () => {
-  holds('a chain that was reset to before the burst: said at once, and bounded', async () => {
-    const plan = REWOUND['a chain that was reset to before the burst']
-    const result = await runOddWorld(plan)
-    // What was told as sealed is gone: beyond what is promised, and said.
-    const broken = result.violations.filter(({ rule }) => rule !== 'told')
-    return [...broken.map(({ text }) => text), ...saidAndBounded(plan, result, 'deepReorg')]
-  })
+  holds(
+    'a chain that was reset to before the burst: said at once and for each, and all land again',
+    async () => {
+      const plan = REWOUND['a chain that was reset to before the burst']
+      const result = await runOddWorld(plan)
+      const broken = [
+        ...result.violations.map(({ text }) => text),
+        ...saidAndBounded(plan, result, 'deepReorg'),
+      ]
+      return [...broken, ...saidForEach(plan, result, 'deepReorg'), ...landedAgain(plan, result)]
+    },
+  )
 
   holds('a node that comes back nine blocks earlier: each once, said at once', async () => {
     const plan = REWOUND['a node that was killed and comes back nine blocks earlier']
     const result = await runOddWorld(plan)
-    return [...result.violations.map(({ text }) => text), ...saidAndBounded(plan, result, 'reorged')]
+    const broken = [...result.violations.map(({ text }) => text), ...saidAndBounded(plan, result, 'reorged')]
+    return [...broken, ...saidForEach(plan, result, 'reorged'), ...landedAgain(plan, result)]
   })
 })
 
-function saidAndBounded(
-  { rewind, items }: Rewound,
-  { said, sends }: Awaited<ReturnType<typeof runOddWorld>>,
-  event: string,
-): string[] {
+function saidAndBounded({ rewind, items }: Rewound, { said, sends }: Result, event: string): string[] {
   const first = said.find((one) => one.event === event)
   const afterMs = first && first.atMs - READY_MS - (rewind?.atMs ?? 0)
   return [
     ...(afterMs !== undefined && afterMs < 10_000 ? [] : [`${event} was said ${afterMs} ms after it`]),
     ...(sends < 3 * items.length ? [] : [`${sends} transactions were handed over for ${items.length}`]),
   ]
+}
+
+type Result = Awaited<ReturnType<typeof runOddWorld>>
+
+/** The nonces with such an event once the chain has gone back. */
+const noncesOf = ({ rewind }: Rewound, { said }: Result, event: string) =>
+  said
+    .filter((one) => one.event === event && one.atMs >= READY_MS + (rewind?.atMs ?? 0))
+    .map(({ nonce }) => nonce)
+
+const noncesIn = ({ nonce, items }: Rewound) => items.map((_, index) => nonce + index)
+
+function saidForEach(plan: Rewound, result: Result, event: string): string[] {
+  const told = noncesOf(plan, result, event)
+  return noncesIn(plan)
+    .filter((nonce) => !told.includes(nonce))
+    .map((nonce) => `${event} was not said of nonce ${nonce}`)
+}
+
+function landedAgain(plan: Rewound, result: Result): string[] {
+  const again = noncesOf(plan, result, 'sealed')
+  return noncesIn(plan)
+    .filter((nonce) => !again.includes(nonce))
+    .map((nonce) => `nonce ${nonce} was not sealed again`)
 }
 
 describe('drawn worlds', () => {

@@ -9,6 +9,7 @@ import { createStubAccount } from '../sim/stubAccount.js'
 import { createVirtualClock } from '../sim/virtualClock.js'
 import { createWorkload } from '../sim/workload.js'
 import { CHAIN_KINDS, type ChainKind, createOddChain, foreignOn } from './chainKinds.js'
+import type { Fault } from './faults.js'
 import { judgeWorld, type OddViolation } from './judge.js'
 import { createLife } from './life.js'
 import { createOddPort } from './oddPort.js'
@@ -221,15 +222,26 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
 
 /**
  * How long the lane may take until all is done, once every endpoint is honest: three blocks, what a verdict has to be
- * deep, blocks for what a small pool takes one batch at a time, and the longest rest that it gives an endpoint.
+ * deep, blocks for what a small pool takes one batch at a time, and what is waited for by the clock.
  */
 function allowanceMs(plan: Plan, kind: ChainKind): number {
   const batches = kind.poolSlots === undefined ? 1 : Math.ceil(plan.items.length / kind.poolSlots)
-  return kind.blockTimeMs * (3 + kind.settledBlocks + batches) + REST_MS
+  const patienceMs = kind.onDemand ? QUIET_MS : PATIENCE_MS
+  const waitMs = plan.faults.some(isRefusal) ? REST_MS : patienceMs
+  return kind.blockTimeMs * (3 + kind.settledBlocks + batches) + waitMs
 }
 
 /** An endpoint that asked for a rest, and bytes that were refused again and again, are tried again after so long at the latest. */
 const REST_MS = 120_000
+/** A read that hangs ends after ten seconds. */
+const PATIENCE_MS = 20_000
+/** Where no block comes, time stands for blocks: ten seconds each time. */
+const QUIET_MS = 40_000
+
+/** It asks to be left alone, or does not take what it is sent. */
+function isRefusal({ target, how }: Fault): boolean {
+  return how.kind === 'tooMany' || how.kind === 'refused' || target === 'send'
+}
 
 function sumOf(bySecond: ReadonlyMap<number, number>): number {
   return [...bySecond.values()].reduce((sum, count) => sum + count, 0)

@@ -305,7 +305,10 @@ export function createBroadcaster(
     add,
     again(nonce) {
       const attempt = attemptAt(nonce)
-      if (attempt) offer(nonce, takers(attempt, true))
+      if (attempt === undefined) return
+      const endpoints = takers(attempt, true)
+      if (endpoints.length > 1) for (const endpoint of endpoints) senderOf(endpoint).elsewhere(nonce)
+      offer(nonce, endpoints)
     },
     elsewhere,
     resume: () => resumeFrom(book.coveredTo),

@@ -36,6 +36,8 @@ export type EndpointSender = {
   isRefused(nonce: number): boolean
   /** Its pool keeps these bytes from blocks. */
   isStranded(nonce: number): boolean
+  /** It stands still, and other endpoints are sent it as well. */
+  elsewhere(nonce: number): void
   /** It is not to be sent here any more. */
   withdraw(nonce: number): void
   /** Forgets and returns what this endpoint does not have: for another endpoint. */
@@ -295,6 +297,7 @@ export function createEndpointSender(
     has: delivery.has,
     isRefused: delivery.isRefused,
     isStranded: delivery.isStranded,
+    elsewhere: delivery.elsewhere,
     withdraw: delivery.withdraw,
     reclaim() {
       schedule()

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { RpcReply } from '../../rpc/port.js'
+import { openProcesses } from '../processes.fixture.js'
 import { openSeveral } from '../severalEndpoints.fixture.js'
 import { distinct, nameOf, onSend, openLane, refuses, type SimLane, transfer } from '../simLane.fixture.js'
 
 const WORDS = 'the stars are not right for 21000 gas'
 const ODD = refuses(WORDS)
+const NO_ANSWER = { kind: 'timeout', message: 'no answer in time' } as const
 
 /** When the transaction of this marker was handed over, in milliseconds. */
 function timesOf(lane: SimLane, marker: number, reply: RpcReply): number[] {
@@ -31,6 +33,23 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     expect(lane.executed()).toEqual(['noop', 2])
     expect(new Set(lane.sent.filter((tx) => nameOf(tx) === 1).map(({ hash }) => hash)).size).toBe(1)
     expect(lane.clock.now() - startMs).toBeLessThan(20_000)
+  })
+
+  test('given up by a process that was killed before its no-op landed: the next one says so', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const first = world.start()
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? ODD : { ok: false, failure: NO_ANSWER }))
+    const tx = await lane.settle(first.sender.send(transfer(1), { until: 'queued', id: 'given up' }))
+    await lane.until(() => lane.sent.some((one) => one.hash !== lane.sent[0]?.hash), 60_000)
+    first.freeze()
+    lane.script = undefined
+    const second = world.start()
+    const same = await lane.settle(second.sender.get('given up') as Promise<typeof tx>)
+    const error = await lane.rejection(same.wait('sealed'), 120_000)
+    expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+    expect(error.shortMessage).toBe('An earlier process gave its nonce up. A no-op took its place.')
+    expect(lane.executed()).toEqual(['noop'])
   })
 
   test('refusals that come faster than blocks and time are one: three tries in a second end nothing', async () => {

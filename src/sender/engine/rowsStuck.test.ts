@@ -167,6 +167,19 @@ describe('rows 19 and 20: accepted, and never seen', () => {
       expect(sent.maxFeeWei).toBeLessThan(2_450_000n)
   })
 
+  test.each([
+    ['It stood at its fee ceiling', { ceiling: { maxFeePerGas: 3_000_000n } }],
+    ['It was bumped as often as it may be', { bump: { attemptsMax: 2 } }],
+  ])('row 20: "%s" has the words of the endpoint that refused it', async (sentence, fees) => {
+    await using lane = await openLane({ fees })
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? refuses('transaction underpriced') : undefined))
+    const tx = await lane.settle(lane.sender.send(transfer(1), { until: 'queued' }))
+    const error = await lane.rejection(tx.wait('sealed'), 600_000)
+    expect(error).toMatchObject({ code: 'REJECTED', details: 'sim said: transaction underpriced' })
+    expect(error.shortMessage).toContain(sentence)
+    expect(lane.executed()).toEqual(['noop'])
+  })
+
   test("a transaction's own feeCeiling stops its bumps earlier", async () => {
     await using lane = await openLane()
     lane.script = onSend((tx) => (nameOf(tx) === 1 ? swallows(tx) : undefined))

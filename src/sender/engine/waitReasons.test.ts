@@ -124,6 +124,24 @@ describe('while an endpoint answers nothing of use the lane says so, once for ea
   })
 })
 
+test('a receipt that no endpoint shows, with what one of them said of it', async () => {
+  await using lane = await openLane()
+  lane.script = ({ method }) =>
+    method === 'eth_getTransactionReceipt' || method === 'eth_getBlockReceipts'
+      ? refuses('transaction indexing is in progress')
+      : undefined
+  const tx = await queued(lane, transfer(1))
+  const landed = lane.settle(tx.wait('sealed'), 60_000)
+  await lane.until(() => tx.waitingFor?.for === 'receipt' && /indexing/.test(tx.waitingFor.sentence))
+  expect(tx.waitingFor).toMatchObject({ for: 'receipt', hash: tx.hash, operator: false })
+  expect(tx.waitingFor?.sentence).toBe(
+    'It is in a sealed block, and no endpoint has shown its receipt yet; one said: "code -32000, transaction indexing is in progress".',
+  )
+  lane.script = undefined
+  await landed
+  expect(tx.waitingFor).toBeUndefined()
+})
+
 test('the reason of a transaction is kept in the store, rarely, so that another process can tell', async () => {
   await using processes = await openProcesses()
   const { lane } = processes
