@@ -91,7 +91,8 @@ function createRequest(state: DeliveryState, { nowMs, below }: Bounds): Draft {
   const orderMax = traits.batchInOrder === false ? 1 + gapBudgetOf(state) : Number.POSITIVE_INFINITY
   const learningMax = isLearning(state) ? LEARNING_MAX : Number.POSITIVE_INFINITY
   const callsMax = Math.max(1, callsMaxOf(state) - Number(ridesAlong(state)))
-  const sizeMax = Math.min(callsMax, orderMax, learningMax)
+  const probeMax = state.isProbing ? 1 : Number.POSITIVE_INFINITY
+  const sizeMax = Math.min(callsMax, orderMax, learningMax, probeMax)
   return { nowMs, below, nonces: [], sizeMax, charactersMax: options.requestCharactersMax, characters: 0 }
 }
 

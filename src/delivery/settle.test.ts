@@ -212,6 +212,33 @@ describe('answers', () => {
     expect(lane.delivery.isRefused(0)).toBe(true)
   })
 
+  it('that put everything off have one nonce offered at a time, until the endpoint takes one', () => {
+    const LATER: SendAnswer = { kind: 'later' }
+    const lane = byHand(GETH)
+    lane.offer(0, 40)
+    const first = lane.sends()
+    expect(first.nonces).toHaveLength(40)
+    lane.end(first.request, { end: 'answers', answers: first.nonces.map(() => LATER) })
+    for (const block of [1, 2, 3]) {
+      lane.at(block * 2_000)
+      lane.refresh(0, 0, true)
+      const probe = lane.sends()
+      expect(probe.nonces).toEqual([0])
+      lane.end(probe.request, { end: 'answers', answers: [block === 3 ? TAKEN : LATER] })
+    }
+    expect(lane.sends().nonces).toEqual(range(1, 40))
+  })
+
+  it('that put a part off do not: the next request holds all that is left', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 10)
+    const { request, nonces } = lane.sends()
+    const answers = nonces.map((nonce): SendAnswer => (nonce < 3 ? TAKEN : { kind: 'later' }))
+    lane.end(request, { end: 'answers', answers })
+    lane.at(1_000)
+    expect(lane.sends().nonces).toEqual(range(3, 10))
+  })
+
   it('that leave one nonce out do not end the pauses, and teach neither size nor round trip', () => {
     const lane = byHand(SEQUENCER, { batchStart: 4 })
     lane.offer(0, 4)

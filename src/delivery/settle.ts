@@ -97,6 +97,9 @@ function noteEffects(state: DeliveryState, effects: Effects, atMs: number): void
   const { sequence, pool, window } = state
   const { isTaken, isLater, isUnanswered, full } = effects
   if (isTaken && !isLater && !isUnanswered) state.failures = 0
+  // As TCP probes a receiver without room: the rest would be refused like the first.
+  if (isTaken) state.isProbing = false
+  else if (isLater) state.isProbing = true
   // What the endpoint does not take now it does not take in the same moment either. A lost answer says nothing.
   if (isLater) state.failures = Math.max(1, state.failures)
   if (isLater || isUnanswered) pause(state, 1, atMs)

@@ -88,6 +88,8 @@ export type DeliveryState = {
   refreshMs: number | undefined
   /** How many refreshes had been seen when a body last brought a nonce of ours. */
   progressRefresh: number
+  /** The endpoint took nothing of the newest request that it answered: one nonce at a time is offered until it takes one. */
+  isProbing: boolean
   /** The nonce that the pool probably dropped last, since blocks lacked it, and how many nonces it held below that one. */
   dropped: { readonly nonce: number; readonly held: number } | undefined
   /** The pool bound held nonces back since the last sealed block. */
@@ -137,6 +139,7 @@ export function createState(options: DeliveryOptions): DeliveryState {
     refreshedAtMs: Number.NEGATIVE_INFINITY,
     refreshMs: undefined,
     progressRefresh: 0,
+    isProbing: false,
     dropped: undefined,
     isPoolBound: false,
   }

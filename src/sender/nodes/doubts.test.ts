@@ -101,6 +101,8 @@ describe('a count that is too low, beside true blocks', () => {
   })
 })
 
+const BLOCK_MS = 2_000
+
 describe('a chain that was cut back below the tip', () => {
   test('is told as a reset once no endpoint shows the tip; what was in it lands again, once', async () => {
     await using lane = await openLane({ lossDepth: 40, limits: { reorgHorizon: 64 } })
@@ -125,6 +127,38 @@ describe('a chain that was cut back below the tip', () => {
     expect((await lane.settle(lane.sender.snapshot())).head?.number).toBeLessThanOrEqual(
       lane.chain.head.number,
     )
+  })
+
+  test('holds a lane of settled payments for a minute: few requests, a reason, each lands again, and resume() goes on', async () => {
+    const count = 20
+    const markers = Array.from({ length: count }, (_, index) => index + 1)
+    await using lane = await openLane({ lossDepth: 'child' })
+    await lane.blocks(2)
+    const all = await lane.settle(Promise.all(markers.map((marker) => lane.sender.send(transfer(marker)))))
+    await lane.settle(Promise.all(all.map((tx) => tx.wait('sealed'))))
+    await lane.blocks(6)
+    lane.chain.rewind({ blocks: 9, keepsPool: false })
+    await lane.until(() => lane.events('held').length > 0, 60_000)
+    // Callers go on waiting, all through the hold.
+    const waits = all.map((tx) => tx.wait('safe', { timeoutMs: 600_000 }).catch(() => undefined))
+    const before = lane.requests.length
+    const heldMs = 60_000
+    await lane.clock.advance(heldMs)
+    expect(lane.requests.length - before).toBeLessThan((6 * heldMs) / BLOCK_MS)
+    // The same bytes land again meanwhile: nothing new is reserved before a person has looked.
+    const next = await lane.settle(lane.sender.send(transfer(count + 1), { until: 'queued' }))
+    const { holds } = await lane.settle(lane.sender.snapshot())
+    expect(holds).toEqual(['deepReorg'])
+    expect(next.waitingFor).toMatchObject({ for: 'hold', holds: ['deepReorg'], operator: true })
+    expect(next.waitingFor?.sentence).toContain(
+      'a block that counted as settled left the chain, until resume()',
+    )
+    expect(lane.executed().toSorted()).toEqual(markers.toSorted())
+    expect(new Set(lane.events('deepReorg').map(({ nonce }) => nonce)).size).toBe(count)
+    lane.sender.resume()
+    await lane.settle(next.wait('sealed'), 60_000)
+    expect(lane.executed().toSorted()).toEqual([...markers, count + 1].toSorted())
+    await lane.settle(Promise.all(waits), 600_000)
   })
 
   test('is none while another endpoint shows the tip: the one that is read only lags', async () => {
