@@ -188,7 +188,7 @@ describe('a request budget', () => {
     const order: Priority[] = []
     for (let nowMs = 0; nowMs < 8_000; nowMs += 100) {
       if (nowMs % 2_000 === 0) {
-        budget.block()
+        budget.block(nowMs)
         ask('poll')
         ask('poll')
       }
@@ -197,6 +197,38 @@ describe('a request budget', () => {
     expect(order.filter((priority) => priority === 'poll')).toHaveLength(4)
     expect(order.length).toBeGreaterThan(70)
   })
+
+  it.each(['repair', 'send', 'evidence'] as const)(
+    'lets a poll through in the time of a block where none is seen, however much of %s waits',
+    (priority) => {
+      for (const [gapMs, blockMs] of [
+        [undefined, 2_000],
+        [12_000, 12_000],
+        [1_000, 1_000],
+      ] as const) {
+        const budget = createRequestBudget({ callsPerSecond: 10 })
+        const startMs = gapMs ?? 0
+        for (let nowMs = 0; gapMs !== undefined && nowMs <= gapMs; nowMs += gapMs) budget.block(nowMs)
+        const tickets: Ticket[] = []
+        const ask = (ticket: Omit<Ticket, 'id'>) => {
+          tickets.push({ ...ticket, id: tickets.length })
+          budget.ask({ ...ticket, id: tickets.length - 1 })
+        }
+        for (let index = 0; index < 2_000; index++) ask({ priority, calls: 1 })
+        ask({ priority: 'poll', calls: 4, together: true })
+        const polledMs: number[] = []
+        for (let nowMs = startMs; nowMs < startMs + 60_000; nowMs += 50) {
+          if (!granted(budget, nowMs, tickets).includes('poll')) continue
+          polledMs.push(nowMs)
+          ask({ priority: 'poll', calls: 4, together: true })
+        }
+        const gaps = polledMs.slice(1).map((ms, index) => ms - (polledMs[index] ?? 0))
+        expect(polledMs.length).toBeGreaterThanOrEqual(Math.floor(60_000 / (blockMs + 1_000)))
+        expect(Math.max(...gaps)).toBeLessThanOrEqual(blockMs + 1_000)
+        expect(Math.min(...gaps)).toBeGreaterThanOrEqual(blockMs)
+      }
+    },
+  )
 
   it.each(['repair', 'send', 'evidence'] as const)(
     'lets a %s go after each poll, where a poll takes nearly all that a block allows',
@@ -209,7 +241,7 @@ describe('a request budget', () => {
       }
       const order: Priority[] = []
       let lastPollMs = -1_000
-      budget.block()
+      budget.block(0)
       ask({ priority: 'poll', calls: 4, together: true })
       for (let nowMs = 0; nowMs < 10_000; nowMs += 50) {
         const now = granted(budget, nowMs, tickets)
@@ -217,7 +249,7 @@ describe('a request budget', () => {
         if (now.includes('poll')) lastPollMs = nowMs
         // It has shown a block.
         if (nowMs === lastPollMs + 100) {
-          budget.block()
+          budget.block(nowMs)
           ask({ priority: 'poll', calls: 4, together: true })
         }
         if (nowMs === 0 || now.includes(priority)) ask({ priority, calls: 2 })
@@ -312,7 +344,7 @@ describe('what is taken without a ticket', () => {
     return steps.map((each, id) => {
       nowMs += each.afterMs
       const { calls, priority } = each
-      if (each.do === 'block') budget.block()
+      if (each.do === 'block') budget.block(nowMs)
       const ended = { calls, sentAtMs: nowMs, atMs: nowMs }
       if (each.do === 'deny') budget.ended({ ...ended, denied: calls })
       if (each.do === 'pass') budget.ended({ ...ended, denied: 0 })

@@ -52,8 +52,8 @@ export type BudgetStatus = {
  * providers count requests or calls. Pure: no clock, no timer. The shell asks with a ticket for each request, calls
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
- * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, however many sends
- * wait; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
+ * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time
+ * of a block where none is seen, however many sends wait; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
  * rates a poll takes most of a second, and a send that waited behind each poll would never leave.
  */
 export type RequestBudget = {
@@ -67,7 +67,7 @@ export type RequestBudget = {
   grants(nowMs: number): Grants
   ended(request: RequestEnded): void
   /** A new block: a poll may go before its turn. */
-  block(): void
+  block(nowMs: number): void
   status(nowMs: number): BudgetStatus
 }
 
@@ -80,6 +80,10 @@ export type BudgetLimits = {
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 15_000
 const RARE_BLOCKS = 10
+/** Between two blocks, as long as no two have been seen. Several blocks of one look are none. */
+const BLOCK_MS = 2_000
+const BLOCK_MS_MIN = 1_000
+const BLOCK_MS_MAX = 12_000
 /** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
 const REQUESTS_MIN = 2
 const CALLS_MIN = 5
@@ -92,6 +96,10 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   // The newest request was a guaranteed one, and a higher priority waited.
   let wentBefore = false
   let blocks = 0
+  let blockAtMs: number | undefined
+  // The shortest time between two blocks: where polls have no turn blocks seem to come rarely.
+  let blockMs: number | undefined
+  let polledAtMs: number | undefined
   let blockedUntilMs = Number.NEGATIVE_INFINITY
   // What left before the last cut says nothing of the rate since then.
   let cutMs = Number.NEGATIVE_INFINITY
@@ -106,8 +114,11 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const highest = () => PRIORITIES.find((priority) => queueOf(priority).length > 0)
 
   /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
-  function nextTicket(): Ticket | undefined {
+  function nextTicket(nowMs: number): Ticket | undefined {
     if (waiting === 0) return undefined
+    // Polls alone see blocks: one that never had its turn would never see the block that grants it one.
+    polledAtMs ??= nowMs
+    if (nowMs - polledAtMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
     const isDue = (priority: Priority) => queueOf(priority).length > 0 && !served.has(priority)
     const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
     return first && queueOf(first)[0]
@@ -127,8 +138,13 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     wentBefore = ticket.priority !== highest()
     queueOf(ticket.priority).shift()
     waiting--
-    served.add(ticket.priority)
+    noteServed(ticket.priority, nowMs)
     return { id: ticket.id, calls: size }
+  }
+
+  function noteServed(priority: Priority, nowMs: number): void {
+    served.add(priority)
+    if (priority === 'poll') polledAtMs = nowMs
   }
 
   /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
@@ -159,7 +175,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       requests.take(1, nowMs)
       calls.take(size, nowMs)
       wentBefore = false
-      served.add(priority)
+      noteServed(priority, nowMs)
       return true
     },
     withdraw(id) {
@@ -172,7 +188,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     grants(nowMs) {
       const granted: { id: number; calls: number }[] = []
-      for (let ticket = nextTicket(); ticket !== undefined; ticket = nextTicket()) {
+      for (let ticket = nextTicket(nowMs); ticket !== undefined; ticket = nextTicket(nowMs)) {
         const size = sizeOf(ticket, nowMs)
         const atMs = dueAt(size, nowMs)
         if (atMs > nowMs) {
@@ -201,8 +217,11 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
         blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
       cut(request)
     },
-    block() {
+    block(nowMs) {
       served.delete('poll')
+      const gapMs = nowMs - (blockAtMs ?? Number.NEGATIVE_INFINITY)
+      blockAtMs = nowMs
+      if (gapMs >= BLOCK_MS_MIN && Number.isFinite(gapMs)) blockMs = Math.min(gapMs, blockMs ?? BLOCK_MS_MAX)
       if (++blocks % RARE_BLOCKS !== 0) return
       served.delete('evidence')
       served.delete('receipt')

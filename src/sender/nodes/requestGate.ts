@@ -138,7 +138,7 @@ export function createRequestGate(parts: {
       if (waiting.size > 0) run()
     },
     block() {
-      budget.block()
+      budget.block(clock.now())
       if (waiting.size > 0) run()
     },
     status: () => budget.status(clock.now()),
