@@ -67,7 +67,7 @@ export type Delivery = {
   /** `size`: characters that its bytes take in a request. `bytes` names them, so that the same ones are known. */
   offer(nonce: number, size: number, bytes?: string): void
   /** Other endpoints are sent the nonce as well, since it stands still: a body that has it says nothing of this endpoint. */
-  elsewhere(nonce: number): void
+  sentElsewhere(nonce: number): void
   withdraw(nonce: number): void
   /** Forgets and returns what this endpoint does not have: for another endpoint. */
   reclaim(): readonly number[]
@@ -121,9 +121,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return {
     know: (traits) => know(state, traits),
     offer: (nonce, size, bytes) => offer(sequence, nonce, size, bytes),
-    elsewhere(nonce) {
+    sentElsewhere(nonce) {
       const segment = sequence.segments.get(nonce)
-      if (segment) segment.elsewhere = true
+      if (segment) segment.sentElsewhere = true
     },
     withdraw: (nonce) => forget(sequence, nonce),
     reclaim: () => reclaim(state),
@@ -215,7 +215,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
     segment.sentLatest = sequence.latest
     segment.kept = false
     segment.explained = false
-    segment.elsewhere = false
+    segment.sentElsewhere = false
     setState(sequence, segment, 'inFlight')
     sequence.sentTo = Math.max(sequence.sentTo, nonce + 1)
   }

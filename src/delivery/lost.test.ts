@@ -185,7 +185,7 @@ describe('a lost nonce', () => {
     }
     refresh(1_000, 1)
     refresh(2_000, 1)
-    lane.delivery.elsewhere(1)
+    lane.delivery.sentElsewhere(1)
     refresh(3_000, 2)
     expect(lane.sends().nonces).toEqual([2, 3])
   })
@@ -199,7 +199,7 @@ describe('a lost nonce', () => {
       lane.refresh(1, 1, true)
       lane.at(2_000)
       lane.refresh(1, 1, true)
-      lane.delivery.elsewhere(1)
+      lane.delivery.sentElsewhere(1)
       if (own === 'newer') {
         lane.delivery.offer(1, SIZE, 'bumped')
         lane.taken(lane.sends())

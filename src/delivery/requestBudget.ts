@@ -53,8 +53,9 @@ export type BudgetStatus = {
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
  * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time
- * of a block where none is seen, however many sends wait; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
- * rates a poll takes most of a second, and a send that waited behind each poll would never leave.
+ * of a block where none is seen, however many sends wait; evidence and receipts get one in ten blocks. After each of these
+ * the highest priority has its turn: at the lowest rates a poll takes most of a second, and a send that waited behind each
+ * poll would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
@@ -219,9 +220,9 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     block(nowMs) {
       served.delete('poll')
-      const gapMs = nowMs - (blockAtMs ?? Number.NEGATIVE_INFINITY)
+      const gapMs = nowMs - (blockAtMs ?? nowMs)
       blockAtMs = nowMs
-      if (gapMs >= BLOCK_MS_MIN && Number.isFinite(gapMs)) blockMs = Math.min(gapMs, blockMs ?? BLOCK_MS_MAX)
+      if (gapMs >= BLOCK_MS_MIN) blockMs = Math.min(gapMs, blockMs ?? BLOCK_MS_MAX)
       if (++blocks % RARE_BLOCKS !== 0) return
       served.delete('evidence')
       served.delete('receipt')

@@ -148,7 +148,7 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
   const hasMoved = confirmedTo > sequence.confirmedTo
   const held = confirmedTo - sequence.latest
   const broughtAtMs = newestSentAtMs(sequence, confirmedTo)
-  const isByOthers = hasMoved && isElsewhere(sequence, confirmedTo)
+  const isByOthers = hasMoved && isSentElsewhere(sequence, confirmedTo)
   noteAcknowledged(state, acknowledge(sequence, { latest, confirmedTo, countedTo: sequence.countedTo }))
   if (!hasMoved || isByOthers) return
   state.pool.holds(held)
@@ -158,10 +158,10 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
 }
 
 /** Other endpoints were sent everything that a body is about to confirm, since this one had not brought it. */
-function isElsewhere({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): boolean {
+function isSentElsewhere({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): boolean {
   let isAny = false
-  for (const { elsewhere } of segments.between(from, to)) {
-    if (!elsewhere) return false
+  for (const { sentElsewhere } of segments.between(from, to)) {
+    if (!sentElsewhere) return false
     isAny = true
   }
   return isAny

@@ -40,7 +40,7 @@ export type Segment = {
   /** The endpoint said that other bytes are at this nonce: another copy of these changes nothing by itself. */
   occupied: boolean
   /** Another endpoint was sent the same bytes after the newest copy left here, since this one had not brought it. */
-  elsewhere: boolean
+  sentElsewhere: boolean
 }
 
 /** The nonces of one account at one endpoint: what is sent, what is answered and what is acknowledged. */
@@ -171,7 +171,7 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     explained: false,
     forced: false,
     occupied: false,
-    elsewhere: false,
+    sentElsewhere: false,
   }
   sequence.segments.set(nonce, segment)
   if (nonce >= sequence.next) return

@@ -307,7 +307,7 @@ export function createBroadcaster(
       const attempt = attemptAt(nonce)
       if (attempt === undefined) return
       const endpoints = takers(attempt, true)
-      if (endpoints.length > 1) for (const endpoint of endpoints) senderOf(endpoint).elsewhere(nonce)
+      if (endpoints.length > 1) for (const endpoint of endpoints) senderOf(endpoint).sentElsewhere(nonce)
       offer(nonce, endpoints)
     },
     elsewhere,

@@ -37,7 +37,7 @@ export type EndpointSender = {
   /** Its pool keeps these bytes from blocks. */
   isStranded(nonce: number): boolean
   /** It stands still, and other endpoints are sent it as well. */
-  elsewhere(nonce: number): void
+  sentElsewhere(nonce: number): void
   /** It is not to be sent here any more. */
   withdraw(nonce: number): void
   /** Forgets and returns what this endpoint does not have: for another endpoint. */
@@ -297,7 +297,7 @@ export function createEndpointSender(
     has: delivery.has,
     isRefused: delivery.isRefused,
     isStranded: delivery.isStranded,
-    elsewhere: delivery.elsewhere,
+    sentElsewhere: delivery.sentElsewhere,
     withdraw: delivery.withdraw,
     reclaim() {
       schedule()
