@@ -17,4 +17,9 @@ describe('the options', () => {
     })
     expect(parse('--node', 'parity')).toMatchObject({ kind: 'bad' })
   })
+
+  test('words that no case has together are refused: a run of nothing would pass', () => {
+    expect(parse('--only', 'bursts')).toMatchObject({ kind: 'bad' })
+    expect(parse('--only', 'burst', '--only', 'quick start')).toMatchObject({ kind: 'bad' })
+  })
 })

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { readCommandLine } from '../../src/cli/commandLine.js'
 import type { Parsed } from '../../src/cli/program.js'
+import { cases } from './cases/index.js'
 import { NODE_NAMES, type NodeName } from './nodes/description.js'
 
 export type NodesOptions = {
@@ -23,7 +24,7 @@ export function parseOptions(argv: readonly string[]): Parsed<NodesOptions> {
         'no means for. Exit code 0 when every case holds, 1 when one does not, 2 for bad options.',
     )
     .option('--node <name>', `this node: ${NODE_NAMES.join(', ')}; may be given more than once`, oneOf)
-    .option('--only <words>', 'cases whose name has these words; more than once: all of them', added, [])
+    .option('--only <words>', 'cases whose name has these words; more than once: all of them', named, [])
     .option('--require', 'fail where a node cannot be had', false)
     .option('--get', 'build and install what is missing, and run nothing', false)
   return readCommandLine(
@@ -42,6 +43,9 @@ function oneOf(name: string, before: readonly NodeName[] = []): readonly NodeNam
   return [...before, known]
 }
 
-function added(words: string, before: readonly string[]): readonly string[] {
-  return [...before, words]
+function named(words: string, before: readonly string[]): readonly string[] {
+  const all = [...before, words]
+  if (!cases.some(({ name }) => all.every((one) => name.includes(one))))
+    throw new InvalidArgumentError('No case has a name with all of these words.')
+  return all
 }

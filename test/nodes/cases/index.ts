@@ -3,6 +3,7 @@ import { cancel } from './cancel.js'
 import { delegated } from './delegated.js'
 import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
+import { payouts } from './payouts.js'
 import { poolModel } from './poolModel.js'
 import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
@@ -16,6 +17,7 @@ import { speedUp } from './speedUp.js'
 /** The suite: every client goes through all of it. */
 export const cases: readonly NodeCase[] = [
   quickStart,
+  payouts,
   reads,
   ...refusedCases,
   cancel,

@@ -17,7 +17,7 @@ export type Setting = {
 export type NodeCase = {
   readonly name: string
   readonly needs?: readonly Ability[]
-  /** `npm test` runs it on geth. */
+  /** `npm test` runs it on a geth that is there. */
   readonly quick?: boolean
   /** It compares the words of a node with what it does. */
   readonly isRefusal?: boolean

@@ -11,6 +11,7 @@ const LIMIT_MS = 20_000
 /** The first and the second run of the same script: most nodes make no empty blocks in between. */
 export const quickStart: NodeCase = {
   name: 'quick start, twice',
+  quick: true,
   async run(setting) {
     await using running = await setting.start({ mode: 'plain' })
     const fresh = await freshAccount(running)

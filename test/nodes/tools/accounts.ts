@@ -7,6 +7,7 @@ import { hasReceipt } from './hasReceipt.js'
 /** A new account, and the block after which its transactions are. */
 export type Fresh = {
   readonly account: LocalAccount
+  readonly privateKey: Hex
   readonly fromBlock: number
   readonly firstNonce: number
 }
@@ -17,11 +18,12 @@ const LOOK_MS = 50
 
 export async function freshAccount(running: RunningNode, wei = 100n * ETHER): Promise<Fresh> {
   const fromBlock = await blockNumber(running)
-  const account = privateKeyToAccount(generatePrivateKey())
+  const privateKey = generatePrivateKey()
+  const account = privateKeyToAccount(privateKey)
   await fund(running, account.address, wei)
   const { firstNonce = 0, setNonce } = running.description
   await setNonce?.(running.rpc, account.address, firstNonce)
-  return { account, fromBlock, firstNonce }
+  return { account, privateKey, fromBlock, firstNonce }
 }
 
 export async function fund(running: RunningNode, to: Address, wei: bigint): Promise<void> {

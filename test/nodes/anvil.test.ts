@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { payouts } from './cases/payouts.js'
+import { quickStart } from './cases/quickStart.js'
+import { anvil } from './nodes/anvil.js'
+import { openSetting } from './run/openSetting.js'
+import { runCase } from './run/runCase.js'
+
+// What a newcomer does first, on the node that a newcomer starts: it makes no empty blocks.
+describe('anvil without options', () => {
+  let setting: ReturnType<typeof openSetting>
+
+  beforeAll(async () => {
+    setting = openSetting(anvil, await anvil.locate(() => undefined))
+  })
+  afterAll(() => setting[Symbol.asyncDispose]())
+
+  test.each([quickStart, payouts])('$name', async (one) => {
+    expect(await runCase(one, setting)).toMatchObject({ ok: true })
+  })
+})
