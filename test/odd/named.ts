@@ -56,6 +56,17 @@ const NO_BLOCK_0: Readonly<Record<string, How>> = {
   },
 }
 
+/** A count that shows no loss at any block, and a pool that loses what it has no room for. */
+export const UNSEEN_DROPS: Readonly<Record<string, Plan>> = Object.fromEntries(
+  (['latest', 'pending'] as const).map((shows) => [
+    `the count ignores the block that is asked for and shows what is ${shows}, and the pool drops all but eight`,
+    worldOf(errs(SEALED_COUNTS, { kind: 'blockIgnored', shows }, 0, 60_000), {
+      chain: 'smallPool',
+      items: Array.from({ length: 20 }, (_, index) => payment(index + 1, 100)),
+    }),
+  ]),
+)
+
 /** What was measured, one ordinary accident each. */
 export const NAMED = {
   'every count is 5 too high for 8 s': worldOf(errs(COUNTS, off(5), 3_000, 8_000)),
@@ -96,6 +107,7 @@ export const NAMED = {
   'every count ignores the block that is asked for and shows what is pending, for 15 s': worldOf(
     errs(['countLatest', ...SEALED_COUNTS], { kind: 'blockIgnored', shows: 'pending' }, 0, 15_000),
   ),
+  ...UNSEEN_DROPS,
   'every count is 3 too high for 4 s': worldOf(errs(COUNTS, off(3), 3_000, 4_000)),
   'one of two endpoints counts 100 too many for 20 s': worldOf(errs(COUNTS, off(100), 3_000, 20_000), {
     endpoints: 2,

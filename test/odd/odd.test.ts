@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { built } from '../support/built.js'
 import type { ChainName } from './chainKinds.js'
 
-const { drawPlan, NAMED, REWOUND, runOddWorld } = await built<typeof import('./worlds.js')>(
+const { drawPlan, NAMED, REWOUND, runOddWorld, UNSEEN_DROPS } = await built<typeof import('./worlds.js')>(
   new URL('worlds.ts', import.meta.url),
 )
 
@@ -52,6 +52,15 @@ describe('an endpoint that errs for some seconds: each payment once, and the lan
     })
   }
 })
+
+for (const [name, plan] of Object.entries(UNSEEN_DROPS))
+  holds(`all land while it lasts: ${name}`, async () => {
+    const { said } = await runOddWorld(plan)
+    const untilMs = READY_MS + plan.faults[0]!.forMs / 2
+    const sealed = said.filter(({ event, atMs }) => event === 'sealed' && atMs < untilMs)
+    const landed = new Set(sealed.map(({ nonce }) => nonce)).size
+    return landed === plan.items.length ? [] : [`${landed} of ${plan.items.length} in ${untilMs} ms`]
+  })
 
 type Rewound = (typeof REWOUND)[keyof typeof REWOUND]
 
