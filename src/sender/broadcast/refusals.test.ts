@@ -164,16 +164,17 @@ describe('a counted refusal counts where every endpoint gives it', () => {
   })
 })
 
-describe("Hardhat's default mode: a block for each transaction, none otherwise, and no gaps", () => {
-  const MS = 1_000_000_000
+describe('Hardhat: one with too little gas holds no good one behind it for long', () => {
+  const NEVER_MS = 1_000_000_000
+  const tooLittle = (gas: bigint) => refuses(`Transaction requires at least 21064 gas but got ${gas}`)
 
-  /** Speaks as Hardhat 2.29 does, as asked of it. */
-  async function openHardhat(): Promise<SimLane> {
-    const lane = await openLane({ chain: { rules: 'latest', blockTimeMs: MS } })
+  /** Speaks as Hardhat 2.29 does, as asked of it: a block for each transaction, none otherwise, and no gaps. */
+  async function openDefaultMode(): Promise<SimLane> {
+    const lane = await openLane({ chain: { rules: 'latest', blockTimeMs: NEVER_MS } })
     lane.script = onSend((tx) => {
       const next = lane.chain.nextNonce(tx.from)
       const queued = "Note that transactions can't be queued when automining."
-      if (nameOf(tx) === 1) return refuses(`Transaction requires at least 21064 gas but got ${tx.gas}`)
+      if (nameOf(tx) === 1) return tooLittle(tx.gas)
       if (tx.nonce > next)
         return refuses(`Nonce too high. Expected nonce to be ${next} but got ${tx.nonce}. ${queued}`)
       if (tx.nonce < next)
@@ -185,8 +186,18 @@ describe("Hardhat's default mode: a block for each transaction, none otherwise, 
     return lane
   }
 
-  test('one with too little gas is voided within seconds, and the good one behind it lands', async () => {
-    await using lane = await openHardhat()
+  /** With a block a second, where it pools what lies behind a gap. */
+  async function openInterval(): Promise<SimLane> {
+    const lane = await openLane({ chain: { rules: 'latest', blockTimeMs: 1_000 } })
+    lane.script = onSend((tx) => (nameOf(tx) === 1 ? tooLittle(tx.gas) : undefined))
+    return lane
+  }
+
+  test.each([
+    ['in its default mode', openDefaultMode],
+    ['with a block a second', openInterval],
+  ])('%s it is voided within seconds, and the good one lands', async (_, open) => {
+    await using lane = await open()
     const startMs = lane.clock.now()
     const bad = lane.rejection(lane.sender.send(transfer(1)))
     const good = lane.sender.send(transfer(2), { until: 'queued' })
