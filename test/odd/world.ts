@@ -227,20 +227,25 @@ export async function runOddWorld(plan: Plan, { onLine }: OddOptions = {}): Prom
 function allowanceMs(plan: Plan, kind: ChainKind): number {
   const batches = kind.poolSlots === undefined ? 1 : Math.ceil(plan.items.length / kind.poolSlots)
   const patienceMs = kind.onDemand ? QUIET_MS : PATIENCE_MS
-  const waitMs = plan.faults.some(isRefusal) ? REST_MS : patienceMs
+  const waitMs = plan.faults.some(asksForRest) ? REST_MS : patienceMs
   return kind.blockTimeMs * (3 + kind.settledBlocks + batches) + waitMs
 }
 
-/** An endpoint that asked for a rest, and bytes that were refused again and again, are tried again after so long at the latest. */
-const REST_MS = 120_000
+/**
+ * A rest of a minute at most, and what an endpoint was found to take, which grows for so long until all that has waited
+ * fits in.
+ */
+const REST_MS = 100_000
 /** A read that hangs ends after ten seconds. */
 const PATIENCE_MS = 20_000
 /** Where no block comes, time stands for blocks: ten seconds each time. */
 const QUIET_MS = 40_000
 
-/** It asks to be left alone, or does not take what it is sent. */
-function isRefusal({ target, how }: Fault): boolean {
-  return how.kind === 'tooMany' || how.kind === 'refused' || target === 'send'
+const LIMIT_EXCEEDED = -32_005
+
+/** The endpoint says that it is asked too often. */
+function asksForRest({ how }: Fault): boolean {
+  return how.kind === 'tooMany' || (how.kind === 'refused' && how.code === LIMIT_EXCEEDED)
 }
 
 function sumOf(bySecond: ReadonlyMap<number, number>): number {

@@ -166,7 +166,7 @@ describe('a counted refusal counts where every endpoint gives it', () => {
 
 describe('Hardhat: one with too little gas holds no good one behind it for long', () => {
   const NEVER_MS = 1_000_000_000
-  const tooLittle = (gas: bigint) => refuses(`Transaction requires at least 21064 gas but got ${gas}`)
+  const tooLittle = (gas: number) => refuses(`Transaction requires at least 21064 gas but got ${gas}`)
 
   /** Speaks as Hardhat 2.29 does, as asked of it: a block for each transaction, none otherwise, and no gaps. */
   async function openDefaultMode(): Promise<SimLane> {
