@@ -42,6 +42,18 @@ const PASSING_WORDS: readonly string[] = [
   'crash',
   'database',
   'went wrong',
+  // The state or the block that a check of the bytes needs is missing: a backend that lags, prunes or starts.
+  'not found',
+  'not available',
+  'missing trie',
+  'unknown block',
+  // A backend's own line to another one.
+  'closed',
+  'eof',
+  'econn',
+  'broken pipe',
+  'hang up',
+  'no such host',
 ]
 
 // The code 5 of EIP-7966 and a method that is missing are no word on the bytes; the others are rate limits (classify.ts),

@@ -80,6 +80,11 @@ describe('rows 15 and 20: a refusal in words that are not in the table', () => {
     ],
     ['a rate limit', refuses('over rate limit', -32016)],
     ['an error of the endpoint itself', refuses('internal error')],
+    ['a backend without the newest block', refuses('header not found')],
+    [
+      'a backend without the state',
+      refuses('missing trie node 0ab1 (path 0c) state 0x9f is not available, not found'),
+    ],
     ['the internal error of JSON-RPC', refuses(WORDS, -32603)],
     ['a sync send that is not ready', refuses(WORDS, 5)],
     [

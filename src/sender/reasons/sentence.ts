@@ -36,7 +36,7 @@ function sentenceOf(cause: WaitCause): string {
     case 'endpoint':
       return cause.said === undefined
         ? `The endpoint ${cause.endpoint} has not answered for its bytes yet.`
-        : `The endpoint ${cause.endpoint} has not accepted its bytes${quoted(cause.said)}.`
+        : `The endpoint ${cause.endpoint} has not accepted its bytes; it${quoted(cause.said)}.`
     case 'block':
       return cause.head === undefined
         ? 'It waits for the next block.'
@@ -127,7 +127,7 @@ function feeSentence({ endpoint, said, offeredWei, baseFeeWei }: Extract<WaitCau
   if (offeredWei !== undefined && baseFeeWei !== undefined)
     return `It offers ${offeredWei} wei for a unit of gas, and the base fee is ${baseFeeWei} wei.`
   if (said === undefined) return `The endpoint ${endpoint} has not said what gas costs yet.`
-  return `The endpoint ${endpoint} has not said what gas costs${quoted(said)}.`
+  return `The endpoint ${endpoint} has not said what gas costs; it${quoted(said)}.`
 }
 
 const quoted = (said: string) => ` said: "${said}"`
