@@ -1,4 +1,4 @@
-import { type Address, type Hash, keccak256, stringToHex } from 'viem'
+import type { Address } from 'viem'
 import type { Clock, Random } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
@@ -22,6 +22,7 @@ import {
 } from '../transaction/transaction.js'
 import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
+import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
 import { createKeeper } from './keeper.js'
 
 /** Where it goes, other than to the end of the line. */
@@ -76,7 +77,6 @@ const NOWHERE: readonly Address[] = []
 const NONE: readonly Unknown[] = []
 /** For so long a store that could not be read counts as one that cannot. */
 const UNREADABLE_MS = 1_000
-const NO_FINGERPRINT: Hash = `0x${'0'.repeat(64)}`
 
 export function createAdmission(parts: {
   readonly handle: LaneHandle
@@ -207,7 +207,12 @@ export function createAdmission(parts: {
 
   /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
   function become(transaction: Transaction, stored: StoredTransaction): void {
-    if (!means(stored, transaction)) throw refused(transaction, conflict(fromStored(stored)))
+    if (!isSameRequest(stored, transaction)) {
+      const conflict = idConflict(fromStored(stored), transaction)
+      const { tx } = conflict
+      // Of the transaction that the id stands for: that of this one would say how it ended.
+      throw Object.assign(refused(transaction, conflict), { tx })
+    }
     // Its first caller wanted it private, with the gas that this takes.
     if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
@@ -301,15 +306,8 @@ export function createAdmission(parts: {
 }
 
 function same(known: Transaction, asked: Transaction): Transaction {
-  if (means(known, asked)) return known
-  throw conflict(known)
-}
-
-type Meant = Pick<StoredTransaction, 'fingerprint' | 'private'>
-
-/** The same id stands for the same request; what was sent openly cannot be made private by sending it again. */
-function means(known: Meant, asked: Meant): boolean {
-  return known.fingerprint === asked.fingerprint && (known.private === true || asked.private !== true)
+  if (isSameRequest(known, asked)) return known
+  throw idConflict(known, asked)
 }
 
 /**
@@ -332,11 +330,6 @@ export async function requireKnown(
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
 function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
   return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
-}
-
-function conflict(known: Transaction): TxlaneError {
-  const message = `The id ${JSON.stringify(known.id)} stands for another request.`
-  return txError(known, 'ID_CONFLICT', 'notExecuted', message)
 }
 
 const ID_DIGITS = 32
@@ -364,24 +357,4 @@ export function handedTo(
     fingerprint: fingerprint === NO_FINGERPRINT ? NO_FINGERPRINT : fingerprintOf(lane.address, request),
     pooled: [...new Set([...pooled, from.address])],
   }
-}
-
-/** What the caller wants to happen, without how much is paid for it. */
-function fingerprintOf(from: string, request: TxRequest): Hash {
-  const { to, data, value, accessList, authorize } = request
-  const authorizations = authorize?.map((one) => [
-    one.contractAddress.toLowerCase(),
-    one.account?.address.toLowerCase(),
-  ])
-  const parts = [
-    from,
-    to?.toLowerCase() ?? null,
-    data ?? '0x',
-    value ?? 0n,
-    accessList ?? null,
-    authorizations ?? null,
-  ]
-  return keccak256(
-    stringToHex(JSON.stringify(parts, (_, part) => (typeof part === 'bigint' ? `${part}` : part))),
-  )
 }

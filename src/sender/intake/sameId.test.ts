@@ -167,3 +167,44 @@ describe('P2: one id stands for one content', () => {
     expect((await lane.settle(lane.sender.send(same as never, { id: 'a', until: 'queued' }))).id).toBe('a')
   })
 })
+
+describe('an id that stands for something else', () => {
+  const ROOMY = { ...transfer(1), gas: 60_000n }
+  const TO = ROOMY.to
+
+  test.each([
+    ['value', { ...ROOMY, value: 7n }, 'value is 7 here, and '],
+    ['to', { ...ROOMY, to: `0x${'77'.repeat(20)}` }, `to is 0x${'77'.repeat(20)} here, and ${TO} there`],
+    ['data', { ...ROOMY, data: '0x1234' }, 'data is 0x1234 here, and 0x there'],
+    [
+      'access list',
+      { ...ROOMY, accessList: [{ address: TO, storageKeys: [] }] },
+      'accessList is [{"address":',
+    ],
+  ] as const)('another %s: the error names it and has the transaction', async (_, request, words) => {
+    await using lane = await openLane()
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+    const error = await lane.rejection(lane.sender.send(request as ReturnType<typeof transfer>, { id: 'a' }))
+    expect(error).toMatchObject({
+      code: 'ID_CONFLICT',
+      fate: 'notExecuted',
+      tx: { id: 'a', hash: tx.hash },
+      shortMessage: expect.stringContaining(words),
+    })
+  })
+
+  test('the id that the library made stands for its request as well, in the process and in the next one', async () => {
+    const store = memoryStore()
+    await using lane = await openLane({ store })
+    const tx = await lane.settle(lane.sender.send(transfer(1)))
+    expect((await lane.settle(lane.sender.send(transfer(1), { id: tx.id }))).id).toBe(tx.id)
+    await lane.settle(tx.wait())
+    await lane.settle(lane.sender.close())
+    const next = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
+    expect((await lane.settle(next.send(transfer(1), { id: tx.id }))).hash).toBe(tx.hash)
+    const error = await lane.rejection(next.send(transfer(2), { id: tx.id }))
+    expect(error).toMatchObject({ code: 'ID_CONFLICT', fate: 'notExecuted' })
+    await lane.settle(next.close())
+    expect(lane.executed()).toEqual([1])
+  })
+})

@@ -1,6 +1,6 @@
 import type { Address, Hash } from 'viem'
 import type { CancelTimer } from '../../clock.js'
-import { type ErrorTx, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
+import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
@@ -126,6 +126,12 @@ export function hasReached(transaction: Pick<Transaction, 'stage'>, stage: Stage
 /** It ended without executing. */
 export function hasFailed(transaction: Transaction): boolean {
   return transaction.failure !== undefined
+}
+
+/** Whether it ran, as far as it is known. An end that is not in the store yet could still be undone (P5). */
+export function fateOf(transaction: Transaction): Fate {
+  if (hasReached(transaction, 'sealed')) return 'executed'
+  return transaction.endKept ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
 /** Moves to a stage and wakes who waits for it. A reorg may move it back. */

@@ -2,7 +2,7 @@ import type { CancelResult } from '../../types.js'
 import { txError } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Stop } from '../unlessStopped.js'
-import { hasReached, type Transaction } from './transaction.js'
+import { fateOf, hasReached, type Transaction } from './transaction.js'
 import { closedError } from './waiting.js'
 
 /** What callers who want an end are told of it, whoever works the lane. */
@@ -53,11 +53,6 @@ export function checkWatched(transaction: Transaction, closing: Stop): void {
 /** What has landed or ended cannot be changed any more. */
 export function checkOpen(transaction: Transaction, what: 'replace' | 'bump'): void {
   if (!transaction.failure && !hasReached(transaction, 'sealed')) return
-  const fate = hasReached(transaction, 'sealed')
-    ? 'executed'
-    : transaction.endKept
-      ? (transaction.failure?.fate ?? 'notExecuted')
-      : 'inFlight'
   const message = `It is ${transaction.stage} already: there is nothing to ${what}.`
-  throw txError(transaction, 'TOO_LATE', fate, message)
+  throw txError(transaction, 'TOO_LATE', fateOf(transaction), message)
 }
