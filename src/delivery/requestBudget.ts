@@ -52,10 +52,10 @@ export type BudgetStatus = {
  * providers count requests or calls. Pure: no clock, no timer. The shell asks with a ticket for each request, calls
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
- * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time
- * of a block where none is seen, however many sends wait; evidence and receipts get one in ten blocks. After each of these
- * the highest priority has its turn: at the lowest rates a poll takes most of a second, and a send that waited behind each
- * poll would never leave.
+ * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, however many sends
+ * wait, and where none is seen one in the time of a block, or in the time in which they take a quarter of what the endpoint
+ * allows; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
+ * rates a poll takes most of a second, and a send that waited behind each poll would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
@@ -85,6 +85,8 @@ const RARE_BLOCKS = 10
 const BLOCK_MS = 2_000
 const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
+/** Of what the endpoint takes, for polls that see no block. */
+const POLL_SHARE = 0.25
 /** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
 const REQUESTS_MIN = 2
 const CALLS_MIN = 5
@@ -119,10 +121,17 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (waiting === 0) return undefined
     // Polls alone see blocks: one that never had its turn would never see the block that grants it one.
     polledAtMs ??= nowMs
-    if (nowMs - polledAtMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
+    if (nowMs - polledAtMs >= pollEveryMs(nowMs)) served.delete('poll')
     const isDue = (priority: Priority) => queueOf(priority).length > 0 && !served.has(priority)
     const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
     return first && queueOf(first)[0]
+  }
+
+  /** So often a poll has its turn where none shows a block: at a low rate it takes no more than its share. */
+  function pollEveryMs(nowMs: number): number {
+    const size = queueOf('poll')[0]?.calls ?? 0
+    const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
+    return Math.max(blockMs ?? BLOCK_MS, seconds * 1_000)
   }
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */

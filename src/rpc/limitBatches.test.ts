@@ -29,6 +29,12 @@ const refusals: Readonly<Record<string, (batch: readonly RpcCall[], limit: numbe
   'HTTP 500': (batch) => all(batch, http(500)),
   'HTTP 403 in words': (batch) => all(batch, http(403, 'HTTP 403: batch requests are not allowed')),
   'HTTP 429 in words': (batch) => all(batch, http(429, 'HTTP 429: batch size too large')),
+  ...Object.fromEntries(
+    [301, 403, 404, 405, 408, 414, 431].map((status) => [
+      `HTTP ${status}`,
+      (batch: readonly RpcCall[]) => all(batch, http(status)),
+    ]),
+  ),
   'HTTP 500 with an error object': (batch) =>
     all(batch, {
       ...http(500),
@@ -40,6 +46,11 @@ const refusals: Readonly<Record<string, (batch: readonly RpcCall[], limit: numbe
   'one error object, -32005': (batch) => all(batch, one(-32005, 'batch limit exceeded')),
   'one error object in strange words': (batch) => all(batch, one(-32000, 'no')),
   'an error object for each': (batch) => all(batch, rpc(-32005, 'too many requests in one batch')),
+  'an error object for each, in strange words': (batch) => all(batch, rpc(-32000, 'maximum of 3 items')),
+  'an error object for each, of some limit': (batch) => all(batch, rpc(-32005, 'limit exceeded')),
+  'one error object, of some limit': (batch) => all(batch, one(-32005, 'limit exceeded')),
+  'an error in strange words for the first, nothing for the others': (batch) =>
+    batch.map((_, index) => ({ failure: index === 0 ? rpc(-32000, 'maximum of 3 items') : NO_PART })),
   "geth's: an error for the first, nothing for the others": (batch) =>
     batch.map((_, index) => ({ failure: index === 0 ? rpc(-32600, 'batch too large') : NO_PART })),
   'an answer that breaks off': (batch, limit) =>
@@ -184,6 +195,50 @@ describe('a call without an answer in a batch that is answered', () => {
     expect(results(replies)).toEqual(['rpc', 1, 1])
     expect(plain.batches).toHaveLength(1)
   })
+})
+
+describe('calls that are all answered with the same error', () => {
+  const SAME = rpc(-32000, 'transaction indexing is in progress')
+
+  test('have it as their answer where a call alone has it too: one request more', async () => {
+    for (const failure of [SAME, rpc(-32005, 'limit exceeded'), http(403)]) {
+      const plain = createStubPort((batch) => all(batch, failure))
+      const port = limitBatches(plain)
+      expect(await port.batch(callsOf(5))).toEqual(callsOf(5).map(() => ({ ok: false, failure })))
+      expect(plain.batches.map(({ length }) => length)).toEqual([5, 1])
+      expect(profileOf(port).current().batch.sizeMax).toBeUndefined()
+    }
+  })
+
+  test('have it where some had no answer at all', async () => {
+    const plain = createStubPort((batch) =>
+      batch.map((_, index) => ({ failure: index === 1 ? NO_PART : SAME })),
+    )
+    expect(results(await limitBatches(plain).batch(callsOf(5)))).toEqual(callsOf(5).map(() => 'rpc'))
+    expect(plain.batches.length).toBeLessThanOrEqual(3)
+  })
+
+  test('are asked once where the errors differ', async () => {
+    const plain = createStubPort((batch) =>
+      batch.map((_, index) => ({ failure: rpc(-32000, `no ${index}`) })),
+    )
+    await limitBatches(plain).batch(callsOf(5))
+    expect(plain.batches).toHaveLength(1)
+  })
+})
+
+test('an endpoint that lets large batches hang is asked in half of it once a call alone is answered', async () => {
+  const HANGS: RpcFailure = { kind: 'timeout', message: 'no answer within 10000 ms' }
+  for (const limit of [1, 2, 3, 7]) {
+    const plain = createStubPort((batch) => (batch.length > limit ? all(batch, HANGS) : own(batch)))
+    const port = limitBatches(plain)
+    const calls = callsOf(8)
+    let replies = await port.batch(calls)
+    let hung = 1
+    for (; hung < 10 && replies.some(({ ok }) => !ok); hung++) replies = await port.batch(calls)
+    expect(results(replies)).toEqual(calls.map((_, index) => index))
+    expect(hung, `limit ${limit}`).toBeLessThanOrEqual(4)
+  }
 })
 
 test('a rate limit or a timeout ends the batch after one request', async () => {

@@ -1,4 +1,4 @@
-import { readBatchAnswer, readSingleAnswer } from './batchAnswer.js'
+import { isSameFailure, readBatchAnswer, readSingleAnswer } from './batchAnswer.js'
 import type { BatchOptions, Port, RpcCall, RpcReply } from './port.js'
 import type { ProfileWatch } from './profile.js'
 import { profileOf, setProfile } from './profileOf.js'
@@ -13,15 +13,17 @@ const limited = new WeakSet<Port>()
  * and than what the endpoint is known to take. A batch that the endpoint refuses is asked again in halves, down to
  * single calls; a call without an answer in an answered batch is asked again. The profile remembers the sizes.
  *
- * Where no call has an answer (HTTP 500, a closed socket), the first call is asked alone: its answer shows that the
- * batch is to blame, and a failure ends the batch after one request more. A rate limit and a timeout end it at once.
+ * Where no call has an answer (HTTP 500, a closed socket), or all have the same error, the first call is asked alone.
+ * Another answer than that shows that the batch is to blame; a failure ends the batch after one request more. A rate limit
+ * and a timeout end it at once. After a timeout the next batch begins with a call alone, and is half as large where that
+ * one is answered.
  *
  * Each call may be posted several times, so that it is not for the bytes of transactions.
  */
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
   const profile = profileOf(port)
-  const parts: Parts = { port, profile, batchMax, doubted: false, limited: 0 }
+  const parts: Parts = { port, profile, batchMax, doubted: false, hung: undefined, limited: 0 }
   const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
   limited.add(limitedPort)
   return limitedPort
@@ -50,6 +52,8 @@ type Parts = {
   readonly batchMax: number
   /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
   doubted: boolean
+  /** The size of a batch that had no answer in time, until a call alone has shown whether the endpoint answers. */
+  hung: number | undefined
   /** Batches that were refused for the rate; those that were on their way together count once. */
   limited: number
 }
@@ -64,8 +68,8 @@ async function postInParts(
   let open: number[] = [...calls.keys()]
   // For the rest of these calls: the user may have given another size for good.
   let sizeMax = parts.batchMax
-  // A batch of this size had no answer: its first call is asked alone.
-  let suspect: number | undefined
+  // The batch that had no answer of its own: its first call is asked alone.
+  let suspect: Suspect | undefined
   let isAlone = parts.doubted && calls.length > 1
   // The last request was a call alone, and had an answer.
   let isAlive = false
@@ -78,53 +82,68 @@ async function postInParts(
       part.map((index) => calls[index] as RpcCall),
       options,
     )
-    const left = part.length === 1 ? takeSingle(part, answers) : takeSeveral(part, answers, limitedBefore)
-    if (left === undefined) return replies.map((reply) => reply ?? answers[0] ?? NO_ANSWER)
-    open = [...left, ...open.slice(part.length)]
+    const goesOn = part.length === 1 ? takeSingle(part, answers) : takeSeveral(part, answers, limitedBefore)
+    if (!goesOn) return replies.map((reply) => reply ?? answers[0] ?? NO_ANSWER)
+    open = open.filter((index) => replies[index] === undefined)
   }
   return replies as RpcReply[]
 
-  /** The calls that are still open; undefined where nothing more is to be asked. */
-  function takeSingle([index = 0]: readonly number[], [answer = NO_ANSWER]: readonly RpcReply[]) {
+  /** False where nothing more is to be asked. */
+  function takeSingle([index = 0]: readonly number[], [answer = NO_ANSWER]: readonly RpcReply[]): boolean {
     replies[index] = answer
     const sense = readSingleAnswer(answer)
-    if (sense === 'ends') return undefined
+    if (sense === 'ends') return false
     if (sense === 'silent') {
       parts.doubted = suspect !== undefined || parts.doubted
       silent++
-      return isAlone || silent === SILENT_MAX ? undefined : []
+      return !isAlone && silent < SILENT_MAX
     }
-    if (suspect !== undefined) halve('batchLost', suspect)
+    if (suspect?.answers.some((one) => isSameFailure(one, answer))) takeAlike(suspect, answer)
+    else if (suspect !== undefined) halve('batchLost', suspect.part.length)
+    else if (parts.hung !== undefined) halve('batchLost', parts.hung)
     else profile.observe({ kind: 'batchAnswered', size: 1 })
     isAlive = suspect === undefined
     isAlone = false
     parts.doubted = false
+    parts.hung = undefined
     suspect = undefined
     silent = 0
-    return []
+    return true
   }
 
-  function takeSeveral(part: readonly number[], answers: readonly RpcReply[], limitedBefore: number) {
+  /** It is no word on the batch, but on each call that was answered so. */
+  function takeAlike({ part, answers }: Suspect, answer: RpcReply): void {
+    for (const [at, index] of part.entries())
+      if (isSameFailure(answers[at], answer)) replies[index] ??= answers[at]
+  }
+
+  function takeSeveral(
+    part: readonly number[],
+    answers: readonly RpcReply[],
+    limitedBefore: number,
+  ): boolean {
     const answer = readBatchAnswer(answers)
     const wasAlive = isAlive
     isAlive = false
     switch (answer.kind) {
       case 'answered':
-        return takeAnswered(part, answers, answer.open)
+        takeAnswered(part, answers, answer.open)
+        return true
       case 'refused':
         halve('batchRefused', part.length)
-        return part
+        return true
+      case 'alike':
       case 'silent':
-        if (wasAlive) halve('batchLost', part.length)
+        if (wasAlive && answer.kind === 'silent') halve('batchLost', part.length)
         else {
-          suspect = part.length
+          suspect = { part, answers }
           isAlone = true
         }
-        return part
+        return true
       case 'cut':
         // It says nothing of batches as such: the next one asks for something else.
         sizeMax = Math.floor(part.length / 2)
-        return part
+        return true
       case 'limited':
         if (parts.limited === limitedBefore) {
           parts.limited++
@@ -132,15 +151,21 @@ async function postInParts(
         }
         break
       case 'over':
+        parts.hung = part.length
+        parts.doubted = true
         break
       default:
         return answer satisfies never
     }
     for (const [at, index] of part.entries()) replies[index] = answers[at]
-    return undefined
+    return false
   }
 
-  function takeAnswered(part: readonly number[], answers: readonly RpcReply[], left: readonly number[]) {
+  function takeAnswered(
+    part: readonly number[],
+    answers: readonly RpcReply[],
+    left: readonly number[],
+  ): void {
     const isOpen = new Set(left)
     for (const [at, index] of part.entries()) if (!isOpen.has(at)) replies[index] = answers[at]
     if (left.length === 0) profile.observe({ kind: 'batchAnswered', size: part.length })
@@ -148,7 +173,6 @@ async function postInParts(
       profile.observe({ kind: 'batchBroken', size: part.length })
       sizeMax = part.length - left.length
     }
-    return left.map((at) => part[at] as number)
   }
 
   function halve(kind: 'batchRefused' | 'batchLost', size: number): void {
@@ -156,6 +180,9 @@ async function postInParts(
     sizeMax = Math.floor(size / 2)
   }
 }
+
+/** A batch without a result, and what came back. */
+type Suspect = { readonly part: readonly number[]; readonly answers: readonly RpcReply[] }
 
 /** Calls in a row, each asked alone, without an answer: the others are not asked. */
 const SILENT_MAX = 2

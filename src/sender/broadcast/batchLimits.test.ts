@@ -16,6 +16,11 @@ const ways: readonly (readonly [string, RpcFailure])[] = [
   ['one error object', oneError(-32000, 'something went wrong')],
   ['-32005', oneError(-32005, 'batch limit exceeded')],
   ['-32600', oneError(-32600, 'batch too large')],
+  ['-32005 without a word of batches', oneError(-32005, 'limit exceeded')],
+  ['HTTP 403', { kind: 'http', status: 403, message: 'HTTP 403' }],
+  ['HTTP 431', { kind: 'http', status: 431, message: 'HTTP 431' }],
+  ['strange words to each call', { kind: 'rpc', code: -32000, message: 'maximum of 3 items exceeded' }],
+  ['-32005 to each call', { kind: 'rpc', code: -32005, message: 'limit exceeded' }],
   ['a closed socket', { kind: 'network', message: 'socket hang up' }],
 ]
 
@@ -58,6 +63,22 @@ describe('an endpoint that takes a few calls in a batch', () => {
     },
   )
 
+  test.each(ways)(
+    'and answers more transactions than that with %s, but any number of reads: each lands, and none is given up',
+    async (_, failure) => {
+      for (const limit of [1, 3, 10]) {
+        await using lane = await openLane({ closed: true })
+        const isSend = ({ method }: RpcCall) => method === 'eth_sendRawTransaction'
+        lane.refusal = (calls) =>
+          calls.length > limit && calls.some(isSend) ? allFail(calls, failure) : undefined
+        lane.chain.start()
+        await lane.settle(lane.sender.ready(), 10_000)
+        await burst(lane)
+        expect(lane.executed(), `limit ${limit}`).toEqual(markers)
+      }
+    },
+  )
+
   test('no request of any kind is larger than `limits.batchMax`', async () => {
     for (const batchMax of [1, 2, 3, 10]) {
       await using lane = await openLane({ limits: { batchMax }, closed: true })
@@ -68,6 +89,17 @@ describe('an endpoint that takes a few calls in a batch', () => {
       expect(Math.max(...lane.requests.map(({ length }) => length)), `batchMax ${batchMax}`).toBe(batchMax)
     }
   })
+})
+
+test('a refused batch is no word on the bytes in it: where each answer takes seconds, none of them is given up', async () => {
+  const isSend = ({ method }: RpcCall) => method === 'eth_sendRawTransaction'
+  await using lane = await openLane({ closed: true, lateMs: (calls) => (calls.some(isSend) ? 3_000 : 0) })
+  const words: RpcFailure = { kind: 'rpc', code: -32000, message: 'maximum of 1 item exceeded' }
+  lane.refusal = (calls) => (calls.length > 1 && calls.some(isSend) ? allFail(calls, words) : undefined)
+  lane.chain.start()
+  await lane.settle(lane.sender.ready(), 10_000)
+  await lane.settle(burst(lane), 1_000_000)
+  expect(lane.executed()).toEqual(markers)
 })
 
 test('a lane asks an endpoint that is away once a tick, whatever stands in the tick', async () => {

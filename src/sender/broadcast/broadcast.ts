@@ -379,8 +379,8 @@ function wordsOf({ port }: HubEndpoint, reply: RpcReply | undefined): string | u
 }
 
 /** A refusal that no retry at this node mends: by the table of messages, or in words that it does not have. */
-function isForGood({ outcome, reply }: Said): boolean {
-  return outcome.counted || isExplicitRefusal(reply, outcome)
+function isForGood({ outcome, reply, ofBatch }: Said): boolean {
+  return !ofBatch && (outcome.counted || isExplicitRefusal(reply, outcome))
 }
 
 /**

@@ -21,6 +21,8 @@ export type Said = Answered & {
   readonly endpoint: HubEndpoint
   /** As `posting` had it. */
   readonly awaited: boolean
+  /** The endpoint refused the batch that it stood in: that is no word on the bytes. */
+  readonly ofBatch: boolean
 }
 
 /**
@@ -222,12 +224,14 @@ export function createEndpointSender(
     const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
-    delivery.ended(action.request, endOf(replies, sendings, { answered, count: counted }), atMs)
+    const end = endOf(replies, sendings, { answered, count: counted })
+    delivery.ended(action.request, end, atMs)
     observeBatch(profile, answered, { replies, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     if (isPlain(answered)) step()
-    for (const each of answered) parts.said(saidBy(endpoint, awaited, each))
+    const ofBatch = end.end === 'batchRefused'
+    for (const each of answered) parts.said(saidBy({ endpoint, awaited, ofBatch }, each))
     schedule()
   }
 
@@ -334,7 +338,9 @@ export function createEndpointSender(
 }
 
 /** Written out: Node 20 gives each object that is spread and then added to a shape of its own. */
-function saidBy(endpoint: HubEndpoint, awaited: boolean, answered: Answered): Said {
-  const { nonce, attempt, isFresh, outcome, answer, reply } = answered
-  return { nonce, attempt, isFresh, outcome, answer, reply, endpoint, awaited }
+function saidBy(
+  { endpoint, awaited, ofBatch }: Pick<Said, 'endpoint' | 'awaited' | 'ofBatch'>,
+  { nonce, attempt, isFresh, outcome, answer, reply }: Answered,
+): Said {
+  return { nonce, attempt, isFresh, outcome, answer, reply, endpoint, awaited, ofBatch }
 }

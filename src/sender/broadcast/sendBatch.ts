@@ -60,11 +60,23 @@ export function endOf(
   { answered, count }: { readonly answered: readonly Answered[]; readonly count: number | undefined },
 ): RequestEnd {
   const kind = replies.length === 0 ? 'answered' : readBatchAnswer(replies).kind
-  if (kind === 'refused' && replies.length > 1) return { end: 'batchRefused' }
+  if (isBatchRefused(replies, answered)) return { end: 'batchRefused' }
   if (kind === 'silent' || kind === 'over' || kind === 'cut') return { end: 'failed' }
   let at = 0
   const answers = sendings.map((sending) => (sending && answered[at++]?.answer) ?? UNANSWERED)
   return { end: 'answers', answers, count }
+}
+
+/**
+ * The endpoint takes no batch like this one. Where it says the same of each transaction, in words that are not known to be
+ * about one, it may mean the batch: they go in smaller ones, down to one alone, whose answer counts.
+ */
+function isBatchRefused(replies: readonly RpcReply[], answered: readonly Answered[]): boolean {
+  if (replies.length <= 1) return false
+  const { kind } = readBatchAnswer(replies)
+  const isUnclear = ({ outcome: { outcome, reason } }: Answered) =>
+    outcome === 'unknown' || reason === 'rateLimited'
+  return kind === 'refused' || (kind === 'alike' && answered.every(isUnclear))
 }
 
 /** What the answers to a request show of the endpoint. `sentFrom`: there is no gap below. `lowest`: in no block. */
@@ -83,7 +95,7 @@ export function observeBatch(
   const size = replies.length
   const { kind } = readBatchAnswer(replies)
   if (size > 1 && kind === 'answered') profile.observe({ kind: 'batchAnswered', size })
-  if (size > 1 && kind === 'refused') profile.observe({ kind: 'batchRefused', size })
+  if (isBatchRefused(replies, answered)) profile.observe({ kind: 'batchRefused', size })
   observeGaps(profile, answered)
   if (count === undefined) return
   const sentUpTo = freshRun(answered, sentFrom)

@@ -59,6 +59,9 @@ export async function askGranted(
 
 /** The calls that were refused because of a rate limit. */
 export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
+  const kind = replies.length > 1 ? readBatchAnswer(replies).kind : undefined
+  // "limit exceeded" to each call of a batch may mean its size: one call alone will show.
+  if (kind === 'alike') return undefined
   let denial: Denial | undefined
   for (const reply of replies) {
     if (reply.ok) continue
@@ -70,7 +73,7 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
   }
   const [first] = replies
   // One answer to all of a batch.
-  if (denial === undefined && first?.ok === false && readBatchAnswer(replies).kind === 'limited')
+  if (denial === undefined && first?.ok === false && kind === 'limited')
     return { calls: replies.length, retryAfterMs: undefined, said: first.failure.message }
   return denial
 }
