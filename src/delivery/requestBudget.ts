@@ -52,10 +52,10 @@ export type BudgetStatus = {
  * providers count requests or calls. Pure: no clock, no timer. The shell asks with a ticket for each request, calls
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
- * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, however many sends
- * wait, and where none is seen one in the time of a block, or in the time in which they take a quarter of what the endpoint
- * allows; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest
- * rates a poll takes most of a second, and a send that waited behind each poll would never leave.
+ * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time of
+ * a block where none is seen, however many sends wait, but no more than an eighth of what the endpoint allows; evidence and
+ * receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest rates such a request
+ * takes most of a second, and a send that waited behind each would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
@@ -86,10 +86,10 @@ const BLOCK_MS = 2_000
 const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
 /** Of what the endpoint takes, for polls that see no block. */
-const POLL_SHARE = 0.25
-/** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
-const REQUESTS_MIN = 2
-const CALLS_MIN = 5
+const POLL_SHARE = 1 / 8
+/** The least that is concluded from a denial: some endpoints take one request a second. */
+const REQUESTS_MIN = 0.8
+const CALLS_MIN = 3
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
@@ -108,6 +108,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   let cutMs = Number.NEGATIVE_INFINITY
   let denials = 0
   let denied = 0
+  const denialRuns = createDenialRuns()
   // Tickets in all queues.
   let waiting = 0
 
@@ -121,8 +122,12 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (waiting === 0) return undefined
     // Polls alone see blocks: one that never had its turn would never see the block that grants it one.
     polledAtMs ??= nowMs
-    if (nowMs - polledAtMs >= pollEveryMs(nowMs)) served.delete('poll')
-    const isDue = (priority: Priority) => queueOf(priority).length > 0 && !served.has(priority)
+    const sinceMs = nowMs - polledAtMs
+    if (sinceMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
+    const isDue = (priority: Priority) =>
+      queueOf(priority).length > 0 &&
+      !served.has(priority) &&
+      (priority !== 'poll' || sinceMs >= pollEveryMs(nowMs))
     const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
     return first && queueOf(first)[0]
   }
@@ -131,12 +136,15 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   function pollEveryMs(nowMs: number): number {
     const size = queueOf('poll')[0]?.calls ?? 0
     const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
-    return Math.max(blockMs ?? BLOCK_MS, seconds * 1_000)
+    return seconds * 1_000
   }
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */
   function sizeOf(ticket: Ticket, nowMs: number): number {
-    return Math.min(ticket.calls, ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs))
+    return Math.min(
+      ticket.calls,
+      ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs, 1 / requests.rate(nowMs)),
+    )
   }
 
   const dueAt = (size: number, nowMs: number): number =>
@@ -157,13 +165,23 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (priority === 'poll') polledAtMs = nowMs
   }
 
+  /** No rate is low enough for an endpoint that denies at random. */
+  function ease(nowMs: number): void {
+    requests.ease(nowMs)
+    calls.ease(nowMs)
+  }
+
   /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
   function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
     const isWhole = refused === size
     cutMs = atMs
-    const cutCalls = () => calls.cut(atMs, isWhole ? size : 1, Math.max(1, Math.floor(size / 2)))
-    const cutRequests = () => requests.cut(atMs, 1, 1)
+    const units = isWhole ? size : 1
+    const atMost = Math.max(1, Math.floor(size / 2))
+    const cutCalls = (isDoubtful = false) => calls.cut(atMs, { units, atMost, isDoubtful })
+    const cutRequests = () => requests.cut(atMs, { units: 1, atMost: 1, isDoubtful: false })
     if (!isWhole) return cutCalls()
+    // Hardly any endpoint takes fewer calls than that: it counts requests, or those too.
+    if (calls.rate(atMs) < 2 * CALLS_MIN) cutRequests()
     const isCallsNear = calls.isNearLimit(atMs)
     if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
     const maybeCalls = !calls.isProven(size, atMs)
@@ -171,8 +189,9 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     // A single call that is refused may be either, unless batches went through or calls are known to be counted.
     const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
     const isEither = size === 1 && !hadBatches && !calls.isLimited
-    if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
-    if (maybeCalls || !maybeRequests) cutCalls()
+    const areRequests = maybeRequests && (isEither || !maybeCalls)
+    if (areRequests) cutRequests()
+    if (maybeCalls || !maybeRequests) cutCalls(areRequests)
   }
 
   return {
@@ -212,6 +231,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     ended(request) {
       const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
+      if (sentAtMs >= cutMs) denialRuns.ended(refused === size)
       if (refused < size) {
         requests.passed(1, atMs)
         calls.passed(size - refused, atMs)
@@ -223,6 +243,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       if (refused === size) requests.refused(1, sentAtMs)
       if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
       if (sentAtMs < cutMs) return
+      if (refused === size && denialRuns.areRandom) return ease(atMs)
       if (retryAfterMs === undefined && refused === size && calls.passedLately(atMs) === 0)
         blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
       cut(request)
@@ -245,6 +266,37 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
         waiting,
         denied,
       }
+    },
+  }
+}
+
+/** Requests that are looked at; and of each run between two denials, the most that passed in it. */
+const DENIALS_SEEN = 8
+const RUN_MAX = 6
+const RUNS_MIN = 3
+
+/**
+ * Whether the endpoint denies at random: several times in a row after a few requests, and three of eight at most. Below a
+ * limit a rate that was cut has far longer runs, and above it most requests are denied.
+ */
+function createDenialRuns() {
+  const seen: boolean[] = []
+  let passed = 0
+  let shortRuns = 0
+  return {
+    ended(isDenied: boolean): void {
+      seen.push(isDenied)
+      if (seen.length > DENIALS_SEEN) seen.shift()
+      if (!isDenied) {
+        passed++
+        return
+      }
+      if (passed > 0) shortRuns = passed <= RUN_MAX ? shortRuns + 1 : 0
+      passed = 0
+    },
+    get areRandom(): boolean {
+      const denied = seen.filter(Boolean).length
+      return shortRuns >= RUNS_MIN && seen.length === DENIALS_SEEN && 8 * denied <= 3 * DENIALS_SEEN
     },
   }
 }

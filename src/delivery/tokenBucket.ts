@@ -7,8 +7,8 @@ export type TokenBucket = {
   /** Units a second; infinite while nothing limits them. The tokens, and the rate, grow up to now, as with every call. */
   rate(nowMs: number): number
   readonly isLimited: boolean
-  /** Whole units that one request may hold now. */
-  portion(nowMs: number): number
+  /** Whole units that one request may hold now, where the next one may leave after so many seconds. */
+  portion(nowMs: number, gapS: number): number
   /** Whole units that one request may hold if it waits for them. */
   perSecond(nowMs: number): number
   /** When so many units may leave together. They are saved up from now on. */
@@ -28,9 +28,15 @@ export type TokenBucket = {
   isNearLimit(nowMs: number): boolean
   /**
    * The endpoint objects: the rate is what went through in the last second, times 0.8, or `atMost` where nothing did.
-   * `refused`: units that were refused together, so that the limit lies up to so many above what went through.
+   * `refused`: units that were refused together, so that the limit lies up to so many above what went through. `isDoubtful`:
+   * the endpoint may count something else.
    */
-  cut(nowMs: number, refused: number, atMost: number): void
+  /** The endpoint objects however rarely it is asked: twice the rate. */
+  ease(nowMs: number): void
+  cut(
+    nowMs: number,
+    refused: { readonly units: number; readonly atMost: number; readonly isDoubtful: boolean },
+  ): void
 }
 
 const SECOND_MS = 1_000
@@ -72,6 +78,8 @@ export function createTokenBucket(
   let tokens = Number.POSITIVE_INFINITY
   // Units that a request waits for.
   let savedFor = 0
+  // Between two requests.
+  let gapSeconds = 0
   let filledMs = Number.NEGATIVE_INFINITY
   let wantedMs = Number.NEGATIVE_INFINITY
   let cutMs = Number.NEGATIVE_INFINITY
@@ -87,7 +95,7 @@ export function createTokenBucket(
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
   const wholeUnits = (seconds: number) =>
     isLimited() ? Math.max(Math.min(given, BURST_MIN), Math.floor(rate * seconds)) : Number.POSITIVE_INFINITY
-  const burst = () => wholeUnits(BURST_S)
+  const burst = () => wholeUnits(Math.min(1, Math.max(BURST_S, gapSeconds)))
   const searchAt = (nowMs: number) =>
     search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
 
@@ -149,7 +157,8 @@ export function createTokenBucket(
     get isLimited() {
       return isLimited()
     },
-    portion(nowMs) {
+    portion(nowMs, gapS) {
+      gapSeconds = gapS
       fill(nowMs)
       if (!isLimited()) return Number.POSITIVE_INFINITY
       if (searchAt(nowMs) === undefined) return fitting(nowMs)
@@ -197,7 +206,13 @@ export function createTokenBucket(
       return isLimited() && rate >= NEAR * limit
     },
     isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
-    cut(nowMs, refused, atMost) {
+    ease(nowMs) {
+      fill(nowMs)
+      if (limit === given) return
+      rate = Math.min(given, rate * 2)
+      limit = Math.min(given, limit * 2)
+    },
+    cut(nowMs, { units: refused, atMost, isDoubtful }) {
       const through = passes.sum(nowMs)
       const found = searchAt(nowMs)
       sample = sampleOf(through, nowMs)
@@ -207,7 +222,7 @@ export function createTokenBucket(
       cutLimit = limit
       const safe = taken * (found ? SEARCH_SAFETY : SAFETY)
       rate = Math.max(rateMin, Math.min(rate, through > 0 ? safe : atMost))
-      const isOpen = through > 0 && limit >= SEARCH_GAP * taken
+      const isOpen = isDoubtful || (through > 0 && limit >= SEARCH_GAP * taken)
       search = isOpen ? (found ?? { sinceMs: nowMs, passed: through }) : undefined
       cutMs = nowMs
       filledMs = nowMs
