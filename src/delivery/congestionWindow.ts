@@ -11,6 +11,8 @@ export type CongestionWindow = {
   acknowledged(from: number, to: number, batch: number): void
   /** A nonce was lost, or the pool was full. Halves at most once for what is unacknowledged now. */
   loss(acknowledgedTo: number, sentTo: number): void
+  /** The last loss was none: what it took is given back, once. */
+  undo(): void
 }
 
 export function createCongestionWindow(options: {
@@ -28,6 +30,8 @@ export function createCongestionWindow(options: {
   let proven = 0
   // Parts of a nonce that additive growth has earned.
   let credit = 0
+  // Size and threshold before the last loss.
+  let before: { readonly size: number; readonly threshold: number } | undefined
 
   function grow(nonces: number, batch: number): void {
     const doubling = Math.max(0, Math.min(nonces, threshold - size))
@@ -56,11 +60,19 @@ export function createCongestionWindow(options: {
     },
     loss(acknowledgedTo, sentTo) {
       if (acknowledgedTo < lossTo) return
+      before = { size, threshold }
       threshold = size
       size = Math.max(1, Math.floor(size / 2))
       lossTo = sentTo
       fullTo = Number.NEGATIVE_INFINITY
       credit = 0
+    },
+    undo() {
+      if (before === undefined) return
+      size = Math.max(size, before.size)
+      threshold = before.threshold
+      lossTo = Number.NEGATIVE_INFINITY
+      before = undefined
     },
   }
 }

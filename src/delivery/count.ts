@@ -12,8 +12,6 @@ export type CountReading = {
   readonly request?: number | undefined
 }
 
-/** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
-const PROMOTION_MS = 5
 const FAILURES_MAX = 6
 const NEVER = Number.POSITIVE_INFINITY
 const AT_ONCE = Number.NEGATIVE_INFINITY
@@ -73,9 +71,30 @@ function weighOpen(
 /** Two readings that agree, the second asked for after the first: the pool has had its time. */
 function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs: number): void {
   const { suspect } = state
-  if (suspect?.nonce !== head.nonce) state.suspect = { nonce: head.nonce, atMs }
-  else if (askedAtMs >= suspect.atMs && atMs - suspect.atMs >= PROMOTION_MS) lose(state, head, 'count')
+  if (suspect?.nonce !== head.nonce) {
+    state.suspect = { nonce: head.nonce, atMs }
+    return
+  }
+  if (askedAtMs < suspect.atMs || atMs - suspect.atMs < state.lagMs) return
+  state.counted = { nonce: head.nonce, waitedMs: atMs - head.answeredAtMs }
+  lose(state, head, 'count')
 }
+
+/**
+ * The pool knew the bytes of a nonce that two counts had lacked: it was never missing, and the counts are further behind
+ * the answers than was known. What the loss had said of the window and of the pool is taken back, as RFC 4015 does after a
+ * spurious retransmission.
+ */
+export function refuteCount(state: DeliveryState, nonce: number): void {
+  if (state.counted?.nonce !== nonce) return
+  state.lagMs = Math.min(LAG_MS_MAX, 2 * Math.max(state.lagMs, state.counted.waitedMs))
+  state.counted = undefined
+  state.window.undo()
+  state.pool.undo()
+}
+
+/** A count may be so far behind, as long as nothing else shows what the pool has. */
+const LAG_MS_MAX = 2_000
 
 const overdueAt = ({ trip }: DeliveryState, request: { sentAtMs: number; calls: number }): number =>
   request.sentAtMs + trip.timeoutMs(request.calls)
@@ -115,9 +134,9 @@ function outstandingDueAt(state: DeliveryState): number {
   const due: number[] = []
   // The count of an open request will say the same.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
-  if (suspect && !isComing) due.push(suspect.atMs + PROMOTION_MS)
+  if (suspect && !isComing) due.push(suspect.atMs + state.lagMs)
   // Everything is answered, and no count that was asked for afterwards has come.
-  if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + PROMOTION_MS)
+  if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + state.lagMs)
   for (const request of open)
     if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
   return Math.min(NEVER, ...due)

@@ -94,6 +94,25 @@ describe('a delivery over any network', () => {
     )
   })
 
+  it('learns how far counts are behind the answers, from bytes that the pool has: some copies, and little time', () => {
+    const behind = fc.record({
+      promotionMs: fc.integer({ min: 10, max: 1_000 }),
+      callMs: fc.constantFrom(0.02, 0.2, 5),
+      blockMs: fc.constantFrom(1_000, 12_000),
+    })
+    fc.assert(
+      fc.property(network(fc.constant(NO_FAULTS)), behind, transactions, (drawn, late, amount) => {
+        const options: NetworkOptions = { ...drawn, ...late, node: 'geth', capacity: 20_000 }
+        const run = drive(createNetwork(options), options, { transactions: amount, limitMs: 600_000 })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        expect(run.sends).toBeLessThanOrEqual(2 * amount + 1)
+        expect(run.confirmedMs).toBeLessThanOrEqual(30 * options.blockMs)
+      }),
+      { numRuns },
+    )
+  })
+
   it('delivers everything, keeps its rules, and sends no more than the losses explain', () => {
     fc.assert(
       fc.property(network(faults), transactions, (options, amount) => {

@@ -144,7 +144,7 @@ export function createNetwork(options: NetworkOptions) {
         reorganise()
       })
     }
-    return { kind: 'taken' }
+    return added === 'known' ? { kind: 'taken', isKnown: true } : { kind: 'taken' }
   }
 
   function reorganise(): void {

@@ -13,6 +13,8 @@ export type PoolBound = {
   limit(held: number): void
   /** The pool was seen to keep `held` nonces at once. */
   holds(held: number): void
+  /** The last loss or limit was none: what it took is given back, once. */
+  undo(): void
   /** A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, the step of growth. */
   sealed(bound: boolean, batch: number): void
 }
@@ -34,8 +36,11 @@ export function createPoolBound(start = POOL_START): PoolBound {
   let blocksLeft = TRIAL_BLOCKS
   // A size that had failed is being tried again.
   let isTrial = false
+  // As it was before the last failure.
+  let before: { readonly size: number; readonly failed: number; readonly proven: number } | undefined
 
   function fail(failedAt: number, next: number): void {
+    before = { size, failed, proven }
     // The same failure once more is no failed trial.
     if (isTrial) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
     isTrial = false
@@ -69,6 +74,13 @@ export function createPoolBound(start = POOL_START): PoolBound {
       failed = Number.POSITIVE_INFINITY
       isTrial = false
       trialBlocks = TRIAL_BLOCKS
+    },
+    undo() {
+      if (before === undefined) return
+      size = Math.max(size, before.size)
+      failed = before.failed
+      proven = Math.max(proven, before.proven)
+      before = undefined
     },
     sealed(bound, batch) {
       if (!bound) return

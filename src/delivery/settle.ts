@@ -1,5 +1,5 @@
 import type { SendAnswer } from './answer.js'
-import { takeCount } from './count.js'
+import { refuteCount, takeCount } from './count.js'
 import { lose } from './retransmit.js'
 import { frontierOf, type Segment, setState } from './sequence.js'
 import type { DeliveryState, OpenRequest } from './state.js'
@@ -122,6 +122,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   const isNewest = segment.request === request.id
   if (answer.kind === 'taken') {
     if (answer.isKnown && segment.nonce === state.dropped?.nonce) state.dropped = undefined
+    if (answer.isKnown) refuteCount(state, segment.nonce)
     // An older copy that arrived late has arrived too. Bytes that were replaced have not.
     const isSame = isNewest ? segment.state === 'inFlight' || !segment.forced : !segment.forced
     if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, atMs)

@@ -61,6 +61,10 @@ export type DeliveryState = {
   hole: number | undefined
   /** One reading of the count stood at this nonce, which the endpoint had taken before. A second one proves it lost. */
   suspect: { readonly nonce: number; readonly atMs: number } | undefined
+  /** The nonce that two counts showed as missing last, and how long after its answer. */
+  counted: { readonly nonce: number; readonly waitedMs: number } | undefined
+  /** A count may be so far behind the answers. */
+  lagMs: number
   readonly count: {
     /** When the newest reading that was answered had been asked for. */
     readAtMs: number
@@ -107,6 +111,8 @@ const UNKNOWN_TRAITS: EndpointTraits = {
 }
 
 const WINDOW_START = 64
+/** geth answers with the hash before its pool has put the transaction in order (`Add` with `sync` false). */
+const PROMOTION_MS = 5
 
 export function createState(options: DeliveryOptions): DeliveryState {
   return {
@@ -121,6 +127,8 @@ export function createState(options: DeliveryOptions): DeliveryState {
     lastRequest: 0,
     hole: undefined,
     suspect: undefined,
+    counted: undefined,
+    lagMs: PROMOTION_MS,
     count: {
       readAtMs: Number.NEGATIVE_INFINITY,
       readSealed: 0,

@@ -11,6 +11,7 @@ describe('words of a node that the table of messages does not have', () => {
     'missing trie node 0ab1 (path 0c) state 0x9f is not available, not found',
     'historical state 0x9f is not available',
     'state at block #19 is pruned or not available',
+    'transaction indexing is in progress',
     'leveldb: closed',
     'pebble: closed',
     'http: Server closed',

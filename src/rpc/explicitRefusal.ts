@@ -46,6 +46,7 @@ const PASSING_WORDS: readonly string[] = [
   'not found',
   'not available',
   'missing trie',
+  'in progress',
   'unknown block',
   // A backend's own line to another one.
   'closed',

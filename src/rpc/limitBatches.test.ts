@@ -241,6 +241,14 @@ test('an endpoint that lets large batches hang is asked in half of it once a cal
   }
 })
 
+test('a batch that had no turn in its time says nothing of its size', async () => {
+  const UNASKED: RpcFailure = { kind: 'timeout', message: 'not asked in time', unasked: true }
+  const plain = createStubPort((batch, number) => (number <= 3 ? all(batch, UNASKED) : own(batch)))
+  const port = limitBatches(plain)
+  for (let round = 0; round < 5; round++) await port.batch(callsOf(8))
+  expect(plain.batches.map(({ length }) => length)).toEqual([8, 8, 8, 8, 8])
+})
+
 test('a rate limit or a timeout ends the batch after one request', async () => {
   const failures: readonly RpcFailure[] = [
     one(-32005, 'rate limit exceeded'),

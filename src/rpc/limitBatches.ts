@@ -151,8 +151,10 @@ async function postInParts(
         }
         break
       case 'over':
-        parts.hung = part.length
-        parts.doubted = true
+        if (!answers.some(isUnasked)) {
+          parts.hung = part.length
+          parts.doubted = true
+        }
         break
       default:
         return answer satisfies never
@@ -183,6 +185,9 @@ async function postInParts(
 
 /** A batch without a result, and what came back. */
 type Suspect = { readonly part: readonly number[]; readonly answers: readonly RpcReply[] }
+
+const isUnasked = (reply: RpcReply): boolean =>
+  !reply.ok && reply.failure.kind === 'timeout' && reply.failure.unasked === true
 
 /** Calls in a row, each asked alone, without an answer: the others are not asked. */
 const SILENT_MAX = 2

@@ -122,7 +122,7 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
   }
 }
 
-const REFUSED_PAUSE_MS_MAX = 60_000
+const REFUSED_PAUSE_MS_MAX = 15_000
 /** Between two looks at whether bytes may have landed. */
 const LANDED_WAIT_MS = 1_000
 /** A head that never joins, as one that is made up, or a count without evidence holds nothing back for longer. */
