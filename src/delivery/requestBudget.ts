@@ -87,13 +87,13 @@ const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
 /** Of what the endpoint takes, for polls that see no block. */
 const POLL_SHARE = 1 / 8
-/** The least that is concluded from a denial: some endpoints take one request a second. */
-const REQUESTS_MIN = 0.8
-const CALLS_MIN = 3
+/** The least that is concluded from a denial. Some endpoints take one request a second. */
+const REQUESTS = { rateMin: 2, rateLowest: 0.8 }
+const CALLS = { rateMin: 5, rateLowest: 3 }
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
-  const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
-  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
+  const requests = createTokenBucket(limits.requestsPerSecond, REQUESTS)
+  const calls = createTokenBucket(limits.callsPerSecond, CALLS)
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
@@ -181,9 +181,14 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     const cutRequests = () => requests.cut(atMs, { units: 1, atMost: 1, isDoubtful: false })
     if (!isWhole) return cutCalls()
     // Hardly any endpoint takes fewer calls than that: it counts requests, or those too.
-    if (calls.rate(atMs) < 2 * CALLS_MIN) cutRequests()
+    if (calls.rate(atMs) < 2 * CALLS.rateLowest) {
+      cutRequests()
+      return cutCalls()
+    }
     const isCallsNear = calls.isNearLimit(atMs)
-    if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
+    const isRequestsNear = requests.isNearLimit(atMs)
+    if (isCallsNear !== isRequestsNear) return isCallsNear ? cutCalls() : cutRequests()
+    if (isCallsNear && isRequestsNear) return cutRequests()
     const maybeCalls = !calls.isProven(size, atMs)
     const maybeRequests = !requests.isProven(1, atMs)
     // A single call that is refused may be either, unless batches went through or calls are known to be counted.

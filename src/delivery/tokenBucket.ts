@@ -48,6 +48,8 @@ const BURST_MIN = 2
 /** Parts of the known limit by which the rate grows in a second: below it, and around it. */
 const GROWTH = 0.05
 const GROWTH_NEAR = 0.01
+/** Parts of the least rate, where a limit is so low that its own parts are nothing. */
+const GROWTH_MIN = 0.03
 const NEAR = 0.9
 /**
  * An objection leaves at least so much between what went through and what was too much, where little had been asked for
@@ -64,15 +66,22 @@ const DOUBLING_MS = 10_000
 const DOUBLINGS_MAX = 20
 /** At so many times the limit there is none. */
 const FORGET = 100
+/** A rate that has grown by so little is still the least one. */
+const AT_LEAST = 1.1
 /** More is wanted as long as something had to wait in this time. */
 const WANTED_MS = 1_000
 
-/** `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. */
+/**
+ * `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. `rateLowest`: but
+ * where the endpoint objects at that rate, too.
+ */
 export function createTokenBucket(
   given = Number.POSITIVE_INFINITY,
-  { rateMin: least = 1 }: { readonly rateMin?: number } = {},
+  {
+    rateMin: least = 1,
+    rateLowest = least,
+  }: { readonly rateMin?: number; readonly rateLowest?: number } = {},
 ): TokenBucket {
-  const rateMin = Math.min(given, least)
   let rate = given
   let limit = given
   let tokens = Number.POSITIVE_INFINITY
@@ -122,8 +131,8 @@ export function createTokenBucket(
       return
     }
     const doublings = Math.min(DOUBLINGS_MAX, Math.floor((nowMs - cutMs) / DOUBLING_MS))
-    const growth = rate < NEAR * limit ? GROWTH : GROWTH_NEAR
-    rate = Math.min(given, rate + limit * growth * 2 ** doublings * seconds)
+    const growth = Math.max(limit * (rate < NEAR * limit ? GROWTH : GROWTH_NEAR), GROWTH_MIN * least)
+    rate = Math.min(given, rate + growth * 2 ** doublings * seconds)
     if (rate < FORGET * cutLimit) return
     rate = given
     limit = given
@@ -217,6 +226,7 @@ export function createTokenBucket(
       const found = searchAt(nowMs)
       sample = sampleOf(through, nowMs)
       const taken = takenIn(through, sample)
+      const rateMin = Math.min(given, rate <= least * AT_LEAST ? rateLowest : least)
       // No more than what an earlier objection left, unless more has gone through since.
       limit = Math.max(rateMin, Math.min(limit, taken + refused - 1))
       cutLimit = limit

@@ -15,7 +15,7 @@ const CALM_WORLDS = 60
 /** Of long runs: counts that were older than the blocks, too low, or at odds with each other; a newest block that no chain has. */
 const FOUND = [
   64_008_413, 64_018_254, 67_585_560, 67_589_008, 67_600_785, 67_906_181, 68_600_787, 73_039_017, 78_006_785,
-  78_018_671, 80_060_086, 80_060_731, 80_068_280, 75_112_589, 140_022_557,
+  78_018_671, 80_060_086, 80_060_731, 80_068_280, 75_112_589, 140_022_557, 229_005_756, 229_009_588,
 ]
 // The lane is made ready before anything else happens.
 const READY_MS = 5_000
