@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../test/sim/random.js'
+import type { BudgetLimits } from './meters.js'
 import {
-  type BudgetLimits,
   createRequestBudget,
   PRIORITIES,
   type Priority,

@@ -1,5 +1,5 @@
 import type { RequestPriority } from '../rpc/port.js'
-import { createTokenBucket } from './tokenBucket.js'
+import { type BudgetLimits, createMeters, type RequestEnded } from './meters.js'
 
 /** In the order in which requests are served: the missing head of a lane first, receipts last. */
 export const PRIORITIES = [
@@ -26,16 +26,6 @@ export type Grants = {
   readonly granted: readonly { readonly id: number; readonly calls: number }[]
   /** When the next ticket may have its turn; undefined while none waits. */
   readonly wakeAtMs: number | undefined
-}
-
-export type RequestEnded = {
-  readonly calls: number
-  /** Calls that were refused because of a rate limit. All of them: the request was refused as a whole. */
-  readonly denied: number
-  readonly sentAtMs: number
-  readonly atMs: number
-  /** `Retry-After`, "try again in", in milliseconds. */
-  readonly retryAfterMs?: number | undefined
 }
 
 export type BudgetStatus = {
@@ -72,28 +62,16 @@ export type RequestBudget = {
   status(nowMs: number): BudgetStatus
 }
 
-export type BudgetLimits = {
-  readonly requestsPerSecond?: number | undefined
-  readonly callsPerSecond?: number | undefined
-}
-
-/** After an objection without a hint, where nothing goes through: doubled each time. */
-const PAUSE_MS = 250
-const PAUSE_MS_MAX = 15_000
 const RARE_BLOCKS = 10
 /** Between two blocks, as long as no two have been seen. Several blocks of one look are none. */
 const BLOCK_MS = 2_000
 const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
-/** Of what the endpoint takes, for polls that see no block. */
+/** Of what the endpoint takes, for polls before their turn. */
 const POLL_SHARE = 1 / 8
-/** The least that is concluded from a denial. Some endpoints take one request a second. */
-const REQUESTS = { rateMin: 2, rateLowest: 0.8 }
-const CALLS = { rateMin: 5, rateLowest: 3 }
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
-  const requests = createTokenBucket(limits.requestsPerSecond, REQUESTS)
-  const calls = createTokenBucket(limits.callsPerSecond, CALLS)
+  const meters = createMeters(limits)
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
@@ -103,12 +81,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   // The shortest time between two blocks: where polls have no turn blocks seem to come rarely.
   let blockMs: number | undefined
   let polledAtMs: number | undefined
-  let blockedUntilMs = Number.NEGATIVE_INFINITY
-  // What left before the last cut says nothing of the rate since then.
-  let cutMs = Number.NEGATIVE_INFINITY
-  let denials = 0
   let denied = 0
-  const denialRuns = createDenialRuns()
   // Tickets in all queues.
   let waiting = 0
 
@@ -132,27 +105,16 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     return first && queueOf(first)[0]
   }
 
-  /** So often a poll has its turn where none shows a block: at a low rate it takes no more than its share. */
-  function pollEveryMs(nowMs: number): number {
-    const size = queueOf('poll')[0]?.calls ?? 0
-    const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
-    return seconds * 1_000
-  }
+  /** At a low rate polls before their turn take no more than their share. */
+  const pollEveryMs = (nowMs: number): number =>
+    meters.msFor(queueOf('poll')[0]?.calls ?? 0, nowMs) / POLL_SHARE
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */
-  function sizeOf(ticket: Ticket, nowMs: number): number {
-    return Math.min(
-      ticket.calls,
-      ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs, 1 / requests.rate(nowMs)),
-    )
-  }
-
-  const dueAt = (size: number, nowMs: number): number =>
-    Math.max(requests.availableAt(1, nowMs), calls.availableAt(size, nowMs), blockedUntilMs)
+  const sizeOf = ({ calls, together }: Ticket, nowMs: number): number =>
+    Math.min(calls, together ? meters.perSecond(nowMs) : meters.portion(nowMs))
 
   function grant(ticket: Ticket, size: number, nowMs: number): { id: number; calls: number } {
-    requests.take(1, nowMs)
-    calls.take(size, nowMs)
+    meters.take(size, nowMs)
     wentBefore = ticket.priority !== highest()
     queueOf(ticket.priority).shift()
     waiting--
@@ -165,49 +127,14 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (priority === 'poll') polledAtMs = nowMs
   }
 
-  /** No rate is low enough for an endpoint that denies at random. */
-  function ease(nowMs: number): void {
-    requests.ease(nowMs)
-    calls.ease(nowMs)
-  }
-
-  /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
-  function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
-    const isWhole = refused === size
-    cutMs = atMs
-    const units = isWhole ? size : 1
-    const atMost = Math.max(1, Math.floor(size / 2))
-    const cutCalls = (isDoubtful = false) => calls.cut(atMs, { units, atMost, isDoubtful })
-    const cutRequests = () => requests.cut(atMs, { units: 1, atMost: 1, isDoubtful: false })
-    if (!isWhole) return cutCalls()
-    // Hardly any endpoint takes fewer calls than that: it counts requests, or those too.
-    if (calls.rate(atMs) < 2 * CALLS.rateLowest) {
-      cutRequests()
-      return cutCalls()
-    }
-    const isCallsNear = calls.isNearLimit(atMs)
-    const isRequestsNear = requests.isNearLimit(atMs)
-    if (isCallsNear !== isRequestsNear) return isCallsNear ? cutCalls() : cutRequests()
-    if (isCallsNear && isRequestsNear) return cutRequests()
-    const maybeCalls = !calls.isProven(size, atMs)
-    const maybeRequests = !requests.isProven(1, atMs)
-    // A single call that is refused may be either, unless batches went through or calls are known to be counted.
-    const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
-    const isEither = size === 1 && !hadBatches && !calls.isLimited
-    const areRequests = maybeRequests && (isEither || !maybeCalls)
-    if (areRequests) cutRequests()
-    if (maybeCalls || !maybeRequests) cutCalls(areRequests)
-  }
-
   return {
     ask(ticket) {
       queueOf(ticket.priority).push(ticket)
       waiting++
     },
     takeFree({ priority, calls: size }, nowMs) {
-      if (waiting > 0 || requests.isLimited || calls.isLimited || blockedUntilMs > nowMs) return false
-      requests.take(1, nowMs)
-      calls.take(size, nowMs)
+      if (waiting > 0 || meters.isLimited || meters.blockedUntilMs > nowMs) return false
+      meters.take(size, nowMs)
       wentBefore = false
       noteServed(priority, nowMs)
       return true
@@ -224,10 +151,9 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       const granted: { id: number; calls: number }[] = []
       for (let ticket = nextTicket(nowMs); ticket !== undefined; ticket = nextTicket(nowMs)) {
         const size = sizeOf(ticket, nowMs)
-        const atMs = dueAt(size, nowMs)
+        const atMs = meters.dueAt(size, nowMs)
         if (atMs > nowMs) {
-          requests.wanted(nowMs)
-          calls.wanted(nowMs)
+          meters.wanted(nowMs)
           return { granted, wakeAtMs: atMs }
         }
         granted.push(grant(ticket, size, nowMs))
@@ -235,23 +161,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       return { granted, wakeAtMs: undefined }
     },
     ended(request) {
-      const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
-      if (sentAtMs >= cutMs) denialRuns.ended(refused === size)
-      if (refused < size) {
-        requests.passed(1, atMs)
-        calls.passed(size - refused, atMs)
-        denials = 0
-      }
-      if (refused === 0) return
-      denied++
-      calls.refused(refused, sentAtMs)
-      if (refused === size) requests.refused(1, sentAtMs)
-      if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
-      if (sentAtMs < cutMs) return
-      if (refused === size && denialRuns.areRandom) return ease(atMs)
-      if (retryAfterMs === undefined && refused === size && calls.passedLately(atMs) === 0)
-        blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      cut(request)
+      if (request.denied > 0) denied++
+      meters.ended(request)
     },
     block(nowMs) {
       served.delete('poll')
@@ -264,44 +175,15 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     status(nowMs) {
       const finite = (rate: number) => (Number.isFinite(rate) ? rate : undefined)
+      const { requests, calls } = meters.rates(nowMs)
+      const { blockedUntilMs } = meters
       return {
-        requestsPerSecond: finite(requests.rate(nowMs)),
-        callsPerSecond: finite(calls.rate(nowMs)),
+        requestsPerSecond: finite(requests),
+        callsPerSecond: finite(calls),
         blockedUntilMs: blockedUntilMs > nowMs ? blockedUntilMs : undefined,
         waiting,
         denied,
       }
-    },
-  }
-}
-
-/** Requests that are looked at; and of each run between two denials, the most that passed in it. */
-const DENIALS_SEEN = 8
-const RUN_MAX = 6
-const RUNS_MIN = 3
-
-/**
- * Whether the endpoint denies at random: several times in a row after a few requests, and three of eight at most. Below a
- * limit a rate that was cut has far longer runs, and above it most requests are denied.
- */
-function createDenialRuns() {
-  const seen: boolean[] = []
-  let passed = 0
-  let shortRuns = 0
-  return {
-    ended(isDenied: boolean): void {
-      seen.push(isDenied)
-      if (seen.length > DENIALS_SEEN) seen.shift()
-      if (!isDenied) {
-        passed++
-        return
-      }
-      if (passed > 0) shortRuns = passed <= RUN_MAX ? shortRuns + 1 : 0
-      passed = 0
-    },
-    get areRandom(): boolean {
-      const denied = seen.filter(Boolean).length
-      return shortRuns >= RUNS_MIN && seen.length === DENIALS_SEEN && 8 * denied <= 3 * DENIALS_SEEN
     },
   }
 }
