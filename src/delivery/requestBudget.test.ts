@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRandom } from '../../test/sim/random.js'
-import type { BudgetLimits } from './meters.js'
 import {
+  type BudgetLimits,
   createRequestBudget,
   PRIORITIES,
   type Priority,
@@ -66,11 +65,11 @@ type Load = {
 
 /** Sends so many calls as fast as the budget lets it, in requests of at most `batch`. */
 function saturate(
-  provider: Provider | ((calls: number) => number),
+  provider: Provider,
   { amount, batch, first = [], limits, roundTripMs = ROUND_TRIP_MS }: Load,
 ) {
   const budget = createRequestBudget(limits)
-  const take = typeof provider === 'function' ? provider : createProvider(provider)
+  const take = createProvider(provider)
   const answers: { atMs: number; run: () => void }[] = []
   let waiting = amount
   let open = 0
@@ -268,25 +267,6 @@ describe('a request budget', () => {
       )
       expect(run.denied).toBe(0)
       expect(run.tookMs).toBeLessThan(12_500)
-    }
-  })
-
-  it('is not slowed down for long by an endpoint that objects at random, however rarely it is asked', () => {
-    const took = Array.from({ length: 41 }, (_, seed) => {
-      const random = createRandom(seed)
-      return saturate((calls) => (random() < 1 / 3 ? calls : 0), { amount: 1_000, batch: 100 }).tookMs
-    }).sort((one, other) => one - other)
-    expect(took[20]).toBeLessThan(30_000)
-  })
-
-  it.each([1, 2, 3, 5])('fills the batches of an endpoint that takes %d requests a second', (perSecond) => {
-    for (const window of ['fixed', 'sliding', 'saved'] as const) {
-      const takes: Provider = { perSecond, counts: 'requests', refuses: 'whole', window }
-      const load = { amount: 200, batch: 100, first: [4, 7, 1, 8, 8] }
-      const { requests, denied, tookMs } = saturate(takes, load)
-      expect(requests, window).toBeLessThan(90)
-      expect(denied, window).toBeLessThanOrEqual(8)
-      expect(tookMs, window).toBeLessThan(90_000 / perSecond)
     }
   })
 

@@ -1,5 +1,5 @@
 import type { RequestPriority } from '../rpc/port.js'
-import { type BudgetLimits, createMeters, type RequestEnded } from './meters.js'
+import { createTokenBucket } from './tokenBucket.js'
 
 /** In the order in which requests are served: the missing head of a lane first, receipts last. */
 export const PRIORITIES = [
@@ -26,6 +26,16 @@ export type Grants = {
   readonly granted: readonly { readonly id: number; readonly calls: number }[]
   /** When the next ticket may have its turn; undefined while none waits. */
   readonly wakeAtMs: number | undefined
+}
+
+export type RequestEnded = {
+  readonly calls: number
+  /** Calls that were refused because of a rate limit. All of them: the request was refused as a whole. */
+  readonly denied: number
+  readonly sentAtMs: number
+  readonly atMs: number
+  /** `Retry-After`, "try again in", in milliseconds. */
+  readonly retryAfterMs?: number | undefined
 }
 
 export type BudgetStatus = {
@@ -62,6 +72,14 @@ export type RequestBudget = {
   status(nowMs: number): BudgetStatus
 }
 
+export type BudgetLimits = {
+  readonly requestsPerSecond?: number | undefined
+  readonly callsPerSecond?: number | undefined
+}
+
+/** After an objection without a hint, where nothing goes through: doubled each time. */
+const PAUSE_MS = 250
+const PAUSE_MS_MAX = 15_000
 const RARE_BLOCKS = 10
 /** Between two blocks, as long as no two have been seen. Several blocks of one look are none. */
 const BLOCK_MS = 2_000
@@ -69,9 +87,13 @@ const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
 /** Of what the endpoint takes, for polls before their turn. */
 const POLL_SHARE = 1 / 8
+/** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
+const REQUESTS_MIN = 2
+const CALLS_MIN = 5
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
-  const meters = createMeters(limits)
+  const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
+  const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
   const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
@@ -81,6 +103,10 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   // The shortest time between two blocks: where polls have no turn blocks seem to come rarely.
   let blockMs: number | undefined
   let polledAtMs: number | undefined
+  let blockedUntilMs = Number.NEGATIVE_INFINITY
+  // What left before the last cut says nothing of the rate since then.
+  let cutMs = Number.NEGATIVE_INFINITY
+  let denials = 0
   let denied = 0
   // Tickets in all queues.
   let waiting = 0
@@ -106,15 +132,23 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   }
 
   /** At a low rate polls before their turn take no more than their share. */
-  const pollEveryMs = (nowMs: number): number =>
-    meters.msFor(queueOf('poll')[0]?.calls ?? 0, nowMs) / POLL_SHARE
+  function pollEveryMs(nowMs: number): number {
+    const size = queueOf('poll')[0]?.calls ?? 0
+    const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
+    return seconds * 1_000
+  }
 
   /** A batch that fits the bucket: what trickles in is not sent call by call. */
-  const sizeOf = ({ calls, together }: Ticket, nowMs: number): number =>
-    Math.min(calls, together ? meters.perSecond(nowMs) : meters.portion(nowMs))
+  function sizeOf(ticket: Ticket, nowMs: number): number {
+    return Math.min(ticket.calls, ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs))
+  }
+
+  const dueAt = (size: number, nowMs: number): number =>
+    Math.max(requests.availableAt(1, nowMs), calls.availableAt(size, nowMs), blockedUntilMs)
 
   function grant(ticket: Ticket, size: number, nowMs: number): { id: number; calls: number } {
-    meters.take(size, nowMs)
+    requests.take(1, nowMs)
+    calls.take(size, nowMs)
     wentBefore = ticket.priority !== highest()
     queueOf(ticket.priority).shift()
     waiting--
@@ -127,14 +161,33 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (priority === 'poll') polledAtMs = nowMs
   }
 
+  /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
+  function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
+    const isWhole = refused === size
+    cutMs = atMs
+    const cutCalls = () => calls.cut(atMs, isWhole ? size : 1, Math.max(1, Math.floor(size / 2)))
+    const cutRequests = () => requests.cut(atMs, 1, 1)
+    if (!isWhole) return cutCalls()
+    const isCallsNear = calls.isNearLimit(atMs)
+    if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
+    const maybeCalls = !calls.isProven(size, atMs)
+    const maybeRequests = !requests.isProven(1, atMs)
+    // A single call that is refused may be either, unless batches went through or calls are known to be counted.
+    const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
+    const isEither = size === 1 && !hadBatches && !calls.isLimited
+    if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
+    if (maybeCalls || !maybeRequests) cutCalls()
+  }
+
   return {
     ask(ticket) {
       queueOf(ticket.priority).push(ticket)
       waiting++
     },
     takeFree({ priority, calls: size }, nowMs) {
-      if (waiting > 0 || meters.isLimited || meters.blockedUntilMs > nowMs) return false
-      meters.take(size, nowMs)
+      if (waiting > 0 || requests.isLimited || calls.isLimited || blockedUntilMs > nowMs) return false
+      requests.take(1, nowMs)
+      calls.take(size, nowMs)
       wentBefore = false
       noteServed(priority, nowMs)
       return true
@@ -151,9 +204,10 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       const granted: { id: number; calls: number }[] = []
       for (let ticket = nextTicket(nowMs); ticket !== undefined; ticket = nextTicket(nowMs)) {
         const size = sizeOf(ticket, nowMs)
-        const atMs = meters.dueAt(size, nowMs)
+        const atMs = dueAt(size, nowMs)
         if (atMs > nowMs) {
-          meters.wanted(nowMs)
+          requests.wanted(nowMs)
+          calls.wanted(nowMs)
           return { granted, wakeAtMs: atMs }
         }
         granted.push(grant(ticket, size, nowMs))
@@ -161,8 +215,21 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       return { granted, wakeAtMs: undefined }
     },
     ended(request) {
-      if (request.denied > 0) denied++
-      meters.ended(request)
+      const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
+      if (refused < size) {
+        requests.passed(1, atMs)
+        calls.passed(size - refused, atMs)
+        denials = 0
+      }
+      if (refused === 0) return
+      denied++
+      calls.refused(refused, sentAtMs)
+      if (refused === size) requests.refused(1, sentAtMs)
+      if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
+      if (sentAtMs < cutMs) return
+      if (retryAfterMs === undefined && refused === size && calls.passedLately(atMs) === 0)
+        blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
+      cut(request)
     },
     block(nowMs) {
       served.delete('poll')
@@ -175,11 +242,9 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     status(nowMs) {
       const finite = (rate: number) => (Number.isFinite(rate) ? rate : undefined)
-      const { requests, calls } = meters.rates(nowMs)
-      const { blockedUntilMs } = meters
       return {
-        requestsPerSecond: finite(requests),
-        callsPerSecond: finite(calls),
+        requestsPerSecond: finite(requests.rate(nowMs)),
+        callsPerSecond: finite(calls.rate(nowMs)),
         blockedUntilMs: blockedUntilMs > nowMs ? blockedUntilMs : undefined,
         waiting,
         denied,

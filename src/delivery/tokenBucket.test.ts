@@ -5,7 +5,7 @@ import { createTokenBucket } from './tokenBucket.js'
 function searched() {
   const bucket = createTokenBucket()
   bucket.passed(4, 10)
-  bucket.cut(10, { units: 8, atMost: 5, isDoubtful: false })
+  bucket.cut(10, 8, 5)
   for (const [units, atMs] of [
     [2, 600],
     [4, 1_200],
@@ -15,7 +15,7 @@ function searched() {
     bucket.wanted(atMs)
     bucket.passed(units, atMs)
   }
-  bucket.cut(2_000, { units: 4, atMost: 4, isDoubtful: false })
+  bucket.cut(2_000, 4, 4)
   return bucket
 }
 
@@ -33,7 +33,7 @@ test('what was on its way when a search ended counts like what had gone through 
 test('what was on its way when the endpoint objected raises the rate to four fifths of all that went through', () => {
   const bucket = createTokenBucket()
   bucket.passed(20, 900)
-  bucket.cut(1_000, { units: 1, atMost: 1, isDoubtful: false })
+  bucket.cut(1_000, 1, 1)
   expect(bucket.rate(1_000)).toBe(16)
   for (const units of [1, 4, 5]) bucket.passed(units, 1_050)
   expect(bucket.rate(1_050)).toBeCloseTo(24)
@@ -41,8 +41,8 @@ test('what was on its way when the endpoint objected raises the rate to four fif
 
 test('units that have to leave together are saved up, beyond what leaves at once otherwise', () => {
   const bucket = createTokenBucket(10)
-  bucket.take(bucket.portion(0, 0), 0)
-  expect(bucket.portion(0, 0)).toBe(2)
+  bucket.take(bucket.portion(0), 0)
+  expect(bucket.portion(0)).toBe(2)
   expect(bucket.perSecond(0)).toBe(10)
   const atMs = bucket.availableAt(8, 0)
   expect(atMs).toBeGreaterThanOrEqual(800)
@@ -56,7 +56,7 @@ test('a smaller request fills up what is left of a second', () => {
   const bucket = createTokenBucket(23)
   const takenAtMs: [units: number, atMs: number][] = []
   for (let nowMs = 0; nowMs < 2_000; nowMs++) {
-    const units = bucket.portion(nowMs, 0)
+    const units = bucket.portion(nowMs)
     if (bucket.availableAt(units, nowMs) > nowMs) continue
     bucket.take(units, nowMs)
     takenAtMs.push([units, nowMs])

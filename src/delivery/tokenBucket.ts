@@ -7,8 +7,8 @@ export type TokenBucket = {
   /** Units a second; infinite while nothing limits them. The tokens, and the rate, grow up to now, as with every call. */
   rate(nowMs: number): number
   readonly isLimited: boolean
-  /** Whole units that one request may hold now, where the next one may leave after so many seconds. */
-  portion(nowMs: number, gapS: number): number
+  /** Whole units that one request may hold now. */
+  portion(nowMs: number): number
   /** Whole units that one request may hold if it waits for them. */
   perSecond(nowMs: number): number
   /** When so many units may leave together. They are saved up from now on. */
@@ -28,15 +28,9 @@ export type TokenBucket = {
   isNearLimit(nowMs: number): boolean
   /**
    * The endpoint objects: the rate is what went through in the last second, times 0.8, or `atMost` where nothing did.
-   * `refused`: units that were refused together, so that the limit lies up to so many above what went through. `isDoubtful`:
-   * the endpoint may count something else.
+   * `refused`: units that were refused together, so that the limit lies up to so many above what went through.
    */
-  /** The endpoint objects however rarely it is asked: twice the rate. */
-  ease(nowMs: number): void
-  cut(
-    nowMs: number,
-    refused: { readonly units: number; readonly atMost: number; readonly isDoubtful: boolean },
-  ): void
+  cut(nowMs: number, refused: number, atMost: number): void
 }
 
 const SECOND_MS = 1_000
@@ -48,8 +42,6 @@ const BURST_MIN = 2
 /** Parts of the known limit by which the rate grows in a second: below it, and around it. */
 const GROWTH = 0.05
 const GROWTH_NEAR = 0.01
-/** Parts of the least rate, where a limit is so low that its own parts are nothing. */
-const GROWTH_MIN = 0.03
 const NEAR = 0.9
 /**
  * An objection leaves at least so much between what went through and what was too much, where little had been asked for
@@ -66,29 +58,20 @@ const DOUBLING_MS = 10_000
 const DOUBLINGS_MAX = 20
 /** At so many times the limit there is none. */
 const FORGET = 100
-/** A rate that has grown by so little is still the least one. */
-const AT_LEAST = 1.1
 /** More is wanted as long as something had to wait in this time. */
 const WANTED_MS = 1_000
 
-/**
- * `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. `rateLowest`: but
- * where the endpoint objects at that rate, too.
- */
+/** `rateMin`: no lower rate is concluded from what went through, since little may have been asked for. */
 export function createTokenBucket(
   given = Number.POSITIVE_INFINITY,
-  {
-    rateMin: least = 1,
-    rateLowest = least,
-  }: { readonly rateMin?: number; readonly rateLowest?: number } = {},
+  { rateMin: least = 1 }: { readonly rateMin?: number } = {},
 ): TokenBucket {
+  const rateMin = Math.min(given, least)
   let rate = given
   let limit = given
   let tokens = Number.POSITIVE_INFINITY
   // Units that a request waits for.
   let savedFor = 0
-  // Between two requests.
-  let gapSeconds = 0
   let filledMs = Number.NEGATIVE_INFINITY
   let wantedMs = Number.NEGATIVE_INFINITY
   let cutMs = Number.NEGATIVE_INFINITY
@@ -104,7 +87,7 @@ export function createTokenBucket(
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
   const wholeUnits = (seconds: number) =>
     isLimited() ? Math.max(Math.min(given, BURST_MIN), Math.floor(rate * seconds)) : Number.POSITIVE_INFINITY
-  const burst = () => wholeUnits(Math.min(1, Math.max(BURST_S, gapSeconds)))
+  const burst = () => wholeUnits(BURST_S)
   const searchAt = (nowMs: number) =>
     search !== undefined && nowMs - search.sinceMs < SEARCH_MS ? search : undefined
 
@@ -131,8 +114,8 @@ export function createTokenBucket(
       return
     }
     const doublings = Math.min(DOUBLINGS_MAX, Math.floor((nowMs - cutMs) / DOUBLING_MS))
-    const growth = Math.max(limit * (rate < NEAR * limit ? GROWTH : GROWTH_NEAR), GROWTH_MIN * least)
-    rate = Math.min(given, rate + growth * 2 ** doublings * seconds)
+    const growth = rate < NEAR * limit ? GROWTH : GROWTH_NEAR
+    rate = Math.min(given, rate + limit * growth * 2 ** doublings * seconds)
     if (rate < FORGET * cutLimit) return
     rate = given
     limit = given
@@ -166,8 +149,7 @@ export function createTokenBucket(
     get isLimited() {
       return isLimited()
     },
-    portion(nowMs, gapS) {
-      gapSeconds = gapS
+    portion(nowMs) {
       fill(nowMs)
       if (!isLimited()) return Number.POSITIVE_INFINITY
       if (searchAt(nowMs) === undefined) return fitting(nowMs)
@@ -215,24 +197,17 @@ export function createTokenBucket(
       return isLimited() && rate >= NEAR * limit
     },
     isProven: (units, nowMs) => passes.sum(nowMs) + units <= NEAR * proven,
-    ease(nowMs) {
-      fill(nowMs)
-      if (limit === given) return
-      rate = Math.min(given, rate * 2)
-      limit = Math.min(given, limit * 2)
-    },
-    cut(nowMs, { units: refused, atMost, isDoubtful }) {
+    cut(nowMs, refused, atMost) {
       const through = passes.sum(nowMs)
       const found = searchAt(nowMs)
       sample = sampleOf(through, nowMs)
       const taken = takenIn(through, sample)
-      const rateMin = Math.min(given, rate <= least * AT_LEAST ? rateLowest : least)
       // No more than what an earlier objection left, unless more has gone through since.
       limit = Math.max(rateMin, Math.min(limit, taken + refused - 1))
       cutLimit = limit
       const safe = taken * (found ? SEARCH_SAFETY : SAFETY)
       rate = Math.max(rateMin, Math.min(rate, through > 0 ? safe : atMost))
-      const isOpen = isDoubtful || (through > 0 && limit >= SEARCH_GAP * taken)
+      const isOpen = through > 0 && limit >= SEARCH_GAP * taken
       search = isOpen ? (found ?? { sinceMs: nowMs, passed: through }) : undefined
       cutMs = nowMs
       filledMs = nowMs

@@ -227,28 +227,6 @@ describe('calls that are all answered with the same error', () => {
   })
 })
 
-test('an endpoint that lets large batches hang is asked in half of it once a call alone is answered', async () => {
-  const HANGS: RpcFailure = { kind: 'timeout', message: 'no answer within 10000 ms' }
-  for (const limit of [1, 2, 3, 7]) {
-    const plain = createStubPort((batch) => (batch.length > limit ? all(batch, HANGS) : own(batch)))
-    const port = limitBatches(plain)
-    const calls = callsOf(8)
-    let replies = await port.batch(calls)
-    let hung = 1
-    for (; hung < 10 && replies.some(({ ok }) => !ok); hung++) replies = await port.batch(calls)
-    expect(results(replies)).toEqual(calls.map((_, index) => index))
-    expect(hung, `limit ${limit}`).toBeLessThanOrEqual(4)
-  }
-})
-
-test('a batch that had no turn in its time says nothing of its size', async () => {
-  const UNASKED: RpcFailure = { kind: 'timeout', message: 'not asked in time', unasked: true }
-  const plain = createStubPort((batch, number) => (number <= 3 ? all(batch, UNASKED) : own(batch)))
-  const port = limitBatches(plain)
-  for (let round = 0; round < 5; round++) await port.batch(callsOf(8))
-  expect(plain.batches.map(({ length }) => length)).toEqual([8, 8, 8, 8, 8])
-})
-
 test('a rate limit or a timeout ends the batch after one request', async () => {
   const failures: readonly RpcFailure[] = [
     one(-32005, 'rate limit exceeded'),

@@ -15,15 +15,14 @@ const limited = new WeakSet<Port>()
  *
  * Where no call has an answer (HTTP 500, a closed socket), or all have the same error, the first call is asked alone.
  * Another answer than that shows that the batch is to blame; a failure ends the batch after one request more. A rate limit
- * and a timeout end it at once. After a timeout the next batch begins with a call alone, and is half as large where that
- * one is answered.
+ * and a timeout end it at once.
  *
  * Each call may be posted several times, so that it is not for the bytes of transactions.
  */
 export function limitBatches(port: Port, batchMax = Number.POSITIVE_INFINITY): Port {
   if (limited.has(port)) return port
   const profile = profileOf(port)
-  const parts: Parts = { port, profile, batchMax, doubted: false, hung: undefined, limited: 0 }
+  const parts: Parts = { port, profile, batchMax, doubted: false, limited: 0 }
   const limitedPort = derivedPort(port, (calls, options) => postInParts(parts, calls, options))
   limited.add(limitedPort)
   return limitedPort
@@ -52,8 +51,6 @@ type Parts = {
   readonly batchMax: number
   /** The last batch, and its first call alone, had no answer: the next batch begins with a call alone. */
   doubted: boolean
-  /** The size of a batch that had no answer in time, until a call alone has shown whether the endpoint answers. */
-  hung: number | undefined
   /** Batches that were refused for the rate; those that were on their way together count once. */
   limited: number
 }
@@ -100,12 +97,10 @@ async function postInParts(
     }
     if (suspect?.answers.some((one) => isSameFailure(one, answer))) takeAlike(suspect, answer)
     else if (suspect !== undefined) halve('batchLost', suspect.part.length)
-    else if (parts.hung !== undefined) halve('batchLost', parts.hung)
     else profile.observe({ kind: 'batchAnswered', size: 1 })
     isAlive = suspect === undefined
     isAlone = false
     parts.doubted = false
-    parts.hung = undefined
     suspect = undefined
     silent = 0
     return true
@@ -151,10 +146,6 @@ async function postInParts(
         }
         break
       case 'over':
-        if (!answers.some(isUnasked)) {
-          parts.hung = part.length
-          parts.doubted = true
-        }
         break
       default:
         return answer satisfies never
@@ -185,9 +176,6 @@ async function postInParts(
 
 /** A batch without a result, and what came back. */
 type Suspect = { readonly part: readonly number[]; readonly answers: readonly RpcReply[] }
-
-const isUnasked = (reply: RpcReply): boolean =>
-  !reply.ok && reply.failure.kind === 'timeout' && reply.failure.unasked === true
 
 /** Calls in a row, each asked alone, without an answer: the others are not asked. */
 const SILENT_MAX = 2

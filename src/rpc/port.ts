@@ -16,8 +16,8 @@ export type RpcFailure =
       readonly retryAfterMs?: number
       readonly rpc?: { readonly code: number; readonly message: string; readonly data?: unknown }
     }
-  /** No answer within the time given. `unasked`: the request had no turn within it, and never left. */
-  | { readonly kind: 'timeout'; readonly message: string; readonly unasked?: true }
+  /** No answer within the time given. */
+  | { readonly kind: 'timeout'; readonly message: string }
   /** The connection failed, before or after the request was written: nobody can tell. */
   | { readonly kind: 'network'; readonly message: string }
   /** An answer came that is not JSON-RPC, or has no part for this call. `cut`: it was too large to be read whole. */

@@ -121,7 +121,7 @@ function grantFor(
 
 function notAsked({ denial }: RequestGate): RpcReply {
   const why = denial?.said ?? 'limits bounds how often the endpoint is asked.'
-  return { ok: false, failure: { kind: 'timeout', message: `not asked in time. ${why}`, unasked: true } }
+  return { ok: false, failure: { kind: 'timeout', message: `not asked in time. ${why}` } }
 }
 
 function isUnanswered(reply: RpcReply): boolean {

@@ -1,6 +1,11 @@
 import type { CancelTimer, Clock } from '../../clock.js'
-import type { BudgetLimits, RequestEnded } from '../../delivery/meters.js'
-import { type BudgetStatus, createRequestBudget, type Ticket } from '../../delivery/requestBudget.js'
+import {
+  type BudgetLimits,
+  type BudgetStatus,
+  createRequestBudget,
+  type RequestEnded,
+  type Ticket,
+} from '../../delivery/requestBudget.js'
 import { redactText } from '../../errors/redact.js'
 
 /** So many calls may leave now. `atMs` names the moment when the end of the request is reported. */
