@@ -11,8 +11,10 @@ export type CongestionWindow = {
   acknowledged(from: number, to: number, batch: number): void
   /** A nonce was lost, or the pool was full. Halves at most once for what is unacknowledged now. */
   loss(acknowledgedTo: number, sentTo: number): void
-  /** The last loss was none: what it took is given back, once. */
-  undo(): void
+  /** How often it was halved. */
+  readonly losses: number
+  /** What was taken since there were so many losses is given back, where that was one of them: it was none. */
+  undo(losses: number): void
 }
 
 export function createCongestionWindow(options: {
@@ -30,6 +32,7 @@ export function createCongestionWindow(options: {
   let proven = 0
   // Parts of a nonce that additive growth has earned.
   let credit = 0
+  let losses = 0
   // Size and threshold before the last loss.
   let before: { readonly size: number; readonly threshold: number } | undefined
 
@@ -60,6 +63,7 @@ export function createCongestionWindow(options: {
     },
     loss(acknowledgedTo, sentTo) {
       if (acknowledgedTo < lossTo) return
+      losses++
       before = { size, threshold }
       threshold = size
       size = Math.max(1, Math.floor(size / 2))
@@ -67,8 +71,11 @@ export function createCongestionWindow(options: {
       fullTo = Number.NEGATIVE_INFINITY
       credit = 0
     },
-    undo() {
-      if (before === undefined) return
+    get losses() {
+      return losses
+    },
+    undo(since) {
+      if (before === undefined || losses !== since + 1) return
       size = Math.max(size, before.size)
       threshold = before.threshold
       lossTo = Number.NEGATIVE_INFINITY

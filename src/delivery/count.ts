@@ -76,7 +76,12 @@ function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs
     return
   }
   if (askedAtMs < suspect.atMs || atMs - suspect.atMs < state.lagMs) return
-  state.counted = { nonce: head.nonce, waitedMs: atMs - head.answeredAtMs }
+  const { window, pool } = state
+  state.counted = {
+    nonce: head.nonce,
+    waitedMs: atMs - head.answeredAtMs,
+    losses: { window: window.losses, pool: pool.losses },
+  }
   lose(state, head, 'count')
 }
 
@@ -86,11 +91,12 @@ function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs
  * spurious retransmission.
  */
 export function refuteCount(state: DeliveryState, nonce: number): void {
-  if (state.counted?.nonce !== nonce) return
-  state.lagMs = Math.min(LAG_MS_MAX, 2 * Math.max(state.lagMs, state.counted.waitedMs))
+  const { counted } = state
+  if (counted?.nonce !== nonce) return
+  state.lagMs = Math.min(LAG_MS_MAX, 2 * Math.max(state.lagMs, counted.waitedMs))
   state.counted = undefined
-  state.window.undo()
-  state.pool.undo()
+  state.window.undo(counted.losses.window)
+  state.pool.undo(counted.losses.pool)
 }
 
 /** A count may be so far behind, as long as nothing else shows what the pool has. */

@@ -87,4 +87,20 @@ describe('the pool bound', () => {
     pool.loss(4_500)
     expect(pool.proven).toBe(2_000)
   })
+
+  it('gives back what one loss took, and nothing of a limit that was known before it', () => {
+    const pool = createPoolBound()
+    const { losses } = pool
+    pool.loss(3_000)
+    pool.undo(losses)
+    expect(pool.size).toBe(4_000)
+    pool.limit(8)
+    pool.undo(pool.losses)
+    expect(pool.size).toBe(8)
+    const before = pool.losses
+    pool.loss(7)
+    pool.limit(3)
+    pool.undo(before)
+    expect(pool.size).toBe(3)
+  })
 })

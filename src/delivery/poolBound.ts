@@ -13,8 +13,10 @@ export type PoolBound = {
   limit(held: number): void
   /** The pool was seen to keep `held` nonces at once. */
   holds(held: number): void
-  /** The last loss or limit was none: what it took is given back, once. */
-  undo(): void
+  /** How often a size failed. */
+  readonly losses: number
+  /** What was taken since there were so many losses is given back, where that was one of them: it was none. */
+  undo(losses: number): void
   /** A sealed block came. `bound`: the bound held nonces back. `batch`: calls in one request, the step of growth. */
   sealed(bound: boolean, batch: number): void
 }
@@ -36,10 +38,12 @@ export function createPoolBound(start = POOL_START): PoolBound {
   let blocksLeft = TRIAL_BLOCKS
   // A size that had failed is being tried again.
   let isTrial = false
+  let losses = 0
   // As it was before the last failure.
   let before: { readonly size: number; readonly failed: number; readonly proven: number } | undefined
 
   function fail(failedAt: number, next: number): void {
+    losses++
     before = { size, failed, proven }
     // The same failure once more is no failed trial.
     if (isTrial) trialBlocks = Math.min(2 * trialBlocks, TRIAL_BLOCKS_MAX)
@@ -75,8 +79,11 @@ export function createPoolBound(start = POOL_START): PoolBound {
       isTrial = false
       trialBlocks = TRIAL_BLOCKS
     },
-    undo() {
-      if (before === undefined) return
+    get losses() {
+      return losses
+    },
+    undo(since) {
+      if (before === undefined || losses !== since + 1) return
       size = Math.max(size, before.size)
       failed = before.failed
       proven = Math.max(proven, before.proven)

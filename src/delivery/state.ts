@@ -61,8 +61,14 @@ export type DeliveryState = {
   hole: number | undefined
   /** One reading of the count stood at this nonce, which the endpoint had taken before. A second one proves it lost. */
   suspect: { readonly nonce: number; readonly atMs: number } | undefined
-  /** The nonce that two counts showed as missing last, and how long after its answer. */
-  counted: { readonly nonce: number; readonly waitedMs: number } | undefined
+  /** The nonce that two counts lacked last, how long after its answer, and the losses that were known before. */
+  counted:
+    | {
+        readonly nonce: number
+        readonly waitedMs: number
+        readonly losses: { readonly window: number; readonly pool: number }
+      }
+    | undefined
   /** A count may be so far behind the answers. */
   lagMs: number
   readonly count: {
