@@ -13,7 +13,16 @@ import { askGranted } from '../nodes/budgetedPort.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import { mayHave } from '../nodes/privacy.js'
 import { deliveryOptionsOf, rememberIn, traitsOf } from './endpointTraits.js'
-import { type Answered, answeredOf, countOf, endOf, observeBatch, type Sending, sendOf } from './sendBatch.js'
+import {
+  type Answered,
+  answeredOf,
+  batchKindOf,
+  countOf,
+  endOf,
+  observeBatch,
+  type Sending,
+  sendOf,
+} from './sendBatch.js'
 import { createTicket } from './ticket.js'
 
 /** What an endpoint said of bytes that it was handed. */
@@ -224,9 +233,10 @@ export function createEndpointSender(
     const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
-    const end = endOf(replies, sendings, { answered, count: counted })
+    const kind = batchKindOf(replies, answered)
+    const end = endOf(replies, sendings, { kind, answered, count: counted })
     delivery.ended(action.request, end, atMs)
-    observeBatch(profile, answered, { replies, count: counted, sentFrom, lowest, atMs })
+    observeBatch(profile, answered, { kind, size: replies.length, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     if (isPlain(answered)) step()

@@ -1,7 +1,7 @@
 import { answerOf, type SendAnswer } from '../../delivery/answer.js'
 import type { RequestEnd } from '../../delivery/settle.js'
 import type { Attempt } from '../../ledger/slot.js'
-import { readBatchAnswer } from '../../rpc/batchAnswer.js'
+import { type BatchAnswer, readBatchAnswer } from '../../rpc/batchAnswer.js'
 import { classifyReply } from '../../rpc/classify.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
@@ -51,32 +51,40 @@ export function countOf(reply: RpcReply | undefined): number | undefined {
 }
 
 /**
+ * What the replies say of the batch. Where the endpoint says the same of each transaction, in words that are not known to be
+ * about one, it may mean the batch: they go in smaller ones, down to one alone, whose answer counts.
+ */
+export function batchKindOf(
+  replies: readonly RpcReply[],
+  answered: readonly Answered[],
+): BatchAnswer['kind'] {
+  if (replies.length === 0) return 'answered'
+  const { kind } = readBatchAnswer(replies)
+  return kind === 'alike' && answered.every(isUnclear) ? 'refused' : kind
+}
+
+const isUnclear = ({ outcome: { outcome, reason } }: Answered): boolean =>
+  outcome === 'unknown' || reason === 'rateLimited'
+
+/**
  * How the request ended. `sendings`: one for each of its nonces, undefined for one that was not sent after all. `answered`:
  * those that were.
  */
 export function endOf(
   replies: readonly RpcReply[],
   sendings: readonly (Sending | undefined)[],
-  { answered, count }: { readonly answered: readonly Answered[]; readonly count: number | undefined },
+  seen: {
+    readonly kind: BatchAnswer['kind']
+    readonly answered: readonly Answered[]
+    readonly count: number | undefined
+  },
 ): RequestEnd {
-  const kind = replies.length === 0 ? 'answered' : readBatchAnswer(replies).kind
-  if (isBatchRefused(replies, answered)) return { end: 'batchRefused' }
+  const { kind, answered, count } = seen
+  if (kind === 'refused' && replies.length > 1) return { end: 'batchRefused' }
   if (kind === 'silent' || kind === 'over' || kind === 'cut') return { end: 'failed' }
   let at = 0
   const answers = sendings.map((sending) => (sending && answered[at++]?.answer) ?? UNANSWERED)
   return { end: 'answers', answers, count }
-}
-
-/**
- * The endpoint takes no batch like this one. Where it says the same of each transaction, in words that are not known to be
- * about one, it may mean the batch: they go in smaller ones, down to one alone, whose answer counts.
- */
-function isBatchRefused(replies: readonly RpcReply[], answered: readonly Answered[]): boolean {
-  if (replies.length <= 1) return false
-  const { kind } = readBatchAnswer(replies)
-  const isUnclear = ({ outcome: { outcome, reason } }: Answered) =>
-    outcome === 'unknown' || reason === 'rateLimited'
-  return kind === 'refused' || (kind === 'alike' && answered.every(isUnclear))
 }
 
 /** What the answers to a request show of the endpoint. `sentFrom`: there is no gap below. `lowest`: in no block. */
@@ -84,18 +92,17 @@ export function observeBatch(
   profile: ProfileWatch,
   answered: readonly Answered[],
   seen: {
-    readonly replies: readonly RpcReply[]
+    readonly kind: BatchAnswer['kind']
+    readonly size: number
     readonly count: number | undefined
     readonly sentFrom: number
     readonly lowest: number
     readonly atMs: number
   },
 ): void {
-  const { replies, count, sentFrom, lowest, atMs } = seen
-  const size = replies.length
-  const { kind } = readBatchAnswer(replies)
+  const { kind, size, count, sentFrom, lowest, atMs } = seen
   if (size > 1 && kind === 'answered') profile.observe({ kind: 'batchAnswered', size })
-  if (isBatchRefused(replies, answered)) profile.observe({ kind: 'batchRefused', size })
+  if (size > 1 && kind === 'refused') profile.observe({ kind: 'batchRefused', size })
   observeGaps(profile, answered)
   if (count === undefined) return
   const sentUpTo = freshRun(answered, sentFrom)

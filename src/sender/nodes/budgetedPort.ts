@@ -59,7 +59,9 @@ export async function askGranted(
 
 /** The calls that were refused because of a rate limit. */
 export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
-  const kind = replies.length > 1 ? readBatchAnswer(replies).kind : undefined
+  const [first] = replies
+  // Where the first call has a result the batch has one.
+  const kind = first?.ok === false ? readBatchAnswer(replies).kind : undefined
   // "limit exceeded" to each call of a batch may mean its size: one call alone will show.
   if (kind === 'alike') return undefined
   let denial: Denial | undefined
@@ -71,7 +73,6 @@ export function denialOf(replies: readonly RpcReply[]): Denial | undefined {
     const ms = retryAfterMs === undefined ? longest : Math.max(longest ?? 0, retryAfterMs)
     denial = { calls: calls + 1, retryAfterMs: ms, said }
   }
-  const [first] = replies
   // One answer to all of a batch.
   if (denial === undefined && first?.ok === false && kind === 'limited')
     return { calls: replies.length, retryAfterMs: undefined, said: first.failure.message }
