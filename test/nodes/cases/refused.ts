@@ -4,7 +4,7 @@ import type { Expected, Provocation } from '../refusals/names.js'
 import type { Provoked, Refusal } from '../refusals/refusal.js'
 import type { RunningNode } from '../run/startNode.js'
 import { until } from '../tools/lane.js'
-import { openWorkbench, type Workbench } from '../tools/workbench.js'
+import { openWorkbench, type Signed, type Workbench } from '../tools/workbench.js'
 import type { Held, NodeCase } from './nodeCase.js'
 
 /**
@@ -36,16 +36,27 @@ async function provoke(running: RunningNode, refusal: Refusal): Promise<Held> {
   const reply = await bench.send(signed.raw)
   const { outcome, reason, counted, expectedNonce } = bench.outcome(signed, reply)
   const next = await bench.nextNonce(account)
-  const seen: Provocation = { outcome, reason, counted, fate: await bench.fateOf(signed.hash) }
+  const expected = running.description.refusals[refusal.name]
+  const seen: Provocation = { outcome, reason, counted, fate: await fateOf(bench, signed, expected) }
   const problems = [
     ...(expectedNonce === undefined || expectedNonce === next
       ? []
       : [`told nonce ${expectedNonce}, not ${next}`]),
-    ...differences(seen, running.description.refusals[refusal.name]),
+    ...differences(seen, expected),
     ...(await consequences(bench, provoked, seen)),
   ]
   const told = `${outcome}${reason === 'unknown' ? '' : ` ${reason}`}${counted ? ', counted' : ''}; ${seen.fate}`
   return { ok: problems.length === 0, says: [told + words(reply), ...problems].join('; ') }
+}
+
+/** A node drops what it cannot keep after it has answered, and a busy machine delays that: the expected fate is waited for. */
+async function fateOf(bench: Workbench, { hash }: Signed, expected: Expected): Promise<Provocation['fate']> {
+  const began = performance.now()
+  for (;;) {
+    const fate = await bench.fateOf(hash)
+    const isSettled = fate === 'mined' || 'leftOut' in expected || fate === expected.fate
+    if (isSettled || performance.now() - began > SETTLED_MS) return fate
+  }
 }
 
 function differences(seen: Provocation, expected: Expected): readonly string[] {
@@ -104,7 +115,8 @@ async function saysAgain(bench: Workbench, { signed }: Provoked, seen: Provocati
   return again.outcome === seen.outcome && again.reason === seen.reason
 }
 
-const TAKEN_MS = 5_000
+const SETTLED_MS = 10_000
+const TAKEN_MS = 20_000
 const WORDS_MAX = 140
 
 function words(reply: RpcReply): string {
