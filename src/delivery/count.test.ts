@@ -192,6 +192,26 @@ describe('a count', () => {
   })
 })
 
+describe('nonces that another process sent', () => {
+  it.each([
+    ['counts its pool', GETH],
+    ['keeps nothing above a missing nonce', { countsMempool: true, gapBudget: 0 }],
+    ['is not known yet', {}],
+  ])('are no gap below the count of an endpoint that %s', (_, traits) => {
+    const lane = byHand(traits)
+    lane.offer(3, 5)
+    lane.count(3)
+    expect(lane.sends().nonces).toEqual([3, 4])
+  })
+
+  it('are one above its count', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 0 })
+    lane.offer(3, 5)
+    lane.count(2)
+    expect(lane.next()).toMatchObject({ do: 'wait' })
+  })
+})
+
 describe('a window', () => {
   it('is not halved for a request that got lost on its way', () => {
     const lane = byHand(GETH)

@@ -158,11 +158,12 @@ function addNew(state: DeliveryState, request: Draft, open: number): void {
   const share = shareOf(state, Math.min(room, Math.min(request.below, sequence.end) - sequence.next), open)
   const poolEnd = poolEndOf(state)
   let gapEnd = gapEndOf(state)
-  let next = sequence.next
-  for (const segment of sequence.segments.between(next, request.below)) {
+  // What a count acknowledges is no gap, although another process sent it.
+  let next = Math.max(sequence.next, sequence.acknowledgedTo)
+  for (const segment of sequence.segments.between(sequence.next, request.below)) {
     const { nonce } = segment
     if (nonce > next) gapEnd = Math.min(gapEnd, next + gapBudgetOf(state))
-    next = nonce + 1
+    next = Math.max(next, nonce + 1)
     if (nonce >= poolEnd) state.isPoolBound = true
     if (nonce >= poolEnd || request.nonces.length >= share || !fits(request, segment)) return
     // A part of what waits overtakes nothing: it goes with the rest, in a larger request, once the open one is answered.
