@@ -17,6 +17,7 @@ import { type SubjectProcesses, startSubjects } from '../support/subjectProcesse
 const SUBJECTS: readonly Subject[] = [txlaneGiven, careful, viemGiven, viemBatched, ethersGiven, bareLoop]
 const LANDED = 'landed'
 const SECONDS = 'until the last one that landed was in a block'
+const POOLED = 'until the pool had all that were not in blocks'
 const SENDS = 'raw transactions sent'
 /** What has not landed by then has no end in sight. */
 const LIMIT_MS = 90_000
@@ -105,6 +106,7 @@ function figuresFrom(values: Values, { transactions }: Context) {
   return [
     ...of(LANDED, `of ${transactions.toLocaleString('en')}`, ({ landed }) => landed),
     ...of(SECONDS, 'seconds', ({ ms }) => (ms === undefined ? undefined : seconds(ms))),
+    ...of(POOLED, 'seconds', ({ pooledMs }) => (pooledMs === undefined ? undefined : seconds(pooledMs))),
     ...of(SENDS, 'for each transaction', ({ sends }) => sends / transactions),
   ]
 }

@@ -9,6 +9,11 @@ export type Landing = {
   readonly landed: number
   /** From the first send until the node showed the last block that holds one. Undefined where none landed. */
   readonly ms: number | undefined
+  /**
+   * From the first send until the node's pool had all: blocks alone tell bursts apart by whole blocks. Undefined where it
+   * never had them.
+   */
+  readonly pooledMs: number | undefined
   /** The same, counted in blocks: 1 is the first that came after the first send. */
   readonly blocks: number
   /** How many had landed after so many milliseconds, from 0 on. */
@@ -51,42 +56,50 @@ export async function watchLanding(options: LandingOptions): Promise<Landing> {
     burst.isOver = true
   }
   begin().then(over, over)
-  const seenAtMs = await watchBlocks(options, burst, begunAtMs)
-  const head = Math.max(firstHead, ...seenAtMs.keys())
-  return landingOf(await transfersOf(node, fresh, head), { firstHead, begunAtMs, seenAtMs })
+  const watched = await watchBlocks(options, burst, begunAtMs)
+  const head = Math.max(firstHead, ...watched.seenAtMs.keys())
+  return landingOf(await transfersOf(node, fresh, head), { firstHead, begunAtMs, ...watched })
 }
 
-/** When each block was first seen, by its number. */
+/** When each block was first seen, by its number; and when the `pending` count had all. */
 async function watchBlocks(
   { node: { rpc }, fresh, count, quietBlocks, limitMs }: LandingOptions,
   burst: { readonly isOver: boolean },
   begunAtMs: number,
-): Promise<ReadonlyMap<number, number>> {
+): Promise<Pick<Seen, 'seenAtMs' | 'pooledAtMs'>> {
+  const counts = (['latest', 'pending'] as const).map((block): [string, Hex, string] => [
+    'eth_getTransactionCount',
+    fresh.address,
+    block,
+  ])
   const seenAtMs = new Map<number, number>()
+  let pooledAtMs: number | undefined
   let [used, grownAt] = [0, 0]
   while (sharedNowMs() - begunAtMs < limitMs) {
-    const [head, landed] = (
-      await rpc.all([['eth_blockNumber'], ['eth_getTransactionCount', fresh.address, 'latest']])
-    ).map((value) => hexToNumber(value as Hex)) as [number, number]
+    const [head, landed, pooled] = (await rpc.all([['eth_blockNumber'], ...counts])).map((value) =>
+      hexToNumber(value as Hex),
+    ) as [number, number, number]
+    if (pooled >= count) pooledAtMs ??= sharedNowMs()
     if (!seenAtMs.has(head)) seenAtMs.set(head, sharedNowMs())
     if (landed > used || !burst.isOver) grownAt = head
     used = Math.max(used, landed)
     if (used >= count || head - grownAt >= quietBlocks) break
     await pause(LOOK_MS)
   }
-  return seenAtMs
+  return { seenAtMs, pooledAtMs }
 }
 
 type Seen = {
   readonly firstHead: number
   readonly begunAtMs: number
   readonly seenAtMs: ReadonlyMap<number, number>
+  readonly pooledAtMs: number | undefined
 }
 
 /** What the blocks say. @throws Error where one was executed twice */
 export function landingOf(
   bodies: readonly TransfersOfBlock[],
-  { firstHead, begunAtMs, seenAtMs }: Seen,
+  { firstHead, begunAtMs, seenAtMs, pooledAtMs }: Seen,
 ): Landing {
   const blocks = bodies.map(({ block, transfers }) => ({ block, transfers: transfers.filter(isPayment) }))
   const all = blocks.flatMap(({ transfers }) => transfers)
@@ -99,7 +112,13 @@ export function landingOf(
     last = block
     points.push([shownAtMs(block, seenAtMs) - begunAtMs, landed])
   }
-  return { landed, ms: landed === 0 ? undefined : points.at(-1)?.[0], blocks: last - firstHead, points }
+  return {
+    landed,
+    ms: landed === 0 ? undefined : points.at(-1)?.[0],
+    pooledMs: pooledAtMs === undefined ? undefined : pooledAtMs - begunAtMs,
+    blocks: last - firstHead,
+    points,
+  }
 }
 
 /** What fills a gap pays nothing. */

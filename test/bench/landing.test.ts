@@ -8,6 +8,7 @@ const seen = {
     [11, 1_900],
     [13, 3_900],
   ]),
+  pooledAtMs: 1_400,
 }
 
 describe('the landing of a burst', () => {
@@ -21,6 +22,7 @@ describe('the landing of a burst', () => {
       landed: 3,
       // Block 12 was not seen by itself: it was there when 13 was.
       ms: 2_900,
+      pooledMs: 400,
       blocks: 2,
       points: [
         [0, 0],
@@ -31,9 +33,11 @@ describe('the landing of a burst', () => {
   })
 
   it('has no end where nothing landed', () => {
-    expect(landingOf([{ block: 11, transfers: [] }], seen)).toEqual({
+    const lost = { ...seen, pooledAtMs: undefined }
+    expect(landingOf([{ block: 11, transfers: [] }], lost)).toEqual({
       landed: 0,
       ms: undefined,
+      pooledMs: undefined,
       blocks: 0,
       points: [[0, 0]],
     })

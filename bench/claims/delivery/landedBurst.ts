@@ -15,11 +15,13 @@ export type LandedBurst = {
   readonly limitMs: number
 }
 
+export type Landed = Landing & { readonly ms: number; readonly pooledMs: number }
+
 /** geth tries again every 10 s what it has dropped: twice that, and it is lost. */
 const QUIET_BLOCKS = 21
 
 /** A burst over a path of that length, from when a block has just come. @throws Error where some have not landed */
-export async function landedBurst(burst: LandedBurst): Promise<Landing & { readonly ms: number }> {
+export async function landedBurst(burst: LandedBurst): Promise<Landed> {
   const { node, processes, subject, fresh, count, roundTripMs, limitMs } = burst
   await using proxy = await startNodeProxy(node.url, { roundTripMs })
   const { privateKey } = fresh
@@ -27,9 +29,10 @@ export async function landedBurst(burst: LandedBurst): Promise<Landing & { reado
     await processes.open(subject, { url: proxy.url, privateKey, count, chain: node.chain })
     const begin = () => processes.burst(subject, { count })
     const watched = { node, fresh, count, begin, quietBlocks: QUIET_BLOCKS, limitMs }
-    const { ms, ...landing } = await watchLanding(watched)
-    if (landing.landed !== count || ms === undefined) throw new Error(`${landing.landed} of ${count} landed`)
-    return { ...landing, ms }
+    const { ms, pooledMs, ...landing } = await watchLanding(watched)
+    if (landing.landed !== count || ms === undefined || pooledMs === undefined)
+      throw new Error(`${landing.landed} of ${count} landed`)
+    return { ...landing, ms, pooledMs }
   } finally {
     await processes.close(subject)
   }
