@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { drive } from './driver.fixture.js'
+import { type Disturbance, drive } from './driver.fixture.js'
 import { GETH_LIMITS } from './gethPool.fixture.js'
 import { createNetwork, type Faults, type NetworkOptions, NO_FAULTS } from './network.fixture.js'
 import type { EndpointTraits } from './state.js'
@@ -81,6 +81,15 @@ const limitMs = ({ blockMs, timeoutMs = 0 }: NetworkOptions, amount: number): nu
 
 const numRuns = 200
 
+const disturbances: fc.Arbitrary<readonly Disturbance[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom<Disturbance['kind']>('again', 'other', 'withdraw', 'reclaim', 'restart'),
+    atMs: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 5_000 })),
+    place: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+  { minLength: 1, maxLength: 6 },
+)
+
 describe('a delivery over any network', () => {
   it('sends each transaction once where nothing is lost', () => {
     fc.assert(
@@ -123,6 +132,33 @@ describe('a delivery over any network', () => {
         const { copies, events } = own.losses
         expect(run.sends - amount).toBeLessThanOrEqual(copies + events * (GAP_BUDGET + 1))
       }),
+      { numRuns },
+    )
+  })
+
+  it('delivers everything whatever is offered again, withdrawn or taken back, and where the node restarts', () => {
+    fc.assert(
+      fc.property(
+        network(faults),
+        disturbances,
+        fc.integer({ min: 1, max: 500 }),
+        (options, some, amount) => {
+          const own = createNetwork(options)
+          const run = drive(own, options, {
+            transactions: amount,
+            limitMs: limitMs(options, amount),
+            disturbances: some,
+          })
+          expect(run.violations).toEqual([])
+          expect(run.done).toBe(true)
+          const { copies, events } = own.losses
+          const restarts = some.filter(({ kind }) => kind === 'restart').length
+          const offers = some.length - restarts
+          // What came after a restart cannot be told from what was lost with the pool.
+          const guessed = restarts * amount + events * (GAP_BUDGET + 1)
+          expect(run.sends - amount).toBeLessThanOrEqual(copies + offers + guessed)
+        },
+      ),
       { numRuns },
     )
   })

@@ -19,6 +19,24 @@ export type Run = {
   readonly delivery: Delivery
 }
 
+/**
+ * What happens to a delivery from the inside, or to its node, while it runs.
+ *
+ * - `again`: the same bytes of a nonce are offered once more.
+ * - `other`: other bytes of it are.
+ * - `withdraw`: it is not to go to this endpoint; other bytes are offered some time later.
+ * - `reclaim`: what is not at the endpoint is taken away, and comes back some time later.
+ * - `restart`: the node comes back with an empty pool.
+ */
+export type Disturbance = {
+  readonly kind: 'again' | 'other' | 'withdraw' | 'reclaim' | 'restart'
+  readonly atMs: number
+  /** Which of the nonces that are not in sealed blocks: from 0, the lowest, up to 1. */
+  readonly place: number
+}
+
+const AWAY_MS = 300
+
 const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
 
 function least(a: number | undefined, b: number | undefined): number | undefined {
@@ -34,6 +52,7 @@ export function drive(
     readonly options?: Partial<DeliveryOptions>
     readonly traits?: Partial<EndpointTraits>
     readonly limitMs?: number
+    readonly disturbances?: readonly Disturbance[]
   },
 ): Run {
   const options = { ...OPTIONS, ...run.options }
@@ -50,6 +69,8 @@ export function drive(
   const arrived = new Set<number>()
   // What the endpoint refused in its newest answer, and has not taken since.
   const refused = new Set<number>()
+  // Not to go to the endpoint for now.
+  const away = new Set<number>()
   let latest = 0
   let acknowledgedMs = 0
   let wake: (() => void) | undefined
@@ -63,10 +84,13 @@ export function drive(
     if (status.window < 1 || status.window > options.windowMax)
       violations.push(`a window of ${status.window}`)
     if (kind !== 'new') return
-    const lower = [...refused].filter((nonce) => nonce < first)
+    const lower = [...refused].filter((nonce) => nonce < first && !away.has(nonce))
     if (lower.length > 0) violations.push(`${first} above ${lower[0]}, which was refused`)
     if (nonces.some((nonce) => (sent[nonce] ?? 0) > 0)) violations.push(`${first} is not new`)
-    if (sent.indexOf(0) !== first) violations.push(`${first} leaves a gap`)
+    const next = sent.findIndex((times, nonce) => times === 0 && !away.has(nonce))
+    if (next !== first) violations.push(`${first} leaves a gap`)
+    const hole = Math.min(...[...away].filter((nonce) => sent[nonce] === 0))
+    if ((nonces.at(-1) ?? 0) > hole + (traits.gapBudget ?? 16)) violations.push(`${nonces} above ${hole}`)
     // Nonces that the count has yet to include do not fill the window, up to the gap budget.
     const slack = traits.countsMempool ? (traits.gapBudget ?? 16) : 0
     if (status.outstanding > status.window + slack)
@@ -183,7 +207,44 @@ export function drive(
     delivery.refreshed({ ...refresh, atMs, askedAtMs: atMs - 2 * latencyMs })
     step()
   })
-  for (let nonce = 0; nonce < transactions; nonce++) delivery.offer(nonce, SIZE)
+  let versions = 0
+  const offerOther = (nonce: number) => delivery.offer(nonce, SIZE, `other ${++versions}`)
+
+  function takeAway(nonces: readonly number[], comeBack: (nonce: number) => void): void {
+    for (const nonce of nonces) away.add(nonce)
+    network.at(AWAY_MS, () => {
+      for (const nonce of nonces) if (away.delete(nonce)) comeBack(nonce)
+      step()
+    })
+  }
+
+  function disturb({ kind, place }: Disturbance): void {
+    const nonce = network.sealed + Math.floor(place * (transactions - 1 - network.sealed))
+    switch (kind) {
+      case 'again':
+        if (!away.has(nonce)) delivery.offer(nonce, SIZE, 'first')
+        break
+      case 'other':
+        if (!away.has(nonce)) offerOther(nonce)
+        break
+      case 'withdraw':
+        delivery.withdraw(nonce)
+        takeAway([nonce], offerOther)
+        break
+      case 'reclaim':
+        takeAway(delivery.reclaim(), (each) => delivery.offer(each, SIZE, 'first'))
+        break
+      case 'restart':
+        network.restart()
+        break
+      default:
+        kind satisfies never
+    }
+    step()
+  }
+
+  for (const each of run.disturbances ?? []) network.at(each.atMs, () => disturb(each))
+  for (let nonce = 0; nonce < transactions; nonce++) delivery.offer(nonce, SIZE, 'first')
   step()
   const done = network.run(() => network.sealed >= transactions, run.limitMs ?? 3_600_000)
   return {

@@ -70,7 +70,7 @@ export function createNetwork(options: NetworkOptions) {
   const { faults, node, blockMs, refreshMs } = options
   const random = createRandom(options.seed)
   const timers: { atMs: number; order: number; run: () => void }[] = []
-  const pool = createGethPool(options.limits ?? GETH_LIMITS)
+  let pool = createGethPool(options.limits ?? GETH_LIMITS)
   const losses: Losses = { events: 0, copies: 0 }
   const denied = { requests: 0, calls: 0 }
   let nowMs = 0
@@ -163,6 +163,15 @@ export function createNetwork(options: NetworkOptions) {
     return { kind: 'taken' }
   }
 
+  /** The node comes back with an empty pool, and the blocks that it had. */
+  function restart(): void {
+    losses.events++
+    losses.copies += pool.pending(ACCOUNT).length + pool.queued(ACCOUNT).length + taken - confirmed
+    pool = createGethPool(options.limits ?? GETH_LIMITS)
+    pool.advance(ACCOUNT, confirmed)
+    taken = confirmed
+  }
+
   function count(): number {
     return node === 'geth' ? pool.count(ACCOUNT) : confirmed
   }
@@ -238,6 +247,7 @@ export function createNetwork(options: NetworkOptions) {
 
   return {
     request,
+    restart,
     follow(listener: typeof follower) {
       follower = listener
     },
