@@ -19,8 +19,11 @@ export type Journal = {
    * there is one for every attempt. Must not throw.
    */
   commit(nonce: number, token: number, attempt: Attempt, done: (result: Committed) => void): void
-  /** What changed in the book or in transactions is to be written; `then` runs once it is. */
-  touch(then?: () => void): void
+  /**
+   * What changed in the book or in transactions is to be written; `then` runs once it is. `begun` runs when the store is
+   * asked for it first: from then on it may be there, also where the journal stops before it is known.
+   */
+  touch(then?: () => void, begun?: () => void): void
   /** Resolves when nothing is left to write. */
   flushed(): Promise<void>
   stop(): void
@@ -32,6 +35,8 @@ type Item = {
   readonly attempt: Attempt
   readonly done: (result: Committed) => void
 }
+
+type Then = { readonly done: () => void; readonly begun: (() => void) | undefined }
 
 export type JournalOptions = {
   readonly store: Store
@@ -61,7 +66,7 @@ const RETRY_MS = [50, 100, 200, 400, 800, 1_600, 3_000] as const
 export function createJournal(options: JournalOptions): Journal {
   const { store, lease, book, clock } = options
   let items: Item[] = []
-  let thens: (() => void)[] = []
+  let thens: Then[] = []
   const idle: (() => void)[] = []
   let touched = false
   let running = false
@@ -93,6 +98,7 @@ export function createJournal(options: JournalOptions): Journal {
     thens = []
     touched = false
     const change = changeOf(batch)
+    for (const { begun } of after) begun?.()
     try {
       await store.write(lease, change)
     } catch (error) {
@@ -109,7 +115,7 @@ export function createJournal(options: JournalOptions): Journal {
     carriedSlots.clear()
     carriedTransactions.clear()
     for (const item of batch) item.done('committed')
-    for (const then of after) then()
+    for (const { done } of after) done()
   }
 
   const begin = ({ nonce, token, attempt }: Item) => options.begin(nonce, token, attempt.claim)
@@ -196,9 +202,9 @@ export function createJournal(options: JournalOptions): Journal {
       items.push({ nonce, token, attempt, done })
       schedule()
     },
-    touch(then) {
+    touch(done, begun) {
       touched = true
-      if (then) thens.push(then)
+      if (done) thens.push({ done, begun })
       schedule()
     },
     flushed() {

@@ -25,7 +25,9 @@ export interface Reservation<nonce extends number | bigint = number> extends Asy
    * with any number of carriers. The nonce is never given to anything else until the counter has passed it.
    *
    * @throws TxlaneError `INVALID` or `CHAIN_MISMATCH` for bytes of another chain, account or nonce; `TOO_LATE` when
-   *   the nonce was used or given back; `CLOSED`. Then nothing was noted: do not send.
+   *   the nonce was used or given back; `CLOSED`. Then nothing was noted: do not send. `CLOSED` with the fate `inFlight`:
+   *   the lane closed before the store had answered, so that the bytes may be noted. Do not send them either; whoever opens
+   *   the lane next knows, by their hash.
    */
   commit(parameters: CommitParameters): Promise<void>
   /**

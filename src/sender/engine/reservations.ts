@@ -26,6 +26,14 @@ export type Reservations = {
   stop(): void
 }
 
+/** Who waits for the store to have what was handed out or committed. */
+type Write = {
+  readonly reject: (error: TxlaneError) => void
+  readonly hasBytes: boolean
+  /** The store was asked. */
+  isBegun: boolean
+}
+
 export function createReservations(options: {
   context: LaneContext
   nextSequence: () => number
@@ -36,7 +44,7 @@ export function createReservations(options: {
   const { lane, limits, clock, transactions, changed } = context
   const { book } = lane
   const deadlines = createDeadlines<number>({ clock, afterMs: limits.reservationTtlMs, due: expire })
-  const writes = new Set<(error: TxlaneError) => void>()
+  const writes = new Set<Write>()
 
   /** Row 11. Without a signer the gap is told, again and again, until somebody fills it. */
   function expire(nonce: number): void {
@@ -45,14 +53,20 @@ export function createReservations(options: {
     if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
   }
 
-  function written(): Promise<void> {
+  /** `hasBytes`: what is written may be sent by whoever reads it. */
+  function written(hasBytes: boolean): Promise<void> {
     if (context.closed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
-      writes.add(reject)
-      lane.journal.touch(() => {
-        writes.delete(reject)
+      const write: Write = { reject, hasBytes, isBegun: false }
+      writes.add(write)
+      const done = () => {
+        writes.delete(write)
         resolve()
-      })
+      }
+      const begun = () => {
+        write.isBegun = true
+      }
+      lane.journal.touch(done, begun)
     })
   }
 
@@ -78,9 +92,9 @@ export function createReservations(options: {
     changed.add(transaction)
     lane.apply(nonce, { type: 'outsideCommitted', attempt })
     try {
-      await written()
+      await written(true)
     } catch (error) {
-      // Its caller hears that it was not committed. Where it was written all the same, whoever has the lane reads it there.
+      // Where it was written all the same, whoever has the lane next reads it there.
       if (isFresh) transactions.delete(transaction.id)
       throw error
     }
@@ -111,7 +125,7 @@ export function createReservations(options: {
       deadlines.set(nonce)
       return nonce
     },
-    written,
+    written: () => written(false),
     commit,
     release(nonce) {
       deadlines.forget(nonce)
@@ -130,7 +144,8 @@ export function createReservations(options: {
     },
     stop() {
       deadlines.stop()
-      for (const reject of writes) reject(closed())
+      for (const { reject, hasBytes, isBegun } of writes)
+        reject(isBegun && hasBytes ? closedInMidWrite() : closed())
       writes.clear()
     },
   }
@@ -155,6 +170,14 @@ function tooLate(slot: Slot | undefined, { hash }: Envelope): TxlaneError {
     code: 'TOO_LATE',
     fate: executed ? 'executed' : known ? 'notExecuted' : 'inFlight',
   })
+}
+
+/** The store was asked to keep the bytes, and has not answered: whoever opens the lane next may find and send them. */
+function closedInMidWrite(): TxlaneError {
+  return new TxlaneError(
+    'The lane was closed before the store answered: the bytes may be journaled. Do not send them; look them up by their hash.',
+    { code: 'CLOSED', fate: 'inFlight' },
+  )
 }
 
 function closed(): TxlaneError {

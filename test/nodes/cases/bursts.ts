@@ -13,13 +13,15 @@ const AMOUNT = 1_000
 const CLOSE_MS = 30_000
 /** A path that loses nothing needs one of each. The rest is for nodes that a busy machine stops for seconds. */
 const SENDS_MAX = 1.5
+/** What a pool without room drops after it has answered has to go again. */
+const SMALL_POOL_SENDS_MAX = 4
 
 type Given = {
   readonly keys: number
   readonly roundTripMs: number
   readonly limitMs: number
-  /** Sends of a payment, on the average. @default any number */
-  readonly sendsMax?: number
+  /** Sends of a payment, on the average. */
+  readonly sendsMax: number
 }
 
 /** 1,000 payments at once by one or several keys, over a path of that length. */
@@ -29,8 +31,8 @@ const burst = (keys: number, roundTripMs: number): NodeCase => ({
   async run(setting) {
     const running = await setting.shared('interval')
     const { burstLimitMs: limitMs, keepsBack } = setting.description
-    const bound = keepsBack === undefined ? { sendsMax: SENDS_MAX } : {}
-    return runBurst(running, { keys, roundTripMs, limitMs, ...bound })
+    const sendsMax = keepsBack === undefined ? SENDS_MAX : Number.POSITIVE_INFINITY
+    return runBurst(running, { keys, roundTripMs, limitMs, sendsMax })
   },
 })
 
@@ -38,22 +40,32 @@ export const bursts: readonly NodeCase[] = [1, 4].flatMap((keys) =>
   [0, 50, 250].map((roundTripMs) => burst(keys, roundTripMs)),
 )
 
-async function onNew(setting: Setting, options: StartOptions, limitMs: number): Promise<Held> {
+async function onNew(
+  setting: Setting,
+  options: StartOptions,
+  bounds: Pick<Given, 'limitMs' | 'sendsMax'>,
+): Promise<Held> {
   await using running = await setting.start(options)
-  return await runBurst(running, { keys: 1, roundTripMs: 0, limitMs })
+  return await runBurst(running, { keys: 1, roundTripMs: 0, ...bounds })
 }
 
 /** The mode in which a newcomer starts it. */
 export const plainBurst: NodeCase = {
   name: 'burst of 1,000, as it starts',
-  run: (setting) => onNew(setting, { mode: 'plain' }, setting.description.burstLimitMs),
+  run: (setting) =>
+    onNew(setting, { mode: 'plain' }, { limitMs: setting.description.burstLimitMs, sendsMax: SENDS_MAX }),
 }
 
 /** A pool that answers with the hash what it drops. */
 export const smallPoolBurst: NodeCase = {
   name: 'burst of 1,000, small pool',
   needs: ['poolLimits'],
-  run: (setting) => onNew(setting, { mode: 'interval', more: setting.description.smallPool }, 400_000),
+  run: (setting) =>
+    onNew(
+      setting,
+      { mode: 'interval', more: setting.description.smallPool },
+      { limitMs: 400_000, sendsMax: SMALL_POOL_SENDS_MAX },
+    ),
 }
 
 async function runBurst(running: RunningNode, given: Given): Promise<Held> {
@@ -86,7 +98,7 @@ async function runBurst(running: RunningNode, given: Given): Promise<Held> {
   const ends = failed.length === 0 ? [] : [`${failed.length} failed, the first with: ${firstLine(failed[0])}`]
   // Where a node keeps some back, what a payment was told is still what became of it.
   const lost = running.description.keepsBack === undefined ? 0 : failed.length
-  const isFrugal = proxy.sends <= AMOUNT * (given.sendsMax ?? Number.POSITIVE_INFINITY)
+  const isFrugal = proxy.sends <= AMOUNT * given.sendsMax
   const ok = once && late === '' && isFrugal && distinct === AMOUNT - lost && sealedOf(bursts) === distinct
   return { ok, says: [...figures, ...stood, ...ends].join(', ') }
 }

@@ -11,6 +11,8 @@ const AMOUNT = 300
 const AHEAD = 150
 const VALUE = 1_000_000n
 const LIMIT_MS = 120_000
+/** One of each, and some for what the other transaction displaces. */
+const SENDS_MAX = 1.5
 
 /** Another wallet with the same key outbids the lane at a nonce in the middle of a burst. */
 export const foreign: NodeCase = {
@@ -38,9 +40,10 @@ export const foreign: NodeCase = {
     const landed = await landedOf(running, fresh)
     const stood = landed.all.some(({ hash }) => hash === outbids.hash)
     const taken = reply.ok ? 'taken' : `refused (${reply.failure.message})`
+    const sends = proxy.sends / AMOUNT
     return {
-      ok: isOnce(landed, AMOUNT + (stood ? 1 : 0)) && burst.sealed === AMOUNT,
-      says: `${burst.sealed} of ${AMOUNT} landed; the other one, at nonce ${nonce}, was ${taken} and ${stood ? 'executed' : 'not executed'}; told as foreign: ${seen.join(' ') || 'none'}; ${(proxy.sends / AMOUNT).toFixed(2)} sends each`,
+      ok: isOnce(landed, AMOUNT + (stood ? 1 : 0)) && burst.sealed === AMOUNT && sends <= SENDS_MAX,
+      says: `${burst.sealed} of ${AMOUNT} landed; the other one, at nonce ${nonce}, was ${taken} and ${stood ? 'executed' : 'not executed'}; told as foreign: ${seen.join(' ') || 'none'}; ${sends.toFixed(2)} sends each`,
     }
   },
 }
