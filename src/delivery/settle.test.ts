@@ -324,6 +324,29 @@ describe('answers', () => {
   })
 })
 
+describe('a request without an answer', () => {
+  it.each([
+    ['whose nonces blocks have meanwhile is no reason for a pause', 1, [20]],
+    ['whose nonces no block has is one', 0, []],
+  ])('%s', (_, confirmed, expected) => {
+    const lane = byHand(SEQUENCER)
+    // Each is under way for a second, and there were many.
+    for (let nonce = 0; nonce < 20; nonce++) {
+      lane.at(nonce * 1_000)
+      lane.offer(nonce, nonce + 1)
+      const { request } = lane.sends()
+      lane.refresh(nonce + confirmed)
+      lane.end(request, { end: 'failed' })
+      if (confirmed === 0) break
+    }
+    lane.offer(20, 21)
+    // The first failure is followed by another try at once.
+    if (confirmed === 0) lane.end(lane.sends().request, { end: 'failed' })
+    const action = lane.next()
+    expect(action.do === 'send' ? action.nonces : []).toEqual(expected)
+  })
+})
+
 describe('what is known of an endpoint', () => {
   it('has what the count was to tell sent again, once it is known that no count tells it', () => {
     const lane = byHand(GETH)

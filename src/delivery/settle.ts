@@ -27,12 +27,14 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   state.answeredAtMs = atMs
   if (end.end === 'answers') return takeAnswers(state, request, end, atMs)
   const { calls } = request
+  const open = carried(state, request)
   if (end.end === 'batchRefused') state.batch.refused(calls)
-  else {
+  // All that it carried is in blocks, or left again since: it arrived, and only its answer did not.
+  else if (open.length > 0) {
     state.batch.failed(calls)
     pause(state, calls, atMs)
   }
-  for (const segment of carried(state, request)) {
+  for (const segment of open) {
     if (end.end === 'batchRefused') setState(state.sequence, segment, 'lost')
     else leaveUnanswered(state, segment, atMs)
   }
