@@ -15,6 +15,8 @@ export default {
   mutate: [...parts, '!src/**/*.test.ts', '!src/**/*.fixture.ts'],
   coverageAnalysis: 'perTest',
   concurrency: 2,
+  // The tests of all parts take minutes once they are instrumented, more on a machine that does other work.
+  dryRunTimeoutMinutes: 20,
   reporters: ['clear-text', 'progress-append-only', 'json'],
   jsonReporter: { fileName: 'test/mutants/results.json' },
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
