@@ -1,5 +1,5 @@
 import { lose, noteAcknowledged, quietMsOf } from './retransmit.js'
-import { acknowledge, type Segment } from './sequence.js'
+import { acknowledge, frontierOf, type Segment } from './sequence.js'
 import { countOpen, type DeliveryState, headOf, isByCount, isUnproven, openRequests } from './state.js'
 
 /** A `pending` count of the endpoint, whatever it was asked for. */
@@ -117,7 +117,7 @@ export const isLearning = ({ traits, count }: DeliveryState): boolean =>
 /** When the count is to be asked for by itself; undefined where nothing depends on it. */
 export function countDueAt(state: DeliveryState): number | undefined {
   if (state.traits.countsMempool !== true) return undefined
-  const dueAtMs = Math.min(proofDueAt(state), outstandingDueAt(state))
+  const dueAtMs = Math.min(proofDueAt(state), outstandingDueAt(state), othersDueAt(state))
   if (dueAtMs === NEVER) return undefined
   const { count, trip } = state
   const pauseMs = trip.timeoutMs(1) * 2 ** Math.min(count.failures, FAILURES_MAX)
@@ -130,6 +130,16 @@ function proofDueAt(state: DeliveryState): number {
   if (!isByCount(state)) return NEVER
   if (isUnproven(state) && countOpen(state) === 0) return AT_ONCE
   return Math.max(state.count.readAtMs, state.refreshedAtMs) + quietMsOf(state)
+}
+
+/**
+ * New nonces wait above one that was never sent from here. Another process may have sent it: a count tells, once for each
+ * refresh.
+ */
+function othersDueAt({ sequence, count, refreshedAtMs }: DeliveryState): number {
+  const frontier = frontierOf(sequence)
+  if (sequence.offeredTo <= frontier || sequence.segments.has(frontier)) return NEVER
+  return count.readAtMs === AT_ONCE || count.readAtMs < refreshedAtMs ? AT_ONCE : NEVER
 }
 
 function outstandingDueAt(state: DeliveryState): number {

@@ -103,6 +103,29 @@ describe('a delivery over any network', () => {
     )
   })
 
+  it('goes on at once above what another process sent, where the count shows that', () => {
+    const some = fc.record({
+      before: fc.integer({ min: 1, max: 100 }),
+      after: fc.integer({ min: 1, max: 200 }),
+    })
+    const gaps = fc.constantFrom(0, undefined, 64)
+    fc.assert(
+      fc.property(network(fc.constant(NO_FAULTS)), some, gaps, (drawn, { before, after }, gapBudget) => {
+        const options: NetworkOptions = { ...drawn, node: 'geth', refreshMs: undefined, blockMs: 12_000 }
+        const run = drive(createNetwork(options), options, {
+          transactions: before + after,
+          sentBefore: before,
+          traits: { gapBudget },
+        })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        expect(run.sends).toBe(after)
+        expect(run.acknowledgedMs).toBeLessThan(options.blockMs)
+      }),
+      { numRuns },
+    )
+  })
+
   it('learns how far counts are behind the answers, from bytes that the pool has: some copies, and little time', () => {
     const behind = fc.record({
       promotionMs: fc.integer({ min: 10, max: 1_000 }),

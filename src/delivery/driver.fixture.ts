@@ -53,6 +53,8 @@ export function drive(
     readonly traits?: Partial<EndpointTraits>
     readonly limitMs?: number
     readonly disturbances?: readonly Disturbance[]
+    /** So many of the first nonces are there already: another process sent them. */
+    readonly sentBefore?: number
   },
 ): Run {
   const options = { ...OPTIONS, ...run.options }
@@ -60,8 +62,9 @@ export function drive(
   const countsMempool = node === 'geth' && refreshMs === undefined
   const traits = { countsMempool, gapBudget: node === 'geth' ? 64 : 0, ...run.traits }
   delivery.know(traits)
-  const { transactions } = run
-  const sent = new Array<number>(transactions).fill(0)
+  const { transactions, sentBefore = 0 } = run
+  const before = Array.from({ length: sentBefore }, (_, nonce) => nonce)
+  const sent = new Array<number>(transactions).fill(0).fill(1, 0, sentBefore)
   const violations: string[] = []
   const open = new Map<number, readonly number[]>()
   const newest = new Array<number>(transactions).fill(0)
@@ -244,12 +247,13 @@ export function drive(
   }
 
   for (const each of run.disturbances ?? []) network.at(each.atMs, () => disturb(each))
-  for (let nonce = 0; nonce < transactions; nonce++) delivery.offer(nonce, SIZE, 'first')
-  step()
+  for (let nonce = sentBefore; nonce < transactions; nonce++) delivery.offer(nonce, SIZE, 'first')
+  if (sentBefore > 0) network.request(before, false, step)
+  else step()
   const done = network.run(() => network.sealed >= transactions, run.limitMs ?? 3_600_000)
   return {
     done,
-    sends: sent.reduce((sum, times) => sum + times, 0),
+    sends: sent.reduce((sum, times) => sum + times, -sentBefore),
     perNonce: sent,
     acknowledgedMs,
     confirmedMs: network.nowMs,
