@@ -114,10 +114,11 @@ function executedElsewhere(slot: Live, event: Extract<SlotEvent, { type: 'execut
   if (!slot.claims.includes(event.claim)) return ignored(slot, event)
   const claims = slot.claims.filter((claim) => claim !== event.claim)
   const { token } = event
-  if (slot.end !== undefined) return { row: 35, slot: slotWith(slot, { claims }), actions: [] }
+  if (slot.end !== undefined)
+    return { row: 35, slot: slotWith(slot, { claims, wasSettled: true }), actions: [] }
   return {
     row: 35,
-    slot: slotWith(slot, { claims, end: 'void', token }),
+    slot: slotWith(slot, { claims, end: 'void', token, wasSettled: true }),
     actions: [{ do: 'noop', token }],
   }
 }

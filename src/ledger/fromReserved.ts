@@ -47,7 +47,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       // Its bytes may be in the store already, so that another process may send them.
       const { token } = event
       const { committing } = slot
-      const next = live(nonce, token, { attempts, end: 'void', committing })
+      const next = live(nonce, token, { attempts, end: 'void', committing, wasSettled: true })
       return { row: 35, slot: next, actions: [{ do: 'noop', token }] }
     }
     case 'evidence':

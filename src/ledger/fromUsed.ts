@@ -93,7 +93,11 @@ function executedElsewhere(slot: Used, claim: string): Transition {
   const claims = slot.claims.filter((other) => other !== claim)
   const by: UsedBy =
     slot.by.kind === 'claim' && slot.by.claim === claim ? { kind: 'other', hash: slot.by.hash } : slot.by
-  return { row: 35, slot: slotWith(slot, { claims, by, end: slot.end ?? 'void' }), actions: [] }
+  return {
+    row: 35,
+    slot: slotWith(slot, { claims, by, end: slot.end ?? 'void', wasSettled: true }),
+    actions: [],
+  }
 }
 
 /** Rows 27 and 34: what the use of the nonce rested on is refuted. Nothing was concluded from it. */

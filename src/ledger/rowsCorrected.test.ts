@@ -116,7 +116,11 @@ describe('rows of used nonces that correct what was concluded', () => {
     const elsewhere = { type: 'executedElsewhere', claim: 'a', token: 6 } as const
     const slot = usedSlot(by, { claims: ['a', 'b'] })
     const taken = on(slot, elsewhere)
-    expect(taken).toEqual({ row: 35, slot: { ...slot, by: then, claims: ['b'], end: 'void' }, actions: [] })
+    expect(taken).toEqual({
+      row: 35,
+      slot: { ...slot, by: then, claims: ['b'], end: 'void', wasSettled: true },
+      actions: [],
+    })
     expect(on(taken.slot, elsewhere).row).toBe(0)
     expect(on(usedSlot(by, { settled: true }), elsewhere).row).toBe(0)
     const replacement = on(slot, { ...elsewhere, claim: 'b' }).slot

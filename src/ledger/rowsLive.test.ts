@@ -150,7 +150,7 @@ describe('rows of live nonces', () => {
     test('live: it is voided here by a no-op, since its bytes may still land', () => {
       expect(on(liveSlot({ claims: ['a', 'b'], committing: 1 }), elsewhere('b'))).toEqual({
         row: 35,
-        slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1 }),
+        slot: liveSlot({ claims: ['a'], end: 'void', token: 6, committing: 1, wasSettled: true }),
         actions: [{ do: 'noop', token: 6 }],
       })
     })
@@ -158,7 +158,7 @@ describe('rows of live nonces', () => {
     test('live with an end: the no-op that was asked for does, and nothing of the claim is told here', () => {
       expect(on(liveSlot({ end: 'cancel' }), elsewhere('a'))).toEqual({
         row: 35,
-        slot: liveSlot({ claims: [], end: 'cancel' }),
+        slot: liveSlot({ claims: [], end: 'cancel', wasSettled: true }),
         actions: [],
       })
     })
@@ -171,9 +171,23 @@ describe('rows of live nonces', () => {
       })
       expect(on(reserved({ committing: 1, attempts: [noop] }), elsewhere('a'))).toMatchObject({
         row: 35,
-        slot: { state: 'live', claims: [], end: 'void', token: 6, committing: 1, attempts: [noop] },
+        slot: { state: 'live', claims: [], end: 'void', token: 6, committing: 1, wasSettled: true },
         actions: [{ do: 'noop', token: 6 }],
       })
+    })
+
+    test.each([
+      ['alone', ['a']],
+      ['with what replaced it', ['a', 'b']],
+    ])('an attempt of it that is in a block here all the same takes it back, %s', (_, claims) => {
+      const slot = on(liveSlot({ claims, attempts: [a1, noop] }), elsewhere('a')).slot as Live
+      const sealed = { type: 'sealed', hash: a1.hash, block: block(12) } as const
+      expect(on(slot, sealed)).toMatchObject({
+        row: 24,
+        slot: { state: 'used', claims, by: { kind: 'claim', claim: 'a', hash: a1.hash } },
+        actions: [{ do: 'tell', event: 'corrected' }, ...claims.map((claim) => ({ do: 'reclaim', claim }))],
+      })
+      expect(on(slot, { ...sealed, hash: noop.hash }).slot).toMatchObject({ by: { kind: 'noop' } })
     })
 
     test('another claim than those that are bound here is not concerned', () => {

@@ -28,12 +28,14 @@ export function usedBy(row: number, slot: Hole | Outside | Live, event: Sealed):
 }
 
 /**
- * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32), where an attempt of one
- * of them is what used it. They may wait or be bound elsewhere since, and must not execute beside that attempt.
+ * The slot with the claims that were bound to it before a verdict was taken back (rows 27 and 32) or a block showed that one
+ * of them had executed elsewhere (row 35), where an attempt of one of them is what used it. They may wait or be bound
+ * elsewhere since, and must not execute beside that attempt.
  */
 export function boundBefore<slot extends Live | Used>(slot: slot, hash: Attempt['hash']): slot {
-  if (!slot.wasSettled || slot.claims.length > 0) return slot
-  const claims = [...new Set(slot.attempts.flatMap(({ claim }) => claim ?? []))]
+  const isVoid = slot.claims.length === 0 || slot.end !== undefined
+  if (!slot.wasSettled || !isVoid || whose(slot, hash).kind === 'claim') return slot
+  const claims = [...new Set([...slot.attempts.flatMap(({ claim }) => claim ?? []), ...slot.claims])]
   const bound = slotWith<Live | Used>(slot, { claims }) as slot
   return whose(bound, hash).kind === 'claim' ? bound : slot
 }
