@@ -129,6 +129,10 @@ export function isRefusedForGood(slot: Live): boolean {
   return slot.refusals >= REFUSALS_MAX && slot.end === undefined && !slot.wasSettled
 }
 
+/** A block shows that the claim executed here. */
+export const isUsedBy = (slot: Slot, claim: string): boolean =>
+  slot.state === 'used' && slot.by.kind === 'claim' && slot.by.claim === claim
+
 /** The transaction that is to execute at this nonce, if any is. */
 export function lastClaim(slot: Slot): string | undefined {
   if (slot.state === 'reserved') return slot.claim

@@ -159,6 +159,15 @@ export const SCOPES = {
     adversities: { foreign: 1, deepReorg: 1, cancel: 1, replace: 1 },
     atMost: 2,
   },
+  /** Two of them: a block comes that was replaced before, and goes again. */
+  forks: {
+    name: 'forks',
+    nonces: 2,
+    transactions: ['A'],
+    lossDepth: 1,
+    attemptsMax: 1,
+    adversities: { foreign: 2, deepReorg: 2 },
+  },
   /** One nonce with all that nodes say of it: displaced, refused, underbid, preconfirmed. */
   facts: {
     name: 'facts',

@@ -1,5 +1,5 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { lastClaim } from '../../ledger/slot.js'
+import { isUsedBy, lastClaim } from '../../ledger/slot.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
@@ -36,7 +36,10 @@ export type Intake = {
   bound(id: string): void
   /** It has none any more. */
   again(transaction: Transaction): void
-  /** It, or what it replaced, has executed at the nonce, which was believed lost: it neither waits nor stays bound elsewhere. */
+  /**
+   * It, or what it replaced, has executed at the nonce, which was believed lost: it neither waits nor stays bound elsewhere.
+   * Where a block shows that it executed elsewhere, that counts: it is not bound at the nonce.
+   */
   reclaim(transaction: Transaction, nonce: number): void
   /** Prepared, and to go to the nonce of what it replaces. */
   place(transaction: Transaction): void
@@ -276,8 +279,10 @@ export function createIntake(parts: {
     reclaim(transaction, nonce) {
       leave(transaction)
       preparer.drop(transaction)
-      for (const slot of [...lane.book.slots.values()]) {
-        if (slot.nonce === nonce) continue
+      const slots = [...lane.book.slots.values()]
+      const stands = slots.some((slot) => slot.nonce !== nonce && isUsedBy(slot, transaction.id))
+      for (const slot of slots) {
+        if ((slot.nonce === nonce) !== stands) continue
         lane.apply(slot.nonce, { type: 'executedElsewhere', claim: transaction.id, token: lane.token() })
       }
     },
