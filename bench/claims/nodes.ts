@@ -17,7 +17,7 @@ import { type SubjectProcesses, startSubjects } from '../support/subjectProcesse
 const SUBJECTS: readonly Subject[] = [txlaneGiven, careful, viemGiven, viemBatched, ethersGiven, bareLoop]
 const LANDED = 'landed'
 const SECONDS = 'until the last one that landed was in a block'
-const POOLED = 'until the pool had all that were not in blocks'
+const POOLED = 'until the pool has all'
 const SENDS = 'raw transactions sent'
 /** What has not landed by then has no end in sight. */
 const LIMIT_MS = 90_000

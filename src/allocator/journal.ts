@@ -20,10 +20,10 @@ export type Journal = {
    */
   commit(nonce: number, token: number, attempt: Attempt, done: (result: Committed) => void): void
   /**
-   * What changed in the book or in transactions is to be written; `then` runs once it is. `begun` runs when the store is
-   * asked for it first: from then on it may be there, also where the journal stops before it is known.
+   * What changed in the book or in transactions is to be written; `done` runs once it is. `begun` runs each time the store
+   * is asked for it: from then on it may be there, also where the journal stops before that is known.
    */
-  touch(then?: () => void, begun?: () => void): void
+  touch(done?: () => void, begun?: () => void): void
   /** Resolves when nothing is left to write. */
   flushed(): Promise<void>
   stop(): void

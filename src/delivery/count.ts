@@ -139,7 +139,8 @@ function proofDueAt(state: DeliveryState): number {
 function othersDueAt({ sequence, count, refreshedAtMs }: DeliveryState): number {
   const frontier = frontierOf(sequence)
   if (sequence.offeredTo <= frontier || sequence.segments.has(frontier)) return NEVER
-  return count.readAtMs === AT_ONCE || count.readAtMs < refreshedAtMs ? AT_ONCE : NEVER
+  const isRead = Number.isFinite(count.readAtMs) && count.readAtMs >= refreshedAtMs
+  return isRead ? NEVER : AT_ONCE
 }
 
 function outstandingDueAt(state: DeliveryState): number {

@@ -210,42 +210,7 @@ export function drive(
     delivery.refreshed({ ...refresh, atMs, askedAtMs: atMs - 2 * latencyMs })
     step()
   })
-  let versions = 0
-  const offerOther = (nonce: number) => delivery.offer(nonce, SIZE, `other ${++versions}`)
-
-  function takeAway(nonces: readonly number[], comeBack: (nonce: number) => void): void {
-    for (const nonce of nonces) away.add(nonce)
-    network.at(AWAY_MS, () => {
-      for (const nonce of nonces) if (away.delete(nonce)) comeBack(nonce)
-      step()
-    })
-  }
-
-  function disturb({ kind, place }: Disturbance): void {
-    const nonce = network.sealed + Math.floor(place * (transactions - 1 - network.sealed))
-    switch (kind) {
-      case 'again':
-        if (!away.has(nonce)) delivery.offer(nonce, SIZE, 'first')
-        break
-      case 'other':
-        if (!away.has(nonce)) offerOther(nonce)
-        break
-      case 'withdraw':
-        delivery.withdraw(nonce)
-        takeAway([nonce], offerOther)
-        break
-      case 'reclaim':
-        takeAway(delivery.reclaim(), (each) => delivery.offer(each, SIZE, 'first'))
-        break
-      case 'restart':
-        network.restart()
-        break
-      default:
-        kind satisfies never
-    }
-    step()
-  }
-
+  const disturb = createDisturbing({ delivery, network, transactions, away, step })
   for (const each of run.disturbances ?? []) network.at(each.atMs, () => disturb(each))
   for (let nonce = sentBefore; nonce < transactions; nonce++) delivery.offer(nonce, SIZE, 'first')
   if (sentBefore > 0) network.request(before, false, step)
@@ -260,5 +225,52 @@ export function drive(
     requests: network.requests,
     violations,
     delivery,
+  }
+}
+
+/** Lets happen to a delivery, or to its node, what the run asks for. `away`: nonces that are not to go there for now. */
+function createDisturbing(parts: {
+  readonly delivery: Delivery
+  readonly network: Network
+  readonly transactions: number
+  readonly away: Set<number>
+  readonly step: () => void
+}) {
+  const { delivery, network, transactions, away, step } = parts
+  let versions = 0
+  const offerFirst = (nonce: number) => delivery.offer(nonce, SIZE, 'first')
+  const offerOther = (nonce: number) => delivery.offer(nonce, SIZE, `other ${++versions}`)
+
+  function takeAway(nonces: readonly number[], comeBack: (nonce: number) => void): void {
+    for (const nonce of nonces) away.add(nonce)
+    network.at(AWAY_MS, () => {
+      for (const nonce of nonces) if (away.delete(nonce)) comeBack(nonce)
+      step()
+    })
+  }
+
+  return ({ kind, place }: Disturbance): void => {
+    const nonce = network.sealed + Math.floor(place * (transactions - 1 - network.sealed))
+    switch (kind) {
+      case 'again':
+        if (!away.has(nonce)) offerFirst(nonce)
+        break
+      case 'other':
+        if (!away.has(nonce)) offerOther(nonce)
+        break
+      case 'withdraw':
+        delivery.withdraw(nonce)
+        takeAway([nonce], offerOther)
+        break
+      case 'reclaim':
+        takeAway(delivery.reclaim(), offerFirst)
+        break
+      case 'restart':
+        network.restart()
+        break
+      default:
+        kind satisfies never
+    }
+    step()
   }
 }

@@ -29,7 +29,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   const { calls } = request
   const open = carried(state, request)
   if (end.end === 'batchRefused') state.batch.refused(calls)
-  // All that it carried is in blocks, or left again since: it arrived, and only its answer did not.
+  // Where nothing of it is open, blocks have all that it carried, or it left again since: only its answer is missing.
   else if (open.length > 0) {
     state.batch.failed(calls)
     pause(state, calls, atMs)

@@ -89,6 +89,7 @@ export type Live = Common &
     /**
      * A verdict was given here, and taken back: its block left the chain, or the count that it rested on was refuted. The
      * caller of a claim that is still bound was told for good that it landed, and the lane does not give it up any more.
+     * Also after row 35, where the claims of the attempts may be bound elsewhere as well.
      */
     readonly wasSettled: boolean
     /** The newest attempt was resent since it was made: the next time it is stuck it is bumped. */
@@ -130,8 +131,17 @@ export function isRefusedForGood(slot: Live): boolean {
 }
 
 /** A block shows that the claim executed here. */
-export const isUsedBy = (slot: Slot, claim: string): boolean =>
+const isUsedBy = (slot: Slot, claim: string): boolean =>
   slot.state === 'used' && slot.by.kind === 'claim' && slot.by.claim === claim
+
+/**
+ * Where a claim that has executed at the nonce is bound no longer (row 35): at all other nonces. Where a block shows that it
+ * executed at one of those, it is that block which counts, and the claim is not bound at this nonce.
+ */
+export function unboundBy(slots: readonly Slot[], nonce: number, claim: string): readonly Slot[] {
+  const others = slots.filter((slot) => slot.nonce !== nonce)
+  return others.some((slot) => isUsedBy(slot, claim)) ? slots.filter((slot) => slot.nonce === nonce) : others
+}
 
 /** The transaction that is to execute at this nonce, if any is. */
 export function lastClaim(slot: Slot): string | undefined {

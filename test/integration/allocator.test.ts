@@ -108,42 +108,6 @@ test('committed bytes that were never sent are sent by the lane, without a signe
   await vi.waitFor(() => expect(allocator.snapshot().floor).toBe(1), { timeout: 10_000 })
 })
 
-test.each([
-  ['has the bytes already', { fate: 'inFlight' }, 'stored'],
-  ['has not been asked for them', { fate: 'notExecuted' }, 'asked'],
-])('a commit that a close interrupts while the store %s says so', async (_, expected, when) => {
-  const account = fresh()
-  const store = memoryStore()
-  let gate = Promise.resolve()
-  let open = () => {}
-  const allocator = allocatorOf(account, {
-    // The answer to a write is a long time on its way.
-    store: { ...store, write: (...given) => store.write(...given).then((done) => gate.then(() => done)) },
-    limits: { closeTimeoutMs: 100 },
-  })
-  const [first, second] = await allocator.reserveMany(2)
-  gate = new Promise((resolve) => {
-    open = resolve
-  })
-  if (when === 'asked') {
-    // While this one is being written nothing else is.
-    second?.release().catch(() => undefined)
-    await new Promise<void>((resolve) => setImmediate(resolve))
-  }
-  const serializedTransaction = await sign(devnet, account, 0)
-  const committing = expect(first?.commit({ serializedTransaction })).rejects.toMatchObject({
-    code: 'CLOSED',
-    ...expected,
-  })
-  await new Promise<void>((resolve) => setImmediate(resolve))
-  const closing = allocator.close()
-  await committing
-  open()
-  await closing
-  const found = await senderOf(account, { store }).get({ hash: keccak256(serializedTransaction) })
-  expect(found !== undefined).toBe(when === 'stored')
-})
-
 test('committed bytes are in the store before commit resolves', async () => {
   const account = fresh()
   const store = memoryStore()

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import type { SlotAction, SlotEvent } from '../../src/ledger/event.js'
-import { isUsed, isUsedBy, lastClaim, newestAttempt, type Slot, wantedClaim } from '../../src/ledger/slot.js'
+import { isUsed, lastClaim, newestAttempt, type Slot, unboundBy, wantedClaim } from '../../src/ledger/slot.js'
 import type { transition } from '../../src/ledger/transition.js'
 import { must, Violation } from './violation.js'
 import {
@@ -95,11 +95,9 @@ export function struck(
 /** A transaction of the nonce has executed there after all: wherever the claim waits or was bound since, that ends. */
 function reclaimed(scope: Scope, machine: Machine, world: World, nonce: number, claim: string): World {
   let next: World = { ...world, queue: without(world.queue, claim) }
-  const stands = world.slots.some((slot, other) => other !== nonce && slot && isUsedBy(slot, claim))
-  for (const [other, slot] of world.slots.entries()) {
-    if (slot === undefined || (other === nonce) !== stands) continue
+  const slots = world.slots.filter((slot) => slot !== undefined)
+  for (const { nonce: other } of unboundBy(slots, nonce, claim))
     next = take(scope, machine, next, other, { type: 'executedElsewhere', claim, token: 2 }).world
-  }
   // In time: it executes once, and no end of it was reported.
   const isInTime = world.fates[claim] === 'open' && !mayLandBeside(next, nonce, claim)
   return isInTime ? { ...next, doubtful: without(next.doubtful, claim) } : next

@@ -29,9 +29,8 @@ export type Reservations = {
 /** Who waits for the store to have what was handed out or committed. */
 type Write = {
   readonly reject: (error: TxlaneError) => void
-  readonly hasBytes: boolean
-  /** The store was asked. */
-  isBegun: boolean
+  /** The store was asked to keep bytes, which whoever reads them may send. */
+  mayBeSent: boolean
 }
 
 export function createReservations(options: {
@@ -53,18 +52,17 @@ export function createReservations(options: {
     if (isHandedOut(book.get(nonce))) deadlines.set(nonce)
   }
 
-  /** `hasBytes`: what is written may be sent by whoever reads it. */
   function written(hasBytes: boolean): Promise<void> {
     if (context.closed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
-      const write: Write = { reject, hasBytes, isBegun: false }
+      const write: Write = { reject, mayBeSent: false }
       writes.add(write)
       const done = () => {
         writes.delete(write)
         resolve()
       }
       const begun = () => {
-        write.isBegun = true
+        write.mayBeSent = hasBytes
       }
       lane.journal.touch(done, begun)
     })
@@ -144,8 +142,7 @@ export function createReservations(options: {
     },
     stop() {
       deadlines.stop()
-      for (const { reject, hasBytes, isBegun } of writes)
-        reject(isBegun && hasBytes ? closedInMidWrite() : closed())
+      for (const { reject, mayBeSent } of writes) reject(mayBeSent ? closedInMidWrite() : closed())
       writes.clear()
     },
   }

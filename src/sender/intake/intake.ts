@@ -1,5 +1,5 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { isUsedBy, lastClaim } from '../../ledger/slot.js'
+import { lastClaim, unboundBy } from '../../ledger/slot.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
@@ -279,12 +279,9 @@ export function createIntake(parts: {
     reclaim(transaction, nonce) {
       leave(transaction)
       preparer.drop(transaction)
-      const slots = [...lane.book.slots.values()]
-      const stands = slots.some((slot) => slot.nonce !== nonce && isUsedBy(slot, transaction.id))
-      for (const slot of slots) {
-        if ((slot.nonce === nonce) !== stands) continue
-        lane.apply(slot.nonce, { type: 'executedElsewhere', claim: transaction.id, token: lane.token() })
-      }
+      const { id: claim } = transaction
+      for (const slot of unboundBy([...lane.book.slots.values()], nonce, claim))
+        lane.apply(slot.nonce, { type: 'executedElsewhere', claim, token: lane.token() })
     },
     bound(id) {
       const transaction = transactions.get(id)
