@@ -36,6 +36,8 @@ export type Disturbance = {
 }
 
 const AWAY_MS = 300
+/** By then the pool has moved what it answered, and its count includes that. */
+const PROMOTED_MS = 10
 
 const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
 
@@ -204,17 +206,20 @@ export function drive(
     }
   }
 
-  network.follow((refresh) => {
-    latest = refresh.latest
-    const atMs = network.nowMs
-    delivery.refreshed({ ...refresh, atMs, askedAtMs: atMs - 2 * latencyMs })
+  function begin(): void {
+    network.follow((refresh) => {
+      latest = refresh.latest
+      const atMs = network.nowMs
+      delivery.refreshed({ ...refresh, atMs, askedAtMs: atMs - 2 * latencyMs })
+      step()
+    })
     step()
-  })
+  }
   const disturb = createDisturbing({ delivery, network, transactions, away, step })
   for (const each of run.disturbances ?? []) network.at(each.atMs, () => disturb(each))
   for (let nonce = sentBefore; nonce < transactions; nonce++) delivery.offer(nonce, SIZE, 'first')
-  if (sentBefore > 0) network.request(before, false, step)
-  else step()
+  if (sentBefore > 0) network.request(before, false, () => network.at(PROMOTED_MS, begin))
+  else begin()
   const done = network.run(() => network.sealed >= transactions, run.limitMs ?? 3_600_000)
   return {
     done,
