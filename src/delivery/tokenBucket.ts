@@ -225,7 +225,7 @@ function takenIn(through: number, { passed, seconds }: Sample): number {
   return Math.min(through, Math.max(through / 2, passed / seconds))
 }
 
-/** What happened in the last second. */
+/** What happened in the last second, in whole milliseconds: no more than a thousand entries, however much happens. */
 function createLog() {
   const entries: { readonly atMs: number; units: number }[] = []
   // The sum of all entries.
@@ -245,10 +245,12 @@ function createLog() {
       sum(nowMs)
       total += units
       const last = entries.at(-1)
-      if (last?.atMs === nowMs) last.units += units
-      else entries.push({ atMs: nowMs, units })
+      const atMs = Math.ceil(nowMs)
+      if (last?.atMs === atMs) last.units += units
+      else entries.push({ atMs, units })
     },
-    remove(units: number, atMs: number): void {
+    remove(units: number, takenMs: number): void {
+      const atMs = Math.ceil(takenMs)
       const entry = entries.find((each) => each.atMs === atMs)
       if (entry === undefined) return
       entry.units -= units

@@ -82,10 +82,16 @@ export function txError(
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
 }
 
+/** One for all attempts that were made at a block, as there may be thousands. */
+const blockRefs = new WeakMap<BlockRef, BlockRef>()
+
 /** For `Attempt.madeAt`. */
 export function newestBlock({ hub }: Pick<LaneContext, 'hub'>): BlockRef | undefined {
   const { head } = hub.tracker
-  return head && { number: head.number, hash: head.hash }
+  if (head === undefined) return undefined
+  const ref = blockRefs.get(head) ?? { number: head.number, hash: head.hash }
+  blockRefs.set(head, ref)
+  return ref
 }
 
 /** The most this attempt can cost, in wei: what the node holds against the balance. */

@@ -85,10 +85,10 @@ export function createRepair(options: {
   let gapTimer: CancelTimer | undefined
   let gapSinceMs: number | undefined
 
-  /** One for all that are sent in the same moment. */
+  /** One for all that are sent in the same millisecond. */
   function now(): Sent {
     const { number: block = 0 } = hub.tracker.head ?? {}
-    const atMs = clock.now()
+    const atMs = Math.floor(clock.now())
     if (latest.block !== block || latest.atMs !== atMs) latest = { block, atMs }
     return latest
   }

@@ -206,7 +206,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (transaction === undefined) return undefined
     // A caller who named fees since then wants those (row 19, of what the lane had given up).
     const given = transaction.hurry?.fees ?? explicitFees(transaction.request)
-    transaction.hurry = undefined
+    if (transaction.hurry) transaction.hurry = undefined
     return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
   }
 
