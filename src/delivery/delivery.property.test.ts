@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { type Disturbance, drive } from './driver.fixture.js'
 import { GETH_LIMITS } from './gethPool.fixture.js'
 import { createNetwork, type Faults, type NetworkOptions, NO_FAULTS } from './network.fixture.js'
@@ -79,7 +80,7 @@ const traits: fc.Arbitrary<Partial<EndpointTraits>> = fc.constantFrom(
 const limitMs = ({ blockMs, timeoutMs = 0 }: NetworkOptions, amount: number): number =>
   600_000 + 100 * blockMs + amount * timeoutMs
 
-const numRuns = 200
+const numRuns = runsOf(200)
 
 const disturbances: fc.Arbitrary<readonly Disturbance[]> = fc.array(
   fc.record({

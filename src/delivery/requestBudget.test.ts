@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import {
   type BudgetLimits,
   createRequestBudget,
@@ -283,7 +284,7 @@ describe('a request budget', () => {
         expect(tookMs).toBeLessThanOrEqual(1.3 * fastestMs + 3_000)
         expect(denied).toBeLessThanOrEqual(0.06 * requests + 6)
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     )
   })
 

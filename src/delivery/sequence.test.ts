@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import {
   acknowledge,
   createSequence,
@@ -51,7 +52,7 @@ describe('the sequence', () => {
           expect(all.every(({ nonce }) => nonce >= sequence.confirmedTo && nonce < sequence.end)).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { english, generateMnemonic } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { REDACTED_CHARS_MAX, redactForeign, redactText, redactUrl } from './redact.js'
 import { redactRuns } from './redactRuns.js'
 import { redactTokens } from './redactTokens.js'
@@ -256,7 +257,7 @@ describe('no planted secret survives in hostile noise', () => {
         const safe = redactForeign(`${ahead}${before}${text}${after}${behind}`, 'never')
         for (let at = 0; at + 12 <= text.length; at++) expect(safe).not.toContain(text.slice(at, at + 12))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runsOf(1_000) },
     )
   })
 
@@ -274,7 +275,7 @@ describe('no planted secret survives in hostile noise', () => {
         for (const safe of [redactForeign(whole, 'never'), redactForeign(whole)])
           for (const one of secrets) expect(safe.toLowerCase()).not.toContain(one.toLowerCase())
       }),
-      { numRuns: 400 },
+      { numRuns: runsOf(400) },
     )
   })
 
@@ -288,7 +289,7 @@ describe('no planted secret survives in hostile noise', () => {
         expect(safe.length).toBeLessThanOrEqual(REDACTED_CHARS_MAX + 1)
         for (const one of secrets) expect(safe.includes(one) || safe.includes(one.slice(0, 16))).toBe(false)
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { type Book, createBook } from './book.js'
 import type { SlotEvent } from './event.js'
 import { attempt, block, hash } from './samples.fixture.js'
@@ -208,6 +209,6 @@ test('the book derives what a lane without shortcuts would look up, after every 
         compare(book, naive, stored)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(300) },
   )
 }, 60_000)

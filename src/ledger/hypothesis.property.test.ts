@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { type Book, createBook, HOLES_MAX } from './book.js'
 import type { SlotEvent } from './event.js'
 import { block } from './samples.fixture.js'
@@ -79,7 +80,7 @@ test('a hypothesis is what a slot for each of its nonces would be, and giving it
         expect(shapeOf(ranged)).toEqual(shapeOf(slotted.book))
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   )
 }, 30_000)
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { NonceMap } from './nonceMap.js'
 
 type Step = { readonly do: 'set' | 'delete'; readonly nonce: number }
@@ -25,7 +26,7 @@ describe('NonceMap', () => {
     )
     fc.assert(
       fc.property(histories, (history) => sameAsMap(history)),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { HttpRequestError, LimitExceededRpcError, RpcRequestError, TimeoutError } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { classifyReply, classifySendError } from './classify.js'
 import type { RpcFailure } from './port.js'
 
@@ -379,7 +380,7 @@ describe('whatever it is given', () => {
         expect(typeof told.counted).toBe('boolean')
         expect(outcomes).toContain(classifyReply({ ok: true, result: error }, HASH).outcome)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { classifySendError } from './classify.js'
 import type { Said } from './corpus/corpus.fixture.js'
 import { ALL } from './corpus/index.fixture.js'
@@ -64,7 +65,7 @@ describe("a client's words on their way", () => {
         const message = inCase(`${prefix}${said.message}${suffix}`)
         expect({ message, ...tell(said, message) }).toMatchObject({ message, ...meant(said) })
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 
@@ -170,7 +171,7 @@ describe('near misses', () => {
         const told = classifySendError(`${before} ${near}${after}`)
         expect(told.outcome).toBe('unknown')
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 })

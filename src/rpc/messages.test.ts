@@ -3,6 +3,7 @@ import { RpcRequestError, TransactionExecutionError } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getNodeError } from 'viem/utils'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { classifySendError } from './classify.js'
 import { MESSAGES } from './messages.js'
 
@@ -134,7 +135,7 @@ describe('the table of messages', () => {
         const told = classifySendError(upper ? message.toUpperCase() : message)
         expect(told).toMatchObject({ outcome: row.outcome, reason: row.reason })
       }),
-      { numRuns: 1_000 },
+      { numRuns: runsOf(1_000) },
     )
   })
 

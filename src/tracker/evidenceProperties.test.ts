@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Address, Hash } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import {
   blockHashOf,
   type History,
@@ -90,7 +91,7 @@ describe('readEvidence against any chain', () => {
         expect(told.kind).toBe(found.use === mine(nonce) ? 'own' : 'other')
         expect(told).toMatchObject({ block: { number: found.block, hash: chain.blockHash(found.block) } })
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     )
   })
 
@@ -150,7 +151,7 @@ describe('readEvidence against any chain', () => {
           expect(told.shown).toBe(history.flat().length)
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runsOf(1_000) },
     )
   })
 
@@ -174,7 +175,7 @@ describe('readEvidence against any chain', () => {
         })
         expectTrue(told, world.nonce, both)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 
@@ -195,7 +196,7 @@ describe('readEvidence against any chain', () => {
         })
         expectTrue(told, world.nonce, both)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(2_000) },
     )
   })
 })

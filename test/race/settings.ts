@@ -1,15 +1,16 @@
 import fc from 'fast-check'
+import { runsOf } from '../support/runsOf.js'
 
 // Fixed, so that a run says the same tomorrow; TXLANE_SEED and TXLANE_RUNS look elsewhere, and for longer.
 const SEED = 20_261_121
 
 /** Runs the property with the seed and as many times as the environment says; a failure prints how to replay it. */
 export function race<Ts>(property: fc.IAsyncPropertyWithHooks<Ts>, options: { runs: number }): Promise<void> {
-  const { TXLANE_SEED: seed, TXLANE_RUNS: runs, TXLANE_PATH: path } = process.env
+  const { TXLANE_SEED: seed, TXLANE_PATH: path } = process.env
   return Promise.resolve(
     fc.assert(property, {
       seed: seed === undefined ? SEED : Number(seed),
-      numRuns: runs === undefined ? options.runs : Number(runs),
+      numRuns: runsOf(options.runs),
       ...(path === undefined ? {} : { path }),
     }),
   )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { between, deriveRandom } from '../../../test/sim/random.js'
+import { runsOf } from '../../../test/support/runsOf.js'
 import type { Sender } from '../../index.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import { openLane, refuses, TIMES_OUT, transfer } from '../../sender/simLane.fixture.js'
@@ -43,6 +44,6 @@ test('lines are paid in their order, whatever a node makes of their estimates; o
       const lines = Array.from({ length: ROWS }, (_, at) => at + 1)
       expect(lane.executed()).toEqual(lines.filter((line) => line !== bad))
     }),
-    { numRuns: 6 },
+    { numRuns: runsOf(6) },
   )
 }, 60_000)

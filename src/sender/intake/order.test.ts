@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { between, chance, createRandom, deriveRandom } from '../../../test/sim/random.js'
+import { runsOf } from '../../../test/support/runsOf.js'
 import type { RpcCall, RpcReply } from '../../rpc/port.js'
 import type { Item, SendOptions, TxRequest } from '../../types.js'
 import { openLane, refuses, type SimLane, TIMES_OUT, transfer } from '../simLane.fixture.js'
@@ -78,7 +79,7 @@ test('nonces go by the order of the calls, whatever order the estimates are answ
       expect(lane.executed()).toEqual(markers(count))
       expect(lane.events('reordered')).toEqual([])
     }),
-    { numRuns: 12 },
+    { numRuns: runsOf(12) },
   )
 }, 60_000)
 
@@ -101,7 +102,7 @@ test('within each priority the order is that of the calls, and a higher one is n
         expect(lane.executed().filter((one) => own.includes(one as number))).toEqual(own)
       }
     }),
-    { numRuns: 8 },
+    { numRuns: runsOf(8) },
   )
 }, 60_000)
 
@@ -129,7 +130,7 @@ test('one that expires or is aborted while others wait behind it leaves no gap, 
       expect(ran).toEqual([...ran].sort((a, b) => (a as number) - (b as number)))
       expect(ran).toEqual(expect.arrayContaining(markers(100).filter((at) => isPlain(given[at - 1]))))
     }),
-    { numRuns: 8 },
+    { numRuns: runsOf(8) },
   )
 }, 60_000)
 
