@@ -231,7 +231,7 @@ describe('a request budget', () => {
     },
   )
 
-  it.each(['repair', 'send', 'evidence'] as const)(
+  it.each(['repair', 'send'] as const)(
     'keeps seven eighths of a low rate for %s, however often a block is seen',
     (priority) => {
       for (const limits of [{ callsPerSecond: 5 }, { requestsPerSecond: 1 }]) {
@@ -257,6 +257,26 @@ describe('a request budget', () => {
       }
     },
   )
+
+  it('lets a poll through once a block at a low rate beside evidence, which has its turn after each', () => {
+    const budget = createRequestBudget({ callsPerSecond: 5 })
+    const tickets: Ticket[] = []
+    const ask = (ticket: Omit<Ticket, 'id'>) => {
+      tickets.push({ ...ticket, id: tickets.length })
+      budget.ask({ ...ticket, id: tickets.length - 1 })
+    }
+    ask({ priority: 'poll', calls: 5, together: true })
+    for (let index = 0; index < 400; index++) ask({ priority: 'evidence', calls: 2 })
+    const order: Priority[] = []
+    for (let nowMs = 0; nowMs < 60_000; nowMs += 50) {
+      if (nowMs % 2_000 === 0) budget.block(nowMs)
+      const now = granted(budget, nowMs, tickets)
+      order.push(...now)
+      if (now.includes('poll')) ask({ priority: 'poll', calls: 5, together: true })
+    }
+    expect(order.filter((priority) => priority === 'poll').length).toBeGreaterThanOrEqual(28)
+    expect(order.filter((priority) => priority === 'evidence').length).toBeGreaterThanOrEqual(28)
+  })
 
   it('never goes beyond the rates that are given, and is not denied then', () => {
     const limits = { callsPerSecond: 25, requestsPerSecond: 5 }

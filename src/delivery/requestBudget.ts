@@ -53,8 +53,8 @@ export type BudgetStatus = {
  * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
  *
  * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time of
- * a block where none is seen, however many sends wait, but no more than an eighth of what the endpoint allows; evidence and
- * receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest rates such a request
+ * a block where none is seen, whatever waits, but no more than an eighth of what the endpoint allows while there is
+ * something to send; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest rates such a request
  * takes most of a second, and a send that waited behind each would never leave.
  */
 export type RequestBudget = {
@@ -131,8 +131,12 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     return first && queueOf(first)[0]
   }
 
-  /** At a low rate polls before their turn take no more than their share. */
+  /**
+   * At a low rate polls before their turn take no more than their share of what sends could have. Beside evidence they take
+   * what they need: a look may show that something is missing at the endpoint, and a search may go on for long.
+   */
   function pollEveryMs(nowMs: number): number {
+    if (queueOf('repair').length === 0 && queueOf('send').length === 0) return 0
     const size = queueOf('poll')[0]?.calls ?? 0
     const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
     return seconds * 1_000
