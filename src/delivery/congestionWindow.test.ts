@@ -61,6 +61,76 @@ describe('the congestion window', () => {
     expect(window.proven).toBe(256)
   })
 
+  it('takes for proven what was unacknowledged at once, once all of it is acknowledged', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.filled(64)
+    window.acknowledged(0, 40, BATCH)
+    expect([window.size, window.proven]).toEqual([104, 0])
+    window.acknowledged(40, 64, BATCH)
+    expect([window.size, window.proven]).toEqual([128, 64])
+  })
+
+  it('does not grow with what was unacknowledged at a loss', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.filled(64)
+    window.loss(0, 64)
+    window.filled(64)
+    window.acknowledged(0, 64, BATCH)
+    expect(window.size).toBe(32)
+    window.filled(96)
+    window.acknowledged(64, 96, BATCH)
+    expect(window.size).toBe(64)
+  })
+
+  it('grows on where an acknowledgement that brought nothing came in between', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.filled(64)
+    window.acknowledged(0, 0, BATCH)
+    expect([window.size, window.proven]).toEqual([64, 0])
+    window.acknowledged(0, 64, BATCH)
+    expect(window.size).toBe(128)
+  })
+
+  it('gives back what the last loss took, where it turns out to have been none', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    const { losses } = window
+    window.loss(0, 64)
+    expect(window.losses).toBe(losses + 1)
+    window.undo(losses)
+    expect(window.size).toBe(64)
+    // Slow start goes on, with what was unacknowledged at the loss too.
+    expect(sizesOf(window, 2)).toEqual([128, 256])
+  })
+
+  it('gives back no more than it is asked for, and nothing twice', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.undo(window.losses)
+    expect(window.size).toBe(64)
+    const { losses } = window
+    window.loss(0, 64)
+    window.loss(64, 128)
+    window.undo(losses)
+    expect(window.size).toBe(16)
+    window.undo(window.losses)
+    expect(window.size).toBe(16)
+    window.undo(losses + 1)
+    expect(window.size).toBe(32)
+    window.loss(128, 160)
+    window.undo(window.losses - 1)
+    expect(window.size).toBe(32)
+    window.undo(window.losses - 1)
+    expect(window.size).toBe(32)
+  })
+
+  it('keeps what it has grown to since the loss that was none', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.loss(0, 64)
+    sizesOf(window, 8, 64)
+    const { size } = window
+    window.undo(0)
+    expect(window.size).toBe(size)
+  })
+
   it('stays between 1 and its maximum, whatever happens', () => {
     const event = fc.oneof(
       fc.record({ do: fc.constant('fill' as const) }),

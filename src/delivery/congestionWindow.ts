@@ -26,6 +26,8 @@ export function createCongestionWindow(options: {
   // Slow start ends at the size of the last loss.
   let threshold = Number.POSITIVE_INFINITY
   let fullTo = Number.NEGATIVE_INFINITY
+  // As large as the window was when it was full up to there.
+  let fullSize = 0
   // An acknowledgement that is repeated after a reorg proves nothing new.
   let provenTo = Number.NEGATIVE_INFINITY
   let lossTo = Number.NEGATIVE_INFINITY
@@ -52,13 +54,15 @@ export function createCongestionWindow(options: {
       return proven
     },
     filled(sentTo) {
-      fullTo = Math.max(fullTo, sentTo)
+      if (sentTo <= fullTo) return
+      fullTo = sentTo
+      fullSize = size
     },
     acknowledged(from, to, batch) {
       const nonces = Math.min(to, fullTo) - Math.max(from, provenTo)
       provenTo = Math.max(provenTo, to)
       if (nonces <= 0) return
-      if (to >= fullTo) proven = Math.max(proven, size)
+      if (to >= fullTo) proven = Math.max(proven, fullSize)
       if (to > lossTo) grow(nonces, batch)
     },
     loss(acknowledgedTo, sentTo) {
