@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createBatchSize } from './batchSize.js'
+import { type BatchSize, createBatchSize } from './batchSize.js'
+
+const fill = (batch: BatchSize, requests: number) => {
+  for (let request = 0; request < requests; request++) batch.answered(batch.size)
+}
 
 describe('the batch size', () => {
   it('doubles with each request that fills it, up to its maximum', () => {
@@ -41,12 +45,51 @@ describe('the batch size', () => {
     expect(batch.size).toBe(8)
   })
 
-  it('tries more again after some full requests, where only silence spoke against it', () => {
-    const batch = createBatchSize({ start: 8, max: 1_000 })
-    batch.failed(8)
-    batch.failed(8)
-    for (let request = 0; request < 18; request++) batch.answered(batch.size)
-    expect(batch.size).toBeGreaterThan(8)
+  it('tries more after sixteen full requests, where only silence spoke against it, then after thirty-two', () => {
+    const batch = createBatchSize({ start: 8, max: 8 })
+    // Full requests at the maximum speak of no silence.
+    fill(batch, 40)
+    const larger = createBatchSize({ start: 8, max: 1_000 })
+    for (const each of [batch, larger]) {
+      each.failed(8)
+      expect(each.isTrial).toBe(true)
+      each.failed(8)
+      each.answered(4)
+      fill(each, 15)
+      expect(each.size).toBe(7)
+      fill(each, 1)
+    }
+    expect([batch.size, larger.size]).toEqual([8, 14])
+    larger.failed(14)
+    expect(larger.size).toBe(7)
+    fill(larger, 31)
+    larger.answered(4)
+    expect(larger.size).toBe(7)
+    fill(larger, 1)
+    expect(larger.size).toBe(14)
+  })
+
+  it('goes on from a size that was answered, whatever was refused or unanswered before', () => {
+    const batch = createBatchSize({ start: 100, max: 1_000 })
+    batch.refused(100)
+    batch.answered(100)
+    expect(batch.size).toBe(200)
+    batch.failed(200)
+    batch.answered(200)
+    expect(batch.size).toBe(400)
+    batch.failed(400)
+    expect(batch.size).toBe(400)
+    batch.failed(400)
+    batch.failed(1)
+    expect(batch.size).toBe(1)
+    for (let request = 0; request < 9; request++) batch.answered(batch.size)
+    expect(batch.size).toBe(512)
+  })
+
+  it('takes the refusal of a single call for something else', () => {
+    const batch = createBatchSize({ start: 128, max: 1_000 })
+    batch.refused(1)
+    expect(batch.size).toBe(128)
   })
 
   it.each(['refused', 'failed'] as const)('finds any limit of an endpoint that says so by %s', (how) => {

@@ -58,7 +58,6 @@ export function createBatchSize(options: { readonly start: number; readonly max:
       isTrial = false
       if (calls >= refusedAt) refusedAt = Number.POSITIVE_INFINITY
       if (calls >= Math.min(silentAt, suspect.size)) forgetSilence()
-      if (2 * calls < Math.min(size, most())) return
       if (calls >= most()) tryMore()
       size = Math.min(most(), Math.max(size, 2 * calls))
     },

@@ -64,8 +64,10 @@ describe('the congestion window', () => {
   it('takes for proven what was unacknowledged at once, once all of it is acknowledged', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     window.filled(64)
+    window.filled(32)
     window.acknowledged(0, 40, BATCH)
     expect([window.size, window.proven]).toEqual([104, 0])
+    window.filled(64)
     window.acknowledged(40, 64, BATCH)
     expect([window.size, window.proven]).toEqual([128, 64])
   })

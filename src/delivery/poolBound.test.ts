@@ -91,7 +91,11 @@ describe('the pool bound', () => {
   it('gives back what one loss took, and nothing of a limit that was known before it', () => {
     const pool = createPoolBound()
     const { losses } = pool
+    pool.undo(losses - 1)
     pool.loss(3_000)
+    expect(pool.proven).toBe(2_000)
+    pool.undo(losses)
+    expect([pool.size, pool.proven]).toEqual([4_000, 4_000])
     pool.undo(losses)
     expect(pool.size).toBe(4_000)
     pool.limit(8)

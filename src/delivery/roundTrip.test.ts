@@ -26,6 +26,25 @@ describe('the round trip', () => {
     expect(trip.ms).toBeLessThan(40)
   })
 
+  it('follows RFC 6298, with the time for each call apart: a large request says that, a small one how long the way is', () => {
+    const trip = createRoundTrip()
+    const measured = (calls: number, tookMs: number) => {
+      trip.answered(calls, tookMs)
+      return [trip.ms, trip.timeoutMs(1), trip.timeoutMs(100)]
+    }
+    expect(measured(1, 100)).toEqual([100, 350, 350])
+    expect(measured(1, 140)).toEqual([105, 347.5, 347.5])
+    // A hundred calls take an eighth of a millisecond each.
+    expect(measured(100, 205)).toEqual([105, 400.1875, 418.75])
+    // So fast that the way is shorter than it seemed.
+    expect(measured(100, 55)[0]).toBe(97.1875)
+    // As fast as the way: its calls took no time.
+    const { ms } = trip
+    expect(measured(100, ms)[0]).toBe(ms)
+    expect(trip.timeoutMs(101) - trip.timeoutMs(1)).toBeCloseTo(1.5 * 100 * 0.109375, 9)
+    expect(measured(2, ms + 8)[0]).toBeCloseTo(ms + (8 - 2 * 0.109375) / 8, 9)
+  })
+
   it('stays within its bounds', () => {
     const trip = createRoundTrip()
     for (let request = 0; request < 50; request++) trip.answered(1, 0.1)

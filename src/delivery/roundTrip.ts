@@ -35,7 +35,7 @@ export function createRoundTrip(): RoundTrip {
       variance += GAIN_VARIANCE * (Math.abs(deviation) - variance)
       // A large request says how long a call takes, a small one how long the way is.
       if (tookMs < base || calls <= 2) base += GAIN * Math.min(deviation, tookMs - base)
-      else perCall = Math.max(0, perCall + GAIN * (deviation / calls))
+      else perCall += GAIN * (deviation / calls)
     },
     timeoutMs(calls) {
       if (base === undefined) return TIMEOUT_MS_FIRST
