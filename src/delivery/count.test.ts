@@ -175,6 +175,25 @@ describe('a count', () => {
     expect(asked).toBeLessThan(8)
   })
 
+  it('is asked for after a block too, as long as it does not include what the endpoint took', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 10)
+    lane.at(10)
+    lane.taken(lane.sends())
+    lane.at(20)
+    lane.count(0)
+    // Of the ten that were taken the pool had kept one, as the block shows. Nothing else speaks of the others.
+    lane.at(1_000)
+    lane.refresh(1, 1, true)
+    expect(lane.delivery.status).toMatchObject({ acknowledgedTo: 1, outstanding: 9 })
+    for (const ms of [1_010, 1_040]) {
+      lane.at(ms)
+      expect(lane.next()).toEqual({ do: 'count' })
+      lane.count(1)
+    }
+    expect(lane.sends().nonces).toEqual([1])
+  })
+
   it('that was asked for while a request was under way, and knows nothing of it, proves no loss', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)

@@ -152,12 +152,15 @@ function outstandingDueAt(state: DeliveryState): number {
   // The count of an open request will say the same.
   const isComing = open.some(({ hasCount, sentAtMs }) => hasCount && suspect && sentAtMs >= suspect.atMs)
   if (suspect && !isComing) due.push(suspect.atMs + state.lagMs)
-  // Everything is answered, and no count that was asked for afterwards has come.
-  if (open.length === 0 && count.readAtMs < state.answeredAtMs) due.push(state.answeredAtMs + state.lagMs)
+  if (open.length === 0 && count.readAtMs < toldAt(state)) due.push(toldAt(state) + state.lagMs)
   for (const request of open)
     if (count.readAtMs < overdueAt(state, request)) due.push(overdueAt(state, request))
   return Math.min(NEVER, ...due)
 }
+
+/** A count that was asked for since says what became of what is outstanding: after all answers, and after each block. */
+const toldAt = ({ count, sealed, answeredAtMs, refreshedAtMs }: DeliveryState): number =>
+  count.readSealed < sealed ? Math.max(answeredAtMs, refreshedAtMs) : answeredAtMs
 
 export function noteAsked({ count }: DeliveryState, nowMs: number): void {
   // The one before is given up: its answer still counts where it comes.

@@ -52,6 +52,11 @@ const network = (some: fc.Arbitrary<Faults>): fc.Arbitrary<NetworkOptions> =>
       batchRefusal: 'said',
     }))
 
+/** With faults, and on nodes that cut what is not executable yet before each block. */
+const erring: fc.Arbitrary<NetworkOptions> = fc
+  .tuple(network(faults), fc.boolean())
+  .map(([options, resetsFirst]) => ({ ...options, resetsFirst }))
+
 const transactions = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 300, max: 2_000 }))
 
 const SMALL_POOL = { accountSlots: 4, globalSlots: 64, accountQueue: 8, globalQueue: 16 }
@@ -59,7 +64,7 @@ const SMALL_POOL = { accountSlots: 4, globalSlots: 64, accountQueue: 8, globalQu
 /** Endpoints with limits of their own: a small pool, few calls in a request or in a second. */
 const limited: fc.Arbitrary<NetworkOptions> = fc
   .tuple(
-    network(faults),
+    erring,
     fc.record({
       limits: fc.constantFrom(GETH_LIMITS, SMALL_POOL, { ...GETH_LIMITS, globalSlots: 600 }),
       capacity: fc.constantFrom(50, 500, 20_000),
@@ -148,7 +153,7 @@ describe('a delivery over any network', () => {
 
   it('delivers everything, keeps its rules, and sends no more than the losses explain', () => {
     fc.assert(
-      fc.property(network(faults), transactions, (options, amount) => {
+      fc.property(erring, transactions, (options, amount) => {
         const own = createNetwork(options)
         const run = drive(own, options, { transactions: amount, limitMs: limitMs(options, amount) })
         expect(run.violations).toEqual([])
@@ -162,27 +167,22 @@ describe('a delivery over any network', () => {
 
   it('delivers everything whatever is offered again, withdrawn or taken back, and where the node restarts', () => {
     fc.assert(
-      fc.property(
-        network(faults),
-        disturbances,
-        fc.integer({ min: 1, max: 500 }),
-        (options, some, amount) => {
-          const own = createNetwork(options)
-          const run = drive(own, options, {
-            transactions: amount,
-            limitMs: limitMs(options, amount),
-            disturbances: some,
-          })
-          expect(run.violations).toEqual([])
-          expect(run.done).toBe(true)
-          const { copies, events } = own.losses
-          const restarts = some.filter(({ kind }) => kind === 'restart').length
-          const offers = some.length - restarts
-          // What came after a restart cannot be told from what was lost with the pool.
-          const guessed = restarts * amount + events * (GAP_BUDGET + 1)
-          expect(run.sends - amount).toBeLessThanOrEqual(copies + offers + guessed)
-        },
-      ),
+      fc.property(erring, disturbances, fc.integer({ min: 1, max: 500 }), (options, some, amount) => {
+        const own = createNetwork(options)
+        const run = drive(own, options, {
+          transactions: amount,
+          limitMs: limitMs(options, amount),
+          disturbances: some,
+        })
+        expect(run.violations).toEqual([])
+        expect(run.done).toBe(true)
+        const { copies, events } = own.losses
+        const restarts = some.filter(({ kind }) => kind === 'restart').length
+        const offers = some.length - restarts
+        // What came after a restart cannot be told from what was lost with the pool.
+        const guessed = restarts * amount + events * (GAP_BUDGET + 1)
+        expect(run.sends - amount).toBeLessThanOrEqual(copies + offers + guessed)
+      }),
       { numRuns },
     )
   })

@@ -21,6 +21,11 @@ export type NetworkOptions = {
   readonly timeoutMs: number
   /** Time between a pool's answer and its reorganisation. */
   readonly promotionMs: number
+  /**
+   * The pool is reset before each block is built, as `geth --dev` does it (`TxPool.Sync` in `eth/catalyst`): what is not
+   * executable yet then is cut to what the pool keeps above a missing nonce. @default false
+   */
+  readonly resetsFirst?: boolean | undefined
   readonly batchMax: number
   /** How a larger batch is refused. */
   readonly batchRefusal: 'said' | 'silent'
@@ -176,14 +181,20 @@ export function createNetwork(options: NetworkOptions) {
     return node === 'geth' ? pool.count(ACCOUNT) : confirmed
   }
 
+  function advance(): void {
+    const { dropped } = pool
+    pool.advance(ACCOUNT, sealed)
+    losses.copies += pool.dropped - dropped
+    if (pool.dropped > dropped) losses.events++
+  }
+
   function refresh(isSealed: boolean): void {
+    if (isSealed && options.resetsFirst) advance()
     const ready = node === 'geth' ? (pool.pending(ACCOUNT).at(-1) ?? -1) + 1 : taken
     confirmed = Math.max(confirmed, Math.min(ready, confirmed + options.capacity))
     if (isSealed) {
       sealed = confirmed
-      const { dropped } = pool
-      pool.advance(ACCOUNT, sealed)
-      losses.copies += pool.dropped - dropped
+      advance()
     }
     const seen = { latest: sealed, confirmedTo: confirmed, sealed: isSealed }
     at(wayMs(), () => follower(seen))

@@ -54,7 +54,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([1, 2, 3])
   })
 
-  it('halves the window, and the pool bound where the endpoint kept nothing above', () => {
+  it('halves the window, and bounds no pool that kept nothing above, but takes the next one', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)
@@ -62,7 +62,20 @@ describe('a count that stands still', () => {
     expect(lane.delivery.status).toMatchObject({ window: 32, pool: 4_000, missing: 0 })
     lane.taken(lane.sends(), 1)
     standAt(lane, 1, 40)
-    expect(lane.delivery.status).toMatchObject({ window: 32, pool: 2_000, missing: 1 })
+    expect(lane.delivery.status).toMatchObject({ window: 32, pool: 4_000, missing: 1 })
+    expect(lane.sends().nonces).toEqual([1, 2, 3])
+  })
+
+  it('at the same nonce again bounds no pool that had held more of the account before a block', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 2)
+    standAt(lane, 2, 10)
+    lane.taken(lane.sends(), 2)
+    lane.at(1_000)
+    lane.refresh(1, 1, true)
+    standAt(lane, 2, 1_010)
+    expect(lane.delivery.status).toMatchObject({ pool: 4_000, missing: 2 })
   })
 
   it('takes nothing for kept that was acknowledged since', () => {

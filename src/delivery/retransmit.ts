@@ -53,19 +53,22 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
 }
 
 /**
- * Whether the pool cut the account's nonces from this one on: it should have been kept above a missing one, or the pool
- * never held as many. Where a count says so it bounds what the pool is sent, and so does a nonce that is dropped twice. A
- * single nonce that is gone is a loss like any other.
+ * Whether the endpoint has nothing above this one either: it should have been kept above a missing one, or the pool never
+ * held as many, which bounds the pool. So does a nonce that counts lack twice although no block made room between: at any
+ * other size geth cuts an account with each new block to the nonces that were executable, and 64 others (`promoteExecutables`
+ * after a reset in `core/txpool/legacypool`). A single nonce that is gone is a loss like any other.
  */
 function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boolean {
-  const { sequence, pool } = state
+  const { sequence, pool, dropped } = state
   if (cause === 'silence') boundBySilence(state, head)
   if (cause !== 'count' || head.state !== 'taken') return head.kept
-  const held = head.nonce - sequence.latest
-  const isCut = head.kept || (!head.explained && held >= pool.proven)
-  if (!head.explained && head.losses > 0) pool.limit(held)
-  else if (isCut) pool.loss(held)
-  return isCut
+  const { nonce, explained } = head
+  const held = nonce - sequence.latest
+  const isFull = !explained && held >= pool.proven
+  state.dropped = { nonce, held }
+  if (!explained && nonce === dropped?.nonce && held === dropped.held) pool.limit(held)
+  else if (isFull) pool.loss(held)
+  return isFull || head.kept
 }
 
 /**

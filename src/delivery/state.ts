@@ -100,7 +100,7 @@ export type DeliveryState = {
   progressRefresh: number
   /** The endpoint took nothing of the newest request that it answered: one nonce at a time is offered until it takes one. */
   isProbing: boolean
-  /** The nonce that the pool probably dropped last, since blocks lacked it, and how many nonces it held below that one. */
+  /** The nonce that the pool probably dropped last, since blocks or counts lacked it, and how many it held below that one. */
   dropped: { readonly nonce: number; readonly held: number } | undefined
   /** The pool bound held nonces back since the last sealed block. */
   isPoolBound: boolean
