@@ -40,8 +40,9 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
   // geth takes 1 for 0.
   const accountQueue = Math.max(1, gappedMax)
   let own = slotsFor(executableMax)
+  let head = headAt(undefined)
   const pool = createGethPool<Entry>({
-    head: headAt(undefined),
+    head,
     limits: { accountQueue, ...own },
     tipWeiMin,
     refuse: ({ tx }) => refuseBytes(tx, { ...limits, tipWeiMin })?.message,
@@ -65,7 +66,17 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
 
   function reset(next: State, baseFeeWei: bigint, reinjected: readonly SimTransaction[]): void {
     state = next
-    pool.reset(headAt(baseFeeWei), reinjected.map(entryOf))
+    head = headAt(baseFeeWei)
+    pool.reset(head, reinjected.map(entryOf))
+  }
+
+  /**
+   * Before a block is built. A pool that is behind its answers is reset first, as by `geth --dev` (`TxPool.Sync`): of what is
+   * not executable yet it keeps as much as above a gap.
+   */
+  function settle(): void {
+    if (isReorganising) pool.reset(head)
+    else pool.reorganise()
   }
 
   function reorganiseSoon(): void {
@@ -103,7 +114,7 @@ export function createGethSimPool(options: GethSimPoolOptions): Pool {
     get: (from, nonce) => entries(from).find((entry) => entry.nonce === nonce)?.tx,
     has: (hash) => pool.get(hash) !== undefined,
     remove: (hash) => void pool.remove(hash),
-    settle: pool.reorganise,
+    settle,
     executable(from, nonce) {
       const found: SimTransaction[] = []
       let next = nonce
