@@ -49,7 +49,7 @@ function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading,
   if (state.count.isBehind) return
   if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
   // A count of another request may have been read before the head arrived. The count of its own request is read last.
-  if (request !== head.request && askedAtMs < head.answeredAtMs) return
+  if (request !== head.sent.request && askedAtMs < head.answeredAtMs) return
   weighTwice(state, head, askedAtMs, atMs)
 }
 
@@ -61,7 +61,7 @@ function weighOpen(
   atMs: number,
   before: number,
 ): void {
-  const request = state.requests.get(head.request)
+  const request = state.requests.get(head.sent.request)
   if (request === undefined || overdueAt(state, request) > askedAtMs) return
   if (state.sequence.acknowledgedTo > before) return
   if (request.nonces[0] === head.nonce) lose(state, head, 'count')

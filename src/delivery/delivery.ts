@@ -10,7 +10,7 @@ import {
   takeRefresh,
 } from './retransmit.js'
 import { type Allowance, type Demand, limitTo, type Selection, select } from './select.js'
-import { forget, offer, setState, uncount } from './sequence.js'
+import { forget, offer, type Sending, setState, uncount } from './sequence.js'
 import { type RequestEnd, settle } from './settle.js'
 import {
   createState,
@@ -205,14 +205,12 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
   if (isLearning(state)) state.count.trials++
   const calls = nonces.length + Number(count)
   requests.set(id, { id, nonces, calls, sentAtMs: nowMs, hasCount: count, abandoned: false })
+  const { refreshes: refresh, sealed } = state
+  const sent: Sending = { request: id, atMs: nowMs, refresh, sealed, latest: sequence.latest }
   for (const nonce of nonces) {
     const segment = sequence.segments.get(nonce)
     if (segment === undefined) continue
-    segment.request = id
-    segment.sentAtMs = nowMs
-    segment.sentRefresh = state.refreshes
-    segment.sentSealed = state.sealed
-    segment.sentLatest = sequence.latest
+    segment.sent = sent
     segment.kept = false
     segment.explained = false
     segment.sentElsewhere = false

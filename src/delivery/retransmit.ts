@@ -25,7 +25,7 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   const isRepeated = cause === 'silence' && head.losses > 0
   const isCut = boundPool(state, head, cause)
   const budget = isCut ? 0 : gapBudgetOf(state)
-  const { request } = head
+  const { request } = head.sent
   if (head.state === 'taken' || cause === 'silence') head.losses++
   // A request that got lost on its way says nothing of how many the endpoint takes.
   if (head.state === 'taken' || cause === 'silence') window.loss(sequence.acknowledgedTo, sequence.next)
@@ -42,7 +42,7 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
   const end = isRepeated && head.state === 'taken' ? head.nonce + 1 : sequence.next
   for (const segment of sequence.segments.between(head.nonce, end)) {
     if (segment.state === 'lost' || segment.state === 'refused') continue
-    const isWithHead = segment.state === 'inFlight' && segment.request === request
+    const isWithHead = segment.state === 'inFlight' && segment.sent.request === request
     if (segment === head || segment.state === 'unanswered' || isWithHead) setState(sequence, segment, 'lost')
     else if (kept < budget) {
       kept++
@@ -79,9 +79,9 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
  */
 function boundBySilence(
   state: DeliveryState,
-  { state: segmentState, explained, nonce, sentLatest }: Segment,
+  { state: segmentState, explained, nonce, sent }: Segment,
 ): void {
-  const held = nonce - sentLatest
+  const held = nonce - sent.latest
   if (segmentState !== 'taken' || explained || held <= 0) return
   if (held === state.dropped?.held) state.pool.limit(held)
   state.dropped = { nonce, held }
@@ -103,9 +103,9 @@ export function isPauseOver(state: DeliveryState, segment: Segment, nowMs: numbe
 }
 
 function hasWaited(state: DeliveryState, segment: Segment, doublings: number): boolean {
-  const refreshes = state.refreshes - Math.max(segment.sentRefresh, state.progressRefresh)
+  const refreshes = state.refreshes - Math.max(segment.sent.refresh, state.progressRefresh)
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
-  const blocks = state.sealed - segment.sentSealed
+  const blocks = state.sealed - segment.sent.sealed
   // Where it is known to be missing, one block is enough.
   const isMissing = segment.state === 'lost' || isCounting(state)
   return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || isMissing)
@@ -114,7 +114,7 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
 /** When the time without any refresh is long enough to stand for the refreshes. */
 export function quietUntil(state: DeliveryState, segment: Segment, doublings = segment.losses): number {
   const pauseMs = Math.min(QUIET_MS_MAX, quietMsOf(state) * 2 ** doublings)
-  return Math.max(segment.sentAtMs, state.refreshedAtMs) + pauseMs
+  return Math.max(segment.sent.atMs, state.refreshedAtMs) + pauseMs
 }
 
 /** Without a refresh for so long none is to be waited for. */
@@ -156,7 +156,7 @@ export function takeConfirmation(state: DeliveryState, { latest, confirmedTo }: 
   if (!hasMoved || isByOthers) return
   state.pool.holds(held)
   // A block lacks a nonce that left before another one which it brings: that one had the time to arrive (RFC 8985).
-  const isOvertaken = (headOf(state)?.sentAtMs ?? broughtAtMs) < broughtAtMs
+  const isOvertaken = (headOf(state)?.sent.atMs ?? broughtAtMs) < broughtAtMs
   state.progressRefresh = isOvertaken ? state.refreshes - 1 : state.refreshes
 }
 
@@ -173,7 +173,7 @@ function isSentElsewhere({ segments, confirmedTo: from }: DeliveryState['sequenc
 /** When the newest copy left among those that a body is about to confirm. */
 function newestSentAtMs({ segments, confirmedTo: from }: DeliveryState['sequence'], to: number): number {
   let newestMs = Number.NEGATIVE_INFINITY
-  for (const { sentAtMs } of segments.between(from, to)) newestMs = Math.max(newestMs, sentAtMs)
+  for (const { sent } of segments.between(from, to)) newestMs = Math.max(newestMs, sent.atMs)
   return newestMs
 }
 
@@ -200,8 +200,8 @@ export function takeRefresh(state: DeliveryState, refresh: Refresh): boolean {
   if (head === undefined) return true
   // What may not have arrived when it was asked for is not missed. The look's own round trip stands for one to measure.
   const tripMs = trip.ms > 0 ? trip.ms : atMs - askedAtMs
-  if (head.sentAtMs + tripMs > askedAtMs) {
-    head.sentRefresh = state.refreshes
+  if (head.sent.atMs + tripMs > askedAtMs) {
+    head.sent = { ...head.sent, refresh: state.refreshes }
     return false
   }
   if (isSilenceDue(state, head, atMs)) lose(state, head, 'silence')

@@ -142,7 +142,7 @@ function gapEndOf(state: DeliveryState): number {
   // Never sent from here: the endpoint may have it from elsewhere.
   if (segment === undefined) return frontier + gapBudgetOf(state)
   if (segment.state === 'inFlight') {
-    const last = requests.get(segment.request)?.nonces.at(-1) ?? frontier
+    const last = requests.get(segment.sent.request)?.nonces.at(-1) ?? frontier
     return last + gapBudgetOf(state)
   }
   // Until it is known whether it arrived nothing is sent above it. One that is lost heads the request itself.

@@ -10,6 +10,20 @@ import { NonceMap } from '../ledger/nonceMap.js'
  */
 export type SegmentState = 'new' | 'lost' | 'inFlight' | 'taken' | 'unanswered' | 'refused'
 
+/** How the newest copy of a nonce left. One for all nonces of a request, as there are many. */
+export type Sending = {
+  /** 0: it has never left. */
+  readonly request: number
+  readonly atMs: number
+  /** Refreshes and sealed blocks that had been seen by then. */
+  readonly refresh: number
+  readonly sealed: number
+  /** The account's `latest` count: those between were at the endpoint with it. */
+  readonly latest: number
+}
+
+const NEVER_SENT: Sending = { request: 0, atMs: 0, refresh: 0, sealed: 0, latest: 0 }
+
 /** One nonce, as one endpoint has been sent it. The word is TCP's: a numbered part of an ordered stream. */
 export type Segment = {
   readonly nonce: number
@@ -18,15 +32,8 @@ export type Segment = {
   /** Names its bytes, where they have a name: the same ones need no second copy. */
   bytes: string | undefined
   state: SegmentState
-  /** The newest request that carries it. 0: none. */
-  request: number
-  sentAtMs: number
+  sent: Sending
   answeredAtMs: number
-  /** Refreshes and sealed blocks that had been seen when it was sent. */
-  sentRefresh: number
-  sentSealed: number
-  /** The account's `latest` count when it was sent: those between were at the endpoint with it. */
-  sentLatest: number
   /** It is known to be missing at the endpoint, until a copy is taken. */
   missed: boolean
   /** How often it was found missing although the endpoint had taken it, or had had the time to. */
@@ -159,12 +166,8 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     size,
     bytes,
     state: 'new',
-    request: 0,
-    sentAtMs: 0,
+    sent: NEVER_SENT,
     answeredAtMs: 0,
-    sentRefresh: 0,
-    sentSealed: 0,
-    sentLatest: 0,
     missed: false,
     losses: 0,
     kept: false,

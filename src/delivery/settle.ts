@@ -44,7 +44,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
 function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segment[] {
   return nonces.flatMap((nonce) => {
     const segment = sequence.segments.get(nonce)
-    return segment?.request === id && segment.state === 'inFlight' ? [segment] : []
+    return segment?.sent.request === id && segment.state === 'inFlight' ? [segment] : []
   })
 }
 
@@ -121,7 +121,7 @@ function pause(state: DeliveryState, calls: number, atMs: number): void {
 function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, context: Context): void {
   const { sequence } = state
   const { request, atMs, effects } = context
-  const isNewest = segment.request === request.id
+  const isNewest = segment.sent.request === request.id
   if (answer.kind === 'taken') {
     if (answer.isKnown && segment.nonce === state.dropped?.nonce) state.dropped = undefined
     if (answer.isKnown) refuteCount(state, segment.nonce)

@@ -22,8 +22,8 @@ import {
 type KeptTransaction = {
   transaction: StoredTransaction
   revision: number
-  /** Bumps and rebindings give it many; all of them go when it goes. */
-  hashes: readonly Hash[]
+  /** Bumps and rebindings give it more than its newest hash; all of them go when it goes. */
+  otherHashes: readonly Hash[]
 }
 
 /** The transactions of a chain, which have their ids and hashes to themselves. */
@@ -41,12 +41,11 @@ type Kept = {
   revision: number
   wishes: { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
   readonly slots: NonceMap<Slot>
-  /** In the order of arrival; those forgotten too. */
-  arrived: { readonly sequence: number; readonly id: string }[]
+  /** By their places in the order of arrival. */
+  readonly arrived: NonceMap<KeptTransaction>
   readonly watchers: Set<(sequence: number) => void>
 }
 
-const ARRIVED_SPARE = 1_000
 const NO_HASHES: readonly Hash[] = []
 
 export type MemoryStoreOptions = {
@@ -101,7 +100,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       revision: 0,
       wishes: [],
       slots: new NonceMap(),
-      arrived: [],
+      arrived: new NonceMap(),
       watchers: new Set(),
     }
   }
@@ -112,14 +111,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     throw new TxlaneError('The lane has another holder.', { code: 'LEASE_LOST', fate: 'inFlight' })
   }
 
-  function keepTransaction(lane: Kept, transaction: StoredTransaction): void {
+  function keepTransaction(lane: Kept, transaction: StoredTransaction): KeptTransaction | undefined {
     const { book } = lane
-    const one = book.byId.get(transaction.id) ?? { transaction, revision: 0, hashes: NO_HASHES }
+    const one = book.byId.get(transaction.id) ?? { transaction, revision: 0, otherHashes: NO_HASHES }
+    const { lane: home, hash: before } = one.transaction
     // It was handed to another lane.
-    if (one.transaction.lane.address !== lane.key.address) return
+    if (home.address !== lane.key.address) return undefined
     one.transaction = transaction
     one.revision = ++lane.revision
     book.byId.set(transaction.id, one)
+    if (before !== undefined && before !== transaction.hash) keepHash(book, before, one)
     if (transaction.hash) keepHash(book, transaction.hash, one)
     if (hasEnded(transaction.stage)) ended.add(one)
     else ended.delete(one)
@@ -127,6 +128,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (ended.size <= historyMax) break
       forget(oldest)
     }
+    return one
   }
 
   /** Whoever holds the lane that it is in hands it to another. Once: what comes late finds it gone. */
@@ -135,23 +137,33 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const { lane, stage } = one?.transaction ?? {}
     if (one === undefined || lane?.address !== from.key.address || stage !== 'queued') return
     const to = kept(transaction.lane)
+    leave(from, one)
     one.transaction = { ...transaction, sequence: ++to.sequence }
     one.revision = ++to.revision
-    arrive(to, one.transaction)
+    to.arrived.set(to.sequence, one)
     told(to)
   }
 
   function keepHash(book: Book, hash: Hash, one: KeptTransaction): void {
-    if (one.hashes.includes(hash)) return
     book.byHash.set(hash, one)
-    one.hashes = withLast(one.hashes, hash)
+    if (hash !== one.transaction.hash && !one.otherHashes.includes(hash))
+      one.otherHashes = withLast(one.otherHashes, hash)
   }
 
   function forget(one: KeptTransaction): void {
-    const { byId, byHash } = kept(one.transaction.lane).book
-    for (const hash of one.hashes) byHash.delete(hash)
-    byId.delete(one.transaction.id)
+    const { id, hash, lane } = one.transaction
+    const home = kept(lane)
+    const { byId, byHash } = home.book
+    for (const own of one.otherHashes) byHash.delete(own)
+    if (hash) byHash.delete(hash)
+    byId.delete(id)
+    leave(home, one)
     ended.delete(one)
+  }
+
+  function leave({ arrived }: Kept, one: KeptTransaction): void {
+    const { sequence } = one.transaction
+    if (arrived.get(sequence) === one) arrived.delete(sequence)
   }
 
   function keepSlot(lane: Kept, slot: Slot): void {
@@ -165,22 +177,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
-  function arrive(lane: Kept, { id, sequence }: StoredTransaction): void {
-    lane.arrived.push({ sequence, id })
-    // Bounded with what is remembered: those that were forgotten go, many at a time.
-    const { byId } = lane.book
-    if (lane.arrived.length > 2 * byId.size + ARRIVED_SPARE)
-      lane.arrived = lane.arrived.filter((one) => byId.has(one.id))
-  }
-
   function enqueueOne(transaction: StoredTransaction): Enqueued {
     const lane = kept(transaction.lane)
     const existing = lane.book.byId.get(transaction.id)
     if (existing) return { fresh: false, transaction: existing.transaction }
     const sequence = ++lane.sequence
     const placed = transaction.sequence === sequence ? transaction : { ...transaction, sequence }
-    keepTransaction(lane, placed)
-    arrive(lane, placed)
+    const one = keepTransaction(lane, placed)
+    if (one) lane.arrived.set(sequence, one)
     told(lane)
     return { fresh: true, transaction: placed }
   }
@@ -266,15 +270,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return true
     },
     async arrivals(lane, after, limit) {
-      const { arrived, wishes, book } = kept(lane)
-      let first = arrived.length
-      while (first > 0 && (arrived[first - 1]?.sequence ?? 0) > after) first--
-      const next = arrived.slice(first, first + limit)
-      const page = {
-        transactions: next.flatMap((one) => arrivedAs(one, lane, book.byId.get(one.id)?.transaction)),
-        wishes: wishes.filter(({ sequence }) => sequence > after),
+      const { arrived, wishes } = kept(lane)
+      const transactions: StoredTransaction[] = []
+      for (const { transaction } of arrived.between(after + 1, Number.POSITIVE_INFINITY)) {
+        if (transactions.length === limit) break
+        transactions.push(transaction)
       }
-      return arrivalsPage(page, limit)
+      return arrivalsPage({ transactions, wishes: wishes.filter(({ sequence }) => sequence > after) }, limit)
     },
     async changes(lane, revision, limit) {
       if (revision === 'now') return { transactions: [], revision: kept(lane).revision }
@@ -311,16 +313,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async close() {},
   }
-}
-
-/** Nothing where it has been forgotten since, or handed to another lane. */
-function arrivedAs(
-  { sequence }: { readonly sequence: number },
-  { address }: LaneKey,
-  transaction: StoredTransaction | undefined,
-): readonly StoredTransaction[] {
-  const isHere = transaction?.lane.address === address && transaction.sequence === sequence
-  return isHere ? [transaction] : []
 }
 
 function newestFirst(a: ListPlace, b: ListPlace): number {
