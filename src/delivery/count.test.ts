@@ -194,6 +194,19 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
+  it('is not asked for after each pre-confirmation, which counts lag behind', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 10)
+    lane.at(10)
+    lane.taken(lane.sends())
+    lane.at(20)
+    lane.count(0)
+    lane.at(30)
+    lane.refresh(1)
+    lane.at(40)
+    expect(lane.next().do).toBe('wait')
+  })
+
   it('that was asked for while a request was under way, and knows nothing of it, proves no loss', () => {
     const lane = byHand(GETH)
     lane.offer(0, 10)
@@ -221,6 +234,22 @@ describe('nonces that another process sent', () => {
     lane.offer(3, 5)
     lane.count(3)
     expect(lane.sends().nonces).toEqual([3, 4])
+  })
+
+  it('are asked about at once, and again after each refresh, as long as a new one waits above them', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 0 })
+    lane.offer(5, 10)
+    expect(lane.next()).toEqual({ do: 'count' })
+    lane.at(10)
+    lane.count(3)
+    lane.at(500)
+    expect(lane.next().do).toBe('wait')
+    lane.at(1_000)
+    lane.refresh(3, 3, true)
+    lane.at(1_010)
+    expect(lane.next()).toEqual({ do: 'count' })
+    lane.count(5)
+    expect(lane.sends().nonces).toEqual(range(5, 10))
   })
 
   it('are one above its count', () => {

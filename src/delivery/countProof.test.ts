@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { byHand } from './byHand.fixture.js'
+
+describe('a count that lacks a nonce', () => {
+  it('proves a loss together with another one that was asked for after it, and as late as counts may lag', () => {
+    const stands = (readings: readonly (readonly [askedAtMs: number, atMs: number])[]) => {
+      const lane = byHand({ countsMempool: true, gapBudget: 64 })
+      lane.offer(0, 2)
+      lane.taken(lane.sends())
+      for (const [askedAtMs, atMs] of readings) {
+        lane.at(atMs)
+        lane.count(0, askedAtMs)
+      }
+      return lane.delivery.status.missing
+    }
+    expect(
+      stands([
+        [10, 10],
+        [9, 30],
+      ]),
+    ).toBeUndefined()
+    expect(
+      stands([
+        [10, 10],
+        [10, 30],
+      ]),
+    ).toBe(0)
+    expect(
+      stands([
+        [10, 10],
+        [12, 12],
+      ]),
+    ).toBeUndefined()
+    expect(
+      stands([
+        [10, 10],
+        [12, 15],
+      ]),
+    ).toBe(0)
+    // Asked for in the moment of the answer.
+    expect(
+      stands([
+        [0, 0],
+        [10, 10],
+      ]),
+    ).toBe(0)
+  })
+
+  it('tells of a request without an answer, where it was asked for after its end', () => {
+    for (const [askedAtMs, missing] of [
+      [40, undefined],
+      [50, 0],
+    ] as const) {
+      const lane = byHand({ countsMempool: true, gapBudget: 64 })
+      lane.offer(0, 2)
+      const { request } = lane.sends()
+      lane.at(50)
+      lane.end(request, { end: 'failed' })
+      lane.at(60)
+      lane.count(0, askedAtMs)
+      expect(lane.delivery.status.missing).toBe(missing)
+    }
+  })
+
+  it('in the midst of a request that is overdue proves a loss the second time alone: the node is at work on it', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 4)
+    lane.sends()
+    for (const [ms, missing] of [
+      [2_000, undefined],
+      [2_010, undefined],
+      [2_020, 1],
+    ] as const) {
+      lane.at(ms)
+      lane.count(1)
+      expect(lane.delivery.status.missing).toBe(missing)
+    }
+  })
+
+  it('that bytes which the pool knows prove late is waited for twice as long, and its loss is taken back', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 2)
+    lane.at(100)
+    lane.taken(lane.sends())
+    for (const ms of [110, 120]) {
+      lane.at(ms)
+      lane.count(0)
+    }
+    expect(lane.delivery.status).toMatchObject({ missing: 0, window: 32 })
+    const { request, nonces } = lane.sends()
+    lane.at(130)
+    lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'taken', isKnown: true })) })
+    expect(lane.delivery.status).toMatchObject({ missing: undefined, window: 64 })
+    for (const [ms, missing] of [
+      [140, undefined],
+      [160, undefined],
+      [179, undefined],
+      [180, 0],
+    ] as const) {
+      lane.at(ms)
+      lane.count(0)
+      expect(lane.delivery.status.missing).toBe(missing)
+    }
+  })
+
+  it('that is not answered is asked for again after a second, and after twice as long each time', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    expect(lane.next()).toEqual({ do: 'wait', untilMs: undefined })
+    lane.offer(0, 2)
+    const { request } = lane.sends()
+    lane.end(request, { end: 'failed' })
+    const askedMs: number[] = []
+    for (let ms = 0; ms < 8_000; ms += 100) {
+      lane.at(ms)
+      if (lane.next().do === 'count') askedMs.push(ms)
+    }
+    expect(askedMs).toEqual([0, 1_000, 3_000, 7_000])
+  })
+})
