@@ -122,6 +122,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     book.byId.set(transaction.id, one)
     if (before !== undefined && before !== transaction.hash) keepHash(book, before, one)
     if (transaction.hash) keepHash(book, transaction.hash, one)
+    // Its slot may have named it first.
+    const [first, second] = one.otherHashes
+    if (first !== undefined && first === transaction.hash && second === undefined) one.otherHashes = NO_HASHES
     if (hasEnded(transaction.stage)) ended.add(one)
     else ended.delete(one)
     for (const oldest of ended) {
