@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { byHand, GETH, range, SIZE } from './byHand.fixture.js'
 
+/** Ten that the endpoint has taken, and a count that was read since and lacks them. */
+function tenUncounted() {
+  const lane = byHand({ countsMempool: true, gapBudget: 64 })
+  lane.offer(0, 10)
+  lane.at(10)
+  lane.taken(lane.sends())
+  lane.at(20)
+  lane.count(0)
+  return lane
+}
+
 describe('a count', () => {
   it.each([
     [undefined, 4],
@@ -176,12 +187,7 @@ describe('a count', () => {
   })
 
   it('is asked for after a block too, as long as it does not include what the endpoint took', () => {
-    const lane = byHand({ countsMempool: true, gapBudget: 64 })
-    lane.offer(0, 10)
-    lane.at(10)
-    lane.taken(lane.sends())
-    lane.at(20)
-    lane.count(0)
+    const lane = tenUncounted()
     // Of the ten that were taken the pool had kept one, as the block shows. Nothing else speaks of the others.
     lane.at(1_000)
     lane.refresh(1, 1, true)
@@ -195,12 +201,7 @@ describe('a count', () => {
   })
 
   it('is not asked for after each pre-confirmation, which counts lag behind', () => {
-    const lane = byHand({ countsMempool: true, gapBudget: 64 })
-    lane.offer(0, 10)
-    lane.at(10)
-    lane.taken(lane.sends())
-    lane.at(20)
-    lane.count(0)
+    const lane = tenUncounted()
     lane.at(30)
     lane.refresh(1)
     lane.at(40)
