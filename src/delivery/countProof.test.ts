@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { byHand } from './byHand.fixture.js'
+import { type ByHand, byHand, standAt } from './byHand.fixture.js'
+
+/** What is missing after a count that was asked for, and read, at this time. */
+function missingAt(lane: ByHand, ms: number, count: number): number | undefined {
+  lane.at(ms)
+  lane.count(count)
+  return lane.delivery.status.missing
+}
 
 describe('a count that lacks a nonce', () => {
   it('proves a loss together with another one that was asked for after it, and as late as counts may lag', () => {
@@ -66,15 +73,7 @@ describe('a count that lacks a nonce', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 4)
     lane.sends()
-    for (const [ms, missing] of [
-      [2_000, undefined],
-      [2_010, undefined],
-      [2_020, 1],
-    ] as const) {
-      lane.at(ms)
-      lane.count(1)
-      expect(lane.delivery.status.missing).toBe(missing)
-    }
+    expect([2_000, 2_010, 2_020].map((ms) => missingAt(lane, ms, 1))).toEqual([undefined, undefined, 1])
   })
 
   it('that bytes which the pool knows prove late is waited for twice as long, and its loss is taken back', () => {
@@ -82,25 +81,14 @@ describe('a count that lacks a nonce', () => {
     lane.offer(0, 2)
     lane.at(100)
     lane.taken(lane.sends())
-    for (const ms of [110, 120]) {
-      lane.at(ms)
-      lane.count(0)
-    }
+    standAt(lane, 0, 110)
     expect(lane.delivery.status).toMatchObject({ missing: 0, window: 32 })
     const { request, nonces } = lane.sends()
     lane.at(130)
     lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'taken', isKnown: true })) })
     expect(lane.delivery.status).toMatchObject({ missing: undefined, window: 64 })
-    for (const [ms, missing] of [
-      [140, undefined],
-      [160, undefined],
-      [179, undefined],
-      [180, 0],
-    ] as const) {
-      lane.at(ms)
-      lane.count(0)
-      expect(lane.delivery.status.missing).toBe(missing)
-    }
+    const missing = [140, 160, 179, 180].map((ms) => missingAt(lane, ms, 0))
+    expect(missing).toEqual([undefined, undefined, undefined, 0])
   })
 
   it('that is not answered is asked for again after a second, and after twice as long each time', () => {

@@ -185,7 +185,6 @@ export function createNetwork(options: NetworkOptions) {
     const { dropped } = pool
     pool.advance(ACCOUNT, sealed)
     losses.copies += pool.dropped - dropped
-    if (pool.dropped > dropped) losses.events++
   }
 
   function refresh(isSealed: boolean): void {

@@ -130,6 +130,19 @@ function granted(budget: RequestBudget, nowMs: number, tickets: readonly Ticket[
   return all.flatMap(({ id }) => tickets.filter((ticket) => ticket.id === id).map(({ priority }) => priority))
 }
 
+/** Asks the budget, and keeps what was asked for. */
+function asking(budget: RequestBudget) {
+  const tickets: Ticket[] = []
+  return {
+    tickets: tickets as readonly Ticket[],
+    ask(asked: Omit<Ticket, 'id'>): void {
+      const ticket = { ...asked, id: tickets.length }
+      tickets.push(ticket)
+      budget.ask(ticket)
+    },
+  }
+}
+
 describe('a request budget', () => {
   it('limits nothing until the endpoint objects', () => {
     const budget = createRequestBudget()
@@ -179,19 +192,13 @@ describe('a request budget', () => {
 
   it('lets one poll through in each block, however many sends wait', () => {
     const budget = createRequestBudget({ callsPerSecond: 10 })
-    const tickets: Ticket[] = []
-    const ask = (priority: Priority) => {
-      const ticket = { id: tickets.length, priority, calls: 1 }
-      tickets.push(ticket)
-      budget.ask(ticket)
-    }
-    for (let index = 0; index < 200; index++) ask('send')
+    const { tickets, ask } = asking(budget)
+    for (let index = 0; index < 200; index++) ask({ priority: 'send', calls: 1 })
     const order: Priority[] = []
     for (let nowMs = 0; nowMs < 8_000; nowMs += 100) {
       if (nowMs % 2_000 === 0) {
         budget.block(nowMs)
-        ask('poll')
-        ask('poll')
+        for (let times = 0; times < 2; times++) ask({ priority: 'poll', calls: 1 })
       }
       order.push(...granted(budget, nowMs, tickets))
     }
@@ -210,11 +217,7 @@ describe('a request budget', () => {
         const budget = createRequestBudget({ callsPerSecond: 32 })
         const startMs = gapMs ?? 0
         for (let nowMs = 0; gapMs !== undefined && nowMs <= gapMs; nowMs += gapMs) budget.block(nowMs)
-        const tickets: Ticket[] = []
-        const ask = (ticket: Omit<Ticket, 'id'>) => {
-          tickets.push({ ...ticket, id: tickets.length })
-          budget.ask({ ...ticket, id: tickets.length - 1 })
-        }
+        const { tickets, ask } = asking(budget)
         for (let index = 0; index < 2_000; index++) ask({ priority, calls: 1 })
         ask({ priority: 'poll', calls: 4, together: true })
         const polledMs: number[] = []
@@ -236,11 +239,7 @@ describe('a request budget', () => {
     (priority) => {
       for (const limits of [{ callsPerSecond: 5 }, { requestsPerSecond: 1 }]) {
         const budget = createRequestBudget(limits)
-        const tickets: Ticket[] = []
-        const ask = (ticket: Omit<Ticket, 'id'>) => {
-          tickets.push({ ...ticket, id: tickets.length })
-          budget.ask({ ...ticket, id: tickets.length - 1 })
-        }
+        const { tickets, ask } = asking(budget)
         const polledMs: number[] = []
         ask({ priority: 'poll', calls: 4, together: true })
         for (let index = 0; index < 400; index++) ask({ priority, calls: 1 })
@@ -260,11 +259,7 @@ describe('a request budget', () => {
 
   it('lets a poll through once a block at a low rate beside evidence, which has its turn after each', () => {
     const budget = createRequestBudget({ callsPerSecond: 5 })
-    const tickets: Ticket[] = []
-    const ask = (ticket: Omit<Ticket, 'id'>) => {
-      tickets.push({ ...ticket, id: tickets.length })
-      budget.ask({ ...ticket, id: tickets.length - 1 })
-    }
+    const { tickets, ask } = asking(budget)
     ask({ priority: 'poll', calls: 5, together: true })
     for (let index = 0; index < 400; index++) ask({ priority: 'evidence', calls: 2 })
     const order: Priority[] = []

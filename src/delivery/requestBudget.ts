@@ -54,8 +54,8 @@ export type BudgetStatus = {
  *
  * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time of
  * a block where none is seen, whatever waits, but no more than an eighth of what the endpoint allows while there is
- * something to send; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn: at the lowest rates such a request
- * takes most of a second, and a send that waited behind each would never leave.
+ * something to send; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn:
+ * at the lowest rates such a request takes most of a second, and a send that waited behind each would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
@@ -132,8 +132,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   }
 
   /**
-   * At a low rate polls before their turn take no more than their share of what sends could have. Beside evidence they take
-   * what they need: a look may show that something is missing at the endpoint, and a search may go on for long.
+   * At a low rate polls before their turn take no more than their share of what sends could have. Beside evidence they
+   * take what they need: a look may show that something is missing at the endpoint, and a search may go on for long.
    */
   function pollEveryMs(nowMs: number): number {
     if (queueOf('repair').length === 0 && queueOf('send').length === 0) return 0

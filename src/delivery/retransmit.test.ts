@@ -54,7 +54,7 @@ describe('a count that stands still', () => {
     expect(lane.sends().nonces).toEqual([1, 2, 3])
   })
 
-  it('halves the window, and bounds no pool that kept nothing above, but takes the next one', () => {
+  it('halves the window, and leaves the pool bound alone where the pool kept nothing above, and took the next copy', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
     lane.taken(lane.sends(), 0)

@@ -54,9 +54,9 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
 
 /**
  * Whether the endpoint has nothing above this one either: it should have been kept above a missing one, or the pool never
- * held as many, which bounds the pool. So does a nonce that counts lack twice although no block made room between: at any
- * other size geth cuts an account with each new block to the nonces that were executable, and 64 others (`promoteExecutables`
- * after a reset in `core/txpool/legacypool`). A single nonce that is gone is a loss like any other.
+ * held as many. Two things bound the pool: that it never held as many, and that counts lack the same nonce twice although
+ * no block made room between. All else is a loss like any other, since geth cuts an account with each new block, whatever
+ * the pool holds, to the nonces that were executable and 64 others (`runReorg` in `core/txpool/legacypool`).
  */
 function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boolean {
   const { sequence, pool, dropped } = state

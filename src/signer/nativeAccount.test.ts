@@ -13,14 +13,15 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { chainConfig as celo } from 'viem/celo'
 import { chainConfig as optimism } from 'viem/op-stack'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import { isTxlaneError } from '../errors/base.js'
 import { findEngine, loadNative, loadWasm, type SigningEngine } from './engine.js'
 import { type NativeAccount, nativeAccount, nativeAccountWith, signingEngine } from './nativeAccount.js'
 
 const KEY: Hex = `0x${'3b'.repeat(32)}`
 
-// Each signs twice, which is what takes the time. TXLANE_SIGNING_CASES sets how many; a million take about ten minutes.
-const CASES = Number(process.env.TXLANE_SIGNING_CASES ?? 10_000)
+// Each signs twice, which is what takes the time: a million take about ten minutes.
+const CASES = runsOf(10_000)
 const MS_A_CASE = 10
 
 describe(`the same bytes as viem, ${CASES} cases`, { timeout: CASES * MS_A_CASE }, () => {

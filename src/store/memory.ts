@@ -123,8 +123,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (before !== undefined && before !== transaction.hash) keepHash(book, before, one)
     if (transaction.hash) keepHash(book, transaction.hash, one)
     // Its slot may have named it first.
-    const [first, second] = one.otherHashes
-    if (first !== undefined && first === transaction.hash && second === undefined) one.otherHashes = NO_HASHES
+    const { otherHashes } = one
+    if (otherHashes.length === 1 && otherHashes[0] === transaction.hash) one.otherHashes = NO_HASHES
     if (hasEnded(transaction.stage)) ended.add(one)
     else ended.delete(one)
     for (const oldest of ended) {
