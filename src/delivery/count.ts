@@ -43,13 +43,13 @@ function weigh(state: DeliveryState, { askedAtMs, atMs, request }: CountReading,
   const head = headOf(state)
   if (head === undefined) return
   if (head.state === 'unanswered') {
-    if (askedAtMs >= head.answeredAtMs) lose(state, head, 'count')
+    if (askedAtMs >= head.answered.atMs) lose(state, head, 'count')
     return
   }
   if (state.count.isBehind) return
   if (head.state === 'inFlight') return weighOpen(state, head, askedAtMs, atMs, before)
   // A count of another request may have been read before the head arrived. The count of its own request is read last.
-  if (request !== head.sent.request && askedAtMs < head.answeredAtMs) return
+  if (request !== head.sent.request && askedAtMs < head.answered.atMs) return
   weighTwice(state, head, askedAtMs, atMs)
 }
 
@@ -79,7 +79,7 @@ function weighTwice(state: DeliveryState, head: Segment, askedAtMs: number, atMs
   const { window, pool } = state
   state.counted = {
     nonce: head.nonce,
-    waitedMs: atMs - head.answeredAtMs,
+    waitedMs: atMs - head.answered.atMs,
     losses: { window: window.losses, pool: pool.losses },
   }
   lose(state, head, 'count')

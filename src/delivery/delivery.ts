@@ -211,8 +211,7 @@ function send(state: DeliveryState, { kind, nonces, count }: Selection, nowMs: n
     const segment = sequence.segments.get(nonce)
     if (segment === undefined) continue
     segment.sent = sent
-    segment.kept = false
-    segment.explained = false
+    segment.behindGap = undefined
     segment.sentElsewhere = false
     setState(sequence, segment, 'inFlight')
     sequence.sentTo = Math.max(sequence.sentTo, nonce + 1)

@@ -46,9 +46,9 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
     if (segment === head || segment.state === 'unanswered' || isWithHead) setState(sequence, segment, 'lost')
     else if (kept < budget) {
       kept++
-      segment.kept = true
+      segment.behindGap = 'kept'
     } else if (segment.state === 'taken') setState(sequence, segment, 'lost')
-    segment.explained = true
+    segment.behindGap ??= 'beyond'
   }
 }
 
@@ -61,14 +61,15 @@ export function lose(state: DeliveryState, head: Segment, cause: LossCause): voi
 function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boolean {
   const { sequence, pool, dropped } = state
   if (cause === 'silence') boundBySilence(state, head)
-  if (cause !== 'count' || head.state !== 'taken') return head.kept
-  const { nonce, explained } = head
+  const isKept = head.behindGap === 'kept'
+  if (cause !== 'count' || head.state !== 'taken') return isKept
+  const { nonce, behindGap } = head
   const held = nonce - sequence.latest
-  const isFull = !explained && held >= pool.proven
+  const isFull = behindGap === undefined && held >= pool.proven
   state.dropped = { nonce, held }
-  if (!explained && nonce === dropped?.nonce && held === dropped.held) pool.limit(held)
+  if (behindGap === undefined && nonce === dropped?.nonce && held === dropped.held) pool.limit(held)
   else if (isFull) pool.loss(held)
-  return isFull || head.kept
+  return isFull || isKept
 }
 
 /**
@@ -79,10 +80,10 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
  */
 function boundBySilence(
   state: DeliveryState,
-  { state: segmentState, explained, nonce, sent }: Segment,
+  { state: segmentState, behindGap, nonce, sent }: Segment,
 ): void {
   const held = nonce - sent.latest
-  if (segmentState !== 'taken' || explained || held <= 0) return
+  if (segmentState !== 'taken' || behindGap !== undefined || held <= 0) return
   if (held === state.dropped?.held) state.pool.limit(held)
   state.dropped = { nonce, held }
 }

@@ -24,6 +24,11 @@ export type Sending = {
 
 const NEVER_SENT: Sending = { request: 0, atMs: 0, refresh: 0, sealed: 0, latest: 0 }
 
+/** When a request ended. One for all nonces of it. */
+export type Answered = { readonly atMs: number }
+
+const NEVER_ANSWERED: Answered = { atMs: 0 }
+
 /** One nonce, as one endpoint has been sent it. The word is TCP's: a numbered part of an ordered stream. */
 export type Segment = {
   readonly nonce: number
@@ -33,15 +38,16 @@ export type Segment = {
   bytes: string | undefined
   state: SegmentState
   sent: Sending
-  answeredAtMs: number
+  answered: Answered
   /** It is known to be missing at the endpoint, until a copy is taken. */
   missed: boolean
   /** How often it was found missing although the endpoint had taken it, or had had the time to. */
   losses: number
-  /** Behind a missing nonce, and within the gap budget: the endpoint is believed to have kept it. */
-  kept: boolean
-  /** It was at the endpoint while a lower nonce was missing. That explains why it may be missing itself. */
-  explained: boolean
+  /**
+   * It was at the endpoint while a lower nonce was missing, which explains why it may be missing itself: `kept` within the
+   * gap budget, where the endpoint is believed to have it still, and `beyond` above that.
+   */
+  behindGap: 'kept' | 'beyond' | undefined
   /** It is to be sent whatever is acknowledged: its bytes are other ones than before. */
   forced: boolean
   /** The endpoint said that other bytes are at this nonce: another copy of these changes nothing by itself. */
@@ -167,11 +173,10 @@ export function offer(sequence: Sequence, nonce: number, size: number, bytes?: s
     bytes,
     state: 'new',
     sent: NEVER_SENT,
-    answeredAtMs: 0,
+    answered: NEVER_ANSWERED,
     missed: false,
     losses: 0,
-    kept: false,
-    explained: false,
+    behindGap: undefined,
     forced: false,
     occupied: false,
     sentElsewhere: false,
@@ -221,8 +226,7 @@ export function uncount(sequence: Sequence, from: number): void {
 
 function retally(sequence: Sequence, segment: Segment, by: 1 | -1): void {
   tally(sequence, segment, by)
-  segment.kept = false
-  segment.explained = false
+  segment.behindGap = undefined
 }
 
 /** All below it is acknowledged or taken: the endpoint lacks nothing there, as far as its answers go. */

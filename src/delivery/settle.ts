@@ -1,7 +1,7 @@
 import type { SendAnswer } from './answer.js'
 import { refuteCount, takeCount } from './count.js'
 import { lose } from './retransmit.js'
-import { frontierOf, type Segment, setState } from './sequence.js'
+import { type Answered, frontierOf, type Segment, setState } from './sequence.js'
 import type { DeliveryState, OpenRequest } from './state.js'
 
 /**
@@ -25,7 +25,8 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   if (request === undefined) return
   state.requests.delete(id)
   state.answeredAtMs = atMs
-  if (end.end === 'answers') return takeAnswers(state, request, end, atMs)
+  const answered: Answered = { atMs }
+  if (end.end === 'answers') return takeAnswers(state, request, end, answered)
   const { calls } = request
   const open = carried(state, request)
   if (end.end === 'batchRefused') state.batch.refused(calls)
@@ -36,7 +37,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   }
   for (const segment of open) {
     if (end.end === 'batchRefused') setState(state.sequence, segment, 'lost')
-    else leaveUnanswered(state, segment, atMs)
+    else leaveUnanswered(state, segment, answered)
   }
 }
 
@@ -48,8 +49,8 @@ function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segm
   })
 }
 
-function leaveUnanswered(state: DeliveryState, segment: Segment, atMs: number): void {
-  segment.answeredAtMs = atMs
+function leaveUnanswered(state: DeliveryState, segment: Segment, answered: Answered): void {
+  segment.answered = answered
   // A count tells whether it arrived. It does not tell which bytes are at a nonce.
   const isCountable = state.traits.countsMempool === true && !segment.forced
   setState(state.sequence, segment, isCountable ? 'unanswered' : 'lost')
@@ -59,15 +60,16 @@ function takeAnswers(
   state: DeliveryState,
   request: OpenRequest,
   { answers, count }: Extract<RequestEnd, { end: 'answers' }>,
-  atMs: number,
+  answered: Answered,
 ): void {
+  const { atMs } = answered
   const { id, nonces, sentAtMs, hasCount } = request
   const effects: Effects = { isTaken: false, isLater: false, isUnanswered: false, full: undefined }
   for (const [index, nonce] of nonces.entries()) {
     const segment = state.sequence.segments.get(nonce)
     const answer = answers[index] ?? UNANSWERED
     if (answer.kind === 'taken' || answer.kind === 'occupied') effects.isTaken = true
-    if (segment) takeAnswer(state, segment, answer, { request, atMs, effects })
+    if (segment) takeAnswer(state, segment, answer, { request, answered, effects })
   }
   noteWhole(state, request, answers, atMs)
   noteEffects(state, effects, atMs)
@@ -79,7 +81,7 @@ const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 /** What the answers of one request mean for the endpoint as a whole. */
 type Effects = { isTaken: boolean; isLater: boolean; isUnanswered: boolean; full: number | undefined }
 
-type Context = { readonly request: OpenRequest; readonly atMs: number; readonly effects: Effects }
+type Context = { readonly request: OpenRequest; readonly answered: Answered; readonly effects: Effects }
 
 function noteWhole(
   state: DeliveryState,
@@ -120,25 +122,25 @@ function pause(state: DeliveryState, calls: number, atMs: number): void {
 
 function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, context: Context): void {
   const { sequence } = state
-  const { request, atMs, effects } = context
+  const { request, answered, effects } = context
   const isNewest = segment.sent.request === request.id
   if (answer.kind === 'taken') {
     if (answer.isKnown && segment.nonce === state.dropped?.nonce) state.dropped = undefined
     if (answer.isKnown) refuteCount(state, segment.nonce)
     // An older copy that arrived late has arrived too. Bytes that were replaced have not.
     const isSame = isNewest ? segment.state === 'inFlight' || !segment.forced : !segment.forced
-    if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, atMs)
+    if (isSame && segment.state !== 'refused' && segment.state !== 'new') arrive(state, segment, answered)
     return
   }
   if (!isNewest || segment.state !== 'inFlight') return
   switch (answer.kind) {
     case 'occupied':
-      arrive(state, segment, atMs)
+      arrive(state, segment, answered)
       segment.occupied = true
       return
     case 'unanswered':
       effects.isUnanswered = true
-      return leaveUnanswered(state, segment, atMs)
+      return leaveUnanswered(state, segment, answered)
     case 'refused':
       // Other bytes at a nonce that the endpoint has: the former ones are there still.
       segment.occupied = segment.forced && !segment.missed
@@ -160,8 +162,8 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   }
 }
 
-function arrive({ sequence }: DeliveryState, segment: Segment, atMs: number): void {
-  segment.answeredAtMs = atMs
+function arrive({ sequence }: DeliveryState, segment: Segment, answered: Answered): void {
+  segment.answered = answered
   segment.forced = false
   segment.occupied = false
   setState(sequence, segment, 'taken')
@@ -183,7 +185,7 @@ function takeGap(
   const lacking = expected ?? (isNext ? sequence.acknowledgedTo : undefined)
   const missing =
     lacking === undefined || lacking >= segment.nonce ? undefined : sequence.segments.get(lacking)
-  const wasThere = missing?.state === 'taken' && missing.answeredAtMs <= request.sentAtMs
+  const wasThere = missing?.state === 'taken' && missing.answered.atMs <= request.sentAtMs
   if (missing && (wasThere || missing.state === 'unanswered')) lose(state, missing, 'answer')
   // The endpoint lags behind what it took itself, or behind the others: it is asked again after a pause.
   else if (isNext && missing?.state !== 'lost') effects.isLater = true

@@ -7,7 +7,8 @@ import { block, type LaneContext } from '../context.js'
 import { sayDear } from '../signing/dear.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
-import type { Transaction } from '../transaction/transaction.js'
+import { drop, type Transaction } from '../transaction/transaction.js'
+import { isOutsideId } from '../transaction/words.js'
 import type { Broadcaster, Reported } from './broadcast.js'
 
 export type OutcomesParts = {
@@ -68,7 +69,7 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
   function beyond(slot: Live, attempt: Attempt): Beyond | undefined {
     const transaction = parts.transactionOf(slot.nonce)
     const { dear, fillable } = signing.ceilings(slot)
-    if (dear === undefined || transaction?.outside) return undefined
+    if (dear === undefined || (transaction && isOutsideId(transaction.id))) return undefined
     if (transaction) transaction.dear = dear
     const head = slot.nonce === lane.book.floor
     const isTaken = slot.attempts.some(({ accepted }) => accepted)
@@ -86,8 +87,10 @@ export function createOutcomes(context: LaneContext, parts: OutcomesParts) {
       parts.seen?.(outcome)
       // Kept for whoever is told of its end, or grows tired of waiting: the node's own words say why.
       const transaction = parts.transactionOf(nonce)
-      if (transaction && isOfClaim(nonce, hash, transaction.id))
-        transaction.refusal = outcome.outcome === 'accepted' ? undefined : words
+      if (transaction && isOfClaim(nonce, hash, transaction.id)) {
+        if (outcome.outcome === 'accepted') drop(transaction, 'refusal')
+        else transaction.refusal = words
+      }
       if (outcome.outcome === 'refused') noteLane(outcome)
       if (outcome.outcome === 'accepted' && lane.holds.has('blocked')) lane.holds.lift('blocked')
       const slot = lane.book.get(nonce)

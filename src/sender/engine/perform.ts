@@ -9,6 +9,7 @@ import { sayGivenUp } from '../transaction/givenUp.js'
 import { endWith } from '../transaction/telling.js'
 import { hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
+import { isOutsideId } from '../transaction/words.js'
 
 export type PerformParts = {
   readonly context: LaneContext
@@ -103,7 +104,7 @@ export function createPerformer(parts: PerformParts) {
   }
 
   function again(transaction: Transaction): void {
-    if (transaction.outside) return finish(transaction, 'displacedOutside')
+    if (isOutsideId(transaction.id)) return finish(transaction, 'displacedOutside')
     const times = timesDisplaced(context.lane.book, transaction.id)
     if (times > 1) events.emit('rebound', { tx: context.txOf(transaction), times })
     if (times > REBOUND_MAX) context.lane.holds.add('rebound', reboundOften(transaction.id, times))

@@ -5,7 +5,7 @@ import type { SendOutcome } from '../../rpc/outcome.js'
 import { type LaneContext, newestBlock } from '../context.js'
 import { type Envelope, outsideTransaction } from '../transaction/outside.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { OUTSIDE_PREFIX } from '../transaction/words.js'
+import { isOutsideId } from '../transaction/words.js'
 
 /** Nonces in the hands of outside code: rows 8 to 11. */
 export type Reservations = {
@@ -102,7 +102,7 @@ export function createReservations(options: {
   /** Other bytes for the same reservation are another attempt of the same transaction. */
   function transactionAt(slot: Slot, envelope: Envelope): { transaction: Transaction; isFresh: boolean } {
     const claims = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
-    const claim = claims.find((id) => id.startsWith(OUTSIDE_PREFIX))
+    const claim = claims.find(isOutsideId)
     if (slot.state === 'hole' || slot.state === 'reserved' || (claims.length > 0 && claim === undefined))
       throw given(slot)
     const known = claim === undefined ? undefined : transactions.get(claim)

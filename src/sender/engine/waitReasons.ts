@@ -85,7 +85,7 @@ export function createWaitReasons(
   }
 
   function factsOf(transaction: Transaction): TxFacts {
-    const { id, stage, nonce, hash, unresolved, ready, refusal, keeping } = transaction
+    const { id, stage, nonce, hash, unresolved = false, ready, refusal, keeping } = transaction
     return {
       id,
       stage,

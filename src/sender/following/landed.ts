@@ -28,7 +28,7 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
 
   return {
     add(transaction) {
-      const number = transaction.blockNumber
+      const number = transaction.block?.number
       if (number === undefined) return
       const found = byBlock.get(number) ?? new Set()
       byBlock.set(number, found)
@@ -36,7 +36,7 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
       found.add(transaction)
     },
     remove(transaction) {
-      const number = transaction.blockNumber ?? -1
+      const number = transaction.block?.number ?? -1
       const found = byBlock.get(number)
       if (found?.delete(transaction)) size--
       if (found?.size === 0) byBlock.delete(number)

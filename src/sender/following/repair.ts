@@ -12,6 +12,7 @@ import type { Broadcaster } from '../broadcast/broadcast.js'
 import { block, type LaneContext } from '../context.js'
 import { sayDear } from '../signing/dear.js'
 import type { Signing } from '../signing/signing.js'
+import { isOutsideId } from '../transaction/words.js'
 
 /**
  * Notices what stands still: nonces that are not covered although blocks go by, and gaps that nobody fills. What got lost
@@ -206,7 +207,7 @@ export function createRepair(options: {
 
   function isOutside(slot: Live): boolean {
     const claim = newestAttempt(slot)?.claim
-    return claim !== undefined && (context.transactions.get(claim)?.outside ?? false)
+    return claim !== undefined && isOutsideId(claim)
   }
 
   function priced(slot: Live): boolean {

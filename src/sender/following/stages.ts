@@ -7,6 +7,7 @@ import type { LaneContext } from '../context.js'
 import { noteGivenUp } from '../transaction/givenUp.js'
 import { emitStage } from '../transaction/telling.js'
 import {
+  drop,
   hasFailed,
   hasReached,
   moveTo,
@@ -144,8 +145,10 @@ export function createStages(
     for (const claim of after.claims) {
       const transaction = transactions.get(claim)
       // Row 26: of several that were bound here, nobody can tell of any.
-      if (transaction === undefined || transaction.unresolved === (after.by.kind === 'unproven')) continue
-      transaction.unresolved = !transaction.unresolved
+      const isUnproven = after.by.kind === 'unproven'
+      if (transaction === undefined || (transaction.unresolved === true) === isUnproven) continue
+      if (isUnproven) transaction.unresolved = true
+      else drop(transaction, 'unresolved')
       changed.add(transaction)
     }
     if (after.by.kind !== 'claim' || after.at === undefined) return
@@ -153,8 +156,7 @@ export function createStages(
     if (transaction === undefined || hasFailed(transaction)) return
     transaction.nonce = after.nonce
     transaction.hash = after.by.hash
-    transaction.blockNumber = after.at.number
-    transaction.blockHash = after.at.hash
+    transaction.block = after.at
     // Read back from the store, its verdict may have been given in an earlier life.
     transaction.settled ||= after.settled
     landed.add(transaction)
@@ -171,8 +173,7 @@ export function createStages(
     const transaction = transactions.get(before.by.claim)
     if (transaction === undefined) return
     landed.remove(transaction)
-    transaction.blockNumber = undefined
-    transaction.blockHash = undefined
+    transaction.block = undefined
     transaction.status = undefined
     transaction.landed = undefined
     transaction.stage = 'accepted'
@@ -182,7 +183,7 @@ export function createStages(
   return {
     moved,
     again(transaction) {
-      transaction.rebound ||= transaction.hash !== undefined
+      if (transaction.hash !== undefined) transaction.rebound = true
       clear(transaction)
       changed.add(transaction)
     },

@@ -3,7 +3,7 @@ import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
-import { OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
+import { isOutsideId, OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
 import { type GasFork, leastGas } from './intrinsicGas.js'
 import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
@@ -208,8 +208,7 @@ function checkId(id: unknown): void {
   if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX) {
     throw invalid('options.id', id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
   }
-  if (id.startsWith(OUTSIDE_PREFIX))
-    throw invalid('options.id', id, `an id that does not begin with ${OUTSIDE_PREFIX}`)
+  if (isOutsideId(id)) throw invalid('options.id', id, `an id that does not begin with ${OUTSIDE_PREFIX}`)
 }
 
 export function checkWait(stage: WaitStage, options: WaitOptions): void {

@@ -280,7 +280,6 @@ export function createAdmission(parts: {
       createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
-      outside: false,
       private: isPrivate ? true : undefined,
       order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
       pooled: place.pooled ? NOWHERE : undefined,

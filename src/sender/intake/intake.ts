@@ -10,6 +10,7 @@ import { ownTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
 import { endWith, follow } from '../transaction/telling.js'
 import {
+  drop,
   fromStored,
   hasFailed,
   refresh,
@@ -185,7 +186,7 @@ export function createIntake(parts: {
     if (slot?.state !== 'reserved' || slot.claim !== transaction.id) return false
     transaction.withdrawn = error
     const { row } = lane.apply(slot.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
-    if (row === 0) transaction.withdrawn = undefined
+    if (row === 0) drop(transaction, 'withdrawn')
     return row !== 0
   }
 
@@ -309,7 +310,7 @@ export function createIntake(parts: {
       leave(transaction)
       preparer.drop(transaction)
       transaction.cancelTimers?.()
-      transaction.cancelTimers = undefined
+      drop(transaction, 'cancelTimers')
       context.handed.set(transaction, handedTo(to, transaction))
       context.changed.add(transaction)
     },

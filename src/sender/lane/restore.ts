@@ -68,7 +68,7 @@ function bind(transaction: Transaction, nonce: number | undefined): void {
   transaction.nonce = nonce
   if (nonce !== undefined) return
   // Bytes of it may be out at a nonce that something else took.
-  transaction.rebound = transaction.hash !== undefined
+  if (transaction.hash !== undefined) transaction.rebound = true
   transaction.hash = undefined
   transaction.stage = 'queued'
 }

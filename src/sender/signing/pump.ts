@@ -2,7 +2,7 @@ import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import type { Line } from '../intake/line.js'
-import { hasFailed, type Transaction } from '../transaction/transaction.js'
+import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
 import type { Funds } from './funds.js'
 import type { Signing } from './signing.js'
@@ -53,8 +53,9 @@ export function createPump(options: {
   /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
   function refuseDear(): void {
     for (let first = line.peek(); first?.ready; first = line.peek()) {
-      first.dear = signing.dear(first)
-      if (first.dear === undefined) return
+      const dear = signing.dear(first)
+      if (dear === undefined) return drop(first, 'dear')
+      first.dear = dear
       line.remove(first)
       options.failed(first, txError(first, 'REJECTED', 'notExecuted', 'Its fees were not taken.'))
     }

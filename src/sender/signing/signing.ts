@@ -12,6 +12,7 @@ import type { GasEstimator } from '../intake/gas.js'
 import type { Sequences } from '../intake/sequences.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
+import { isOutsideId } from '../transaction/words.js'
 import { createCeilings } from './ceilings.js'
 import { type Content, createEnvelopes } from './envelope.js'
 import { explicitFees } from './feeOracle.js'
@@ -179,8 +180,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
   /** Its callers were told that it is on its way: one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
-    const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** transaction.signFailures++)
-    transaction.retryAtMs = context.clock.now() + pauseMs
+    const failures = transaction.signerPause?.failures ?? 0
+    const pauseMs = Math.min(SIGN_RETRY_MS_MAX, SIGN_RETRY_MS * 2 ** failures)
+    transaction.signerPause = { failures: failures + 1, untilMs: context.clock.now() + pauseMs }
     reportError(context, error)
     lane.apply(nonce, { type: 'withdraw', claim: transaction.id, why: 'again' })
   }
@@ -251,7 +253,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (slot?.state !== 'live') return undefined
     const newest = newestAttempt(slot)
     const transaction = newest?.claim === undefined ? undefined : context.transactions.get(newest.claim)
-    if (newest === undefined || (newest.claim !== undefined && (!transaction || transaction.outside)))
+    if (newest === undefined || (newest.claim !== undefined && (!transaction || isOutsideId(newest.claim))))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
     const hurry = transaction?.hurry

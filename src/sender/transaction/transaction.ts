@@ -2,13 +2,14 @@ import type { Address, Hash } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
+import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import { isTimely } from '../reasons/timely.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
-import { ORDER, OUTSIDE_PREFIX } from './words.js'
+import { ORDER } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
@@ -41,8 +42,6 @@ export type Transaction = {
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
-  /** Bytes that outside code signed: they can be watched and resent, not bumped. */
-  readonly outside: boolean
   /** For `send` endpoints alone. */
   readonly private?: true | undefined
   /** Later ones wait until it has a nonce, or has ended. */
@@ -56,17 +55,16 @@ export type Transaction = {
   /** What its newest attempt offers. */
   fees: Fees | undefined
   /** The sealed block it was last seen in. */
-  blockNumber: number | undefined
-  blockHash: Hash | undefined
+  block: BlockRef | undefined
   status: 'success' | 'reverted' | undefined
-  failure: TxlaneError | undefined
-  stageBeforeEnd: Stage | undefined
+  failure?: TxlaneError | undefined
+  stageBeforeEnd?: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
   endKept: boolean
   /** The name of an endpoint, and what it last said instead of taking it. */
-  refusal: string | undefined
+  refusal?: string | undefined
   /** The node asks for more than its ceiling. */
-  dear: Dear | undefined
+  dear?: Dear | undefined
   /** Why the lane took its nonce for a no-op. */
   givenUp?: GivenUp
   /** What it has waited for so long that the store was told: see `isTimely`. */
@@ -75,11 +73,11 @@ export type Transaction = {
   missingReceipt?: MissingReceipt | undefined
   /** The landed receipt, once somebody asked for it. */
   landed: Landed | undefined
-  unresolved: boolean
+  unresolved?: true | undefined
   waiters: Waiter[] | undefined
-  cancelTimers: CancelTimer | undefined
+  cancelTimers?: CancelTimer | undefined
   /** The caller's signal is not heeded any more. */
-  unheed: (() => void) | undefined
+  unheed?: (() => void) | undefined
   /** While the store has not answered for it: its id may stand there for what was sent long ago. */
   keeping: Promise<unknown> | undefined
   /** Another process may wait for it: each of its stages is written. */
@@ -94,17 +92,15 @@ export type Transaction = {
   /** A bump that its caller asked for and that was not made yet, with the fees named for it. */
   hurry?: { readonly fees: Fees | undefined } | undefined
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
-  withdrawn: TxlaneError | undefined
+  withdrawn?: TxlaneError | undefined
   /** Bytes of it were journaled at a nonce that something else took. */
-  rebound: boolean
-  /** Its signer failed after bytes of it had been out before: not to be signed again before this time. */
-  retryAtMs: number
-  /** Signatures that failed in a row. */
-  signFailures: number
+  rebound?: true | undefined
+  /** Its signer failed so often in a row, after bytes of it had been out before: not to be signed again before this time. */
+  signerPause?: { readonly failures: number; readonly untilMs: number } | undefined
   /** Landed, at `lossDepth`. */
   settled: boolean
   /** Called once it is certain whether it executed. */
-  verdicts: (() => void)[] | undefined
+  verdicts?: (() => void)[] | undefined
   /** What callers have of it. */
   face: Tx | undefined
   /** Whose intake has it, in this process: by identity. */
@@ -175,9 +171,8 @@ export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'super
 /** Nothing that the caller set, a deadline or a signal, ends it any more. */
 function disarm(transaction: Transaction): void {
   transaction.cancelTimers?.()
-  transaction.cancelTimers = undefined
   transaction.unheed?.()
-  transaction.unheed = undefined
+  drop(transaction, 'cancelTimers', 'unheed')
 }
 
 /** Its end is known: where it failed, every promise about it rejects with the error; `cancel()` has its answer. */
@@ -191,7 +186,7 @@ export function tellEnd(transaction: Transaction): void {
 export function tellVerdict(transaction: Transaction): void {
   disarm(transaction)
   const verdicts = transaction.verdicts ?? []
-  transaction.verdicts = undefined
+  drop(transaction, 'verdicts')
   for (const tell of verdicts) tell()
 }
 
@@ -285,7 +280,6 @@ export type Beginning = Pick<
   | 'createdAtMs'
   | 'expiresAtMs'
   | 'onExpiry'
-  | 'outside'
   | 'private'
   | 'order'
   | 'pooled'
@@ -293,7 +287,10 @@ export type Beginning = Pick<
   | 'replaces'
 >
 
-/** Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. */
+/**
+ * Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. What few
+ * transactions ever have is left out.
+ */
 export function begin(as: Beginning): Transaction {
   return {
     id: as.id,
@@ -306,7 +303,6 @@ export function begin(as: Beginning): Transaction {
     createdAtMs: as.createdAtMs,
     expiresAtMs: as.expiresAtMs,
     onExpiry: as.onExpiry,
-    outside: as.outside,
     private: as.private,
     order: as.order,
     pooled: as.pooled,
@@ -315,33 +311,39 @@ export function begin(as: Beginning): Transaction {
     nonce: undefined,
     hash: undefined,
     fees: undefined,
-    blockNumber: undefined,
-    blockHash: undefined,
+    block: undefined,
     status: undefined,
-    failure: undefined,
     endKept: false,
-    stageBeforeEnd: undefined,
-    refusal: undefined,
-    dear: undefined,
     landed: undefined,
-    unresolved: false,
     waiters: undefined,
-    cancelTimers: undefined,
-    unheed: undefined,
     keeping: undefined,
     elsewhere: false,
     needs: as.needs,
     replaces: as.replaces,
     ready: false,
-    withdrawn: undefined,
-    rebound: false,
-    retryAtMs: 0,
-    signFailures: 0,
     settled: false,
-    verdicts: undefined,
     face: undefined,
     workedBy: undefined,
   }
+}
+
+/** What few transactions ever have. */
+type Rare =
+  | 'cancelTimers'
+  | 'dear'
+  | 'failure'
+  | 'rebound'
+  | 'refusal'
+  | 'signerPause'
+  | 'stageBeforeEnd'
+  | 'unheed'
+  | 'unresolved'
+  | 'verdicts'
+  | 'withdrawn'
+
+/** It has these no longer. One that never had them gets no room for them. */
+export function drop(transaction: Transaction, ...names: readonly Rare[]): void {
+  for (const name of names) if (transaction[name] !== undefined) transaction[name] = undefined
 }
 
 /** What it replaces is another record: who reads them all puts it in. */
@@ -358,7 +360,6 @@ export function fromStored(stored: StoredTransaction): Transaction {
     createdAtMs: stored.createdAtMs,
     expiresAtMs: stored.expiresAtMs,
     onExpiry: stored.onExpiry,
-    outside: stored.id.startsWith(OUTSIDE_PREFIX),
     private: stored.private,
     order: stored.order,
     pooled: stored.pooled,
@@ -373,20 +374,21 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.waiting = stored.waiting
   transaction.status = stored.status
   transaction.settled = verdict === 'landed'
-  transaction.unresolved = verdict === 'unresolved'
-  transaction.endKept = failure !== undefined
-  transaction.failure =
-    failure &&
-    new TxlaneError(failure.message, { code: failure.code, fate: 'notExecuted', tx: describe(transaction) })
+  if (verdict === 'unresolved') transaction.unresolved = true
+  if (failure === undefined) return transaction
+  const { code, message } = failure
+  transaction.endKept = true
+  transaction.failure = new TxlaneError(message, { code, fate: 'notExecuted', tx: describe(transaction) })
   return transaction
 }
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, verdicts, unheed, elsewhere, replaces, face, landed, hash, workedBy } = transaction
+  const { waiters, elsewhere, replaces, face, landed, hash, workedBy } = transaction
   transaction.cancelTimers?.()
-  const stays = { waiters, verdicts, unheed, elsewhere, replaces, face, workedBy }
-  Object.assign(transaction, fromStored(stored), stays)
+  drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
+  drop(transaction, 'dear', 'refusal', 'signerPause')
+  Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
 }

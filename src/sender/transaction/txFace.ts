@@ -23,7 +23,7 @@ import type { Stop } from '../unlessStopped.js'
 import { describe, shownStage, type Transaction } from './transaction.js'
 import { checkOpen, checkWatched } from './verdicts.js'
 import type { Waiting } from './waiting.js'
-import { RAW, TRANSACTION } from './words.js'
+import { isOutsideId, RAW, TRANSACTION } from './words.js'
 
 // Where Node's console looks for it.
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
@@ -149,7 +149,7 @@ class Face implements Tx {
       checkNames('fees', fees, FEES)
     }
     this.#checkChangeable('bump')
-    if (this.#transaction.outside)
+    if (isOutsideId(this.#transaction.id))
       throw unsupported(
         'speedUp() of bytes that were signed outside the lane',
         'commit bytes that offer more',

@@ -1,4 +1,3 @@
-import type { Hash } from 'viem'
 import type { Clock } from '../../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
@@ -106,34 +105,31 @@ export function createWaiting(parts: {
     const { promise, drop } =
       hash === undefined
         ? { promise: hub.tracker.nextTick(), drop() {} }
-        : receipts.due(hash, blockOf(transaction))
+        : receipts.due(hash, transaction.block)
     await Promise.race([unlessStopped(promise, [closed]), interrupt.promise]).finally(drop)
   }
 
   function missing(transaction: Transaction): MissingReceipt | undefined {
-    const { hash } = transaction
-    return hash && receipts.missing(hash, blockOf(transaction))
+    const { hash, block } = transaction
+    return hash && receipts.missing(hash, block)
   }
 
-  function isHopeless(
-    { stage, settled, blockHash }: Transaction,
-    { sinceMs, misfits }: MissingReceipt,
-  ): boolean {
+  function isHopeless({ stage, settled, block }: Transaction, { sinceMs, misfits }: MissingReceipt): boolean {
     const waitedMs = clock.now() - sinceMs
     if (waitedMs >= parts.receiptPatienceMs) return true
     // Read from the store after it was final, it has no block any more.
-    const isFinal = stage === 'finalized' || (settled && blockHash === undefined)
+    const isFinal = stage === 'finalized' || (settled && block === undefined)
     return isFinal && misfits >= FINAL_MISFITS && waitedMs >= FINAL_PATIENCE_MS
   }
 
   async function sealed(transaction: Transaction): Promise<Landed | undefined> {
-    const { hash, blockHash, nonce } = transaction
+    const { hash, block, nonce } = transaction
     if (transaction.landed) return { ...transaction.landed, stage: atLeastSealed(transaction) } as Landed
     if (hash === undefined || nonce === undefined)
       return transaction.settled ? proven(transaction) : undefined
-    const block = blockOf(transaction)
+    // Any receipt of its hash will do where the block is not known: it was read from the store after it was final.
     const receipt = await receipts.get(hash, block)
-    if (receipt === undefined || transaction.blockHash !== blockHash) return undefined
+    if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
     tellReverted(transaction, receipt)
     transaction.status = receipt.status
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
@@ -221,13 +217,6 @@ function fateNow(transaction: Transaction): 'executed' | 'inFlight' {
   return hasReached(transaction, 'sealed') ? 'executed' : 'inFlight'
 }
 
-/** Any receipt of its hash will do where the block is not known: it was read from the store after it was final. */
-function blockOf({ blockNumber, blockHash }: Transaction): { number: number; hash: Hash } | undefined {
-  return blockNumber === undefined || blockHash === undefined
-    ? undefined
-    : { number: blockNumber, hash: blockHash }
-}
-
 function timeoutError(
   transaction: Transaction,
   timeoutMs: number,
@@ -245,8 +234,8 @@ function timeoutError(
 }
 
 function noReceipt(transaction: Transaction, missing: MissingReceipt): TxlaneError {
-  const { blockNumber } = transaction
-  const where = blockNumber === undefined ? '' : ` in block ${blockNumber}`
+  const { block } = transaction
+  const where = block === undefined ? '' : ` in block ${block.number}`
   const message = `It executed${where}, and no endpoint shows a receipt that fits.`
   return receiptError(transaction, 'NO_RECEIPT', message, missing)
 }

@@ -9,7 +9,7 @@ import { hasFailed, hasReached, type Transaction } from './transaction.js'
 /** As the process that holds the lane has kept it, else by its stage. */
 export function keptReason(transaction: Transaction): WaitReason | undefined {
   const ended = endedOf(transaction)
-  const { waiting, stage, unresolved, hash, createdAtMs } = transaction
+  const { waiting, stage, unresolved = false, hash, createdAtMs } = transaction
   if (waiting !== undefined && ended === 'no' && !unresolved && isTimely(waiting, transaction)) return waiting
   const cause = waitCauseByStage({
     stage,

@@ -1,6 +1,7 @@
 import type { FeeValues } from 'viem'
 import type { Wish } from '../../store/store.js'
 import { type LaneContext, reportError } from '../context.js'
+import { drop } from './transaction.js'
 import type { TxOperations } from './txFace.js'
 
 /** What is asked of the holder by id: from another process, or by an operator. */
@@ -17,7 +18,7 @@ export function createWishes(context: LaneContext, operations: TxOperations): Wi
   function resolve(id: string, fate: 'executed' | 'notExecuted'): boolean {
     const transaction = transactions.get(id)
     if (transaction?.unresolved !== true || transaction.nonce === undefined) return false
-    transaction.unresolved = false
+    drop(transaction, 'unresolved')
     lane.apply(transaction.nonce, { type: 'resolve', claim: id, fate })
     return true
   }

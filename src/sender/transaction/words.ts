@@ -20,6 +20,9 @@ export const OUTSIDE_PREFIX = 'outside:'
 
 export const outsideId = (hash: Hex): string => `${OUTSIDE_PREFIX}${hash}`
 
+/** Its bytes were signed by outside code: they can be watched and resent, not bumped. */
+export const isOutsideId = (id: string): boolean => id.startsWith(OUTSIDE_PREFIX)
+
 /**
  * Where a `Tx` keeps what it is the face of: a function, so that whoever prints a face, or walks through it, does not
  * come upon what the lane keeps. Registered, so that the copies of the package know each other's.
