@@ -64,7 +64,9 @@ export type LaneSnapshot = {
    * counts are the chain's own then, and what only the holder's books say (holes, holds, window, balance) is missing.
    */
   holder: boolean
+  /** The lane's chain. */
   chainId: number
+  /** The lane's account. */
   address: Address
   /** Lowest nonce not used in the latest sealed block. */
   floor: number
@@ -72,23 +74,35 @@ export type LaneSnapshot = {
   cursor: number
   /** All below is covered. */
   coveredTo: number
+  /** Nonces that may be unacknowledged at once, over all endpoints: how many it is changes with answers and losses. */
   window: number
+  /** Nonces below the cursor that are bound to nothing. The next transactions take them, or a no-op does. */
   holes: number[]
+  /** Transactions without a nonce. */
   queued: number
   /** Unfinished nonces: reserved, live or outside. */
   inFlight: number
+  /** Why no nonces are reserved now; empty while they are. */
   holds: HoldReason[]
   /** For a hold that has more to say than its name: what was read, and what lifts it. */
   holdDetails?: Partial<Record<HoldReason, string>>
+  /** The newest sealed block that was read. */
   head: { number: number; hash: Hash } | undefined
+  /** The account's balance as it was read last, in wei. It is read where it begins to matter. */
   balanceWei: bigint | undefined
   /** The code at the address: none, a contract, or a delegation (EIP-7702). */
   account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
+  /** The nodes that the lane talks to. */
   endpoints: {
+    /** Origin of its URL, or the name of its transport. */
     name: string
+    /** `both`, `read` or `send`. */
     role: string
+    /** What is known of it: given, probed or learned. */
     profile: object
+    /** HTTP requests that it was sent. */
     requests: number
+    /** JSON-RPC calls in them. */
     calls: number
     /** Why it is not asked for now, where it said that it is asked too often. */
     rests?: string
@@ -116,40 +130,63 @@ export type LaneSnapshot = {
   }
 }
 
-type TxEvents<chain extends Chain> = Record<
-  | 'queued'
-  | 'signed'
-  | 'accepted'
-  | 'preconfirmed'
-  | 'sealed'
-  | 'reverted'
-  | 'replaced'
-  | 'rebroadcast'
-  | 'stuck'
-  | 'feeCeiling',
-  { tx: Tx<chain> }
->
-type EndEvents<chain extends Chain> = Record<
-  'failed' | 'cancelled' | 'superseded',
-  { tx: Tx<chain>; error: TxlaneError }
->
-type NonceEvents = Record<
-  | 'foreign'
-  | 'displaced'
-  | 'unresolved'
-  | 'gap'
-  | 'gapFilled'
-  | 'reorged'
-  | 'deepReorg'
+type OfTx<chain extends Chain> = { tx: Tx<chain> }
+type TxEvents<chain extends Chain> = {
+  /** The lane has taken the transaction on; in a durable store it is kept by then. */
+  queued: OfTx<chain>
+  /** Its bytes are journaled. From here on they count as possibly sent. */
+  signed: OfTx<chain>
+  /** An endpoint accepted it for the first time. */
+  accepted: OfTx<chain>
+  /** The endpoint's `pending` block has it, where that shows pre-confirmations. */
+  preconfirmed: OfTx<chain>
+  /** A sealed block has it. After a reorg it may be told again. */
+  sealed: OfTx<chain>
+  /** It executed and reverted. Told when its receipt is read: where somebody waits for it. */
+  reverted: OfTx<chain>
+  /** `replace` put another transaction at its nonce: at most one of the two executes. */
+  replaced: OfTx<chain>
+  /** It was sent again: the same bytes, or bumped ones. */
+  rebroadcast: OfTx<chain>
+  /** No block has it for as long as `limits.stuckAfterMs` and `limits.stuckBlocks` say: it is sent again, or bumped. */
+  stuck: OfTx<chain>
+  /** It is stuck and is not bumped: at its ceiling, or bumped as often as `fees.bump.attemptsMax` says. */
+  feeCeiling: OfTx<chain>
+}
+type Ended<chain extends Chain> = { tx: Tx<chain>; error: TxlaneError }
+type EndEvents<chain extends Chain> = {
+  /** It ended without execution, for the reason in `error`: refused, expired, aborted, or its nonce was given up. */
+  failed: Ended<chain>
+  /** `cancel` ended it: something else used its nonce, or nothing of it was ever sent. */
+  cancelled: Ended<chain>
+  /** What `replace` sent took its nonce. */
+  superseded: Ended<chain>
+}
+type OfNonce = { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
+type NonceEvents = {
+  /** A transaction that the lane did not sign used the nonce: another wallet has the key. */
+  foreign: OfNonce
+  /** An endpoint says that another transaction stands at the nonce of `tx`. The chain decides. */
+  displaced: OfNonce
+  /** The nonce is used, and nobody can learn by what. `resolve` takes the operator's word. */
+  unresolved: OfNonce
+  /** Nothing fills a nonce below others that are in flight, and this process cannot: it has no signer, say. */
+  gap: OfNonce
+  /** A no-op was accepted at the nonce. */
+  gapFilled: OfNonce
+  /** The block that used the nonce left the chain. What was there is followed, and sent again if need be. */
+  reorged: OfNonce
+  /** The same beyond `lossDepth`: callers were told for good that it landed. The lane has the hold `deepReorg`. */
+  deepReorg: OfNonce
   /** What was reported of this nonce was wrong: a transaction of this lane stands there in a block of the chain. */
-  | 'corrected',
-  { nonce: number; hash?: Hash | undefined; tx?: Tx | undefined }
->
+  corrected: OfNonce
+}
 
 /** Something changed at one endpoint. */
 export type EndpointEvent = {
   /** Origin of its URL, or the name of its transport. */
   name: string
+  /** As in the options. */
   role: 'both' | 'read' | 'send'
   /**
    * `profile`: more is known of what it does. `up`: it answers, and is used from now on. `down`: it does not answer,
@@ -178,6 +215,7 @@ export type EndpointEvent = {
   reason?: string
   /** With `failing`: what it said, cut, without URLs and secrets. */
   said?: string | undefined
+  /** What is known of it now. */
   profile: object
 }
 
@@ -187,10 +225,12 @@ export type EndpointEvent = {
  */
 export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
   EndEvents<chain> &
-  NonceEvents &
-  Record<'released', { reason: HoldReason }> & {
+  NonceEvents & {
+    /** A hold was lifted. Others may stand. */
+    released: { reason: HoldReason }
     /** `detail` is a sentence: what was read, and what lifts the hold. Missing where the reason says it all. */
     held: { reason: HoldReason; detail?: string }
+    /** Something changed at one endpoint. */
     endpoint: EndpointEvent
     /**
      * `tx` has waited for 2 seconds and more for what only a person can bring about, money say. Once for each kind of
@@ -206,6 +246,7 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
     rebound: { tx: Tx<chain>; times: number }
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
+    /** Something failed that no promise tells of: a write that is tried again, a signer that failed in a repair. */
     error: { error: Error }
   }
 

@@ -40,11 +40,15 @@ export type WaitStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
 /** Where a transaction is. `failed`, `cancelled` and `superseded` are ends without execution. */
 export type Stage = 'queued' | 'signed' | 'accepted' | WaitStage | 'failed' | 'cancelled' | 'superseded'
 
-/** A logger that takes an object and a message, as pino does. */
+/** A logger that takes an object and a message, as pino does. What it has no method for is dropped. */
 export type Logger = {
+  /** Gets what is of use only to who looks for a fault: readings, requests, rows of the table. */
   debug?(fields: object, message?: string): void
+  /** Gets what the lane does for itself: a bump, a no-op, a change of endpoint. */
   info(fields: object, message?: string): void
+  /** Gets what may need a person: holds, endpoints of no use, doubtful answers. */
   warn?(fields: object, message?: string): void
+  /** Gets what failed: a store, a signer, a listener of the caller. */
   error?(fields: object, message?: string): void
 }
 
@@ -52,6 +56,7 @@ export type Logger = {
  * A node to talk to. Clients are taken apart to their URLs; viem's own retry and fallback are not used.
  */
 export type Endpoint = {
+  /** A viem client of the chain. Its transport says where the node is; an account in it is not used. */
   client: Client
   /**
    * `read` ones never see a transaction. `send` ones are asked once which chain they are on, and never for anything
@@ -75,16 +80,19 @@ export type EndpointProfileInput = {
   pending: 'mempool' | 'preconfirmed' | 'latest' | 'absent'
   /** Code and storage at `pending` show pre-confirmed state. */
   pendingState: boolean
+  /** `eth_getBlockReceipts` is to be used. */
   blockReceipts: boolean
   /** `eth_simulateV1` is to be used. */
   simulateV1: boolean
 }
 
+/** What goes for a lane, whoever opens it: `createSender`, a pool, `createLanes` or an allocator. */
 export type LaneOptions<chain extends Chain> = {
   /** Further endpoints. The client itself is one with role `both`. */
   endpoints?: readonly Endpoint[] | undefined
   /** Where transactions and attempts are kept. @default `memoryStore()`, shared by the process */
   store?: Store | undefined
+  /** What the lane may offer for gas, and how it finds that out. */
   fees?: FeePolicy<chain> | undefined
   /**
    * How deep a block must be before it proves an end: `child` (one child block, for chains with a single
@@ -121,6 +129,7 @@ export type LaneOptions<chain extends Chain> = {
   starved?: 'wait' | 'fail' | undefined
   /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */
   order?: 'relaxed' | 'strict' | undefined
+  /** Bounds and times; each has a default. */
   limits?: Partial<Limits> | undefined
   /** Calls the node before a nonce is taken, even where gas is given. @default false */
   simulate?: boolean | undefined
@@ -128,12 +137,22 @@ export type LaneOptions<chain extends Chain> = {
   gasMultiplier?: number | undefined
 }
 
+/** What `createSender` takes. */
 export type SenderParameters<
   chain extends Chain,
   account extends Account | undefined,
 > = LaneOptions<chain> & {
+  /** A viem client with a chain. Its transport is the first endpoint; its account sends, where it is a local one. */
   client: Client<Transport, chain, account>
-} & (account extends LocalAccount ? { account?: LocalAccount | undefined } : { account: LocalAccount })
+} & (account extends LocalAccount
+    ? {
+        /** The account that signs and sends. @default the client's */
+        account?: LocalAccount | undefined
+      }
+    : {
+        /** The account that signs and sends. */
+        account: LocalAccount
+      })
 
 /**
  * viem's transaction request without the nonce: the lane owns it. It is copied when it is handed over, with what is
@@ -156,6 +175,7 @@ export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
   authorize?: readonly { contractAddress: Address; account?: LocalAccount | undefined }[] | undefined
 }
 
+/** How one transaction is to be sent. */
 export type SendOptions = {
   /** The caller's idempotency key, unique per store and chain. @default a generated one */
   id?: string | undefined
@@ -168,6 +188,10 @@ export type SendOptions = {
   expires?: { atMs: number } | undefined
   /** For what is journaled already: ask for a cancel, or leave it be. @default 'leave' */
   onExpiry?: 'cancel' | 'leave' | undefined
+  /**
+   * Aborted, the transaction is not wanted any more. Before it is journaled it is removed, and ends with ABORTED. What is
+   * journaled goes on, since it may have been sent: `cancel` ends that.
+   */
   signal?: AbortSignal | undefined
   /** Higher goes first. @default 0 */
   priority?: number | undefined
@@ -223,14 +247,26 @@ export type SendOptions = {
   affinity?: string | undefined
 }
 
+/** How a cancel ended. */
 export type CancelResult<chain extends Chain = Chain> =
-  | { result: 'removed' | 'cancelled' }
-  | { result: 'tooLate'; landed: Landed<chain> }
+  | {
+      /** `removed`: nothing of it was ever sent. `cancelled`: something else used its nonce, at the lane's `lossDepth`. */
+      result: 'removed' | 'cancelled'
+    }
+  | {
+      /** It executed. */
+      result: 'tooLate'
+      /** As `wait('sealed')` gives it. */
+      landed: Landed<chain>
+    }
 
 /** What the caller wants to happen once. Its fields are live: they show what is known now. */
 export interface Tx<chain extends Chain = Chain> {
+  /** The caller's idempotency key, or a generated one: unique per store and chain. */
   readonly id: string
+  /** How far it has come. A reorg may take it back to `accepted`. */
   readonly stage: Stage
+  /** Undefined before it has one. It changes where something else used the nonce and the transaction goes to another. */
   readonly nonce: number | undefined
   /** The newest attempt's hash, or that of the one that landed. */
   readonly hash: Hash | undefined
@@ -264,35 +300,68 @@ export interface Tx<chain extends Chain = Chain> {
    * `feeCeiling`, or of another kind than its (`gasPrice` or not)
    */
   speedUp(fees?: Partial<FeeValues>): Promise<void>
+  /** What is known now, as plain JSON: without bytes and keys. */
   toJSON(): TxRecord
 }
 
-export type Item<chain extends Chain = Chain> = { request: TxRequest<chain> } & SendOptions
+/** One transaction of `sendMany`, with its options. */
+export type Item<chain extends Chain = Chain> = {
+  /** What is to be sent. */
+  request: TxRequest<chain>
+} & SendOptions
 
-export type ItemResult<chain extends Chain = Chain> = { index: number; id: string } & (
-  | { ok: true; tx: Tx<chain>; landed?: Landed<chain> }
-  | { ok: false; error: TxlaneError }
+/** What became of one item of `sendMany`. */
+export type ItemResult<chain extends Chain = Chain> = {
+  /** The item's place among all items, from 0. */
+  index: number
+  /** The item's own `id`, or a generated one. */
+  id: string
+} & (
+  | {
+      /** It came to the stage that was asked for. */
+      ok: true
+      /** The transaction, as `send` gives it. */
+      tx: Tx<chain>
+      /** What `wait` gives at that stage; missing with `until: 'accepted'`. */
+      landed?: Landed<chain>
+    }
+  | {
+      /** It was refused, or ended before that stage. */
+      ok: false
+      /** Its `fate` says whether the item may be sent again. */
+      error: TxlaneError
+    }
 )
 
 /** How far `sendMany` has come: counts of items. */
 export type Progress = {
+  /** Read from the iterable so far. */
   taken: number
+  /** Accepted by an endpoint. */
   accepted: number
+  /** Come to that stage, with `until: 'preconfirmed'`; else 0. */
   preconfirmed: number
+  /** Come to the stage that `until` names, where that is `sealed` or above; else 0. */
   sealed: number
+  /** Refused, or ended without execution. */
   failed: number
 }
 
+/** How `sendMany` is to send. */
 export type SendManyOptions = {
   /** The stage at which an item's result is given. @default 'accepted' */
   until?: 'accepted' | WaitStage | undefined
+  /** No item more is read. Those that were read end as with the `signal` of `send`. */
   signal?: AbortSignal | undefined
+  /** Called after each change of a count, with all of them. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** Sends transactions of one account on one chain. */
 export interface Sender<chain extends Chain = Chain> {
+  /** The chain of its client. */
   readonly chain: chain
+  /** The account that signs and sends. */
   readonly address: Address
   /**
    * Probes the endpoints, takes the lane's lease where it is free, seeds the lane and asks what gas costs, so that the
@@ -314,6 +383,12 @@ export interface Sender<chain extends Chain = Chain> {
    * ended it before that stage
    */
   send(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
+  /**
+   * `send` of a call of a contract, with the parameters of viem's `writeContract`. Nothing is simulated beforehand, unless
+   * the sender's `simulate` says so.
+   *
+   * @throws TxlaneError as `send`, and `INVALID` where the arguments do not fit the ABI
+   */
   writeContract<
     const abi extends Abi | readonly unknown[],
     functionName extends ContractFunctionName<abi, 'nonpayable' | 'payable'>,
@@ -322,10 +397,23 @@ export interface Sender<chain extends Chain = Chain> {
     parameters: WriteContractParameters<abi, functionName, args, chain, LocalAccount>,
     options?: SendOptions,
   ): Promise<Tx<chain>>
+  /**
+   * `send` of a deployment, with the parameters of viem's `deployContract`. The address stands in the receipt.
+   *
+   * @throws TxlaneError as `send`, and `INVALID` where the arguments do not fit the ABI
+   */
   deployContract<const abi extends Abi | readonly unknown[]>(
     parameters: DeployContractParameters<abi, chain, LocalAccount>,
     options?: SendOptions,
   ): Promise<Tx<chain>>
+  /**
+   * Sends items as the lane takes them, and gives each one's result when it is known, not in the order of the items: `index`
+   * says which it is. At most 8,192 items, and no more than `limits.queueMax`, are read ahead of the results. A failed item
+   * ends nothing but itself. Nothing is sent before the first result is asked for. Who stops reading results stops the
+   * reading of items; what was read is sent.
+   *
+   * @throws TxlaneError `INVALID` at once; afterwards, what the iterable itself throws
+   */
   sendMany(
     items: Iterable<Item<chain>> | AsyncIterable<Item<chain>>,
     options?: SendManyOptions,
@@ -348,20 +436,34 @@ export interface Sender<chain extends Chain = Chain> {
   ): Promise<readonly Tx<chain>[]>
   /** By its id or the hash of any of its attempts, ended or not. Undefined where the store has none of this account. */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
+  /**
+   * A page of the account's transactions in the store, newest first: 100, or `limit`; `cursor` is what the page before gave
+   * back, and is missing with the last one. `stage` leaves out the others.
+   */
   list(options?: {
     stage?: Stage | undefined
     limit?: number | undefined
     cursor?: string | undefined
   }): Promise<{ items: TxRecord[]; cursor?: string }>
+  /** Those that this process knows, that have a nonce and that no block has at `lossDepth` yet. */
   inFlight(): readonly Tx<chain>[]
   /** Hashes seen pre-confirmed by the caller's own feed. */
   observe(seen: { hashes: readonly Hash[]; blockNumber: bigint }): void
+  /**
+   * Calls the listener with each event of the kind from now on, until the function that it gives back is called. What a
+   * listener throws stops nothing and is logged.
+   */
   on<event extends keyof SenderEvents<chain>>(
     event: event,
     listener: (payload: SenderEvents<chain>[event]) => void,
   ): () => void
   /** The operator's word on an unresolved transaction. */
   resolve(id: string, fate: Exclude<Fate, 'inFlight'>): Promise<void>
+  /**
+   * What the lane looks like now. The holder of the lane asks no node; a guest reads counts and the head.
+   *
+   * @throws TxlaneError as `ready`, which it waits for; `CLOSED`
+   */
   snapshot(): Promise<LaneSnapshot>
   /** Reads counts, code and (where asked for) storage again. */
   resync(): Promise<void>
@@ -370,6 +472,7 @@ export interface Sender<chain extends Chain = Chain> {
    * one holds goes on there.
    */
   pause(): void
+  /** Ends `pause`, and lifts the holds that wait for an operator: see `HoldReason`. */
   resume(): void
   /**
    * Resolves when nothing is queued, all is sealed and no gap is left. Nonces that were handed to outside code are seen

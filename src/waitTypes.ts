@@ -4,15 +4,26 @@ import type { Stage, WaitStage } from './types.js'
 
 /** A transaction as it may be stored: plain JSON. */
 export type TxRecord = {
+  /** The caller's idempotency key, or a generated one. */
   id: string
+  /** How far it had come when the record was made. */
   stage: Stage
+  /** The account's nonce; missing before one was taken, and after the transaction lost it. */
   nonce?: number
+  /** Of the newest attempt, or of the one that a block has; missing before the first signature. */
   hash?: Hash
   /** In `list`: why it is not further yet, in a sentence. */
   waitingFor?: string
 }
 
-type LandedBase = { id: string; nonce: number; hash: Hash }
+type LandedBase = {
+  /** Of the transaction that landed, as `Tx.id`. */
+  id: string
+  /** The account's nonce that it used. */
+  nonce: number
+  /** Of the attempt that the block has: bumps give one transaction several. */
+  hash: Hash
+}
 
 /**
  * What `wait` resolves with. Before the block is sealed the status and the receipt may be unknown: not every
@@ -21,19 +32,28 @@ type LandedBase = { id: string; nonce: number; hash: Hash }
 export type Landed<chain extends Chain = Chain> = LandedBase &
   (
     | {
+        /** The endpoint's `pending` block has it, and no sealed one. */
         stage: 'preconfirmed'
+        /** Missing where the endpoint shows no receipt before the block is sealed. */
         status?: 'success' | 'reverted'
+        /** `null` where the endpoint shows none yet; its block has no hash. */
         receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
       }
     | {
+        /** The stage that it had come to, which may be above the one waited for. */
         stage: Exclude<WaitStage, 'preconfirmed'>
+        /** As in the receipt. A reverted transaction has executed and is paid for. */
         status: 'success' | 'reverted'
+        /** As viem gives it, for the chain of the client. */
         receipt: GetTransactionReceiptReturnType<chain>
       }
   )
 
+/** How `wait` is to wait. */
 export type WaitOptions = {
+  /** Milliseconds until it rejects with WAIT_TIMEOUT. The transaction goes on. @default no limit */
   timeoutMs?: number | undefined
+  /** Ends the wait with ABORTED, and not the transaction. */
   signal?: AbortSignal | undefined
   /** Reject with REVERTED when it executed and reverted. @default false */
   throwOnRevert?: boolean | undefined

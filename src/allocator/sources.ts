@@ -12,6 +12,7 @@ export type NonceGetter = {
 
 /** Where a nonce is counted, and how what is read there becomes the nonce as it is used. */
 export type NonceSource<nonce extends number | bigint = number> = {
+  /** What counts it. */
   readonly kind: 'account' | 'storage' | 'entryPoint' | 'safe' | 'forwarder'
   /** The counter's place in a contract's storage; undefined for the account's own transaction count. */
   readonly counter: { readonly address: Address; readonly slot: Hex } | undefined
@@ -19,6 +20,7 @@ export type NonceSource<nonce extends number | bigint = number> = {
   readonly decode: (word: Hex) => bigint
   /** What the slot is held against before it is trusted: the first that the contract answers. */
   readonly getters: readonly NonceGetter[]
+  /** The nonce as its contract takes it, from the count. */
   readonly nonceOf: (count: bigint) => nonce
 }
 

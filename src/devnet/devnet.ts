@@ -23,10 +23,11 @@ export type DevnetClient = Client<
   PublicActions<HttpTransport, Chain, LocalAccount> & WalletActions<Chain, LocalAccount>
 >
 
+/** A transaction of another wallet with the same key. */
 export type ForeignTx = {
   /** One of the devnet's accounts: its key must be known. */
   readonly account: LocalAccount | Address
-  /** @default the account's lowest nonce not used after the newest flashblock */
+  /** At which nonce. @default the account's lowest nonce not used after the newest flashblock */
   readonly nonce?: number | undefined
 } & Pick<TransactionRequest, 'to' | 'value' | 'data' | 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
@@ -39,15 +40,21 @@ export type ForeignTx = {
  * `historyBlocks`; geth's rule that the authorities of an EIP-7702 transaction are reserved.
  */
 export type Devnet = AsyncDisposable & {
+  /** For HTTP, on the loopback interface. */
   readonly url: string
+  /** For WebSocket. */
   readonly wsUrl: string
   /** The child itself, past pool rules, faults and renumbering. Making blocks there breaks the devnet. */
   readonly anvilUrl: string
+  /** viem's chain: its id, and `url` as its only endpoint. */
   readonly chain: Chain
   /** Funded, with public keys that anybody knows. */
   readonly accounts: readonly LocalAccount[]
+  /** A viem client of `url` with one of `accounts`. @default 0 */
   client(accountIndex?: number): DevnetClient
+  /** What goes wrong, and what did. */
   readonly faults: Faults
+  /** What was asked so far. */
   readonly stats: DevnetStats
   /** The process id of what runs anvil, for tests of crashes. */
   readonly pid: number | undefined

@@ -2,6 +2,7 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { GETH_LIMITS } from './geth/poolTypes.js'
 
+/** Whose pool a devnet has. */
 export type DevnetRules = 'base' | 'geth' | 'anvil'
 
 /** Every property may be left out. */
@@ -19,7 +20,7 @@ export type DevnetOptions = {
    * drops in silence. `anvil`: anvil's own pool, without the rule of 10%. @default 'base'
    */
   readonly rules?: DevnetRules | undefined
-  /** @default 31337 */
+  /** The chain's id. @default 31337 */
   readonly chainId?: number | undefined
   /** What faults are drawn from. @default 1 */
   readonly seed?: number | undefined
@@ -27,7 +28,7 @@ export type DevnetOptions = {
   readonly port?: number | undefined
   /** Starts from another chain's state. Slower; the accounts are funded there too. */
   readonly forkUrl?: string | undefined
-  /** @default the environment's `ANVIL_PATH`, the package `@foundry-rs/anvil`, then `anvil` on `PATH` */
+  /** The program that executes. @default the environment's `ANVIL_PATH`, the package `@foundry-rs/anvil`, then `anvil` on `PATH` */
   readonly anvilPath?: string | undefined
   /** `timer` makes flashblocks by itself; `manual` only when `stepFlashblock` or `seal` is called. @default 'timer' */
   readonly mode?: 'timer' | 'manual' | undefined

@@ -36,9 +36,13 @@ export type Fate = 'notExecuted' | 'inFlight' | 'executed'
 
 /** What an error says of its transaction: safe to store and to print. */
 export type ErrorTx = {
+  /** The caller's idempotency key, or a generated one. */
   readonly id: string
+  /** How far the transaction had come when the error was made. */
   readonly stage: string
+  /** The account's nonce, where it had one. */
   readonly nonce?: number
+  /** Of its newest attempt, where there was one. */
   readonly hash?: `0x${string}`
 }
 
@@ -60,9 +64,13 @@ export type TxlaneErrorParameters = {
  * causes, which are copies. Each of its texts has 16,384 characters at most.
  */
 export class TxlaneError extends BaseError {
+  /** Recognises the errors of every copy of the package: `instanceof` knows those of one. */
   override name = 'TxlaneError'
+  /** What happened. */
   readonly code: TxlaneErrorCode
+  /** Whether the transaction may be sent again. */
   readonly fate: Fate
+  /** The transaction that the error is about; missing where it is about none, or the call was refused before there was one. */
   readonly tx?: ErrorTx
 
   constructor(shortMessage: string, parameters: TxlaneErrorParameters) {

@@ -26,6 +26,7 @@ import { requestOf } from './request.js'
 import { responseOf } from './response.js'
 import { createSigning, type Signing } from './signing.js'
 
+/** What `laneSigner` takes beside a sender. */
 export type LaneSignerOptions = {
   /**
    * The sender's own account, for `signMessage`, `signTypedData` and `authorize`: a sender does not give it away.
@@ -105,6 +106,7 @@ type Parts = {
 
 /** Made by `laneSigner`. */
 export class LaneSigner extends AbstractSigner {
+  /** The sender's account. */
   readonly address: string
   readonly #parts: Parts
   /** As it was given: `provider` is what it looks like from here. */

@@ -15,10 +15,11 @@ import { listenersOf, type Watched } from './lane.js'
 import { createSpans } from './spans.js'
 import { createTransactions } from './transactions.js'
 
+/** What `instrument` measures and traces with. */
 export type InstrumentOptions = {
-  /** @default the global one, as it is when `instrument` is called */
+  /** Makes the metrics. @default the global one, as it is when `instrument` is called */
   meterProvider?: MeterProvider | undefined
-  /** @default the global one */
+  /** Makes the spans. @default the global one */
   tracerProvider?: TracerProvider | undefined
   /** On every metric and span beside chain and address: a few values only, since each makes another time series. */
   attributes?: Attributes | undefined

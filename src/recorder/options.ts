@@ -4,6 +4,7 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import type { Sender } from '../types.js'
 
+/** How `recordTo` writes. */
 export type RecordToOptions = {
   /** Milliseconds that an event waits at most before it is written. @default 250 */
   flushIntervalMs?: number | undefined

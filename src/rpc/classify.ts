@@ -15,6 +15,7 @@ import { property, readStatements, type Statement } from './statements.js'
 
 export type { SendOutcome, SendReason } from './outcome.js'
 
+/** What is known of the bytes that the error is about. */
 export type ClassifySendErrorOptions = {
   /**
    * These bytes, or other bytes with the same nonce, may have been sent before. The outcome stays the same: "nonce

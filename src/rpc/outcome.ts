@@ -36,7 +36,9 @@ export type SendReason =
  * - `unknown`: nothing is known; the bytes may be anywhere.
  */
 export type SendOutcome = {
+  /** What it means for the nonce. */
   readonly outcome: 'accepted' | 'intrinsic' | 'refused' | 'unknown'
+  /** Why. */
   readonly reason: SendReason
   /** True for a refusal that waiting does not cure: it counts towards giving the transaction up. */
   readonly counted: boolean

@@ -12,10 +12,14 @@ import { checkAccounts, createPool, type SenderPool } from './pool/pool.js'
 import { createMemberIn } from './sender.js'
 
 /** A chain of `createLanes`: its client and what goes for every lane on it. */
-export type LanesChain = LaneOptions<Chain> & { client: Client<Transport, Chain> }
+export type LanesChain = LaneOptions<Chain> & {
+  /** A viem client of the chain. Its transport is the first endpoint; an account in it is not used. */
+  client: Client<Transport, Chain>
+}
 
 type ChainOf<chains extends readonly LanesChain[]> = chains[number]['client']['chain']
 
+/** Senders and pools on several chains, made by `createLanes`. */
 export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChain[]> {
   /** The sender of an account on a chain: made on first use, the same one ever after, until it is closed. */
   sender<id extends ChainOf<chains>['id']>(options: {
@@ -32,10 +36,13 @@ export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChai
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** What `createLanes` takes. */
 export type LanesParameters<chains extends readonly LanesChain[]> = {
   /** One entry a chain id. What an entry says goes before what is given beside `chains`. */
   chains: chains
+  /** As in the options of a sender, for every chain that names none. */
   store?: Store | undefined
+  /** Likewise. */
   logger?: Logger | false | undefined
 }
 

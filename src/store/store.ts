@@ -144,6 +144,7 @@ export type LaneChanges = {
  * need no clock, so that a clock that steps can cost the lane a change of hands and never lets two processes write.
  */
 export type Store = {
+  /** Its name, for people: `memory`, `sqlite`, `postgres`. */
   readonly kind: string
   /** Survives the process. Without it P2 to P5 hold within one process life. */
   readonly durable: boolean
@@ -166,7 +167,10 @@ export type Store = {
   renew(holder: string, ttlMs: number): Promise<readonly Lease[]>
   /** Gives the lane back, so that the next holder need not wait. Does nothing where another has it. */
   release(lease: Lease): Promise<void>
-  /** @throws `LEASE_LOST` where another has, or had, the lane since */
+  /**
+   * What the lane was when it was last written. Read by its holder alone.
+   *
+   * @throws `LEASE_LOST` where another has, or had, the lane since */
   load(lease: Lease): Promise<LaneState>
   /** Atomic, fenced: rejects with `LEASE_LOST`, and writes nothing, when the epoch has moved on. */
   write(lease: Lease, change: LaneWrite): Promise<void>
@@ -189,6 +193,7 @@ export type Store = {
    * newest sequence of the lane where the hint carries it.
    */
   watch(lane: LaneKey, changed: (sequence?: number) => void): () => void
+  /** By its id or the hash of any attempt that was kept, in whatever lane of the chain it is; ended ones within retention. */
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
   /** Newest first. `cursor` is what the page before gave back. */
   list(

@@ -8,6 +8,7 @@ import {
 } from '../sender/allocators/allocator.js'
 import { type Environment, systemEnvironment } from '../sender/environment.js'
 
+/** What `viemNonceManager` takes. */
 export type ViemNonceManagerParameters = Pick<NonceAllocatorParameters, 'store' | 'limits' | 'logger'> & {
   /**
    * Whether the first nonce waits until the account's count stands still (`settle`). viem does not.

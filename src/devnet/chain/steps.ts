@@ -6,6 +6,7 @@ import type { ChainState } from './chainState.js'
 import { headOf, type SealedBlock } from './chainView.js'
 import type { Gate } from './gate.js'
 
+/** How `reorg` replaces blocks. */
 export type ReorgOptions = {
   /** Whether the transactions of the removed blocks wait in the pool again. @default true */
   readonly returnToPool?: boolean | undefined

@@ -2,9 +2,13 @@ import type { Hex } from 'viem'
 
 /** A call as a rule's `match` sees it. `hash` and `nonce` are those of the signed transaction it carries, if any. */
 export type FaultCall = {
+  /** The JSON-RPC method. */
   readonly method: string
+  /** As they came. */
   readonly params: readonly unknown[]
+  /** Of a signed transaction. */
   readonly hash?: Hex
+  /** Of a signed transaction. */
   readonly nonce?: number
 }
 
@@ -18,6 +22,7 @@ export type FaultMatch = {
   readonly count?: number | undefined
   /** How many matches go by before it may strike. @default 0 */
   readonly skip?: number | undefined
+  /** Only calls for which it returns true. */
   readonly match?: ((call: FaultCall) => boolean) | undefined
 }
 
@@ -73,10 +78,14 @@ export type ChainFault =
       readonly returnToPool?: boolean | undefined
     }
 
+/** A fault, and when it strikes. */
 export type FaultRule = FaultMatch & (RequestFault | CallFault | ChainFault)
+/** The name of a fault. */
 export type FaultKind = FaultRule['fault']
 
+/** An injected rule. */
 export type FaultHandle = {
+  /** It strikes no more. Calling it again does nothing. */
   remove(): void
   /** How often it struck: requests for a request's fault, calls, flashblocks or blocks for the others. */
   readonly hits: number
@@ -84,14 +93,19 @@ export type FaultHandle = {
 
 /** One call that a fault touched, or one flashblock or block. */
 export type FaultEntry = {
+  /** Which fault. */
   readonly fault: FaultKind
   /** The rule as it was injected. */
   readonly rule: FaultRule
   /** Which strike it belongs to, counted over all rules: the calls of one struck request share it. */
   readonly strike: number
+  /** Of the call; missing for a fault of the chain. */
   readonly method?: string
+  /** Of a signed transaction. */
   readonly hash?: Hex
+  /** Of a signed transaction. */
   readonly nonce?: number
+  /** Wall time, in milliseconds since the epoch. */
   readonly atMs: number
 }
 

@@ -26,6 +26,7 @@ export type FaultPlan = {
   readonly calls: readonly (readonly CallFault[])[]
 }
 
+/** What goes wrong on a devnet. */
 export type Faults = {
   /** Adds a rule. @throws TxlaneError `INVALID` for an unknown fault or a probability outside 0 to 1. */
   inject(rule: FaultRule): FaultHandle

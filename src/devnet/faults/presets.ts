@@ -1,5 +1,6 @@
 import type { FaultMatch, FaultRule } from './faultRules.js'
 
+/** A set of rules by name. */
 export type FaultPreset = 'none' | 'default' | 'storm'
 
 const SEND = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']

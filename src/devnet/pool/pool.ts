@@ -13,7 +13,15 @@ export type PoolSend = {
   readonly foreign: boolean
 }
 
-export type PoolItem = { readonly hash: Hex; readonly from: Address; readonly nonce: number }
+/** A transaction that waits in the pool. */
+export type PoolItem = {
+  /** Of the signed transaction. */
+  readonly hash: Hex
+  /** Who signed it, in lower case. */
+  readonly from: Address
+  /** The account's nonce. */
+  readonly nonce: number
+}
 
 /** Where sent transactions wait. Calls other than `submit` are made from within the queue. */
 export type Pool = {

@@ -15,10 +15,13 @@ export type Wire = {
   breakOff(body: string): void
 }
 
+/** What a devnet was asked so far. */
 export type DevnetStats = {
   /** HTTP requests and WebSocket messages. */
   httpRequests: number
+  /** JSON-RPC calls in them. */
   rpcCalls: number
+  /** Calls by method. */
   byMethod: Record<string, number>
 }
 

@@ -13,6 +13,7 @@ import type { OpenOptions } from '../lane/open.js'
 import { createLazyAccountAllocator, createLazyCounterAllocator } from './lazyAllocator.js'
 import type { Reservation } from './reservation.js'
 
+/** What `createNonceAllocator` takes. */
 export type NonceAllocatorParameters<nonce extends number | bigint = number> = Pick<
   LaneOptions<Chain>,
   'endpoints' | 'store' | 'lossDepth' | 'logger' | 'coldStart' | 'limits'
@@ -34,13 +35,21 @@ export type NonceAllocatorParameters<nonce extends number | bigint = number> = P
   filler?: ((gap: { nonce: nonce }) => Promise<unknown>) | undefined
 }
 
-export type ReserveOptions = { signal?: AbortSignal | undefined }
+/** How `reserve` is to wait. */
+export type ReserveOptions = {
+  /** Ends the wait with ABORTED. A nonce that was handed out stays. */
+  signal?: AbortSignal | undefined
+}
 
 /** What a contract-held counter looks like, as of its last reading. */
 export type CounterSnapshot = {
+  /** The contract's chain. */
   chainId: number
+  /** What counts: `storage`, `entryPoint`, `safe` or `forwarder`. */
   kind: string
+  /** The contract. */
   address: Address
+  /** Where the count stands in its storage. */
   slot: Hex
   /** False: the books of a counter are this process's own, whatever the store. What was handed out before a restart,
    * or by another process, they do not know: `adopt` it. */
@@ -49,6 +58,7 @@ export type CounterSnapshot = {
   floor: bigint
   /** The next count to hand out when there is no hole. */
   cursor: bigint
+  /** Counts that were given back and are handed out first. */
   holes: readonly bigint[]
   /** Handed out, and not passed by the counter, pre-confirmed blocks included. */
   inFlight: number
@@ -66,7 +76,10 @@ export type AllocatorEvents<nonce extends number | bigint = number> = Record<
   /** It was used by something that was not committed here. */
   | 'foreign',
   { nonce: nonce }
-> & { error: { error: Error } } & (nonce extends bigint ? CounterEvents<nonce> : AccountEvents<nonce>)
+> & {
+  /** Something failed that no promise tells of: a reading that is tried again, a `filler`. */
+  error: { error: Error }
+} & (nonce extends bigint ? CounterEvents<nonce> : AccountEvents<nonce>)
 
 type AccountEvents<nonce> = Record<'unresolved', { nonce: nonce }> &
   Record<'held' | 'released', { reason: HoldReason }>
@@ -125,6 +138,7 @@ export interface NonceAllocator<nonce extends number | bigint = number> extends 
    * @throws TxlaneError `INVALID` before `ready` or a first reservation: nothing is known yet
    */
   snapshot(): nonce extends bigint ? CounterSnapshot : LaneSnapshot
+  /** Calls the listener with each event of the kind from now on, until the function that it gives back is called. */
   on<event extends keyof AllocatorEvents<nonce>>(
     event: event,
     listener: (payload: AllocatorEvents<nonce>[event]) => void,

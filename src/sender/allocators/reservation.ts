@@ -4,7 +4,11 @@ import { classifySendError } from '../../rpc/classify.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 
 /** What goes out under a reserved nonce: signed bytes, or what a contract takes with its own nonce. */
-export type CommitParameters = { readonly serializedTransaction: Hex } | { readonly payload: Hex }
+export type CommitParameters =
+  /** A signed transaction of the account, at the reserved nonce. */
+  | { readonly serializedTransaction: Hex }
+  /** For a nonce that a contract holds: the bytes that the contract takes. */
+  | { readonly payload: Hex }
 
 /**
  * One nonce in the caller's hands. `commit` comes before the bytes are sent, `settle` after; `release` instead of
@@ -14,6 +18,7 @@ export type CommitParameters = { readonly serializedTransaction: Hex } | { reado
  * used, until the chain shows by whom, or for `limits.reservationTtlMs`. Release it where you know better.
  */
 export interface Reservation<nonce extends number | bigint = number> extends AsyncDisposable {
+  /** The caller's alone until it is given back or used. */
   readonly nonce: nonce
   /**
    * Takes note of what is about to be sent. Resolves once it is in the store; send nothing before. From then on the

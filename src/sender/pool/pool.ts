@@ -34,7 +34,9 @@ export type SenderPool<chain extends Chain = Chain> = Sender<chain> & {
   readonly senders: readonly Sender<chain>[]
 }
 
+/** What `createSenderPool` takes. */
 export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
+  /** A viem client with a chain. Its transport is the first endpoint; an account in it is not used. */
   client: Client<Transport, chain, Account | undefined>
   /** At least one; each once. */
   accounts: readonly LocalAccount[]

@@ -13,6 +13,7 @@ import { wishes } from './wishes.js'
 import { createWorld, sleep } from './world.js'
 import { writes } from './writes.js'
 
+/** What the cases need of the store under test. */
 export type StoreContractOptions = {
   /** Opens a store for one case, and may open the same database for each: no two cases share a lane. */
   open: () => Promise<Store> | Store
@@ -31,7 +32,12 @@ export type StoreContractOptions = {
 }
 
 /** One promise of the interface: `run` rejects, and says what is wrong, where a store does not keep it. */
-export type StoreContractCase = { readonly name: string; run(): Promise<void> }
+export type StoreContractCase = {
+  /** What is promised. */
+  readonly name: string
+  /** Looks whether the store keeps it. @throws Error that says what was found instead */
+  run(): Promise<void>
+}
 
 /**
  * What txlane expects of a store, as cases for any test runner. It does not prove that a store is durable: pull the

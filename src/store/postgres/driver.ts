@@ -19,7 +19,9 @@ export type PgStatement = { text: string; values?: unknown[]; name?: string }
 export type PgPool = {
   /** Asked with a callback, which `pg` calls in the same turn in which it stops listening for errors of the client. */
   connect(taken: (error: Error | undefined, client: PgClient | undefined) => void): void
+  /** Called for a pool that the store made itself. */
   end(): Promise<void>
+  /** What the pool was made with. `max`: with one connection the store does not listen. */
   readonly options?: { readonly max?: number | undefined }
 }
 

@@ -3,10 +3,12 @@ import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { PgPool } from './driver.js'
 
+/** What `postgresStore` takes. */
 export type PostgresStoreOptions = (
   | {
       /** `postgres://user:password@host:port/database`. It reaches no error, log or file. */
       connectionString: string
+      /** Not beside a connection string. */
       pool?: undefined
     }
   | {
@@ -15,6 +17,7 @@ export type PostgresStoreOptions = (
        * listens; where it has one only, the store is asked each second instead.
        */
       pool: PgPool
+      /** Not beside a pool. */
       connectionString?: undefined
     }
 ) & {
@@ -26,9 +29,9 @@ export type PostgresStoreOptions = (
   poolMax?: number | undefined
   /** Milliseconds until an answer that does not come is a lost one. @default 30_000 */
   timeoutMs?: number | undefined
-  /** @default the machine's own */
+  /** For tests. @default the machine's own */
   clock?: Clock | undefined
-  /** @default the machine's own */
+  /** For tests. @default the machine's own */
   random?: Random | undefined
 }
 

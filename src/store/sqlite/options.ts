@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 
+/** What `sqliteStore` takes. */
 export type SqliteStoreOptions = {
   /** The file. It is made where it is missing, readable by its owner only; its folder has to be there. */
   path: string
