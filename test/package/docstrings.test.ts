@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Options } from 'tsup'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import config from '../../tsup.config.js'
@@ -7,7 +8,7 @@ import config from '../../tsup.config.js'
 // What somebody reads who holds the mouse over a name: a sentence for everything that the package gives away.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const files = config.flatMap(({ entry }) => Object.values(entry as Record<string, string>))
+const files = (config as Options[]).flatMap(({ entry }) => Object.values(entry as Record<string, string>))
 // The command line is no module that somebody imports.
 const entries = [...new Set(files)]
   .filter((file) => !file.startsWith('src/cli/'))
