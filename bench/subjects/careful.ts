@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
 import { nativeAccount } from '../../src/signer/index.js'
 import { pause } from '../../test/support/pause.js'
@@ -8,6 +10,8 @@ import type { Driver, Subject } from './types.js'
 // geth truncates an account once the pool holds 5,120 executable transactions, and says nothing.
 const ABOVE_LATEST_MAX = 4_000
 const LOOK_MS = 20
+/** Where the rest of the process is to have its turns: so much is signed between two of them. */
+const TURN_MS = 2
 
 /**
  * A loop by someone who knows geth: native signing, batches in order, one at a time, and never more than 4,000 above the
@@ -23,6 +27,16 @@ function carefulLoop(batch: number): Subject {
       const sign = signerOf(world)
       const signBatch = (first: number, last: number) =>
         Promise.all(Array.from({ length: last - first + 1 }, (_, index) => sign(first + index)))
+      async function signInTurns(first: number, last: number) {
+        const raws: Awaited<ReturnType<typeof sign>>[] = []
+        for (let [number, begunAtMs] = [first, performance.now()]; number <= last; number++) {
+          raws.push(await sign(number))
+          if (performance.now() - begunAtMs < TURN_MS) continue
+          await turn()
+          begunAtMs = performance.now()
+        }
+        return raws
+      }
       /** Waits until the pool has room up to this one. */
       async function roomFor(last: number, known: number): Promise<number> {
         let count = known
@@ -32,16 +46,18 @@ function carefulLoop(batch: number): Subject {
         }
         return count
       }
+      async function burst(total: number, signAll: typeof signBatch) {
+        let count = 0
+        for (let first = 1; first <= total; first += batch) {
+          const last = Math.min(total, first + batch - 1)
+          const raws = await signAll(first, last)
+          count = await roomFor(last, count)
+          await postBatch(world.url, 'eth_sendRawTransaction', raws)
+        }
+      }
       return {
-        async burst(total) {
-          let count = 0
-          for (let first = 1; first <= total; first += batch) {
-            const last = Math.min(total, first + batch - 1)
-            const raws = await signBatch(first, last)
-            count = await roomFor(last, count)
-            await postBatch(world.url, 'eth_sendRawTransaction', raws)
-          }
-        },
+        burst: (total) => burst(total, signBatch),
+        burstInParts: (total) => burst(total, signInTurns),
         close: async () => undefined,
       }
     },

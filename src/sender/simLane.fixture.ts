@@ -77,6 +77,8 @@ export type SimLaneOptions = Omit<Partial<LooseParameters>, 'client' | 'account'
   readonly fails?: () => boolean
   /** How long a signature takes; asked before each. */
   readonly signMs?: () => number
+  /** How long the process has worked, beside the time that passes: no timer fires meanwhile, as in one that is busy. */
+  readonly workedMs?: () => number
   /** How much later than usual an answer comes; asked at each request. */
   readonly lateMs?: (calls: readonly RpcCall[]) => number
   /** Not opened yet. @default ready */
@@ -93,6 +95,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     fails,
     signMs = () => 0,
     lateMs = () => 0,
+    workedMs,
     closed,
     ...own
   } = options
@@ -136,7 +139,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
   }
 
   const environment: Environment = {
-    clock,
+    clock: workedMs ? { ...clock, now: () => clock.now() + workedMs() } : clock,
     random: createRandom(3),
     portsOf: () => [{ port, role: 'both' }],
     machinery: () => machinery,

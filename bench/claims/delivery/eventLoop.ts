@@ -1,5 +1,6 @@
 import { atMost, medianOf } from '../../check.js'
 import type { Outcome } from '../../claim.js'
+import { careful } from '../../subjects/careful.js'
 import { txlaneGiven } from '../../subjects/txlane.js'
 import type { Subject } from '../../subjects/types.js'
 import { viemBatched, viemGiven } from '../../subjects/viem.js'
@@ -10,7 +11,10 @@ import { figuresOf } from '../../support/spread.js'
 import { type Sent, startSubjects } from '../../support/subjectProcesses.js'
 import { type PartContext, scaled } from './part.js'
 
-const SUBJECTS: readonly Subject[] = [txlaneGiven, viemGiven, viemBatched]
+const SUBJECTS: readonly Subject[] = [txlaneGiven, careful, viemGiven, viemBatched]
+const WANTED_MS = 5
+/** Of a loop that keeps no books and lets the event loop turn every 2 ms: on a machine that is busy it is late itself. */
+const OF_THE_LOOP = 2
 const COUNT = 5_000
 const QUIET_BLOCKS = 3
 const LIMIT_MS = 60_000
@@ -61,17 +65,18 @@ export async function eventLoop(context: PartContext): Promise<Outcome> {
     ...figuresWith(P99, (sent) => sent.delayP99Ms),
     ...figuresWith(MOST, (sent) => sent.delayMsMax),
   ]
+  const loopMs = medianOf(figures, P99, careful.name) ?? 0
   return {
     figures,
     checks: [
       atMost(
-        "ms that the caller's timers are late during a burst, 99th percentile",
+        `ms that the caller's timers are late during a burst, 99th percentile (${WANTED_MS}, or ${OF_THE_LOOP} times the careful loop's)`,
         medianOf(figures, P99, txlaneGiven.name),
-        5,
+        Math.max(WANTED_MS, OF_THE_LOOP * loopMs),
       ),
     ],
     notes: [
-      `Event loop: ${count} transfers, gas and fees given, asked for in parts of 50, between which the caller lets the loop turn; a timer of 1 ms in the same process. viem without batching has 500 calls open at a time.`,
+      `Event loop: ${count} transfers, gas and fees given, asked for in parts of 50, between which the caller lets the loop turn; a timer of 1 ms in the same process. The careful loop signs for 2 ms between two turns. viem without batching has 500 calls open at a time.`,
       ...failures,
     ],
   }

@@ -88,6 +88,8 @@ export type EndpointSenderParts = {
 
 type Send = Extract<DeliveryAction, { do: 'send' }>
 
+/** Some tens of answers. */
+const TURN_MS = 2
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
 const SILENT_MS = 5_000
 /** A timer that is so late was held up by more than a busy event loop. */
@@ -229,7 +231,6 @@ export function createEndpointSender(
     if (action.kind === 'repair') parts.repaired(action.nonces)
     for (const sending of batch) handed(sending, action.kind)
     const replies = await replying
-    open--
     const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
@@ -240,9 +241,23 @@ export function createEndpointSender(
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     if (isPlain(answered)) step()
-    const ofBatch = end.end === 'batchRefused'
-    for (const each of answered) parts.said(saidBy({ endpoint, awaited, ofBatch }, each))
+    await tellAll(answered, { endpoint, awaited, ofBatch: end.end === 'batchRefused' })
+    open--
     schedule()
+  }
+
+  /** In parts, between which the event loop turns: an answer to a thousand calls would keep all else waiting. */
+  async function tellAll(
+    answered: readonly Answered[],
+    as: Pick<Said, 'endpoint' | 'awaited' | 'ofBatch'>,
+  ): Promise<void> {
+    let begunAtMs = clock.now()
+    for (const each of answered) {
+      parts.said(saidBy(as, each))
+      if (clock.now() - begunAtMs < TURN_MS) continue
+      await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
+      begunAtMs = clock.now()
+    }
   }
 
   /**
