@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openLane, type SimLane, transfer } from './simLane.fixture.js'
 
-// A burst goes out in parts, between which the timers and sockets of the caller's process have their turns. No time
-// passes in these lanes but for what is measured: each step of it takes a millisecond.
+// Long work is done in parts, between which the timers and sockets of the caller's process have their turns. No time
+// passes in this lane but for what is measured: each step of it takes a millisecond.
 
 const COUNT = 600
 
@@ -27,20 +27,6 @@ async function burst(lane: SimLane): Promise<void> {
   )
   for (const tx of await lane.settle(Promise.all(all))) await lane.settle(tx.wait('sealed'))
 }
-
-test('a burst of signatures lets timers in after a few', async () => {
-  const steps = createSteps()
-  let lane: SimLane | undefined
-  const signMs = () => {
-    if (lane) steps.take(lane)
-    return 0
-  }
-  await using opened = await openLane({ signMs, workedMs: steps.workedMs })
-  lane = opened
-  await burst(lane)
-  expect(steps.all().worked).toBe(COUNT)
-  expect(steps.all().most).toBeLessThanOrEqual(16)
-})
 
 test('the answers to a large request are told in parts, between which timers fire', async () => {
   const steps = createSteps()

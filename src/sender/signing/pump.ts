@@ -18,8 +18,6 @@ const FEES_RETRY_MS = 300
 const FEES_RETRY_MS_MAX = 3_000
 /** A few signatures: what the answers that are let in make room for is worth more than what is signed meanwhile. */
 const BREATH_MS = 3
-/** Nonces that are taken in one go: as many signatures follow in the same turn, before the clock is looked at again. */
-const RESERVED_AT_ONCE = 8
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
 const UNJOURNALED = 8
 
@@ -82,17 +80,13 @@ export function createPump(options: {
       return retryFees(error)
     }
     asked = asks
-    const turn = lane.exclusiveNow(reserveSome)
+    const turn = lane.exclusiveNow(reserveAll)
     if (turn) await turn
   }
 
   // Made once, as what is made for each turn is compiled anew each time.
-  function reserveSome(): void {
-    for (let taken = 1; reserveNext(); taken++) {
-      if (taken < RESERVED_AT_ONCE) continue
-      again = true
-      return
-    }
+  function reserveAll(): void {
+    while (reserveNext()) {}
   }
 
   function mayReserve(): boolean {
