@@ -207,7 +207,7 @@ export function createRepair(options: {
 
   function isOutside(slot: Live): boolean {
     const claim = newestAttempt(slot)?.claim
-    return claim !== undefined && isOutsideId(claim)
+    return claim !== undefined && isOutsideId(claim) && context.transactions.has(claim)
   }
 
   function priced(slot: Live): boolean {
