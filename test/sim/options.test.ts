@@ -42,6 +42,7 @@ describe('the options', () => {
     ['--keep', ['--keep', '{"items":["a"]}']],
     ['--keep', ['--keep', '{"item":[1]}']],
     ['--deep', ['--pools', '--deep']],
+    ['--busy', ['--pools', '--busy']],
     ['--keep', ['--pools', '--keep', '{}']],
     ['--reads', ['--reads']],
     ['--sed', ['--sed', '7']],

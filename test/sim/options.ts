@@ -9,6 +9,7 @@ export type SimOptions = {
   readonly seed: number
   readonly calm: boolean
   readonly deep: boolean
+  readonly busy: boolean
   readonly pools: boolean
   readonly naive: boolean
   readonly all: boolean
@@ -28,7 +29,7 @@ const TRANSACTIONS_MAX = 10_000
 export function parseOptions(argv: readonly string[]): Parsed<SimOptions> {
   return readCommandLine(createCommand(), argv, ({ transactions, keep, ...rest }: SimOptions) => {
     if (rest.reads && !rest.trace) throw badOption('--reads is for --trace.')
-    for (const one of ['calm', 'deep', 'naive', 'trace'] as const) {
+    for (const one of ['calm', 'deep', 'busy', 'naive', 'trace'] as const) {
       if (rest.pools && rest[one]) throw badOption(`--${one} is for worlds of one key, and not for --pools.`)
     }
     if (rest.pools && (keep ?? transactions) !== undefined)
@@ -53,6 +54,7 @@ function createCommand(): Command {
     .option('--all', 'go on after the first that fails', false)
     .option('--calm', 'without faults', false)
     .option('--deep', 'reorgs deeper than the promises hold for', false)
+    .option('--busy', 'slow processes, whose long work is done in parts', false)
     .option('--pools', 'several keys, whose money runs out, instead of one', false)
     .option('--naive', 'the naive sender instead of the one under test', false)
     .addOption(

@@ -80,6 +80,8 @@ export type PlanOptions = {
   readonly calm?: boolean
   /** Reorgs deeper than `lossDepth`, beyond what the promises hold for. @default false */
   readonly deep?: boolean
+  /** Slow processes: what they do in one turn takes time, so that long work is done in parts. @default false */
+  readonly busy?: boolean
   /** Leaves out whatever is not named: how a failing world is made smaller. @default all is kept */
   readonly keep?: Keep
 }

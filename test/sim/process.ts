@@ -8,6 +8,8 @@ export type Machine = {
   readonly ports: readonly { readonly port: Port; readonly role: EndpointRole }[]
   readonly account: LocalAccount
   readonly store: Store
+  /** A millisecond goes by with so many looks at the clock: work takes time, and no timer fires meanwhile. @default never */
+  readonly looksPerMs?: number | undefined
 }
 
 /** A machine as one process sees it, until the process is killed. */
@@ -32,6 +34,12 @@ export function startProcess(machine: Machine): Process {
   let stopped = false
   let held: (() => void)[] = []
 
+  const { looksPerMs = Number.POSITIVE_INFINITY } = machine
+  let looks = 0
+
+  /** Beside the time of the machine, in which nothing but waiting takes any. */
+  const now = (): number => machine.clock.now() + Math.floor(++looks / looksPerMs)
+
   /** Now, or when it goes on; never where it is dead by then. */
   function whenRunning(what: () => void): void {
     if (stopped) held.push(() => alive && what())
@@ -51,7 +59,7 @@ export function startProcess(machine: Machine): Process {
   }
 
   const clock: Clock = {
-    now: machine.clock.now,
+    now,
     wallNow: machine.clock.wallNow,
     setTimer(fn, delayMs) {
       if (!alive) return () => {}

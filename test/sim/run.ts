@@ -32,6 +32,7 @@ const options: WorldOptions = {
   counter,
   calm: values.calm,
   deep: values.deep,
+  busy: values.busy,
   ...(values.keep === undefined ? {} : { keep: values.keep }),
   ...(values.transactions === undefined
     ? {}
@@ -171,7 +172,7 @@ function printViolations(violations: readonly Violation[]): void {
 }
 
 function flags(): string {
-  const set = (['calm', 'deep', 'naive', 'pools'] as const)
+  const set = (['calm', 'deep', 'busy', 'naive', 'pools'] as const)
     .filter((flag) => values[flag])
     .map((flag) => ` --${flag}`)
   const size = values.transactions === undefined ? '' : ` --transactions ${values.transactions}`

@@ -87,6 +87,13 @@ describe('the real sender, in virtual time, in worlds where things go wrong', ()
     expect(unexercised(counter.coverage(), { deep: false })).toEqual([])
   })
 
+  test('P3, P4, P5, P6 and P8 hold where processes are slow, and what they do comes in parts: 200 seeds', async () => {
+    for (let seed = 1_000; seed < 1_200; seed++) {
+      const { violations } = await runWorld(seed, createSubject, { busy: true })
+      expect(violations, `replay: npm run sim -- --busy --runs 1 --seed ${seed}`).toEqual([])
+    }
+  })
+
   test.each([1, 2, 3, 4])(
     'reorgs beyond lossDepth: held, and still P3 and P8: hundred seeds, part %i',
     async (part) => {

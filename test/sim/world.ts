@@ -10,7 +10,7 @@ import { isSignedOutside, LANE } from './outside.js'
 import { drawPlan, type Plan, type PlanOptions } from './plan.js'
 import { createReplicas, type OnAnswer, type Replicas } from './port/replicas.js'
 import { programOf } from './program.js'
-import { chance, deriveRandom } from './random.js'
+import { chance, deriveRandom, pick } from './random.js'
 import { createSimStore, NO_STORE_FAULTS } from './simStore.js'
 import { createStubAccount } from './stubAccount.js'
 import type { CreateSubject } from './subjectTypes.js'
@@ -263,6 +263,7 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
       clock,
       ports: replicas.list,
       account: makeAccount(plan, clock, () => replicas.healed, counter),
+      looksPerMs: options.busy ? pick(random('busy'), [1, 8]) : undefined,
     },
     world: {
       chainId: chain.settings.chainId,
