@@ -88,6 +88,11 @@ export const backgroundClock: Clock = {
   setTimer: (fn, delayMs) => setLong(setUnreferenced, fn, delayMs),
 }
 
+/** Resolves once the event loop has taken in what has arrived meanwhile: between parts of long work. */
+export function nextTurn(clock: Pick<Clock, 'setTimer'>): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(resolve, 0))
+}
+
 /** A moment on both clocks. */
 export type Moment = { readonly atMs: number; readonly wallMs: number }
 

@@ -25,9 +25,9 @@ export type Sending = {
 const NEVER_SENT: Sending = { request: 0, atMs: 0, refresh: 0, sealed: 0, latest: 0 }
 
 /** When a request ended. One for all nonces of it. */
-export type Answered = { readonly atMs: number }
+export type AnsweredAt = { readonly atMs: number }
 
-const NEVER_ANSWERED: Answered = { atMs: 0 }
+const NEVER_ANSWERED: AnsweredAt = { atMs: 0 }
 
 /** One nonce, as one endpoint has been sent it. The word is TCP's: a numbered part of an ordered stream. */
 export type Segment = {
@@ -38,7 +38,7 @@ export type Segment = {
   bytes: string | undefined
   state: SegmentState
   sent: Sending
-  answered: Answered
+  answered: AnsweredAt
   /** It is known to be missing at the endpoint, until a copy is taken. */
   missed: boolean
   /** How often it was found missing although the endpoint had taken it, or had had the time to. */

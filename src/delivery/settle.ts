@@ -1,7 +1,7 @@
 import type { SendAnswer } from './answer.js'
 import { refuteCount, takeCount } from './count.js'
 import { lose } from './retransmit.js'
-import { type Answered, frontierOf, type Segment, setState } from './sequence.js'
+import { type AnsweredAt, frontierOf, type Segment, setState } from './sequence.js'
 import type { DeliveryState, OpenRequest } from './state.js'
 
 /**
@@ -25,7 +25,7 @@ export function settle(state: DeliveryState, id: number, end: RequestEnd, atMs: 
   if (request === undefined) return
   state.requests.delete(id)
   state.answeredAtMs = atMs
-  const answered: Answered = { atMs }
+  const answered: AnsweredAt = { atMs }
   if (end.end === 'answers') return takeAnswers(state, request, end, answered)
   const { calls } = request
   const open = carried(state, request)
@@ -49,7 +49,7 @@ function carried({ sequence }: DeliveryState, { id, nonces }: OpenRequest): Segm
   })
 }
 
-function leaveUnanswered(state: DeliveryState, segment: Segment, answered: Answered): void {
+function leaveUnanswered(state: DeliveryState, segment: Segment, answered: AnsweredAt): void {
   segment.answered = answered
   // A count tells whether it arrived. It does not tell which bytes are at a nonce.
   const isCountable = state.traits.countsMempool === true && !segment.forced
@@ -60,7 +60,7 @@ function takeAnswers(
   state: DeliveryState,
   request: OpenRequest,
   { answers, count }: Extract<RequestEnd, { end: 'answers' }>,
-  answered: Answered,
+  answered: AnsweredAt,
 ): void {
   const { atMs } = answered
   const { id, nonces, sentAtMs, hasCount } = request
@@ -81,7 +81,7 @@ const UNANSWERED: SendAnswer = { kind: 'unanswered' }
 /** What the answers of one request mean for the endpoint as a whole. */
 type Effects = { isTaken: boolean; isLater: boolean; isUnanswered: boolean; full: number | undefined }
 
-type Context = { readonly request: OpenRequest; readonly answered: Answered; readonly effects: Effects }
+type Context = { readonly request: OpenRequest; readonly answered: AnsweredAt; readonly effects: Effects }
 
 function noteWhole(
   state: DeliveryState,
@@ -162,7 +162,7 @@ function takeAnswer(state: DeliveryState, segment: Segment, answer: SendAnswer, 
   }
 }
 
-function arrive({ sequence }: DeliveryState, segment: Segment, answered: Answered): void {
+function arrive({ sequence }: DeliveryState, segment: Segment, answered: AnsweredAt): void {
   segment.answered = answered
   segment.forced = false
   segment.occupied = false

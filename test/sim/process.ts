@@ -37,7 +37,7 @@ export function startProcess(machine: Machine): Process {
   const { looksPerMs = Number.POSITIVE_INFINITY } = machine
   let looks = 0
 
-  /** Beside the time of the machine, in which nothing but waiting takes any. */
+  /** Its own work takes time here; on the clock of the machine nothing but waiting does. */
   const now = (): number => machine.clock.now() + Math.floor(++looks / looksPerMs)
 
   /** Now, or when it goes on; never where it is dead by then. */

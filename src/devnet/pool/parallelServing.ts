@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../clock.js'
+import { type Clock, nextTurn, type Random } from '../../clock.js'
 
 /** One call of a request that is being worked on. */
 export type Served = { readonly request: object }
@@ -29,7 +29,7 @@ export function createParallelServing<T extends Served>(options: {
       if (calls.length === 0) open.delete(request)
       await options.work(step)
       // Other requests arrive meanwhile.
-      await new Promise<void>((resolve) => clock.setTimer(resolve, 0))
+      await nextTurn(clock)
     }
     isRunning = false
   }

@@ -53,6 +53,22 @@ describe('D1 and D6: in order, one copy', () => {
     expect(requestsAt[0]).toBe(2)
   })
 
+  test('answers to a large request are told in parts, between which timers fire', async () => {
+    // A listener works for a millisecond: at most so many come between two timers.
+    let [workedMs, told, most, fired] = [0, 0, 0, 0]
+    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
+    await using lane = await openLane({ chain, workedMs: () => workedMs })
+    lane.sender.on('accepted', () => {
+      if (lane.clock.firedTimers !== fired) told = 0
+      fired = lane.clock.firedTimers
+      workedMs++
+      most = Math.max(most, ++told)
+    })
+    await sendAll(lane, 600)
+    expect(workedMs).toBe(600)
+    expect(most).toBeLessThanOrEqual(4)
+  })
+
   test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
     await sendAll(lane, 600)

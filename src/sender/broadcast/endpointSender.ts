@@ -1,4 +1,4 @@
-import type { CancelTimer } from '../../clock.js'
+import { type CancelTimer, nextTurn } from '../../clock.js'
 import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
@@ -255,7 +255,7 @@ export function createEndpointSender(
     for (const each of answered) {
       parts.said(saidBy(as, each))
       if (clock.now() - begunAtMs < TURN_MS) continue
-      await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
+      await nextTurn(clock)
       begunAtMs = clock.now()
     }
   }

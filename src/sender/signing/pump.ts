@@ -1,3 +1,4 @@
+import { nextTurn } from '../../clock.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
@@ -142,7 +143,7 @@ export function createPump(options: {
   const mayBreathe = () => signing.open > 0 && clock.now() - breathedAtMs >= BREATH_MS
 
   async function breathe(): Promise<void> {
-    await new Promise<void>((resolve) => void clock.setTimer(resolve, 0))
+    await nextTurn(clock)
     breathedAtMs = clock.now()
   }
 
