@@ -49,7 +49,10 @@ export type Look = {
   readonly hasPending: boolean
 }
 
-/** What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. */
+/**
+ * What the tracker tells, one lane's share of it. Called in the order of the chain, never while a tick is open. What takes
+ * several turns of the event loop is awaited before the next is told.
+ */
 export type Follower = {
   readonly address: Address
   pace(): Pace
@@ -62,7 +65,7 @@ export type Follower = {
   /** What to ask at a tick in place of the account's counts; `ticked` is told once all of it was taken. */
   reads?(): readonly { readonly call: RpcCall; readonly take: (reply: RpcReply) => void }[]
   /** A block joined the chain. `own` are the watched hashes in it. */
-  sealed(block: SealedBlock, own: readonly Hash[]): void
+  sealed(block: SealedBlock, own: readonly Hash[]): Promise<void>
   /** A block left the chain: told from the tip downwards, before those that replace it. */
   left(block: BlockRef): void
   /** Watched hashes seen in the pending block of that number, each told once a number. */
@@ -73,7 +76,7 @@ export type Follower = {
   counts(counts: Counts, head: number): void
   balance(wei: bigint): void
   /** All of a tick has been told. `newHead`: a sealed block joined in it. */
-  ticked(newHead: boolean, look: Look): void
+  ticked(newHead: boolean, look: Look): Promise<void>
   /** A tick brought no answer. Repeats for as long as it goes on. */
   unreachable(why: string): void
   /** Somebody threw while a tick was told: a bug, never the endpoint's doing. */

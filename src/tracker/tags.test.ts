@@ -25,13 +25,13 @@ const follower: Follower = {
   pace: () => 'cadence',
   tags: () => ({ safe: 'never', finalized: 'now' }),
   wantsBalance: () => false,
-  sealed() {},
+  async sealed() {},
   left() {},
   preconfirmed() {},
   observed() {},
   counts() {},
   balance() {},
-  ticked() {},
+  async ticked() {},
   unreachable() {},
   broken: (error) => {
     throw error

@@ -229,7 +229,11 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!tags.answered(moved, answer.shown)) doubted = true
     if (moved !== undefined) {
       for (const block of moved.left) for (const follower of followers) follower.left(block)
-      for (const block of moved.came) tellSealed(block)
+      for (const block of moved.came) {
+        const own = ownOf(block.hashes, 0)
+        for (const follower of followers) await follower.sealed(block, own.get(follower) ?? [])
+      }
+      if (loop.stopped) return
       arrivals.came(moved.came, known && !moved.jumped)
     }
     // The blocks are linked to ours, whoever showed them; the rest is the word of one that is not read any more.
@@ -243,7 +247,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     const newHead = (moved?.came.length ?? 0) > 0
     // One that does not join, or lags, says nothing of when the next block comes.
     if (walk.tip?.hash === latest.hash) pacing.headed(latest, newHead)
-    for (const follower of followers) follower.ticked(newHead, { askedAtMs, hasPending })
+    const look = { askedAtMs, hasPending }
+    for (const follower of followers) await follower.ticked(newHead, look)
     loop.brought(newHead)
   }
 
@@ -278,11 +283,6 @@ export function createTracker(options: TrackerOptions): Tracker {
     const first = replies[0]
     const why = first === undefined || first.ok ? 'no block that agrees with itself' : first.failure.message
     for (const follower of followers) follower.unreachable(why)
-  }
-
-  function tellSealed(block: SealedBlock): void {
-    const own = ownOf(block.hashes, 0)
-    for (const follower of followers) follower.sealed(block, own.get(follower) ?? [])
   }
 
   /** Only what was added since the last look at the same pending block is looked up. False where it says nothing. */

@@ -131,7 +131,7 @@ function follow(
     left() {
       fell = true
     },
-    ticked() {
+    async ticked() {
       if (!request || replies.length < request.calls.length) return
       try {
         if (take(replies, request, fell)) fell = false
@@ -142,7 +142,7 @@ function follow(
         for (const user of users) user.fail(error)
       }
     },
-    sealed: nothing,
+    sealed: async () => {},
     preconfirmed: nothing,
     observed: nothing,
     counts: nothing,

@@ -69,6 +69,45 @@ describe('D1 and D6: in order, one copy', () => {
     expect(most).toBeLessThanOrEqual(4)
   })
 
+  test('signatures are made in parts, between which timers fire, and leave in no more requests', async () => {
+    // A signature takes a millisecond: at most so many are made between two timers.
+    let [workedMs, most, made, fired] = [0, 0, 0, 0]
+    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
+    await using lane = await openLane({
+      chain,
+      workedMs: () => workedMs,
+      fails() {
+        if (lane.clock.firedTimers !== fired) made = 0
+        fired = lane.clock.firedTimers
+        workedMs++
+        most = Math.max(most, ++made)
+        return false
+      },
+    })
+    await sendAll(lane, 64)
+    const before = requestsOf(lane).length
+    await sendAll(lane, 1_000, 65)
+    expect(workedMs).toBe(1_064)
+    expect(most).toBeLessThanOrEqual(4)
+    expect(requestsOf(lane, before).length).toBeLessThanOrEqual(12)
+    expect(lane.sent).toHaveLength(1_064)
+  })
+
+  test('the transactions of a block are told in parts, between which timers fire', async () => {
+    let [workedMs, told, most, fired] = [0, 0, 0, 0]
+    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
+    await using lane = await openLane({ chain, workedMs: () => workedMs })
+    lane.sender.on('sealed', () => {
+      if (lane.clock.firedTimers !== fired) told = 0
+      fired = lane.clock.firedTimers
+      workedMs++
+      most = Math.max(most, ++told)
+    })
+    await sendAll(lane, 600)
+    expect(workedMs).toBe(600)
+    expect(most).toBeLessThanOrEqual(4)
+  })
+
   test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
     await sendAll(lane, 600)

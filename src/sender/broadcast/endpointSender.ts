@@ -1,4 +1,4 @@
-import { type CancelTimer, nextTurn } from '../../clock.js'
+import type { CancelTimer } from '../../clock.js'
 import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
@@ -88,8 +88,6 @@ export type EndpointSenderParts = {
 
 type Send = Extract<DeliveryAction, { do: 'send' }>
 
-/** Some tens of answers. */
-const TURN_MS = 2
 /** For so long nobody waits for the word of an endpoint that did not answer a send. */
 const SILENT_MS = 5_000
 /** A timer that is so late was held up by more than a busy event loop. */
@@ -241,23 +239,11 @@ export function createEndpointSender(
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     if (isPlain(answered)) step()
-    await tellAll(answered, { endpoint, awaited, ofBatch: end.end === 'batchRefused' })
+    const as = { endpoint, awaited, ofBatch: end.end === 'batchRefused' }
+    const telling = hub.turns.each(answered, (each) => parts.said(saidBy(as, each)))
+    if (telling) await telling
     open--
     schedule()
-  }
-
-  /** In parts, between which the event loop turns: an answer to a thousand calls would keep all else waiting. */
-  async function tellAll(
-    answered: readonly Answered[],
-    as: Pick<Said, 'endpoint' | 'awaited' | 'ofBatch'>,
-  ): Promise<void> {
-    let begunAtMs = clock.now()
-    for (const each of answered) {
-      parts.said(saidBy(as, each))
-      if (clock.now() - begunAtMs < TURN_MS) continue
-      await nextTurn(clock)
-      begunAtMs = clock.now()
-    }
   }
 
   /**

@@ -95,14 +95,16 @@ export function createFollower(options: FollowOptions): Follower {
       if (number > head) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
   }
 
-  function judge(head: number): void {
+  async function judge(head: number): Promise<void> {
     for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
-    for (const nonce of book.dueForVerdict(verdictLimit(context, head)))
+    await hub.turns.each(book.dueForVerdict(verdictLimit(context, head)), (nonce) => {
       if (stands(nonce) === true && witnesses.confirmed(nonce)) lane.apply(nonce, { type: 'lossDepth' })
+    })
     const horizon = horizonLimit(context, head)
     landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, (nonce) => !unwalked.has(nonce))
-    for (const nonce of book.dueForHorizon(horizon))
+    await hub.turns.each(book.dueForHorizon(horizon), (nonce) => {
       if (!unwalked.has(nonce)) lane.apply(nonce, { type: 'horizon' })
+    })
   }
 
   /**
@@ -133,17 +135,12 @@ export function createFollower(options: FollowOptions): Follower {
     return false
   }
 
-  function sealed(block: SealedBlock, own: readonly Hash[]): void {
-    for (const hash of own) {
+  async function sealed(block: SealedBlock, own: readonly Hash[]): Promise<void> {
+    const ref = { number: block.number, hash: block.hash }
+    await hub.turns.each(own, (hash) => {
       const nonce = book.nonceOf(hash)
-      if (nonce === undefined) continue
-      lane.apply(nonce, {
-        type: 'sealed',
-        hash,
-        block: { number: block.number, hash: block.hash },
-        walked: true,
-      })
-    }
+      if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: ref, walked: true })
+    })
     deepReorgs.came(block)
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
@@ -151,6 +148,7 @@ export function createFollower(options: FollowOptions): Follower {
       if (slot?.state !== 'live' || slot.preconfirmed === undefined) continue
       lane.apply(nonce, { type: 'notPreconfirmed', blockNumber: slot.preconfirmed.blockNumber })
     }
+    isSealed = true
   }
 
   /** A number that is never reached could never be held against its sealed block. */
@@ -188,10 +186,7 @@ export function createFollower(options: FollowOptions): Follower {
     wantsBalance: () => funds.wanted,
     wantsPending: () => seeding.wantsPending,
     isPassedOver,
-    sealed(block, own) {
-      sealed(block, own)
-      isSealed = true
-    },
+    sealed,
     left(block) {
       usage.left(block)
       for (const nonce of book.usedIn(block.hash)) deepReorgs.left(nonce, block)
@@ -238,9 +233,9 @@ export function createFollower(options: FollowOptions): Follower {
       regression.count(latest, head)
     },
     balance: funds.balance,
-    ticked(newHead, look) {
+    async ticked(newHead, look) {
       const head = tracker.head?.number
-      if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) judge(head)
+      if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) await judge(head)
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
           landed.refuse(tag, (transaction) => tagError(transaction, tag))

@@ -9,6 +9,7 @@ import { type LaneReading, readLane } from '../../rpc/reads/readLane.js'
 import { createTracker, type Tracker } from '../../tracker/tracker.js'
 import type { Endpoint, EndpointEvent, Limits } from '../../types.js'
 import type { Environment } from '../environment.js'
+import { createTurns, type Turns } from '../turns.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { shareDeliveries } from './deliveries.js'
@@ -60,6 +61,8 @@ export type Hub = {
   readonly reader: HubEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
+  /** Bursts of its lanes let the event loop turn. */
+  readonly turns: Turns
   /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
   others(): readonly HubEndpoint[]
   /** What the reader answers contradicts its own blocks, or another endpoint. Another one is read where there is one. */
@@ -186,6 +189,7 @@ export async function openHub(options: {
     },
     tracker,
     receipts,
+    turns: createTurns(clock),
     others: readers.others,
     doubt: readers.doubt,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),

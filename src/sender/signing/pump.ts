@@ -1,4 +1,3 @@
-import { nextTurn } from '../../clock.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
@@ -17,8 +16,6 @@ export type Pump = {
 /** After a market that brought no answer; doubled each time. */
 const FEES_RETRY_MS = 300
 const FEES_RETRY_MS_MAX = 3_000
-/** A few signatures: what the answers that are let in make room for is worth more than what is signed meanwhile. */
-const BREATH_MS = 3
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
 const UNJOURNALED = 8
 
@@ -47,7 +44,6 @@ export function createPump(options: {
   let again = false
   let retryingFees = false
   let feeFailures = 0
-  let breathedAtMs = 0
   // What the market asks for is known in this turn.
   let asked = false
 
@@ -65,8 +61,9 @@ export function createPump(options: {
   async function turn(): Promise<void> {
     refuseDear()
     if (!mayReserve()) return
+    // What is being signed leaves, and answers are taken in, before more is signed.
+    if (signing.whole) await signing.whole
     // What is there already is not awaited: a lane that was idle sends at once.
-    if (mayBreathe()) await breathe()
     const looking = options.fresh()
     if (looking) await looking
     const first = line.peek()
@@ -137,14 +134,6 @@ export function createPump(options: {
       retryingFees = false
       run()
     }, pauseMs)
-  }
-
-  /** Signing may keep the event loop to itself: now and then answers are let in and bytes out. Never on an idle lane. */
-  const mayBreathe = () => signing.open > 0 && clock.now() - breathedAtMs >= BREATH_MS
-
-  async function breathe(): Promise<void> {
-    await nextTurn(clock)
-    breathedAtMs = clock.now()
   }
 
   function run(): void {

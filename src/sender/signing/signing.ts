@@ -16,24 +16,26 @@ import { isOutsideId } from '../transaction/words.js'
 import { createCeilings } from './ceilings.js'
 import { type Content, createEnvelopes } from './envelope.js'
 import { explicitFees } from './feeOracle.js'
+import { createSigningGroup, type SigningGroup } from './group.js'
 import { createOffers, type Offers } from './offers.js'
 import { createSignerCheck } from './signerCheck.js'
 
 /** Turns what the table asks for into journaled bytes: first attempts, replacements, bumps and no-ops. */
-export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> & {
-  /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
-  claim(nonce: number, claim: string, token: number): void
-  noop(nonce: number, token: number): void
-  bump(nonce: number, token: number, underbids: number): void
-  /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
-  readonly signatures: number
-  /** Of these and of what is signed, those that are not journaled. */
-  readonly open: number
-  /** Resolves when none is under way and none waits. */
-  idle(): Promise<void>
-  /** The account's code is another one: what a self-transfer takes is asked anew. */
-  codeChanged(): void
-}
+export type Signing = Pick<Offers, 'ceilings' | 'dear' | 'needed'> &
+  Pick<SigningGroup, 'whole'> & {
+    /** The claim's first attempt at this nonce; it outbids what an earlier claim sent there. */
+    claim(nonce: number, claim: string, token: number): void
+    noop(nonce: number, token: number): void
+    bump(nonce: number, token: number, underbids: number): void
+    /** Signatures under way. What waits for the journal is none: one write may take as much as the window holds. */
+    readonly signatures: number
+    /** Of these and of what is signed, those that are not journaled. */
+    readonly open: number
+    /** Resolves when none is under way and none waits. */
+    idle(): Promise<void>
+    /** The account's code is another one: what a self-transfer takes is asked anew. */
+    codeChanged(): void
+  }
 
 type Kind = 'claim' | 'noop' | 'bump'
 type Job = {
@@ -83,6 +85,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
   const sign = createEnvelopes(hub.chain)
   const checkSigner = createSignerCheck(hub.chain.id)
   const tuples = createTupleSigner(hub.chain.id)
+  const group = createSigningGroup(hub.turns)
 
   function start(job: Job): void {
     const { kind, nonce, token } = job
@@ -132,11 +135,15 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (signer === undefined || context.closed) return false
     const signing = tuples(signer, content.request, nonce)
     const authorizationList = signing && (await signing)
-    const { raw, hash } = await sign(signer, { content, nonce, fees: offer, authorizationList })
+    const { raw, hash } = await group.sign(() =>
+      sign(signer, { content, nonce, fees: offer, authorizationList }),
+    )
     const check = checkSigner(signer, raw)
     if (check) await check
     signed(job)
     freed()
+    const { whole } = group
+    if (whole) await whole
     const transaction = claim === undefined ? undefined : context.transactions.get(claim)
     const turn = transaction && parts.turn(transaction)
     if (turn) await turn
@@ -312,6 +319,9 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     ceilings: offers.ceilings,
     dear: offers.dear,
     needed: offers.needed,
+    get whole() {
+      return group.whole
+    },
     get signatures() {
       return unsigned
     },
