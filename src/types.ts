@@ -236,7 +236,11 @@ export interface Sender<chain extends Chain = Chain> {
     requests: readonly TxRequest<chain>[],
     options?: SequenceOptions,
   ): Promise<readonly Tx<chain>[]>
-  /** By its id or the hash of any of its attempts, ended or not. Undefined where the store has none of this account. */
+  /**
+   * By its id or the hash of any of its attempts, ended or not, of any account of this chain and store: ids are one for
+   * all of them. What another account sent is followed in the store, and a cancel of it is left there for whoever has its
+   * lane; `replace` is for its own sender. Undefined where the store has none.
+   */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   /**
    * A page of the account's transactions in the store, newest first: 100, or `limit`; `cursor` is what the page before gave

@@ -1,32 +1,51 @@
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
+import type { StoredTransaction } from '../store/store.js'
 import type { Tx, TxRecord, WaitReason } from '../types.js'
 import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
+import type { Tenure } from './lane/tenure.js'
 import { describe, fromStored } from './transaction/transaction.js'
 
-type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'>
+type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'> & {
+  /** Another lane of the chain and store, where it is open in this process. */
+  readonly beside: (address: Address) => Tenure | undefined
+}
 
-/** A transaction by its id or by any of its attempts' hashes, whether it has ended or not. */
+/** What is known here, and may be newer than what the store says. */
+export function liveTransaction({ handle, tenure }: Lane, by: string | { hash: Hash }): Tx | undefined {
+  const live = tenure.seat.live(askedBy(by))
+  return live && handle.txOf(live)
+}
+
+/** A transaction of any account by its id or by any of its attempts' hashes, whether it has ended or not. */
 export async function findTransaction(lane: Lane, by: string | { hash: Hash }): Promise<Tx | undefined> {
-  const { transactions, txOf } = lane.handle
-  const asked = typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
-  const live = lane.tenure.seat.live(asked)
-  if (live) return txOf(live)
-  const stored = await lane.store.find(lane.key, asked)
-  // Ids are one per chain. Another account's transaction is followed by its own lane, and by no other.
-  if (stored === undefined || stored.lane.address !== lane.key.address) return undefined
-  const known = transactions.get(stored.id)
-  if (known) return txOf(known)
+  const live = liveTransaction(lane, by)
+  if (live) return live
+  const stored = await lane.store.find(lane.key, askedBy(by))
+  if (stored === undefined) return undefined
+  const tenure = stored.lane.address === lane.key.address ? lane.tenure : lane.beside(stored.lane.address)
+  if (tenure) return foundIn(tenure, stored)
+  const stray = lane.handle.strays?.found(stored)
+  return stray && lane.handle.txOf(stray)
+}
+
+function askedBy(by: string | { hash: Hash }): { id: string } | { hash: Hash } {
+  return typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
+}
+
+function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
+  const known = handle.transactions.get(stored.id)
+  if (known) return handle.txOf(known)
   const transaction = fromStored(stored)
-  lane.tenure.seat.met(transaction)
-  return txOf(transaction)
+  seat.met(transaction)
+  return handle.txOf(transaction)
 }
 
 const LIMIT_DEFAULT = 100
 
 /** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
 export async function listTransactions(
-  lane: Lane,
+  lane: Omit<Lane, 'beside'>,
   options: ListOptions,
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
   const { stage, limit = LIMIT_DEFAULT, cursor } = options

@@ -91,6 +91,8 @@ export type Member = {
   room(): number
   /** Why its lane reserves nothing for now. */
   holds(): readonly HoldReason[]
+  /** A transaction of its lane that has not ended, where this process knows it. */
+  live(by: string | { hash: Hash }): Tx | undefined
   /** Its lane is known here, whoever holds it. */
   opened(): boolean
   closed(): boolean
@@ -337,6 +339,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       return opened.tenure.seat.room
     },
     holds: () => opened?.tenure.seat.holds ?? [],
+    live: (by) => opened?.live(by),
     opened: () => opened !== undefined,
     closed: () => closing !== undefined,
   }

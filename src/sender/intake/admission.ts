@@ -85,6 +85,8 @@ export function createAdmission(parts: {
   readonly random: Random
   readonly clock: Clock
   readonly authorities: SignAuthorities
+  /** Another lane of the chain is open in this process. */
+  readonly isOpen: (address: Address) => boolean
 }): Admission {
   const { handle, random, clock, authorities: signAuthorities } = parts
   const { transactions, key } = handle
@@ -141,9 +143,11 @@ export function createAdmission(parts: {
     }
   }
 
-  function taken({ transaction, options, taker }: Entry, enqueued: Enqueued | undefined): Transaction {
+  function taken(entry: Entry, enqueued: Enqueued | undefined): Transaction {
+    const { transaction, options, taker } = entry
     try {
       if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
+      if (enqueued.transaction.lane.address !== key.address) return elsewhere(entry, enqueued.transaction)
       if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
       else become(transaction, enqueued.transaction)
     } catch (error) {
@@ -155,6 +159,17 @@ export function createAdmission(parts: {
     if (enqueued.transaction.stage === 'queued') taker.taken(transaction, options)
     else taker.dropped(transaction)
     return transaction
+  }
+
+  /** Another account has it, which sends it, or did. */
+  function elsewhere({ transaction, taker }: Entry, stored: StoredTransaction): Transaction {
+    checkSame(stored, transaction)
+    // The pool asks the lane that has it.
+    const stray = parts.isOpen(stored.lane.address) ? undefined : handle.strays?.take(transaction, stored)
+    if (stray === undefined) throw conflict(stored, transaction)
+    forget(transaction)
+    taker.dropped(transaction)
+    return stray
   }
 
   function seen(known: number): void {
@@ -207,12 +222,7 @@ export function createAdmission(parts: {
 
   /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
   function become(transaction: Transaction, stored: StoredTransaction): void {
-    if (!isSameRequest(stored, transaction)) {
-      const conflict = idConflict(fromStored(stored), transaction)
-      const { tx } = conflict
-      // Of the transaction that the id stands for: that of this one would say how it ended.
-      throw Object.assign(refused(transaction, conflict), { tx })
-    }
+    checkSame(stored, transaction)
     // Its first caller wanted it private, with the gas that this takes.
     if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
@@ -225,6 +235,17 @@ export function createAdmission(parts: {
     if (!hasEnded(stored.stage)) return
     forget(transaction)
     tellEnd(transaction)
+  }
+
+  function checkSame(stored: StoredTransaction, transaction: Transaction): void {
+    if (!isSameRequest(stored, transaction)) throw conflict(stored, transaction)
+  }
+
+  function conflict(stored: StoredTransaction, transaction: Transaction): TxlaneError {
+    const error = idConflict(fromStored(stored), transaction)
+    const { tx } = error
+    // Of the transaction that the id stands for: that of this one would say how it ended.
+    return Object.assign(refused(transaction, error), { tx })
   }
 
   function forget(transaction: Transaction): void {

@@ -16,9 +16,13 @@ export function fingerprintOf(from: string, request: TxRequest): Hash {
 
 type Known = Pick<StoredTransaction, 'fingerprint' | 'private' | 'request' | 'lane'>
 
-/** The same id stands for the same request. What was sent openly cannot be made private by sending it again. */
-export function isSameRequest(known: Known, asked: Known): boolean {
-  return printOf(known) === printOf(asked) && !isOpen(known, asked)
+/**
+ * The same id stands for the same request, and where any account of a pool may send it, whichever account has. What was
+ * sent openly cannot be made private by sending it again.
+ */
+export function isSameRequest(known: Known, asked: Known & Pick<StoredTransaction, 'pooled'>): boolean {
+  const print = asked.pooled ? fingerprintOf(known.lane.address, asked.request) : printOf(asked)
+  return printOf(known) === print && !isOpen(known, asked)
 }
 
 function printOf({ fingerprint, lane, request }: Known): Hash {

@@ -8,7 +8,7 @@ import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { Hub } from '../nodes/hub.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import { abortBy, createTxFace, type TxOperations } from '../transaction/txFace.js'
+import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
 import { createStop, type Stop } from '../unlessStopped.js'
 import type { Strays } from './strays.js'
@@ -38,8 +38,9 @@ export type LaneHandle = {
    * here from now on, and there no more.
    */
   adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
-  /** What callers do with it is done by these from now on. */
-  faceIn(transaction: Transaction, operations: TxOperations): void
+  /** What callers do with it, and wait for, goes by these from now on. */
+  faceIn(transaction: Transaction, by: { readonly operations: TxOperations; readonly waiting: Waiting }): void
+  /** Set when the lane is opened. */
   strays: Strays | undefined
   /** It is another lane's by now; set by whoever works the lane. */
   left: ((transaction: Transaction) => void) | undefined
@@ -73,11 +74,10 @@ export function createHandle(options: {
   const { key, events, hub, clock, receiptPatienceMs } = options
   const closing = createStop(closedLaneError)
   const operations = () => handle.operations as TxOperations
-  const { chain } = hub
-  const waiting = () => handle.waiting
-  const faceOf = (by: () => TxOperations) =>
-    createTxFace({ chain, address: key.address, closing, operations: by, waiting })
-  const txOf = faceOf(operations)
+  const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
+    createTxFaces({ chain: hub.chain, address: key.address, closing, ...by })
+  const faces = facesBy({ operations, waiting: () => handle.waiting })
+  const txOf = faces.of
   let waits = 0
 
   function begin(): void {
@@ -123,7 +123,8 @@ export function createHandle(options: {
         if (!closing.stopped()) reportError(handle, error)
       })
     },
-    faceIn: (transaction, by) => void faceOf(() => by)(transaction),
+    faceIn: (transaction, by) =>
+      facesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
     adopt({ id, pooled = [] }) {
       for (const address of pooled) {
         const before = options.beside(address)
@@ -131,7 +132,7 @@ export function createHandle(options: {
         if (before === undefined || transaction === undefined) continue
         before.transactions.delete(id)
         handle.transactions.set(id, transaction)
-        if (transaction.face) txOf(transaction)
+        if (transaction.face) faces.take(transaction)
         before.left?.(transaction)
         return transaction
       }

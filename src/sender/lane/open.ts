@@ -12,7 +12,7 @@ import type {
 } from '../../types.js'
 import { defaultStore, type Environment, identityOf } from '../environment.js'
 import type { ListOptions } from '../input/validateCalls.js'
-import { findTransaction, listTransactions } from '../lookup.js'
+import { findTransaction, listTransactions, liveTransaction } from '../lookup.js'
 import { chainOf } from '../nodes/chainOf.js'
 import { type Hub, openHub } from '../nodes/hub.js'
 import { type Held, hold, shared } from '../registry.js'
@@ -30,6 +30,9 @@ export type OpenLane = {
   readonly key: LaneKey
   /** Who works it now. */
   readonly tenure: Tenure
+  /** A transaction of this lane that has not ended, from what is known here alone. */
+  live(by: string | { hash: Hash }): Tx | undefined
+  /** A transaction of any account of the chain and store. */
   find(by: string | { hash: Hash }): Promise<Tx | undefined>
   list(options: ListOptions): Promise<{ items: TxRecord[]; cursor?: string }>
   sendSequence(
@@ -77,7 +80,7 @@ export async function openLane(
     const key: LaneKey = { ...chain, address: options.address.toLowerCase() as Address }
     const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
     const beside = (address: Address) =>
-      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure.handle
+      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure
     const held = await hold(environment.shared.lanes, nameIn(key), () =>
       begin({ options, environment, store, key, beside, begun }),
     )
@@ -86,7 +89,7 @@ export async function openLane(
     const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
-    const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure }
+    const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure, beside }
     // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
     return {
       handle: lane.handle,
@@ -94,6 +97,7 @@ export async function openLane(
       store,
       key,
       tenure,
+      live: (by) => liveTransaction(lane, by),
       find: (by) => findTransaction(lane, by),
       list: (listOptions) => listTransactions(lane, listOptions),
       sendSequence: (...sequence) => sendSequence(lane, ...sequence),

@@ -5,17 +5,23 @@ import { reportError } from '../context.js'
 import { unsupported } from '../input/validate.js'
 import { createLooks } from '../looks.js'
 import { follow } from '../transaction/telling.js'
-import type { Transaction } from '../transaction/transaction.js'
+import { fromStored, type Transaction } from '../transaction/transaction.js'
+import type { Waiting } from '../transaction/waiting.js'
 import { findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
 
 /**
- * Transactions that callers here have, and that went to a lane of their pool which is not open in this process. The
- * store tells what becomes of them, and is where word is left for whoever holds that lane.
+ * Transactions that callers here have, of lanes that are not open in this process: they went to another lane of their
+ * pool, or were found by their ids. The store tells what becomes of them, and is where word is left for whoever holds
+ * such a lane.
  */
 export type Strays = {
   add(transaction: Transaction, stored: StoredTransaction): void
+  /** The one that was read from the store. */
+  found(stored: StoredTransaction): Transaction
+  /** What somebody here was about to send has been sent by another account: the one that callers have from now on. */
+  take(transaction: Transaction, stored: StoredTransaction): Transaction
   all(): Iterable<Transaction>
   stop(): void
 }
@@ -36,10 +42,7 @@ export function createStrays(parts: {
   const operations = createGuestOperations({
     handle,
     add: () => {
-      throw unsupported(
-        'replace() of what another account of the pool has by now',
-        'cancel it, and send another',
-      )
+      throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
     leave: (id, wish: Wish) => store.wish(key, id, wish),
     stopped: () => false,
@@ -51,11 +54,20 @@ export function createStrays(parts: {
     failed: (error) => reportError(handle, error),
   })
 
+  const waiting: Waiting = {
+    ...handle.waiting,
+    wait(transaction, ...asked) {
+      const landing = handle.waiting.wait(transaction, ...asked)
+      watch(transaction)
+      return landing
+    },
+  }
+
   function learn(stored: StoredTransaction): void {
     const transaction = strays.get(stored.id)
     if (transaction === undefined) return
     follow(handle, transaction, stored)
-    if (hasEnded(transaction.stage)) strays.delete(stored.id)
+    if (!isFollowed(transaction)) strays.delete(stored.id)
   }
 
   async function read(): Promise<void> {
@@ -68,23 +80,46 @@ export function createStrays(parts: {
     looks = undefined
   }
 
+  /** The store is asked about it from now on. */
+  function watch(transaction: Transaction): void {
+    if (!isFollowed(transaction)) return
+    strays.set(transaction.id, transaction)
+    looks ??= createLooks({
+      clock: () => clock,
+      everyMs: () => LOOK_MS,
+      restMs: REST_MS,
+      read,
+      failed: (error) => reportError(handle, error),
+    })
+    looks.look()
+  }
+
+  function add(transaction: Transaction, stored: StoredTransaction): void {
+    const { id } = transaction
+    if (handle.transactions.get(id) === transaction) handle.transactions.delete(id)
+    handle.faceIn(transaction, { operations, waiting })
+    follow(handle, transaction, stored)
+    handle.takenOver(transaction)
+    watch(transaction)
+  }
+
+  function take(transaction: Transaction, stored: StoredTransaction): Transaction {
+    const known = strays.get(stored.id)
+    if (known) return known
+    add(transaction, stored)
+    return transaction
+  }
+
   return {
-    add(transaction, stored) {
-      handle.transactions.delete(transaction.id)
-      strays.set(transaction.id, transaction)
-      handle.faceIn(transaction, operations)
-      learn(stored)
-      handle.takenOver(transaction)
-      looks ??= createLooks({
-        clock: () => clock,
-        everyMs: () => LOOK_MS,
-        restMs: REST_MS,
-        read,
-        failed: (error) => reportError(handle, error),
-      })
-      looks.look()
-    },
+    add,
+    found: (stored) => take(fromStored(stored), stored),
+    take,
     all: () => strays.values(),
     stop: () => looks?.stop(),
   }
+}
+
+/** Its fate is open, or somebody waits for a later stage. */
+function isFollowed({ stage, settled, waiters = [] }: Transaction): boolean {
+  return !hasEnded(stage) && (!settled || waiters.length > 0)
 }

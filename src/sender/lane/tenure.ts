@@ -61,7 +61,7 @@ export async function openTenure(parts: {
   readonly key: LaneKey
   readonly log: LaneLog
   /** Another lane of the chain, where it is open in this process. */
-  readonly beside: (address: Address) => LaneHandle | undefined
+  readonly beside: (address: Address) => Tenure | undefined
   readonly begun: (events: LaneHandle['events']) => void
 }): Promise<Tenure> {
   const { options, environment, hub, store, key, beside } = parts
@@ -76,7 +76,7 @@ export async function openTenure(parts: {
     hub,
     clock,
     receiptPatienceMs: limits.receiptPatienceMs,
-    beside,
+    beside: (address) => beside(address)?.handle,
   })
   const { transactions } = handle
   const strays = createStrays({ handle, store, clock })
@@ -84,7 +84,8 @@ export async function openTenure(parts: {
   const { lanes } = environment.shared
   const timeoutMs = limits.readTimeoutMs
   const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
-  const admission = createAdmission({ handle, hub, store, random, clock, authorities })
+  const isOpen = (address: Address) => beside(address) !== undefined
+  const admission = createAdmission({ handle, hub, store, random, clock, authorities, isOpen })
   const heartbeat = heartbeatOf(environment, store)
   let { signer } = options
   let tenant: Tenant | undefined

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { TxlaneError } from '../../errors/base.js'
 import type { HoldReason, Sender, Tx, TxRequest } from '../../types.js'
 import type { Member } from '../sender.js'
+import { TRANSACTION } from '../transaction/words.js'
 import { createPool } from './pool.js'
 
 const ACCOUNTS = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const
@@ -10,8 +11,9 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live'> = {
   relieveBy: () => {},
+  live: () => undefined,
   held: () => undefined,
   opened: () => true,
 }
@@ -22,10 +24,17 @@ type Kept = { readonly address: Address; readonly value: bigint | undefined }
 /** The pool of one process, whose first choice is the account that is named. */
 function poolOf(kept: Map<string, Kept>, roomiest: Address) {
   const members = ACCOUNTS.map((address): Member => {
-    const tx = (id: string) => ({ id, from: address }) as unknown as Tx
+    const txOf = (id: string, from: Address) =>
+      Object.defineProperty({ id, from }, TRANSACTION, {
+        value: () => ({ lane: { address: from } }),
+      }) as unknown as Tx
+    const tx = (id: string) => txOf(id, address)
     const sender = {
       address,
-      get: async (id: string) => (kept.get(id)?.address === address ? tx(id) : undefined),
+      async get(id: string) {
+        const known = kept.get(id)
+        return known && txOf(id, known.address)
+      },
     }
     return {
       sender: sender as unknown as Sender,

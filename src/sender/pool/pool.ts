@@ -23,6 +23,7 @@ import type { PlaceFor } from '../lane/handle.js'
 import { printedAs } from '../printedAs.js'
 import { createMemberIn, type Member } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
+import { transactionOf } from '../transaction/words.js'
 import { nearestTo } from './affinity.js'
 
 /**
@@ -45,11 +46,11 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
 /**
  * Sends from several accounts of one chain: as many lanes, each with its own nonces.
  *
- * - A request that names an `account` goes to that one. An `id` that is known goes where it went before, so that
- *   sending it again is safe. Everything else goes to the lane with the most room; lanes under a hold are passed over
- *   as long as one is not: a key that runs out of money gets nothing new, what has a nonce there is finished, and what
- *   waits for one goes to an account that can pay, unless it is bound to its own: by name, in a sequence, with
- *   `authorize`, `deploys` or `effect`.
+ * - A request that names an `account` goes to that one. An `id` that is known is the transaction that it was before,
+ *   whatever account sent it, so that sending it again is safe. Everything else goes to the lane with the most room;
+ *   lanes under a hold are passed over as long as one is not: a key that runs out of money gets nothing new, what has a
+ *   nonce there is finished, and what waits for one goes to an account that can pay, unless it is bound to its own: by
+ *   name, in a sequence, with `authorize`, `deploys` or `effect`.
  * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
  *   to one account as a whole.
  * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
@@ -139,9 +140,10 @@ export function createPool(members: readonly Member[]): SenderPool {
     return found
   }
 
+  /** The one whose transaction it is. An account that the pool does not have any more is none of them. */
   async function memberThatKnows(id: string): Promise<Member | undefined> {
-    for (const member of members) if (await member.sender.get(id)) return member
-    return undefined
+    const address = transactionOf(await get(id))?.lane.address
+    return members.find(({ sender }) => sender.address.toLowerCase() === address)
   }
 
   const start: Start = async (asked, sendOptions) => {
@@ -249,11 +251,12 @@ export function createPool(members: readonly Member[]): SenderPool {
   }
 
   async function get(by: string | { hash: Hash }): Promise<Tx | undefined> {
-    for (const sender of senders) {
-      const tx = await sender.get(by)
-      if (tx) return tx
+    for (const member of members) {
+      const live = member.live(by)
+      if (live) return live
     }
-    return undefined
+    // Whoever is asked: its store answers for all accounts of the chain.
+    return first.get(by)
   }
 
   async function all(work: (sender: Sender) => Promise<void>): Promise<void> {

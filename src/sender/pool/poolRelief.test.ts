@@ -354,37 +354,3 @@ function lostAnswers() {
 function hands({ lane }: Lease, { transactions }: LaneWrite): boolean {
   return transactions.some((one) => one.lane.address !== lane.address)
 }
-
-describe('an id of an account that is not in this pool', () => {
-  test('the same request is a conflict that says what became of it: no reason to pay twice', async () => {
-    await using pools = await openPools([ONE_ETHER, ONE_ETHER])
-    const { lane, pool } = pools
-    const named = { ...transfer(1), account: KEYS[1] } as unknown as TxRequest
-    const tx = await lane.settle(pool.send(named, { id: 'rent', until: 'queued' }))
-    const other = pools.another(1)
-    const conflict = () => lane.rejection(other.send(transfer(1), { id: 'rent' }))
-    expect(await conflict()).toMatchObject({ code: 'ID_CONFLICT', fate: 'inFlight', tx: { id: 'rent' } })
-    await sealed(pools, [tx])
-    expect(await conflict()).toMatchObject({
-      code: 'ID_CONFLICT',
-      fate: 'executed',
-      tx: { id: 'rent', hash: tx.hash, stage: 'sealed' },
-      shortMessage: `The id "rent" stands for the same request from the account ${KEYS[1]}: it is sealed.`,
-    })
-    expect(await lane.rejection(other.send(transfer(2), { id: 'rent' }))).toMatchObject({
-      fate: 'notExecuted',
-    })
-  })
-
-  test('one that ended without executing says that it may be sent again, under another id', async () => {
-    await using pools = await openPools([ONE_ETHER, ONE_ETHER])
-    const { lane, pool } = pools
-    const named = { ...transfer(1), account: KEYS[1] } as unknown as TxRequest
-    const tx = await lane.settle(
-      pool.send(named, { id: 'rent', until: 'queued', expires: { atMs: lane.clock.wallNow() - 1 } }),
-    )
-    expect(tx.stage).toBe('failed')
-    const error = await lane.rejection(pools.another(1).send(transfer(1), { id: 'rent' }))
-    expect(error).toMatchObject({ code: 'ID_CONFLICT', fate: 'notExecuted', tx: { stage: 'failed' } })
-  })
-})

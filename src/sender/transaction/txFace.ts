@@ -60,13 +60,21 @@ type Parts = {
  * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
  * then.
  */
-export function createTxFace(parts: Parts): (transaction: Transaction) => Tx {
-  return (transaction) => {
-    const { face } = transaction
-    // It may have come from another lane of its pool.
-    if (face instanceof Face) face[LANE](parts)
-    transaction.face ??= new Face(transaction, parts)
-    return transaction.face
+export function createTxFaces(parts: Parts): {
+  of(transaction: Transaction): Tx
+  /** It may have come from another lane: what callers do with it is done by this one from now on. */
+  take(transaction: Transaction): void
+} {
+  return {
+    of(transaction) {
+      transaction.face ??= new Face(transaction, parts)
+      return transaction.face
+    },
+    take(transaction) {
+      const { face } = transaction
+      if (face instanceof Face) face[LANE](parts)
+      else transaction.face = new Face(transaction, parts)
+    },
   }
 }
 
