@@ -1,18 +1,49 @@
-import type { Chain, GetTransactionReceiptReturnType, Hash } from 'viem'
+import type { Address, Chain, GetTransactionReceiptReturnType, Hash } from 'viem'
+import type { Fate, TxlaneErrorCode } from './errors/base.js'
 import type { HoldReason } from './laneTypes.js'
 import type { Stage, WaitStage } from './types.js'
 
-/** A transaction as it may be stored: plain JSON. */
+/**
+ * What is known of a transaction, as plain JSON: amounts in wei as decimal digits, times as ISO 8601. Without its calldata,
+ * its bytes and any key.
+ */
 export type TxRecord = {
   /** The caller's idempotency key, or a generated one. */
   id: string
+  /** The chain's id. */
+  chainId: number
+  /** The account that sends it. In a pool it may become another as long as it has no nonce. */
+  from: Address
+  /** As it was asked for; missing where a contract is created. */
+  to?: Address
+  /** In wei, as decimal digits. */
+  value: string
   /** How far it had come when the record was made. */
   stage: Stage
   /** The account's nonce; missing before one was taken, and after the transaction lost it. */
   nonce?: number
   /** Of the newest attempt, or of the one that a block has; missing before the first signature. */
   hash?: Hash
-  /** In `list`: why it is not further yet, in a sentence. */
+  /** Whether it reverted; missing before a receipt or the records of the lane tell. */
+  status?: 'success' | 'reverted'
+  /** Why it ended without executing. */
+  error?: {
+    /** What happened. */
+    code: TxlaneErrorCode
+    /** Whether it may be sent again. */
+    fate: Fate
+    /** In a sentence. */
+    message: string
+  }
+  /** The gas limit of its attempts, as decimal digits; missing before it is known. */
+  gas?: string
+  /** What the newest attempt offers for a unit of gas, in wei as decimal digits; missing before the first signature. */
+  fees?: { gasPrice: string } | { maxFeePerGas: string; maxPriorityFeePerGas: string }
+  /** The id of the transaction whose nonce it is to take. */
+  replaces?: string
+  /** When it was taken on, by the wall clock of the process that did. */
+  createdAt: string
+  /** Why it is not further yet, in a sentence. */
   waitingFor?: string
 }
 

@@ -1,10 +1,11 @@
 import type { Address, Hash } from 'viem'
 import type { StoredTransaction } from '../store/store.js'
-import type { Tx, TxRecord, WaitReason } from '../types.js'
+import type { Tx, TxRecord } from '../types.js'
 import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
 import type { Tenure } from './lane/tenure.js'
-import { describe, fromStored } from './transaction/transaction.js'
+import { recordOf } from './transaction/record.js'
+import { fromStored } from './transaction/transaction.js'
 
 type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'> & {
   /** Another lane of the chain and store, where it is open in this process. */
@@ -53,20 +54,9 @@ export async function listTransactions(
   await seat.flushed()
   const page = await lane.store.list(lane.key, { stage, limit, cursor })
   const items = page.items.map((stored): TxRecord => {
-    const { id, nonce, hash } = stored
-    const live = seat.live({ id })
-    if (live) return withReason(describe(live), lane.handle.operations?.waitingFor(live))
-    return {
-      id,
-      stage: stored.stage,
-      ...(nonce === undefined ? {} : { nonce }),
-      ...(hash === undefined ? {} : { hash }),
-      ...(stored.waiting === undefined ? {} : { waitingFor: stored.waiting.sentence }),
-    }
+    const live = seat.live({ id: stored.id })
+    if (live) return recordOf(live, lane.handle.operations?.waitingFor(live))
+    return recordOf(fromStored(stored), stored.waiting)
   })
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
-}
-
-function withReason(record: TxRecord, reason: WaitReason | undefined): TxRecord {
-  return reason === undefined ? record : { ...record, waitingFor: reason.sentence }
 }

@@ -1,5 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
-import { type Fate, TxlaneError } from '../errors/base.js'
+import { type ErrorTx, type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
@@ -193,7 +193,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   /** This call sends nothing; an earlier one with the same id may have. */
   async function abortedBefore(id: string | undefined): Promise<TxlaneError> {
     const told = (fate: Fate, tx?: Tx) =>
-      new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx?.toJSON() })
+      new TxlaneError('It was aborted.', { code: 'ABORTED', fate, tx: tx && errorTxOf(tx) })
     if (id === undefined) return told('notExecuted')
     const lane = await openFor(id)
     const known = await lane.find(id)
@@ -374,6 +374,10 @@ function hasEnded(stage: Stage): boolean {
 function fateOf(stage: Stage): Fate {
   if (hasEnded(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
+}
+
+function errorTxOf({ id, stage, nonce, hash }: Tx): ErrorTx {
+  return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
 }
 
 function closedError(): TxlaneError {

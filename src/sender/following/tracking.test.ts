@@ -184,21 +184,21 @@ describe('get, list, inFlight, snapshot', () => {
     expect(pages.map((page) => page.length)).toEqual([3, 3, 2])
     expect(pages.flat().map(({ id }) => id)).toEqual(['t8', 't7', 't6', 't5', 't4', 't3', 't2', 't1'])
     const queued = await lane.settle(lane.sender.list({ stage: 'queued' }))
-    expect(queued.items).toEqual([
-      {
-        id: 't8',
-        stage: 'queued',
-        waitingFor: 'The lane reserves no nonces for now: it was paused, until resume().',
-      },
-    ])
+    const waitingFor = 'The lane reserves no nonces for now: it was paused, until resume().'
+    expect(queued.items).toMatchObject([{ id: 't8', stage: 'queued', waitingFor }])
     const sealed = await lane.settle(lane.sender.list({ stage: 'sealed' }))
     expect(sealed.items).toHaveLength(7)
   })
 
   test('a transaction as JSON is plain and holds no bytes', async () => {
     await using lane = await openLane()
-    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
-    expect(JSON.parse(JSON.stringify(tx))).toEqual({ id: 'a', stage: tx.stage, nonce: 0, hash: tx.hash })
+    const tx = await lane.settle(
+      lane.sender.send({ ...transfer(1), data: '0xfeedfacecafe', gas: 30_000n } as never, { id: 'a' }),
+    )
+    const { stage, hash, attempts } = tx
+    expect(JSON.parse(JSON.stringify(tx))).toMatchObject({ id: 'a', stage, nonce: 0, hash })
+    expect(attempts).toHaveLength(1)
+    expect(JSON.stringify(tx)).not.toContain('feedfacecafe')
   })
 
   test('snapshot shows the lane; inFlight those with a nonce', async () => {

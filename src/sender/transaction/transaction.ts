@@ -221,7 +221,7 @@ export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
   return waits
 }
 
-/** What an error or a record may say of it: plain JSON, no bytes, no keys. */
+/** What an error says of it: plain JSON, no bytes, no keys. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
   return {

@@ -20,7 +20,8 @@ import {
   unsupported,
 } from '../input/validate.js'
 import type { Stop } from '../unlessStopped.js'
-import { describe, shownStage, type Transaction } from './transaction.js'
+import { recordOf } from './record.js'
+import { shownStage, type Transaction } from './transaction.js'
 import { checkOpen, checkWatched } from './verdicts.js'
 import type { Waiting } from './waiting.js'
 import { isOutsideId, RAW, TRANSACTION } from './words.js'
@@ -166,7 +167,7 @@ class Face implements Tx {
   }
 
   toJSON() {
-    return describe(this.#transaction)
+    return recordOf(this.#transaction, this.waitingFor)
   }
 
   /** What is printed of it. */
