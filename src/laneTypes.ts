@@ -16,7 +16,7 @@ import type { WaitReason } from './waitTypes.js'
 export type HoldReason =
   /** `pause()`; lifted by `resume()`. */
   | 'paused'
-  /** The head cannot be paid; lifted when the balance can. */
+  /** The head cannot be paid, or nothing of what waits; lifted when the balance can, or something that waits. */
   | 'starved'
   /** A no-op cannot be paid or is refused; lifted when one is accepted. */
   | 'blocked'

@@ -128,8 +128,9 @@ export type LaneOptions<chain extends Chain> = {
    */
   coldStart?: 'settle' | 'immediate' | undefined
   /**
-   * When the first in line cannot be paid: wait for money, or fail with STARVED what the account cannot pay (all
-   * that waits, where what is in flight cannot be paid). @default 'wait'
+   * What costs more than the account has: waits for money, while what can be paid goes before it, or fails with STARVED
+   * once nothing is in flight (all that waits, where what is in flight cannot be paid). With `order: 'strict'` what comes
+   * later waits with it. @default 'wait'
    */
   starved?: 'wait' | 'fail' | undefined
   /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */

@@ -23,6 +23,7 @@ import { createOrder } from '../intake/order.js'
 import { createPreparer } from '../intake/prepare.js'
 import { createRelief } from '../intake/relief.js'
 import { createRequeue } from '../intake/requeue.js'
+import { attemptCostBound } from '../signing/cost.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
 import { createSigning } from '../signing/signing.js'
@@ -143,6 +144,8 @@ export function createEngine(options: EngineOptions): Engine {
     admits,
     hasRoom: () => broadcaster.hasRoom,
     due: (transaction) => intake.due(transaction),
+    setAside: (transaction, neededWei) =>
+      preparer.setAside(transaction, { for: 'funds', neededWei, balanceWei: funds.balanceWei }),
     failed: (transaction, error) => intake.failed(transaction, error),
     broken,
     fresh: createFreshness(context, () => usage.idle()),
@@ -161,6 +164,7 @@ export function createEngine(options: EngineOptions): Engine {
     isBehind: line.isBehind,
     enter: order.enter,
     stepAside: order.stepAside,
+    isBeyond: (transaction) => funds.isBeyond(attemptCostBound(context, transaction)),
     ...dependence,
     ready(transaction) {
       transaction.ready = true

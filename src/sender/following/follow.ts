@@ -141,6 +141,7 @@ export function createFollower(options: FollowOptions): Follower {
       const nonce = book.nonceOf(hash)
       if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: ref, walked: true })
     })
+    if (context.closed) return
     deepReorgs.came(block)
     // What was seen pre-confirmed in the block of this number, and is not in it, was withdrawn.
     for (const nonce of book.preconfirmedUpTo(block.number)) {
@@ -236,6 +237,8 @@ export function createFollower(options: FollowOptions): Follower {
     async ticked(newHead, look) {
       const head = tracker.head?.number
       if ((newHead || witnesses.wanted || tracker.isAtRest) && head !== undefined) await judge(head)
+      // The lane may have been closed, or have changed hands, meanwhile.
+      if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
           landed.refuse(tag, (transaction) => tagError(transaction, tag))

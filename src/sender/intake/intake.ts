@@ -62,6 +62,12 @@ export type Intake = {
   starved(error: TxlaneError, overWei: bigint | undefined): void
   /** The account cannot pay for this one, which is the next in line. */
   short(transaction: Transaction): void
+  /** Those that stepped aside since there was no money for them. */
+  readonly aside: readonly Transaction[]
+  /** There may be money for them. */
+  moneyCame(): void
+  /** What can be paid may go, where others step aside. */
+  payable(): void
   forget(transaction: Transaction): void
   /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
@@ -306,6 +312,11 @@ export function createIntake(parts: {
       }
     },
     short: preparer.short,
+    get aside() {
+      return preparer.forMoney
+    },
+    moneyCame: preparer.moneyCame,
+    payable: pump.run,
     hand(transaction, to) {
       leave(transaction)
       preparer.drop(transaction)

@@ -31,6 +31,10 @@ export type Preparer = {
    * have been far too high.
    */
   short(transaction: Transaction): void
+  /** The account cannot pay for it: it steps aside until there may be money. */
+  setAside(transaction: Transaction, funds: Extract<WaitCause, { for: 'funds' }>): void
+  /** There may be money for those that stepped aside. */
+  moneyCame(): void
   /** It is not prepared here any more. */
   drop(transaction: Transaction): void
 }
@@ -54,6 +58,8 @@ export type PrepareOptions = {
   readonly enter: (transaction: Transaction) => void
   /** Its preparation has to be repeated, or waits for others: what was called after it may go on. */
   readonly stepAside: (transaction: Transaction, cause: WaitCause) => void
+  /** It is known to cost more than the account has. */
+  readonly isBeyond: (transaction: Transaction) => boolean
   readonly failed: (transaction: Transaction, error: TxlaneError) => void
   /** There is no money for it here: another lane may take it. */
   readonly relieved: (transaction: Transaction) => Relieved
@@ -257,6 +263,25 @@ export function createPreparer(options: PrepareOptions): Preparer {
     }, atMs - clock.now())
   }
 
+  function again(transactions: readonly Transaction[]): void {
+    for (const transaction of transactions) {
+      if (hasFailed(transaction)) parked.delete(transaction)
+      else if (parked.get(transaction) && options.isBeyond(transaction)) short(transaction)
+      else {
+        parked.delete(transaction)
+        following.delete(transaction)
+        void prepare(transaction)
+      }
+    }
+  }
+
+  function short(transaction: Transaction): void {
+    const { clock } = context
+    if (transaction.request.gas !== undefined || clock.now() < shortUntilMs) return
+    shortUntilMs = clock.now() + SHORT_MS
+    void estimateAgain(transaction).catch((error: unknown) => reportError(context, error))
+  }
+
   async function estimateAgain(transaction: Transaction): Promise<void> {
     const estimate = await ask(transaction)
     if (context.closed || hasFailed(transaction) || transaction.nonce !== undefined) return
@@ -274,12 +299,15 @@ export function createPreparer(options: PrepareOptions): Preparer {
       void queue.add(async () => run(transaction), { priority: transaction.priority })
     },
     newHead() {
-      const again = [...parked.keys(), ...following]
-      parked.clear()
-      following.clear()
-      for (const transaction of again) if (!hasFailed(transaction)) void prepare(transaction)
+      again([...parked.keys(), ...following])
       answers.newHead()
     },
+    setAside(transaction, funds) {
+      options.stepAside(transaction, funds)
+      parked.set(transaction, true)
+      context.hub.tracker.wake()
+    },
+    moneyCame: () => again([...parked].filter(([, isForMoney]) => isForMoney).map(([one]) => one)),
     ticked() {
       for (const transaction of following) {
         if (options.sequences.waits(transaction)) continue
@@ -293,12 +321,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     get forMoney() {
       return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
     },
-    short(transaction) {
-      const { clock } = context
-      if (transaction.request.gas !== undefined || clock.now() < shortUntilMs) return
-      shortUntilMs = clock.now() + SHORT_MS
-      void estimateAgain(transaction).catch((error: unknown) => reportError(context, error))
-    },
+    short,
     drop(transaction) {
       parked.delete(transaction)
       answers.forget(transaction)

@@ -1,4 +1,5 @@
 import type { Address, Chain, Client, Hash, Transport } from 'viem'
+import { stoppableClock } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
 import { limitBatches, READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { Port } from '../../rpc/port.js'
@@ -106,6 +107,7 @@ export async function openHub(options: {
   const tell: OnEndpoint = (endpoint, change, reason) => {
     for (const listener of listeners) listener(endpoint, change, reason)
   }
+  const turnsClock = stoppableClock(clock)
   const gates: HeldGate[] = []
   const endpoints = endpointsOf(options, gates, tell)
   function answered(endpoint: HubEndpoint): void {
@@ -189,7 +191,7 @@ export async function openHub(options: {
     },
     tracker,
     receipts,
-    turns: createTurns(clock),
+    turns: createTurns(turnsClock),
     others: readers.others,
     doubt: readers.doubt,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
@@ -198,6 +200,7 @@ export async function openHub(options: {
       return () => listeners.delete(listener)
     },
     stop() {
+      turnsClock.stop()
       prober.stop()
       readers.stop()
       tracker.stop()

@@ -30,6 +30,19 @@ const keptAt = async ({ lane }: Pools, store: Store, id: string) => {
 }
 
 describe('a key of a pool that cannot pay', () => {
+  test('what costs more than any key has holds none of them, and is told what it waits for', async () => {
+    await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER])
+    const { lane, pool } = pools
+    const giants = await queue(pools, 8, {}, 100n * ONE_ETHER)
+    const send = (marker: number) => pool.send(transfer(100 + marker), { until: 'queued' })
+    await sealed(pools, await lane.settle(Promise.all(markers(20).map(send))))
+    expect(pools.executed()).toHaveLength(20)
+    expect(giants.map(({ stage, waitingFor }) => [stage, waitingFor?.for])).toEqual(
+      giants.map(() => ['queued', 'funds']),
+    )
+    await lane.settle(Promise.all(giants.map((tx) => tx.cancel())))
+  })
+
   test('gives what waits there to one that can; handles, receipts and ids go with it', async () => {
     const store = memoryStore()
     await using pools = await openPools([0n, ONE_ETHER], { store })

@@ -9,10 +9,13 @@ import { createShortageCheck } from './shortageCheck.js'
 
 /**
  * What the lane's own transactions may cost at most, held against the balance. With some in flight a shortage is
- * backpressure: the balance changes when they land. Only where the head alone cannot pay, and no other endpoint shows
- * that it can, the lane is starved.
+ * backpressure: the balance changes when they land. What costs more than the account has steps aside for what can be
+ * paid. Only where the head, or nothing of what waits, can be paid, and no other endpoint shows that it can, the lane is
+ * starved.
  */
 export type Funds = {
+  /** It costs more than the account has, in flight or not, and no endpoint shows otherwise. */
+  isBeyond(costWei: bigint): boolean
   /** Whether `costWei` more can be paid besides what is in flight. Asks for the balance when it seems not. */
   afford(costWei: bigint): boolean
   /** A nonce was reserved for something that may cost this much. */
@@ -45,6 +48,12 @@ type Waiting = {
   starved(error: TxlaneError, overWei: bigint | undefined): void
   /** The lane waits for money for this one, and nothing of it is signed. */
   short(first: Transaction): void
+  /** Those that stepped aside since there was no money for them. */
+  readonly aside: readonly Transaction[]
+  /** There may be money for them. */
+  moneyCame(): void
+  /** What can be paid may go, where others step aside. */
+  payable(): void
 }
 
 export function createFunds(context: LaneContext, line: Line<Transaction>, waiting: () => Waiting): Funds {
@@ -56,6 +65,8 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
   let refusedByNode = false
   let asked = false
   let balanceAtMs = Number.NEGATIVE_INFINITY
+  // No endpoint shows so much.
+  let beyondWei: bigint | undefined
   const elsewhere = createShortageCheck(context, judge)
 
   function set(nonce: number, cost: bigint): void {
@@ -68,31 +79,56 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     return costs.get(context.lane.book.floor) ?? 0n
   }
 
+  const costOf = (transaction: Transaction) => attemptCostBound(context, transaction)
+
+  /** Of the next in line. Where none is, of the cheapest that stepped aside. */
   function firstCost(): bigint | undefined {
     const first = line.peek()
-    return first && attemptCostBound(context, first)
+    if (first) return costOf(first)
+    return waiting()
+      .aside.map(costOf)
+      .reduce<bigint | undefined>(
+        (least, cost) => (least === undefined || cost < least ? cost : least),
+        undefined,
+      )
   }
 
   function judge(): void {
     if (balanceWei === undefined) return
     // What did not fit may have been cancelled, or have gone elsewhere.
-    if (missingWei > 0n) missingWei = firstCost() ?? missingWei
-    // The head pays first. What waits behind it matters only when nothing is in flight any more.
+    if (missingWei > 0n || line.size === 0) missingWei = firstCost() ?? 0n
+    // The head pays first. What waits behind it and fits the balance goes when others have landed.
     const head = headCost()
-    const needed = head > 0n ? head : committed === 0n ? missingWei : 0n
+    const isHead = head > balanceWei
+    const needed = isHead ? head : missingWei
     const short = needed > balanceWei && (missingWei > 0n || refusedByNode)
     // What is being paid for already has its price.
-    if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: head > 0n })) return
+    if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: isHead })) return
     if (!short) elsewhere.forget()
-    if (short && context.starved === 'fail')
-      waiting().starved(shortage(needed), head > 0n ? undefined : balanceWei)
-    // With nothing in flight, and what waited failed, there is nothing left to be held for.
-    const held = short && (context.starved === 'wait' || head > 0n)
+    setBeyond(short && !isHead ? needed : undefined)
+    // What lands may bring money.
+    const isAlone = isHead || committed === 0n
+    if (short && isAlone && context.starved === 'fail')
+      waiting().starved(shortage(needed), isHead ? undefined : balanceWei)
+    // Where what waited failed, or can be paid in part, there is nothing to be held for.
+    const held = short && isAlone && (isHead || (context.starved === 'wait' && !isAnyPayable(balanceWei)))
     const first = line.peek()
-    if (held && head === 0n && first) waiting().short(first)
+    if (held && !isHead && first) waiting().short(first)
     if (held) context.lane.holds.add('starved')
     else context.lane.holds.lift('starved')
-    if ((short && !held) || committed + missingWei <= balanceWei) settled()
+    if ((short && isAlone && !held) || committed + missingWei <= balanceWei) settled()
+    if (short && !held) waiting().payable()
+  }
+
+  function isAnyPayable(wei: bigint): boolean {
+    for (const one of line) if (costOf(one) <= wei) return true
+    return false
+  }
+
+  function setBeyond(wei: bigint | undefined): void {
+    const wasBeyond = beyondWei !== undefined
+    beyondWei = context.starved === 'wait' ? wei : undefined
+    if (wasBeyond && beyondWei === undefined) waiting().moneyCame()
   }
 
   function settled(): void {
@@ -101,6 +137,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
   }
 
   return {
+    isBeyond: (costWei) => beyondWei !== undefined && costWei >= beyondWei,
     afford(costWei) {
       if (balanceWei === undefined || committed + costWei <= balanceWei) {
         missingWei = 0n
@@ -147,6 +184,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
         asked ||
         missingWei > 0n ||
         refusedByNode ||
+        waiting().aside.length > 0 ||
         context.lane.holds.has('starved') ||
         context.lane.holds.has('blocked')
       )

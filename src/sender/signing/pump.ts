@@ -30,6 +30,8 @@ export function createPump(options: {
   due: (transaction: Transaction) => void
   /** Whether one more may be handed out. */
   hasRoom: () => boolean
+  /** The account has less than it costs: others go on before it. */
+  setAside: (transaction: Transaction, costWei: bigint) => void
   /** It ends without a nonce. */
   failed: (transaction: Transaction, error: TxlaneError) => void
   /** Resolves when what is known of the chain is not older than a few blocks; undefined where it is not. */
@@ -116,6 +118,10 @@ export function createPump(options: {
       return false
     }
     const cost = attemptCostBound(context, transaction)
+    if (funds.isBeyond(cost)) {
+      options.setAside(transaction, cost)
+      return true
+    }
     // Whether it is only backpressure is seen with the next reading of the balance.
     if (!funds.afford(cost)) return false
     line.shift()

@@ -31,7 +31,8 @@ export function createShortageCheck(
   heard: () => void,
 ): ShortageCheck {
   const { hub, fees, clock, limits } = context
-  let isConfirmed = false
+  // What no endpoint shows that the account has.
+  let deniedByAllWei: bigint | undefined
   const asking = createOneAtATime(context)
   let deniedAtMs = Number.NEGATIVE_INFINITY
 
@@ -45,7 +46,7 @@ export function createShortageCheck(
     if (other !== undefined)
       deny(`the endpoint shows a balance of ${balanceWei} wei, and another endpoint ${other}`)
     else if (isCheaper) deny('the endpoint asks for more than the account has, and another endpoint for less')
-    else isConfirmed = true
+    else deniedByAllWei = needed
     heard()
   }
 
@@ -63,12 +64,13 @@ export function createShortageCheck(
 
   return {
     confirms(shortage) {
+      const isConfirmed = deniedByAllWei !== undefined && shortage.needed >= deniedByAllWei
       if (isConfirmed || hub.others().length === 0) return true
       if (clock.now() - deniedAtMs >= DENIED_MS) asking.run(() => ask(shortage))
       return false
     },
     forget() {
-      isConfirmed = false
+      deniedByAllWei = undefined
     },
   }
 }
