@@ -98,6 +98,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
   let wentBefore = false
+  // Of polls and receipts, the newest request was a poll.
+  let wasPoll = false
   let blocks = 0
   let blockAtMs: number | undefined
   // The shortest time between two blocks: where polls have no turn blocks seem to come rarely.
@@ -113,8 +115,11 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
 
   const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []
 
-  /** The priority whose turn it is by itself. */
-  const highest = () => PRIORITIES.find((priority) => queueOf(priority).length > 0)
+  /** The priority whose turn it is by itself. Polls never end: beside receipts, which callers wait for, they take turns. */
+  function highest(): Priority | undefined {
+    const first = PRIORITIES.find((priority) => queueOf(priority).length > 0)
+    return first === 'poll' && wasPoll && queueOf('receipt').length > 0 ? 'receipt' : first
+  }
 
   /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
   function nextTicket(nowMs: number): Ticket | undefined {
@@ -163,6 +168,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   function noteServed(priority: Priority, nowMs: number): void {
     served.add(priority)
     if (priority === 'poll') polledAtMs = nowMs
+    if (priority === 'poll' || priority === 'receipt') wasPoll = priority === 'poll'
   }
 
   /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */

@@ -1,5 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
-import { type ErrorTx, type Fate, TxlaneError } from '../errors/base.js'
+import { type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
@@ -40,6 +40,7 @@ import { printedAs } from './printedAs.js'
 import { type Start, sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
+import { errorTxOf } from './transaction/words.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
 
 /**
@@ -89,6 +90,8 @@ export type Member = {
   held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
+  /** How many it has under way, or waiting. */
+  load(): number
   /** Why its lane reserves nothing for now. */
   holds(): readonly HoldReason[]
   /** A transaction of its lane that has not ended, where this process knows it. */
@@ -338,6 +341,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room
     },
+    load: () => opened?.tenure.seat.load ?? 0,
     holds: () => opened?.tenure.seat.holds ?? [],
     live: (by) => opened?.live(by),
     opened: () => opened !== undefined,
@@ -374,10 +378,6 @@ function hasEnded(stage: Stage): boolean {
 function fateOf(stage: Stage): Fate {
   if (hasEnded(stage)) return 'notExecuted'
   return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
-}
-
-function errorTxOf({ id, stage, nonce, hash }: Tx): ErrorTx {
-  return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
 }
 
 function closedError(): TxlaneError {

@@ -74,6 +74,7 @@ const BROKEN_MS = 25_000
 // The longest that a process is stopped, and a little more.
 const STOPPED_MS_MAX = 15_000
 const HEAL_MS_MAX = 900_000
+const RECEIPTS_MS = 15_000
 
 /**
  * A world of pools, from one seed: keys whose money comes and goes, one or two processes that are killed and stopped,
@@ -89,6 +90,8 @@ export async function runPoolWorld(seed: number): Promise<PoolResult> {
   const drained = await settles(clock, Promise.all(machines.map(({ pool }) => pool.drain())))
   const healedInMs = clock.now() - healedAtMs
   await clock.advance(5_000)
+  // A process that learned a low rate asks for its receipts one after the other.
+  await clock.runUntil(() => !isWaitedFor(world), RECEIPTS_MS)
   for (const one of sent) await find(world, one)
   const violations = [...violationsOfPools(chain, keys, sent)]
   for (const { machine, what } of world.open)
@@ -225,6 +228,10 @@ function send(world: World): void {
     },
   )
   expectEnd(world, machine, `the send of ${one.id}`, told)
+}
+
+function isWaitedFor({ open, machines }: World): boolean {
+  return [...open].some(({ machine }) => machines.includes(machine))
 }
 
 /** Nobody waits for ever: unless their process dies first. */

@@ -294,6 +294,9 @@ export function createGuest(options: {
     get room() {
       return limits.window - transactions.size
     },
+    get load() {
+      return transactions.size
+    },
     holds: [],
     // What it can pay is the holder's matter.
     spareWei: undefined,

@@ -65,6 +65,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     get room() {
       return engine.broadcaster.room - engine.waiting
     },
+    get load() {
+      return lane.book.cursor - lane.book.floor + engine.waiting
+    },
     get holds() {
       return lane.holds.list()
     },

@@ -35,6 +35,8 @@ export type Seat = {
   readonly queueRoom: number
   /** How many more it could send now; below 0 by how many wait. */
   readonly room: number
+  /** How many have a nonce that no sealed block is known to have used, or wait for one. */
+  readonly load: number
   readonly holds: readonly HoldReason[]
   /** What is left of the balance beside all that it has to send; undefined where that is not known. */
   readonly spareWei: bigint | undefined

@@ -11,7 +11,8 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load'> = {
+  load: () => 0,
   relieveBy: () => {},
   live: () => undefined,
   held: () => undefined,
@@ -85,6 +86,54 @@ describe('P1: one id from two processes at once, whose pools would take differen
     await one?.send(REQUEST, { id: 'a' })
     const named = { ...REQUEST, account: ACCOUNTS[1] } as unknown as TxRequest
     await expect(two?.send(named, { id: 'a' })).rejects.toMatchObject({ code: 'ID_CONFLICT' })
+  })
+})
+
+describe('which account takes the next', () => {
+  /** Accounts with so much room, and so many under way; what was chosen, in order. */
+  function poolWith(accounts: readonly { room: number; load: number }[]) {
+    const chosen: number[] = []
+    const members = accounts.map(({ room, load }, index): Member => {
+      const address = `0x${String(index).padStart(40, '0')}` as Address
+      return {
+        sender: { address, get: async () => undefined } as unknown as Sender,
+        async start() {
+          chosen.push(index)
+          return { tx: {} as Tx, accepted: async () => {} }
+        },
+        holds: () => [],
+        closed: () => false,
+        ...ALONE,
+        room: () => room,
+        load: () => load,
+      }
+    })
+    return { pool: createPool(members), chosen }
+  }
+
+  test('idle ones by turns, however large the window of one has grown', async () => {
+    const { pool, chosen } = poolWith([4_096, 64, 64, 64, 64].map((room) => ({ room, load: 0 })))
+    for (let times = 0; times < 10; times++) await pool.send(REQUEST)
+    expect([...chosen].sort()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+  })
+
+  test('the one with the least under way, as long as it has room', async () => {
+    const { pool, chosen } = poolWith([
+      { room: 100, load: 9 },
+      { room: 1, load: 3 },
+      { room: 0, load: 0 },
+    ])
+    await pool.send(REQUEST)
+    expect(chosen).toEqual([1])
+  })
+
+  test('where none has room, the one for which the fewest wait', async () => {
+    const { pool, chosen } = poolWith([
+      { room: -9, load: 70 },
+      { room: -2, load: 90 },
+    ])
+    await pool.send(REQUEST)
+    expect(chosen).toEqual([1])
   })
 })
 

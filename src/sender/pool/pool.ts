@@ -27,8 +27,8 @@ import { transactionOf } from '../transaction/words.js'
 import { nearestTo } from './affinity.js'
 
 /**
- * Several accounts behind one sender. Each transaction goes to the account with the most room; which one it was is
- * told by the sealed receipt's `from`.
+ * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
+ * told by its record's `from`, and by the sealed receipt's.
  */
 export type SenderPool<chain extends Chain = Chain> = Sender<chain> & {
   /** One for each account, in the order given. */
@@ -47,10 +47,10 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  * Sends from several accounts of one chain: as many lanes, each with its own nonces.
  *
  * - A request that names an `account` goes to that one. An `id` that is known is the transaction that it was before,
- *   whatever account sent it, so that sending it again is safe. Everything else goes to the lane with the most room;
- *   lanes under a hold are passed over as long as one is not: a key that runs out of money gets nothing new, what has a
- *   nonce there is finished, and what waits for one goes to an account that can pay, unless it is bound to its own: by
- *   name, in a sequence, with `authorize`, `deploys` or `effect`.
+ *   whatever account sent it, so that sending it again is safe. Everything else goes to the lane with the least under
+ *   way that has room; lanes under a hold are passed over as long as one is not: a key that runs out of money gets
+ *   nothing new, what has a nonce there is finished, and what waits for one goes to an account that can pay, unless it
+ *   is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`.
  * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
  *   to one account as a whole.
  * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
@@ -103,21 +103,27 @@ export function createPool(members: readonly Member[]): SenderPool {
   const starting = new Map<Member, number>()
   let turn = 0
 
-  /** The one with the most room. Among equals they take turns. */
-  function roomiest(): Member {
+  /** Of those with room the one with the least under way, else the one with the most room. Among equals they take turns. */
+  function freest(): Member {
     const free = members.filter((member) => member.holds().length === 0)
     const choice = free.length > 0 ? free : members
     const start = turn++ % choice.length
     const turned = [...choice.slice(start), ...choice.slice(0, start)]
-    return turned.reduce((best, member) => (roomOf(member) > roomOf(best) ? member : best))
+    return turned.reduce((best, member) => (isFreer(member, best) ? member : best))
+  }
+
+  function isFreer(one: Member, other: Member): boolean {
+    const [room, otherRoom] = [roomOf(one), roomOf(other)]
+    return room > 0 && otherRoom > 0 ? loadOf(one) < loadOf(other) : room > otherRoom
   }
 
   const roomOf = (member: Member): number => member.room() - (starting.get(member) ?? 0)
+  const loadOf = (member: Member): number => member.load() + (starting.get(member) ?? 0)
 
   function route(request: unknown, id: string | undefined, affinity: unknown): Promise<Member> {
     const named = accountOf(request)
     if (named !== undefined) return Promise.resolve(memberOf(named))
-    const choose = () => (typeof affinity === 'string' ? nearest(affinity) : roomiest())
+    const choose = () => (typeof affinity === 'string' ? nearest(affinity) : freest())
     if (id === undefined) return Promise.resolve(choose())
     const known = routes.get(id)
     if (known) return known

@@ -65,6 +65,19 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
+  test('one whose gas the node does not estimate for want of money is told in the same way', async () => {
+    await using lane = await openLane()
+    const { gas: _, ...request } = giant(1)
+    const [big] = await queued(lane, [request as TxRequest])
+    await lane.until(() => lane.events('held').length > 0)
+    expect(lane.events('held')).toEqual([{ reason: 'starved' }])
+    expect(big?.waitingFor).toMatchObject({ for: 'funds' })
+    await sealed(lane, await queued(lane, [transfer(2)]))
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: 200n * ONE_ETHER })
+    await sealed(lane, [big as Tx])
+    expect(lane.executed()).toEqual([2, 1])
+  })
+
   test('with order strict the later ones wait for it', async () => {
     await using lane = await openLane({ order: 'strict' })
     const [big] = await queued(lane, [giant(1), transfer(2)])

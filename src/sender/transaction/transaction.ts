@@ -9,7 +9,7 @@ import type { MissingReceipt } from '../nodes/receipts.js'
 import { isTimely } from '../reasons/timely.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
-import { ORDER } from './words.js'
+import { errorTxOf, ORDER } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
 
@@ -221,15 +221,10 @@ export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
   return waits
 }
 
-/** What an error says of it: plain JSON, no bytes, no keys. */
+/** What an error says of it. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
-  return {
-    id,
-    stage: shownStage(transaction),
-    ...(nonce === undefined ? {} : { nonce }),
-    ...(hash === undefined ? {} : { hash }),
-  }
+  return errorTxOf({ id, stage: shownStage(transaction), nonce, hash })
 }
 
 export function toStored(transaction: Transaction): StoredTransaction {

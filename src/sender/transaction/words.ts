@@ -1,4 +1,5 @@
-import type { Hex } from 'viem'
+import type { Hash, Hex } from 'viem'
+import type { ErrorTx } from '../../errors/base.js'
 import type { Stage } from '../../types.js'
 import type { Transaction } from './transaction.js'
 
@@ -40,4 +41,16 @@ export const RAW: unique symbol = Symbol.for('txlane.raw') as never
 /** Undefined for anything but a `Tx`, where another process holds its lane, and once its nonce is final. */
 export function rawOf(tx: unknown): Hex | undefined {
   return (tx as { [RAW]?: () => Hex | undefined } | null | undefined)?.[RAW]?.()
+}
+
+type Told = {
+  readonly id: string
+  readonly stage: Stage
+  readonly nonce?: number | undefined
+  readonly hash?: Hash | undefined
+}
+
+/** What an error says of a transaction: plain JSON, no bytes, no keys. */
+export function errorTxOf({ id, stage, nonce, hash }: Told): ErrorTx & { readonly stage: Stage } {
+  return { id, stage, ...(nonce === undefined ? {} : { nonce }), ...(hash === undefined ? {} : { hash }) }
 }
