@@ -128,8 +128,9 @@ function isWrapperWord(word: string): boolean {
 // Hashes, addresses and request ids say nothing of who speaks.
 const IDENTIFIER = /^(?:0x)?(?=.*\d)[0-9a-f-]+$/
 
-// What follows may be a contract's word, handed on by a node that tried the transaction out.
-const EXECUTION = /^(?:contract|execut|simulat|estimat|evm|userop)/
+// What follows may be a contract's word, handed on by a node that tried the transaction out: "pre-execution failed",
+// "eth_estimateGas". A name that ends in EVM is that of a chain.
+const EXECUTION = /^evm|contract|execut|simulat|estimat|userop/
 
 // After the words: the end, punctuation, a number or address, or whom it is about. "already known issue" is none.
 const TAIL =
