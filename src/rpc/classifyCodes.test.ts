@@ -35,6 +35,10 @@ describe('an outcome', () => {
     })
   })
 
+  test.each([undefined, null, 7, true])('of the error %j, which says nothing, is unknown', (error) => {
+    expect(classifySendError(error)).toStrictEqual({ outcome: 'unknown', reason: 'unknown', counted: false })
+  })
+
   test("is unknown where any layer of an error is a port's failure without a word of the node", () => {
     const failure: RpcFailure = { kind: 'timeout', message: 'nonce too low' }
     expect(classifySendError({ ok: false, failure }).outcome).toBe('unknown')

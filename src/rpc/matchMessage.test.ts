@@ -15,6 +15,8 @@ describe('the layout of a message', () => {
     ['a number and a colon before the words', '-32000 : "nonce too low"'],
     ['a number and brackets before the words', '-32000: [{"nonce too low"}]'],
     ['a code behind the words', 'nonce too low-32000'],
+    ['whom the words are about', 'nonce too low for address 0x33'],
+    ['whom the words are about, with an article', 'nonce too low for the address 0x33'],
     ['a hash before the words', '0x7f657507aee0511e: nonce too low'],
     ['a request id before the words', '3b1f0c9e-11ab-4c02-9d5e-0242ac120002: nonce too low'],
     ['a sentence of unknown words before the words', 'we tried it at the moon: nonce too low'],

@@ -13,12 +13,12 @@ describe('a word of a wrapper before a message', () => {
     'alchemy infura quicknode ankr drpc chainstack tenderly blockdaemon blast web3 rpc-7 eu-ankr-2'
 
   test.each([
-    ['a frame', FRAMES],
-    ['a method', METHODS],
-    ["a result of Erigon's", RESULTS],
-    ['a client', CLIENTS],
-    ['a provider', PROVIDERS],
-  ])('leaves the message its meaning: each name of %s', (_, names) => {
+    ['the frames of an error', FRAMES],
+    ['the methods of a send', METHODS],
+    ["Erigon's results", RESULTS],
+    ['the clients', CLIENTS],
+    ['the providers', PROVIDERS],
+  ])('leaves the message its meaning: each of %s', (_, names) => {
     for (const name of names.split(' ')) {
       expect({ name, ...classifySendError(`${name}: nonce too low`) }).toEqual({
         name,
