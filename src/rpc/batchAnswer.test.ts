@@ -123,7 +123,11 @@ describe('a batch without a result', () => {
       ['an invalid request for one, and nothing for the others', [rpc(-32600, 'no'), NO_PART]],
       ['one answer that the request is invalid', twice(ofBatch(-32600, 'no'))],
       ['words about the calls of a request', twice(rpc(-32005, 'too many calls in one request'))],
-      ['a status with words about batches', twice(http(403, error('batch requests are not allowed')))],
+      ['a status with an error about batches', twice(http(403, error('batch requests are not allowed')))],
+      [
+        'a status with words about batches',
+        twice(failed({ kind: 'http', status: 403, message: 'HTTP 403: batch requests are not allowed' })),
+      ],
     ],
     silent: [
       ['one HTTP status for all', twice(http(404))],
