@@ -128,6 +128,14 @@ describe('a JSON object inside of a text', () => {
   )
 })
 
+test.each<readonly [string, object]>([
+  ['a code of JSON-RPC', { code: -32000 }],
+  ['a code of ethers', { code: 'CALL_EXCEPTION' }],
+  ['the kind of a failure of a port', { kind: 'rpc' }],
+])('a layer has %s as it was given', (_, fields) => {
+  expect(outer({ message: 'no', ...fields })).toMatchObject(fields)
+})
+
 describe('a field of the wrong type', () => {
   const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     code: [null, true, 5n, {}, []],
