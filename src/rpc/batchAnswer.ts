@@ -36,7 +36,7 @@ export function readBatchAnswer(replies: readonly RpcReply[]): BatchAnswer {
   const isBatch = replies.length > 1
   const shape: Shape = { isBatch, isOneAnswer: isOneAnswer(replies) }
   const senses = replies.map((reply) => senseOf(reply, shape))
-  if (isBatch && !replies.some(({ ok }) => ok) && isAlike(replies, senses)) return { kind: 'alike' }
+  if (isBatch && isAlike(replies, senses)) return { kind: 'alike' }
   if (!senses.includes('word')) {
     if (senses.includes('over')) return { kind: 'over' }
     if (senses.includes('refused')) return { kind: 'refused' }

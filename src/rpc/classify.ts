@@ -46,7 +46,7 @@ export type ClassifySendErrorOptions = {
  */
 export function classifySendError(error: unknown, options?: ClassifySendErrorOptions): SendOutcome {
   const statements = readStatements(error)
-  if (statements.some(({ kind }) => kind !== undefined && WORDLESS.has(kind))) return unknown()
+  if (statements.some(({ kind }) => WORDLESS.has(kind))) return unknown()
   if (isBareHttp(error)) return byCode(statements) ?? unknown()
   if (statements.some(tellsRevert)) return unknown()
   const outcome = byMessage(statements) ?? byCode(statements) ?? unknown()
@@ -78,11 +78,11 @@ function hashOf(result: unknown): unknown {
 }
 
 function isHash(value: unknown, sentHash: Hex): boolean {
-  return value === sentHash || (typeof value === 'string' && value.toLowerCase() === sentHash.toLowerCase())
+  return typeof value === 'string' && value.toLowerCase() === sentHash.toLowerCase()
 }
 
 // Failures of a port in which no word of a node is to be had. `aborted` may have been written all the same.
-const WORDLESS: ReadonlySet<string> = new Set(['timeout', 'network', 'malformed', 'aborted'])
+const WORDLESS: ReadonlySet<unknown> = new Set(['timeout', 'network', 'malformed', 'aborted'])
 
 // A page or a line of a proxy: no JSON-RPC error object, so that nothing but the status counts.
 function isBareHttp(error: unknown): boolean {
@@ -90,7 +90,7 @@ function isBareHttp(error: unknown): boolean {
 }
 
 function notTheNodesWord({ kind, status }: Statement): boolean {
-  return kind === 'custom' || (status !== undefined && status >= 500)
+  return kind === 'custom' || (status ?? 0) >= 500
 }
 
 // zkSync Era gives code 3 to every refusal, with the data "0x": only data beside it tells of a revert.
@@ -142,7 +142,6 @@ function byCode(statements: readonly Statement[]): SendOutcome | undefined {
     return retryAfterMs === undefined ? outcome : { ...outcome, retryAfterMs }
   }
   for (const { code, data } of [...statements].reverse()) {
-    if (code === undefined) continue
     const outcome = CODES.get(code)
     if (outcome === undefined) continue
     const expectedNonce = outcome.reason === 'nonceTooHigh' ? nonceOf(data) : undefined
@@ -160,7 +159,7 @@ function tellsRateLimit({ code, status, texts }: Statement): boolean {
   return RATE_LIMIT_CODES.has(code) && texts.some((text) => tellsOfRateLimit(normalise(text)))
 }
 
-const CODES: ReadonlyMap<number | string, SendOutcome> = new Map([
+const CODES: ReadonlyMap<unknown, SendOutcome> = new Map([
   // EIP-7966 and what was added to it; 5 ("not ready") may or may not have been added to the pool.
   [4, outcomeOf('accepted', 'syncTimeout')],
   [5, unknown()],

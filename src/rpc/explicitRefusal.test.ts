@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { isExplicit } from './explicitRefusal.js'
+import { classifyReply } from './classify.js'
+import { isExplicit, isExplicitRefusal } from './explicitRefusal.js'
+import type { SendOutcome } from './outcome.js'
+import type { RpcFailure, RpcReply } from './port.js'
 
+const UNLISTED = 'the moon is in the wrong house'
 const saidBy = (message: string, code = -32_000) => isExplicit({ kind: 'rpc', code, message })
 
 describe('words of a node that the table of messages does not have', () => {
@@ -45,9 +49,82 @@ describe('words of a node that the table of messages does not have', () => {
     expect(saidBy(message)).toBe(true)
   })
 
-  test('whatever the words: a code of JSON-RPC for the endpoint itself is about the endpoint', () => {
-    expect(
-      [-32_603, -32_601, -32_005, 429].map((code) => saidBy('the moon is in the wrong house', code)),
-    ).toEqual([false, false, false, false])
+  test.each([4, 5, 429, -32_601, -32_603, -32_005, -32_007, -32_012, -32_016, -32_090])(
+    'the code %i is about the endpoint, whatever the words',
+    (code) => {
+      expect(saidBy(UNLISTED, code)).toBe(false)
+    },
+  )
+
+  test.each(['', '   ', '\n'])('the blank message %j is about nothing', (message) => {
+    expect(saidBy(message)).toBe(false)
+  })
+
+  test.each([`execution reverted: ${UNLISTED}`, `VM Exception while processing transaction: ${UNLISTED}`])(
+    '"%s" is the word of a contract',
+    (message) => {
+      expect(saidBy(message)).toBe(false)
+    },
+  )
+})
+
+describe('an HTTP error', () => {
+  const rpc = { code: -32_000, message: UNLISTED }
+
+  test.each([
+    [400, true],
+    [499, true],
+    [500, false],
+    [502, false],
+  ])('with the status %i and a JSON-RPC error is a word on the bytes: %s', (status, isWord) => {
+    expect(isExplicit({ kind: 'http', status, message: `HTTP ${status}`, rpc })).toBe(isWord)
+  })
+
+  test('without a JSON-RPC error is a word of a proxy', () => {
+    expect(isExplicit({ kind: 'http', status: 400, message: UNLISTED })).toBe(false)
+  })
+})
+
+describe('a reply to a send', () => {
+  const HASH = `0x${'ab'.repeat(32)}` as const
+  const refused = (failure: RpcFailure): RpcReply => ({ ok: false, failure })
+  const unlisted = refused({ kind: 'rpc', code: -32_000, message: UNLISTED })
+  const isRefusal = (reply: RpcReply) => isExplicitRefusal(reply, classifyReply(reply, HASH))
+
+  test("is a refusal of the node's own where the table does not have its words", () => {
+    expect(isRefusal(unlisted)).toBe(true)
+  })
+
+  const OTHERS: readonly (readonly [string, RpcReply])[] = [
+    ['words of the table', refused({ kind: 'rpc', code: -32_000, message: 'nonce too low' })],
+    ['the hash', { ok: true, result: HASH }],
+    ['a result that is no hash', { ok: true, result: UNLISTED }],
+    ['words about the endpoint', refused({ kind: 'rpc', code: -32_000, message: 'the node is busy' })],
+    ['a timeout', refused({ kind: 'timeout', message: UNLISTED })],
+    ['a connection that failed', refused({ kind: 'network', message: UNLISTED })],
+    ['an answer that is malformed', refused({ kind: 'malformed', message: UNLISTED })],
+    ['a request that was given up', refused({ kind: 'aborted', message: UNLISTED })],
+    ['an error of a custom transport', refused({ kind: 'custom', message: UNLISTED, cause: UNLISTED })],
+  ]
+
+  test.each(OTHERS)('is no such refusal with %s', (_, reply) => {
+    expect(isRefusal(reply)).toBe(false)
+  })
+
+  const outcomes: readonly SendOutcome[] = [
+    { outcome: 'accepted', reason: 'unknown', counted: false },
+    { outcome: 'refused', reason: 'unknown', counted: false },
+    { outcome: 'unknown', reason: 'methodMissing', counted: false },
+    { outcome: 'unknown', reason: 'gasLimit', counted: false },
+  ]
+
+  test.each(outcomes)('is no such refusal where it is known: $outcome, $reason', (outcome) => {
+    expect(isExplicitRefusal(unlisted, outcome)).toBe(false)
+  })
+
+  test('is no such refusal where there is none', () => {
+    expect(isExplicitRefusal(undefined, { outcome: 'unknown', reason: 'unknown', counted: false })).toBe(
+      false,
+    )
   })
 })

@@ -39,8 +39,7 @@ export function matchMessage(normalised: string): MessageGroup | undefined {
   const clauses = lines.flatMap((line) => clausesOf(line.replace(/\s+/g, ' ').trim()))
   return MESSAGES.find((group) => {
     // A wrong "intrinsic" would free a nonce that may be live: what stands before must be known to be a wrapper's.
-    const readable =
-      group.outcome === 'intrinsic' ? clauses.filter(({ wrapped }) => wrapped === 'known') : clauses
+    const readable = group.outcome === 'intrinsic' ? clauses.filter(({ known }) => known) : clauses
     return group.rows.some((says) => readable.some(({ text }) => stands(text, says)))
   })
 }
@@ -66,17 +65,15 @@ export function nonceMaxHint(normalised: string): number | undefined {
 
 function firstNonce(hints: readonly RegExp[], normalised: string): number | undefined {
   for (const hint of hints) {
-    const digits = hint.exec(normalised)?.[1]
-    if (digits === undefined) continue
-    const nonce = Number(digits)
+    const nonce = Number(hint.exec(normalised)?.[1])
     if (Number.isSafeInteger(nonce)) return nonce
   }
   return undefined
 }
 
-// A text from the start of a clause to the end of its line, and what stands before it: only clauses that are known
-// to be a wrapper's, or also sentences that nobody knows.
-type Clause = { readonly text: string; readonly wrapped: 'known' | 'maybe' }
+// A text from the start of a clause to the end of its line, and whether nothing stands before it but what is known to
+// be a wrapper's. Otherwise there are also sentences that nobody knows.
+type Clause = { readonly text: string; readonly known: boolean }
 
 const LINES_MAX = 32
 const CLAUSES_MAX = 16
@@ -86,50 +83,54 @@ const CLAUSES_MAX = 16
 const SEPARATOR = /: |\] |\) | - |; | = /g
 // A message may begin with brackets, quotes and a bare number: '"nonce too low"', "-32000 nonce too low". op-geth
 // quotes what it was told: "error message: 'nonce too low'".
-const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s+["'`[({\s]*)?/
+const LEADING = /^["'`[({\s]*(?:-?\d+\s*[:,]?\s["'`[({\s]*)?/
 // Nethermind's name of the result, before what is wrong.
 const RESULT = /^(?:transaction )?invalid, /
 
 function clausesOf(line: string): Clause[] {
   const clauses: Clause[] = []
-  let wrapped: Clause['wrapped'] = 'known'
+  let known = true
   const add = (rest: string) => {
     const text = rest.replace(LEADING, '')
-    clauses.push({ text, wrapped })
-    if (RESULT.test(text)) clauses.push({ text: text.replace(RESULT, ''), wrapped })
+    clauses.push({ text, known })
+    if (RESULT.test(text)) clauses.push({ text: text.replace(RESULT, ''), known })
   }
   add(line)
-  let from = LEADING.exec(line)?.[0].length ?? 0
+  let from = line.length - line.replace(LEADING, '').length
   for (const match of line.matchAll(SEPARATOR)) {
     const end = match.index + match[0].length
     if (end <= from || clauses.length >= CLAUSES_MAX) continue
-    const before = wrapperOf(line.slice(from, end))
-    if (before === 'no') break
-    if (before === 'maybe') wrapped = 'maybe'
+    const before = line.slice(from, end)
+    if (!isWrapper(before)) {
+      if (SIGNATURE.test(before)) break
+      known = false
+    }
     add(line.slice(end))
     from = end
   }
   return clauses
 }
 
-// What stands before a separator: a wrapper's for certain, perhaps (a sentence of unknown words), or surely not (one
-// unknown word and a colon, which is how Solidity code signs its messages).
-function wrapperOf(clause: string): 'known' | 'maybe' | 'no' {
-  const words = clause.split(/[^a-z0-9_-]+/).filter((word) => /[a-z]/.test(word) && !IDENTIFIER.test(word))
+// True where what stands before a separator is a wrapper's for certain. A sentence of unknown words may be one.
+function isWrapper(clause: string): boolean {
+  const words = clause.split(/[^a-z0-9_-]/).filter((word) => /[a-z]/.test(word) && !IDENTIFIER.test(word))
   const executes = words.some((word) => EXECUTION.test(word))
-  if (!executes && (words.length === 0 || words.some(isWrapperWord))) return 'known'
-  return /^[^\s:]+: $/.test(clause) ? 'no' : 'maybe'
+  return !executes && (words.length === 0 || words.some(isWrapperWord))
 }
 
+// One unknown word and a colon is how Solidity code signs its messages: surely no wrapper's.
+const SIGNATURE = /^[^\s:]+: /
+
 function isWrapperWord(word: string): boolean {
-  return WRAPPER_WORDS.has(word) || word.split('-').some((part) => WRAPPER_WORDS.has(part))
+  return word.split('-').some((part) => WRAPPER_WORDS.has(part))
 }
 
 // Hashes, addresses and request ids say nothing of who speaks.
 const IDENTIFIER = /^(?:0x)?(?=.*\d)[0-9a-f-]+$/
 
-// What follows may be a contract's word, handed on by a node that tried the transaction out.
-const EXECUTION = /^(?:contract|execut|simulat|estimat|evm|userop)/
+// What follows may be a contract's word, handed on by a node that tried the transaction out: "pre-execution failed",
+// "eth_estimateGas". A name that ends in EVM is that of a chain.
+const EXECUTION = /^evm|contract|execut|simulat|estimat|userop/
 
 // After the words: the end, punctuation, a number or address, or whom it is about. "already known issue" is none.
 const TAIL =

@@ -39,7 +39,7 @@ export const NONCE_HINTS: readonly RegExp[] = [
   /current nonce \((\d+)\)/, // Avalanche
   /current nonce: (\d+)/, // Nethermind, Hedera
   /expected nonce(?: to be(?: at least)?)?:? (\d+)/, // Nethermind, EDR
-  /allowed nonce range: (\d+) - \d+/, // zkSync Era
+  /allowed nonce range: (\d+) - \d/, // zkSync Era
   /nonce too low: expected (\d+)/,
   /account has nonce (?:of: )?(\d+)/, // Ganache, EthereumJS
   /invalid nonce; got \d+, expected (\d+)/, // Cosmos chains
@@ -60,21 +60,12 @@ export const NONCE_SIDES: readonly { readonly words: RegExp; readonly tx: 1 | 2;
 /** The highest nonce that a node takes now: zkSync Era core/node/api_server/src/tx_sender/result.rs. */
 export const NONCE_MAX_HINT = /allowed nonce range: \d+ - (\d+)/
 
-/** Clauses that a wrapper may put before an *intrinsic* message, and single words that are one. */
+/**
+ * Words of a clause that a wrapper puts before a node's message. A word with dashes ("op-geth", "json-rpc") is one where
+ * a part of it is.
+ */
 export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
-  ...[
-    'err',
-    'error',
-    'errors',
-    'rpc',
-    'jsonrpc',
-    'json-rpc',
-    'failed',
-    'rejected',
-    'invalid',
-    'sender',
-    'details',
-  ],
+  ...['err', 'error', 'errors', 'rpc', 'jsonrpc', 'failed', 'rejected', 'invalid', 'sender', 'details'],
   ...[
     'pool',
     'txpool',
@@ -103,19 +94,7 @@ export const WRAPPER_WORDS: ReadonlySet<string> = new Set([
   ...['tx', 'eth_sendrawtransaction', 'eth_sendrawtransactionsync', 'cause'],
   // Names of Erigon's results, which stand before its words.
   ...['internal_error', 'already_exists', 'fee_too_low', 'stale', 'success'],
-  ...[
-    'geth',
-    'op-geth',
-    'reth',
-    'op-reth',
-    'base',
-    'erigon',
-    'besu',
-    'nethermind',
-    'anvil',
-    'hardhat',
-    'nitro',
-  ],
+  ...['geth', 'reth', 'base', 'erigon', 'besu', 'nethermind', 'anvil', 'hardhat', 'nitro'],
   ...[
     'alchemy',
     'infura',

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runsOf } from '../../test/support/runsOf.js'
 import type { FeeNeeds } from '../ledger/fees.js'
 import { classifySendError } from './classify.js'
 import { ALL } from './corpus/index.fixture.js'
@@ -67,6 +69,30 @@ const STATED: readonly (readonly [string, string, FeeNeeds])[] = [
   ],
 ]
 
+/** The part of each client's words that states the least, as it is compared. `{n}`: it. `{m}`: another number. */
+const FORMS: readonly (readonly [string, (wei: bigint) => FeeNeeds])[] = [
+  ['gas tip cap {m}, minimum needed {n}', tip],
+  ['tip needed {n}, tip permitted {m}', tip],
+  ['minimum required priority fee {n}', tip],
+  ['effectivepriorityfeepergas too low {m} < {n}, basefee: {m}', tip],
+  ['does not pay the minimum gas price of {n}', tip],
+  ['got tip {m}, min: {n}, got fee {m}, min: {n}', (wei) => ({ ...tip(wei), ...cap(wei) })],
+  ['have gas fee cap ({m}) < pool minimum fee cap ({n})', cap],
+  ['a gasprice/maxfeepergas of at least {n} is necessary', cap],
+  ['gas price is {m}, which is below the minimum of {n}', cap],
+  ['(minimal: {n}, got: {m})', cap],
+  ["gas price '{m}' is below configured minimum gas price '{n}'", cap],
+  ['{m} wei, use at least tx.gasprice = {n} wei', cap],
+  ['feepergas needs to be higher than {n} to be added', (wei) => cap(wei + 1n)],
+  ['less than block base fee: address 0x33, maxfeepergas: {m}, basefee: {n}', base],
+  ['maxfeepergas too low. maxfeepergas: {m}, basefee: {n}', base],
+  ['maxfeepergas ({m}) is too low for the next block, which has a basefeepergas of {n}', base],
+  ["maxfeepergas ({m}) is less than the block's basefeepergas ({n})", base],
+]
+const filled = (form: string, least: string, other: bigint) =>
+  form.replaceAll('{n}', least).replaceAll('{m}', `${other}`)
+const wei = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n })
+
 describe('the least fees that a refusal states', () => {
   it.each(STATED)('%s: %s', (_, message, needs) => {
     expect(classifySendError({ kind: 'rpc', code: -32000, message })).toMatchObject({ needs })
@@ -76,10 +102,28 @@ describe('the least fees that a refusal states', () => {
     const ganache = "Transaction's maxFeePerGas (1) is less than the block's baseFeePerGas (7)"
     expect(feeNeeds(ganache.toLowerCase())).toEqual(base(7n))
     expect(feeNeeds('tx does not pay the minimum gas price of 1000000000')).toEqual(tip(1_000_000_000n))
-    expect(feeNeeds('replacement gas too low, got tip 10, min: 22, got fee 30, min: 44')).toEqual({
-      maxPriorityFeePerGas: 22n,
-      maxFeePerGas: 44n,
-    })
+  })
+
+  it.each(FORMS)('any number of wei of up to 30 digits is read: %s', (form, needs) => {
+    fc.assert(
+      fc.property(wei, wei, (least, other) => {
+        expect(feeNeeds(filled(form, `${least}`, other))).toEqual(needs(least))
+      }),
+      { numRuns: runsOf(100) },
+    )
+  })
+
+  it.each(FORMS)('no number of more digits is a price: %s', (form) => {
+    expect(feeNeeds(filled(form, `1${'0'.repeat(30)}`, 7n))).toBeUndefined()
+  })
+
+  it('two fees are stated by words that state both: where one is no price there are none', () => {
+    const said = (least: string, leastCap: string) =>
+      `replacement gas too low, got tip 10, min: ${least}, got fee 30, min: ${leastCap}`
+    const absurd = '1'.repeat(31)
+    expect(feeNeeds(said('22', '44'))).toEqual({ ...tip(22n), ...cap(44n) })
+    expect(feeNeeds(said(absurd, '44'))).toBeUndefined()
+    expect(feeNeeds(said('22', absurd))).toBeUndefined()
   })
 
   it('words without a number state nothing', () => {

@@ -33,7 +33,7 @@ const PRICE_HINTS: readonly PriceHint[] = [
   // Hardhat: "gas price is 1, which is below the minimum of 7"
   { words: /which is below the minimum of (\d+)/, fields: ['maxFeePerGas'] },
   // OpenEthereum: "minimal gas price (minimal: 100, got: 50)"
-  { words: /minimal: (\d+), got: \d+/, fields: ['maxFeePerGas'] },
+  { words: /minimal: (\d+), got: \d/, fields: ['maxFeePerGas'] },
   // Hedera: "below configured minimum gas price '710000000000'"
   { words: /configured minimum gas price '(\d+)'/, fields: ['maxFeePerGas'] },
   // Optimism before Bedrock: "use at least tx.gasPrice = 19500000000 wei"
@@ -58,14 +58,14 @@ export function feeNeeds(normalised: string): FeeNeeds | undefined {
   for (const { words, fields, above } of PRICE_HINTS) {
     const found = words.exec(normalised)
     if (found === null) continue
-    const stated = fields.map((field, index) => [field, weiOf(found[index + 1], above)] as const)
+    const stated = fields.map((field, index) => [field, weiOf(found[index + 1] as string, above)] as const)
     if (stated.some(([, wei]) => wei === undefined)) return undefined
     return Object.fromEntries(stated) as FeeNeeds
   }
   return undefined
 }
 
-function weiOf(digits: string | undefined, above: true | undefined): bigint | undefined {
-  if (digits === undefined || digits.length > DIGITS_MAX) return undefined
+function weiOf(digits: string, above: true | undefined): bigint | undefined {
+  if (digits.length > DIGITS_MAX) return undefined
   return BigInt(digits) + (above ? 1n : 0n)
 }

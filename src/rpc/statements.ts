@@ -39,7 +39,7 @@ export function readStatements(error: unknown): Statement[] {
   const statements: Statement[] = []
   const seen = new Set<object>()
   let layer: unknown[] = [error]
-  while (layer.length > 0 && statements.length < LAYERS_MAX) {
+  while (layer.length > 0) {
     const next: unknown[] = []
     for (const value of layer) {
       if (statements.length >= LAYERS_MAX) break
@@ -76,8 +76,7 @@ export function property(value: unknown, key: string): unknown {
 }
 
 function readText(text: string, next: unknown[]): Statement[] {
-  const parsed = parseJson(text)
-  if (parsed !== undefined) next.push(parsed)
+  next.push(parseJson(text))
   return [{ ...NOTHING, texts: [text] }]
 }
 
@@ -95,14 +94,12 @@ function readObject(value: object, next: unknown[]): Statement {
     const text = property(value, key)
     if (typeof text !== 'string') continue
     texts.push(text)
-    const parsed = parseJson(text)
-    if (parsed !== undefined) next.push(parsed)
+    next.push(parseJson(text))
   }
   for (const key of NESTED) {
     const nested = property(value, key)
-    if (isObject(nested)) next.push(nested)
     // A text under `data` is revert data or a hash, and may be a string of the contract.
-    else if (typeof nested === 'string' && key !== 'data') next.push(nested)
+    if (key !== 'data' || isObject(nested)) next.push(nested)
   }
   const code = property(value, 'code')
   const kind = property(value, 'kind')
@@ -140,7 +137,7 @@ function readStatus(value: object): number | undefined {
   for (const key of ['status', 'statusCode', 'responseStatus'] as const) {
     const status = property(value, key)
     const code = typeof status === 'string' && /^\d{3}\b/.test(status) ? Number(status.slice(0, 3)) : status
-    if (typeof code !== 'number' || code < 100 || code >= 600) continue
+    if (typeof code !== 'number' || !(code >= 100 && code < 600)) continue
     return code === ESCALATED ? (readEscalated(value) ?? code) : code
   }
   return undefined
@@ -163,8 +160,9 @@ function readRetryAfter(value: object): number | undefined {
   const given = property(value, 'retryAfterMs')
   if (typeof given === 'number' && Number.isFinite(given) && given >= 0) return given
   const header = readHeader(property(value, 'headers'), 'retry-after')
-  const seconds = header === undefined ? readBackoff(property(value, 'data')) : Number(header)
-  return seconds !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
+  // An empty header says nothing.
+  const seconds = Number(header?.trim() || readBackoff(property(value, 'data')))
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
 }
 
 // Infura: `data.backoff_seconds`, and in a `rate` of its own when the day's share is used up.
