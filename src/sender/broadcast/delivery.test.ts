@@ -23,6 +23,23 @@ const requestsOf = (lane: SimLane, from = 0) => {
     .slice(from)
 }
 
+const SLOW_BLOCKS = { rules: 'geth', blockTimeMs: 12_000 } as const
+
+/** A process that works for a millisecond at a time: how much of it came between two timers at most. */
+function workBetweenTimers() {
+  let [workedMs, since, most, fired] = [0, 0, 0, 0]
+  return {
+    ms: () => workedMs,
+    most: () => most,
+    more({ clock }: SimLane) {
+      if (clock.firedTimers !== fired) since = 0
+      fired = clock.firedTimers
+      workedMs++
+      most = Math.max(most, ++since)
+    },
+  }
+}
+
 describe('D1 and D6: in order, one copy', () => {
   test.each(['geth', 'reth', 'base', 'latest'] as const)(
     'a burst to a node with the rules of %s is sent in order, each transaction once',
@@ -54,58 +71,37 @@ describe('D1 and D6: in order, one copy', () => {
   })
 
   test('answers to a large request are told in parts, between which timers fire', async () => {
-    // A listener works for a millisecond: at most so many come between two timers.
-    let [workedMs, told, most, fired] = [0, 0, 0, 0]
-    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
-    await using lane = await openLane({ chain, workedMs: () => workedMs })
-    lane.sender.on('accepted', () => {
-      if (lane.clock.firedTimers !== fired) told = 0
-      fired = lane.clock.firedTimers
-      workedMs++
-      most = Math.max(most, ++told)
-    })
+    const worked = workBetweenTimers()
+    await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
+    lane.sender.on('accepted', () => worked.more(lane))
     await sendAll(lane, 600)
-    expect(workedMs).toBe(600)
-    expect(most).toBeLessThanOrEqual(4)
+    expect(worked.ms()).toBe(600)
+    expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
   test('signatures are made in parts, between which timers fire, and leave in no more requests', async () => {
-    // A signature takes a millisecond: at most so many are made between two timers.
-    let [workedMs, most, made, fired] = [0, 0, 0, 0]
-    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
-    await using lane = await openLane({
-      chain,
-      workedMs: () => workedMs,
-      fails() {
-        if (lane.clock.firedTimers !== fired) made = 0
-        fired = lane.clock.firedTimers
-        workedMs++
-        most = Math.max(most, ++made)
-        return false
-      },
-    })
+    const worked = workBetweenTimers()
+    const fails = () => {
+      worked.more(lane)
+      return false
+    }
+    await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms, fails })
     await sendAll(lane, 64)
     const before = requestsOf(lane).length
     await sendAll(lane, 1_000, 65)
-    expect(workedMs).toBe(1_064)
-    expect(most).toBeLessThanOrEqual(4)
+    expect(worked.ms()).toBe(1_064)
+    expect(worked.most()).toBeLessThanOrEqual(4)
     expect(requestsOf(lane, before).length).toBeLessThanOrEqual(12)
     expect(lane.sent).toHaveLength(1_064)
   })
 
   test('the transactions of a block are told in parts, between which timers fire', async () => {
-    let [workedMs, told, most, fired] = [0, 0, 0, 0]
-    const chain = { rules: 'geth', blockTimeMs: 12_000 } as const
-    await using lane = await openLane({ chain, workedMs: () => workedMs })
-    lane.sender.on('sealed', () => {
-      if (lane.clock.firedTimers !== fired) told = 0
-      fired = lane.clock.firedTimers
-      workedMs++
-      most = Math.max(most, ++told)
-    })
+    const worked = workBetweenTimers()
+    await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
+    lane.sender.on('sealed', () => worked.more(lane))
     await sendAll(lane, 600)
-    expect(workedMs).toBe(600)
-    expect(most).toBeLessThanOrEqual(4)
+    expect(worked.ms()).toBe(600)
+    expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
   test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {

@@ -89,25 +89,33 @@ describe('P1: one id from two processes at once, whose pools would take differen
   })
 })
 
+/** Notes in `chosen` what it is given, and has room for one. */
+function memberAt(index: number, chosen: number[]): Member {
+  const address = `0x${String(index).padStart(40, '0')}` as Address
+  return {
+    sender: { address, get: async () => undefined } as unknown as Sender,
+    async start() {
+      chosen.push(index)
+      return { tx: {} as Tx, accepted: async () => {} }
+    },
+    room: () => 1,
+    holds: () => [],
+    closed: () => false,
+    ...ALONE,
+  }
+}
+
 describe('which account takes the next', () => {
   /** Accounts with so much room, and so many under way; what was chosen, in order. */
   function poolWith(accounts: readonly { room: number; load: number }[]) {
     const chosen: number[] = []
-    const members = accounts.map(({ room, load }, index): Member => {
-      const address = `0x${String(index).padStart(40, '0')}` as Address
-      return {
-        sender: { address, get: async () => undefined } as unknown as Sender,
-        async start() {
-          chosen.push(index)
-          return { tx: {} as Tx, accepted: async () => {} }
-        },
-        holds: () => [],
-        closed: () => false,
-        ...ALONE,
+    const members = accounts.map(
+      ({ room, load }, index): Member => ({
+        ...memberAt(index, chosen),
         room: () => room,
         load: () => load,
-      }
-    })
+      }),
+    )
     return { pool: createPool(members), chosen }
   }
 
@@ -141,20 +149,14 @@ describe('affinity', () => {
   /** Who takes what, among ten accounts with the given holds. */
   function choices(holds: ReadonlyMap<number, readonly HoldReason[]> = new Map()) {
     const taken: number[] = []
-    const members = Array.from({ length: 10 }, (_, index): Member => {
-      const address = `0x${String(index).padStart(40, '0')}` as Address
-      return {
-        sender: { address, get: async () => undefined } as unknown as Sender,
-        async start() {
-          taken.push(index)
-          return { tx: {} as Tx, accepted: async () => {} }
-        },
+    const members = Array.from(
+      { length: 10 },
+      (_, index): Member => ({
+        ...memberAt(index, taken),
         room: () => 10 - index,
         holds: () => holds.get(index) ?? [],
-        closed: () => false,
-        ...ALONE,
-      }
-    })
+      }),
+    )
     const pool = createPool(members)
     return async (affinity: string) => {
       await pool.send(REQUEST, { affinity })
