@@ -43,6 +43,8 @@ export type Taker = {
   readonly taken: (transaction: Transaction, options: SendOptions) => void
   /** It turned out that it is not to be sent. */
   readonly dropped: (transaction: Transaction) => void
+  /** Its caller was told that the store may have it all the same: what is there is to be sent. */
+  readonly doubted: (id: string) => void
 }
 
 /** Who takes it on, and who asked for that. */
@@ -180,6 +182,7 @@ export function createAdmission(parts: {
     const error = refused(transaction, await storeError(transaction, options, cause))
     transaction.keeping = undefined
     taker.dropped(transaction)
+    if (error.fate === 'inFlight') taker.doubted(transaction.id)
     caller.failed(error)
   }
 

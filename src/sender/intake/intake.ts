@@ -132,6 +132,8 @@ export function createIntake(parts: {
       queued.delete(transaction)
       if (hasFailed(transaction)) parts.ended(transaction)
     },
+    // It may have been passed over among what arrived, as one that is being kept here.
+    doubted: (id) => untilLooked(() => lookFor(id)),
   }
 
   function add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
@@ -270,6 +272,40 @@ export function createIntake(parts: {
     if (hasEnded(stored.stage)) forget(transaction)
   }
 
+  async function arrived(stored: StoredTransaction): Promise<void> {
+    if (stored.stage !== 'queued' || isMine(stored)) return
+    const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
+    if (closed || context.closed || isMine(stored)) return
+    // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
+    const here = transactions.get(stored.id) ?? handle.adopt(stored)
+    const transaction = here ?? { ...fromStored(stored), replaces }
+    if (here) refresh(here, stored)
+    transaction.replaces ??= replaces
+    transaction.elsewhere = true
+    admission.seen(transaction.sequence)
+    transaction.workedBy = me
+    transactions.set(transaction.id, transaction)
+    queued.add(transaction)
+    if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
+    arm(transaction)
+    handle.takenOver(transaction)
+    if (!hasFailed(transaction)) preparer.add(transaction)
+  }
+
+  async function lookFor(id: string): Promise<void> {
+    const stored = await store.find(lane.key, { id })
+    if (stored?.lane.address === lane.key.address) await arrived(stored)
+  }
+
+  /** What the store does not answer is asked again. */
+  function untilLooked(look: () => Promise<void>): void {
+    if (context.closed) return
+    void look().catch((error: unknown) => {
+      reportError(context, error)
+      clock.setTimer(() => untilLooked(look), LOOK_AGAIN_MS)
+    })
+  }
+
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
     // What has left for another lane may come back, to another place.
@@ -337,34 +373,10 @@ export function createIntake(parts: {
       transactions.set(transaction.id, transaction)
     },
     asking: () => forgotten.clear(),
-    async arrived(stored) {
-      if (stored.stage !== 'queued' || isMine(stored)) return
-      const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
-      if (closed || context.closed || isMine(stored)) return
-      // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
-      const here = transactions.get(stored.id) ?? handle.adopt(stored)
-      const transaction = here ?? { ...fromStored(stored), replaces }
-      if (here) refresh(here, stored)
-      transaction.replaces ??= replaces
-      transaction.elsewhere = true
-      admission.seen(transaction.sequence)
-      transaction.workedBy = me
-      transactions.set(transaction.id, transaction)
-      queued.add(transaction)
-      if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
-      arm(transaction)
-      handle.takenOver(transaction)
-      if (!hasFailed(transaction)) preparer.add(transaction)
-    },
+    arrived,
     met(transaction) {
       transactions.set(transaction.id, transaction)
-      const look = () => {
-        void lookAgain(transaction).catch((error: unknown) => {
-          reportError(context, error)
-          clock.setTimer(look, LOOK_AGAIN_MS)
-        })
-      }
-      look()
+      untilLooked(() => lookAgain(transaction))
     },
     resume(transaction) {
       if (transaction.nonce === undefined) queued.add(transaction)

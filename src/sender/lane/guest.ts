@@ -215,6 +215,8 @@ export function createGuest(options: {
       handle.heed(transaction, signal)
     },
     dropped() {},
+    // Whoever holds the lane finds it among what arrived.
+    doubted() {},
   }
 
   function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Caller): void {
