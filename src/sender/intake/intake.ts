@@ -18,6 +18,7 @@ import {
   type Transaction,
 } from '../transaction/transaction.js'
 import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
+import { createDoubted } from './doubted.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import type { Relieved } from './relief.js'
@@ -132,8 +133,7 @@ export function createIntake(parts: {
       queued.delete(transaction)
       if (hasFailed(transaction)) parts.ended(transaction)
     },
-    // It may have been passed over among what arrived, as one that is being kept here.
-    doubted: (id) => untilLooked(() => lookFor(id)),
+    doubted: createDoubted(context, arrived),
   }
 
   function add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
@@ -292,20 +292,6 @@ export function createIntake(parts: {
     if (!hasFailed(transaction)) preparer.add(transaction)
   }
 
-  async function lookFor(id: string): Promise<void> {
-    const stored = await store.find(lane.key, { id })
-    if (stored?.lane.address === lane.key.address) await arrived(stored)
-  }
-
-  /** What the store does not answer is asked again. */
-  function untilLooked(look: () => Promise<void>): void {
-    if (context.closed) return
-    void look().catch((error: unknown) => {
-      reportError(context, error)
-      clock.setTimer(() => untilLooked(look), LOOK_AGAIN_MS)
-    })
-  }
-
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
     // What has left for another lane may come back, to another place.
@@ -376,7 +362,13 @@ export function createIntake(parts: {
     arrived,
     met(transaction) {
       transactions.set(transaction.id, transaction)
-      untilLooked(() => lookAgain(transaction))
+      const look = () => {
+        void lookAgain(transaction).catch((error: unknown) => {
+          reportError(context, error)
+          clock.setTimer(look, LOOK_AGAIN_MS)
+        })
+      }
+      look()
     },
     resume(transaction) {
       if (transaction.nonce === undefined) queued.add(transaction)
