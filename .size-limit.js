@@ -32,7 +32,7 @@ export default [
   subpath('txlane, viem excluded: loaded by importing it', '33 kB'),
   subpath(
     'txlane, viem excluded: with all that the first lane and the first read load',
-    '159 kB',
+    '161 kB',
     [],
     inTheEnd,
   ),
