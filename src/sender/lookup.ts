@@ -56,7 +56,7 @@ export async function listTransactions(
   const items = page.items.map((stored): TxRecord => {
     const live = seat.live({ id: stored.id })
     if (live) return recordOf(live, lane.handle.operations?.waitingFor(live))
-    return recordOf(fromStored(stored), stored.waiting)
+    return recordOf(fromStored(stored), stored.waiting, stored.replaces)
   })
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }

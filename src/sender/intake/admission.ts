@@ -43,7 +43,7 @@ export type Taker = {
   readonly taken: (transaction: Transaction, options: SendOptions) => void
   /** It turned out that it is not to be sent. */
   readonly dropped: (transaction: Transaction) => void
-  /** Its caller was told that the store may have it all the same: what is there is to be sent. */
+  /** Its caller was told `inFlight`: where the store has the transaction, it is to be sent. */
   readonly doubted: (id: string) => void
 }
 

@@ -4,9 +4,9 @@ import { type LaneContext, reportError } from '../context.js'
 const LOOK_MS = 1_000
 
 /**
- * Notes ids of what the store may have kept although it did not say so, and looks for them there: it may have been passed
- * over among what arrived, as one that was being kept here. One after the other: a store that answers nothing is asked one
- * thing a second.
+ * Looks in the store for transactions whose `enqueue` ended without a clear answer. The lane skips an arrival that this
+ * process is keeping at that moment; where the answer is then lost, nobody else sends it. The store is asked for one id at
+ * a time, and once a second while it does not answer.
  */
 export function createDoubted(
   context: Pick<LaneContext, 'lane' | 'store' | 'clock' | 'closed' | 'events'>,

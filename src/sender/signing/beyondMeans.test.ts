@@ -65,6 +65,14 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect((await lane.snapshot()).holds).toEqual([])
   })
 
+  test('it stays aside while others go on, and is told of as overtaken once', async () => {
+    await using lane = await openLane({ limits: { window: 2 } })
+    const [big, ...others] = await queued(lane, [giant(1), ...numbers(40, 2).map(transfer)])
+    await sealed(lane, others)
+    expect(lane.events('reordered')).toHaveLength(1)
+    await lane.settle((big as Tx).cancel())
+  })
+
   test('one whose gas the node does not estimate for want of money is told in the same way', async () => {
     await using lane = await openLane()
     const { gas: _, ...request } = giant(1)

@@ -65,7 +65,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
   let refusedByNode = false
   let asked = false
   let balanceAtMs = Number.NEGATIVE_INFINITY
-  // No endpoint shows so much.
+  // The lowest cost that no endpoint shows the account to have.
   let beyondWei: bigint | undefined
   const elsewhere = createShortageCheck(context, judge)
 
@@ -95,6 +95,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
 
   function judge(): void {
     if (balanceWei === undefined) return
+    forgetBeyond(balanceWei)
     // What did not fit may have been cancelled, or have gone elsewhere.
     if (missingWei > 0n || line.size === 0) missingWei = firstCost() ?? 0n
     // The head pays first. What waits behind it and fits the balance goes when others have landed.
@@ -105,7 +106,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     // What is being paid for already has its price.
     if (short && !elsewhere.confirms({ needed, balanceWei, isPriced: isHead })) return
     if (!short) elsewhere.forget()
-    setBeyond(short && !isHead ? needed : undefined)
+    if (short && !isHead) proveBeyond(needed)
     // What lands may bring money.
     const isAlone = isHead || committed === 0n
     if (short && isAlone && context.starved === 'fail')
@@ -125,10 +126,15 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     return false
   }
 
-  function setBeyond(wei: bigint | undefined): void {
-    const wasBeyond = beyondWei !== undefined
-    beyondWei = context.starved === 'wait' ? wei : undefined
-    if (wasBeyond && beyondWei === undefined) waiting().moneyCame()
+  function proveBeyond(wei: bigint): void {
+    if (context.starved === 'wait' && (beyondWei === undefined || wei < beyondWei)) beyondWei = wei
+  }
+
+  /** The account has so much by now: those that stepped aside may be paid. */
+  function forgetBeyond(balance: bigint): void {
+    if (beyondWei === undefined || balance < beyondWei) return
+    beyondWei = undefined
+    waiting().moneyCame()
   }
 
   function settled(): void {

@@ -31,7 +31,7 @@ export function createShortageCheck(
   heard: () => void,
 ): ShortageCheck {
   const { hub, fees, clock, limits } = context
-  // What no endpoint shows that the account has.
+  // The cost for which no endpoint shows enough balance.
   let deniedByAllWei: bigint | undefined
   const asking = createOneAtATime(context)
   let deniedAtMs = Number.NEGATIVE_INFINITY

@@ -4,8 +4,12 @@ import type { TxRecord, WaitReason } from '../../types.js'
 import { describe, type Transaction } from './transaction.js'
 
 /** What callers may store and print of it. `waitingFor`: why it is not further yet. */
-export function recordOf(transaction: Transaction, waitingFor: WaitReason | undefined): TxRecord {
-  const { lane, request, status, failure, endKept, fees, replaces } = transaction
+export function recordOf(
+  transaction: Transaction,
+  waitingFor: WaitReason | undefined,
+  replaces = transaction.replaces?.id,
+): TxRecord {
+  const { lane, request, status, failure, endKept, fees } = transaction
   const gas = transaction.gas ?? request.gas
   const { id, ...place } = describe(transaction)
   return {
@@ -19,7 +23,7 @@ export function recordOf(transaction: Transaction, waitingFor: WaitReason | unde
     ...(failure && endKept ? { error: errorOf(failure) } : {}),
     ...(gas === undefined ? {} : { gas: `${gas}` }),
     ...(fees === undefined ? {} : { fees: feesOf(fees) }),
-    ...(replaces === undefined ? {} : { replaces: replaces.id }),
+    ...(replaces === undefined ? {} : { replaces }),
     createdAt: new Date(transaction.createdAtMs).toISOString(),
     ...(waitingFor === undefined ? {} : { waitingFor: waitingFor.sentence }),
   }
