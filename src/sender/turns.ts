@@ -5,8 +5,10 @@ import { type Clock, nextTurn } from '../clock.js'
  * waiting for all of it. All kinds of such work share each turn.
  */
 export type Turns = {
-  /** This turn has had its share of long work: what is left of it awaits `next()`, and asks again. */
+  /** This turn has had its share of long work: what is left of it awaits `room()`. */
   isSpent(): boolean
+  /** Resolves in a turn that has a share left: at once in this one. */
+  room(): Promise<void>
   /** Resolves in the next turn, for all in the order in which they asked. */
   next(): Promise<void>
   /** Calls `each` for all of them. Undefined where they were through before this turn was spent. */
@@ -40,15 +42,20 @@ export function createTurns(clock: Pick<Clock, 'now' | 'setTimer'>): Turns {
     return over
   }
 
+  async function room(): Promise<void> {
+    while (isSpent()) await next()
+  }
+
   async function rest<T>(items: readonly T[], from: number, each: (item: T) => void): Promise<void> {
     for (let index = from; index < items.length; index++) {
-      while (isSpent()) await next()
+      if (isSpent()) await room()
       each(items[index] as T)
     }
   }
 
   return {
     isSpent,
+    room,
     next,
     each(items, each) {
       for (const [index, item] of items.entries()) {

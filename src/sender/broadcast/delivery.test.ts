@@ -104,6 +104,23 @@ describe('D1 and D6: in order, one copy', () => {
     expect(worked.most()).toBeLessThanOrEqual(4)
   })
 
+  test('a large request is handed over in parts, between which timers fire', async () => {
+    const worked = workBetweenTimers()
+    await using lane = await openLane({ chain: SLOW_BLOCKS, workedMs: worked.ms })
+    await sendAll(lane, 64)
+    lane.script = onSend(swallows)
+    const before = lane.sent.length
+    const wave = numbers(200, 65).map((marker) => lane.sender.send(transfer(marker)))
+    await lane.until(() => lane.sent.length > before)
+    lane.script = undefined
+    const lost = lane.sent.length - before
+    lane.sender.on('rebroadcast', () => worked.more(lane))
+    await lane.settle(Promise.all((await lane.settle(Promise.all(wave))).map((tx) => tx.wait('sealed'))))
+    expect(lost).toBeGreaterThan(50)
+    expect(worked.ms()).toBeGreaterThanOrEqual(lost)
+    expect(worked.most()).toBeLessThanOrEqual(4)
+  })
+
   test('what an endpoint has shown is in its profile, where the next lane finds it', async () => {
     await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 1_000 } })
     await sendAll(lane, 600)

@@ -222,13 +222,14 @@ export function createEndpointSender(
     const sentFrom = action.count ? advanceAccepted() : 0
     const lowest = book.confirmedTo
     const awaited = endpoint.silentUntilMs <= clock.now()
+    if (action.kind === 'repair') parts.repaired(action.nonces)
+    // Before they leave: what may be on its way is never taken back as unsent.
+    const handing = hub.turns.each(batch, (sending) => handed(sending, action.kind))
+    if (handing) await handing
+    if (hub.turns.isSpent()) await hub.turns.room()
     parts.posting(batch, awaited)
     const options = { timeoutMs: limits.sendTimeoutMs }
-    const replying = calls.length > 0 ? askGranted(plain, gate, { calls, grant, options }) : []
-    // In the same turn, while they are on their way.
-    if (action.kind === 'repair') parts.repaired(action.nonces)
-    for (const sending of batch) handed(sending, action.kind)
-    const replies = await replying
+    const replies = calls.length > 0 ? await askGranted(plain, gate, { calls, grant, options }) : []
     const answered = batch.map((sending, index) => answeredOf(sending, replies[index]))
     const counted = action.count ? countOf(replies[batch.length]) : undefined
     const atMs = clock.now()
@@ -238,7 +239,10 @@ export function createEndpointSender(
     observeBatch(profile, answered, { kind, size: replies.length, count: counted, sentFrom, lowest, atMs })
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
-    if (isPlain(answered)) step()
+    if (isPlain(answered)) {
+      if (hub.turns.isSpent()) await hub.turns.room()
+      step()
+    }
     const as = { endpoint, awaited, ofBatch: end.end === 'batchRefused' }
     const telling = hub.turns.each(answered, (each) => parts.said(saidBy(as, each)))
     if (telling) await telling

@@ -2,7 +2,7 @@ import { newestAttempt } from '../../ledger/slot.js'
 import type { LaneSnapshot } from '../../types.js'
 import type { WaitReason } from '../../waitTypes.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
-import type { LaneContext } from '../context.js'
+import { type LaneContext, reportError } from '../context.js'
 import type { Line } from '../intake/line.js'
 import type { Order } from '../intake/order.js'
 import { refusalOf } from '../reasons/quote.js'
@@ -75,10 +75,10 @@ export function createWaitReasons(
   }
 
   function lowestOpen(): number {
-    let nonce = book.floor
+    let nonce = Math.max(book.floor, book.coveredTo)
     for (; nonce < book.cursor; nonce++) {
       const slot = book.get(nonce)
-      if (slot?.state === 'used' || slot?.state === 'final' || nonce < book.coveredTo) continue
+      if (slot?.state === 'used' || slot?.state === 'final') continue
       if (slot?.state !== 'live' || newestAttempt(slot)?.accepted !== true) break
     }
     return nonce
@@ -166,6 +166,27 @@ export function createWaitReasons(
     lane.journal.touch()
   }
 
+  /** Undefined where it was done in this turn of the event loop. */
+  function lookAll(): Promise<void> | undefined {
+    const facts = laneFacts()
+    let alarming: WaitReason | undefined
+    const each = (transaction: Transaction) => {
+      if (context.closed) return
+      const reason = reasonIn(facts, transaction)
+      keep(transaction, reason)
+      if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
+    }
+    const end = () => {
+      if (context.closed) return
+      if (alarming === undefined) alarmed = undefined
+      notices.look(alarming)
+    }
+    const looking = hub.turns.each(lookedAt(), each)
+    if (looking) return looking.then(end)
+    end()
+    return undefined
+  }
+
   function alarm(transaction: Transaction, reason: WaitReason): boolean {
     if (!reason.operator || reason.for === 'hold' || !isLong(transaction)) return false
     if (alarmed === reason.for) return true
@@ -181,15 +202,8 @@ export function createWaitReasons(
     look() {
       if (clock.now() - lookedMs < LOOK_MS) return
       lookedMs = clock.now()
-      const facts = laneFacts()
-      let alarming: WaitReason | undefined
-      for (const transaction of lookedAt()) {
-        const reason = reasonIn(facts, transaction)
-        keep(transaction, reason)
-        if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
-      }
-      if (alarming === undefined) alarmed = undefined
-      notices.look(alarming)
+      const looking = lookAll()
+      void looking?.catch((error: unknown) => reportError(context, error))
     },
   }
 }

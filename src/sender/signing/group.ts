@@ -20,7 +20,7 @@ export function createSigningGroup(turns: Turns): SigningGroup {
 
   async function run(): Promise<void> {
     for (let start = waiting.shift(); start !== undefined; start = waiting.shift()) {
-      while (turns.isSpent()) await turns.next()
+      if (turns.isSpent()) await turns.room()
       const signing = start()
       if (elsewhere === 0 && (await endsInTurn(signing))) continue
       elsewhere++
