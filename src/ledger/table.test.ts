@@ -135,29 +135,40 @@ type Taken = { slot: Slot | undefined; event: SlotEvent; result: Transition }
 const commands: readonly SlotEvent['type'][] = ['reserve', 'handOut', 'replace']
 const allEvents = [...events()]
 
-function* everything(): Generator<Taken> {
+/** Made by the first test that asks for them: a change of the code has to fail a test, not the loading of this file. */
+const everything = once(() => {
+  const taken: Taken[] = []
   for (const slot of slots()) {
     for (const event of allEvents) {
       try {
-        yield { slot, event, result: transition(7, slot, event) }
+        taken.push({ slot, event, result: transition(7, slot, event) })
       } catch (error) {
         if (!commands.includes(event.type)) throw error
       }
     }
   }
+  return taken
+})
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
-describe('the transition function and the table', () => {
+const heldAgainstTable = once(() => {
   const reached = new Set<number>()
-  const disagreements: string[] = []
-  const careless: string[] = []
+  const disagreements = new Set<string>()
+  const careless = new Set<string>()
   for (const { slot, event, result } of everything()) {
     const say = `row ${result.row}: ${slot?.state ?? 'new'} on ${event.type} to ${result.slot.state}`
     if (result.row === 0) {
       const facts = ['sent', 'journaled', 'notCommitted', 'outsideCommitted']
       const kept = result.slot === slot || slot === undefined || facts.includes(event.type)
       if (!kept || result.actions.length > 0 || result.slot.state !== (slot?.state ?? 'hole'))
-        careless.push(say)
+        careless.add(say)
       continue
     }
     reached.add(result.row)
@@ -166,19 +177,23 @@ describe('the transition function and the table', () => {
       row?.from.includes(slot?.state ?? 'new') &&
       row.on.includes(event.type) &&
       row.to.includes(result.slot.state)
-    if (!agrees) disagreements.push(say)
+    if (!agrees) disagreements.add(say)
   }
+  return { reached, disagreements, careless }
+})
 
+describe('the transition function and the table', () => {
   test('every step that is taken stands in the table: from, event, to', () => {
-    expect([...new Set(disagreements)]).toEqual([])
+    expect([...heldAgainstTable().disagreements]).toEqual([])
   })
 
   test('every row of the table is taken by some step', () => {
+    const { reached } = heldAgainstTable()
     expect(TABLE.map(({ row }) => row).filter((row) => !reached.has(row))).toEqual([])
   })
 
   test('an observation that says nothing new changes no state and asks for nothing', () => {
-    expect([...new Set(careless)]).toEqual([])
+    expect([...heldAgainstTable().careless]).toEqual([])
   })
 
   test('the rows are numbered 1 to 35, in order', () => {
@@ -198,12 +213,11 @@ describe('the transition function and the table', () => {
 })
 
 describe('invariants at every step, whatever the slot and the event', () => {
-  const all = [...everything()]
   const bytes = (slot: Slot | undefined): ReadonlySet<string> =>
     new Set(slot?.attempts.map((known) => known.hash))
 
   test('attempts are forgotten by row 33 alone (P2)', () => {
-    const lost = all.filter(({ slot, result }) => {
+    const lost = everything().filter(({ slot, result }) => {
       const after = bytes(result.slot)
       return result.row !== 33 && [...bytes(slot)].some((known) => !after.has(known))
     })
@@ -213,7 +227,7 @@ describe('invariants at every step, whatever the slot and the event', () => {
   test('an end, once asked for, is never another one but for the operator (row 27), deep reorgs (row 32), and what the lane gave up itself and its caller speeds up', () => {
     const end = (slot: Slot | undefined): End | undefined =>
       slot?.state === 'live' || slot?.state === 'used' ? slot.end : undefined
-    const changed = all.filter(({ slot, event, result }) => {
+    const changed = everything().filter(({ slot, event, result }) => {
       const kept = result.slot.state === 'live' || result.slot.state === 'used'
       if (event.type === 'speedUp' && end(slot) === 'void') return !event.named && end(result.slot) !== 'void'
       return (
@@ -224,12 +238,14 @@ describe('invariants at every step, whatever the slot and the event', () => {
   })
 
   test('a live nonce leaves its transaction by block contents, by row 14 or by row 6, never by an answer', () => {
-    const freed = all.filter(({ slot, result }) => slot?.state === 'live' && result.slot.state !== 'live')
+    const freed = everything().filter(
+      ({ slot, result }) => slot?.state === 'live' && result.slot.state !== 'live',
+    )
     expect([...new Set(freed.map(({ result }) => result.row))].sort()).toEqual([14, 24, 25, 26])
   })
 
   test('bytes of a claim are neither bumped nor resent for one that has an end and a no-op to send', () => {
-    const wrong = all.filter(({ result: { slot, actions } }) => {
+    const wrong = everything().filter(({ result: { slot, actions } }) => {
       if (slot.state !== 'live' || slot.end === undefined) return false
       const newest = slot.attempts[slot.attempts.length - 1]
       return newest?.claim !== undefined && actions.some((action) => action.do === 'bump')
@@ -238,7 +254,9 @@ describe('invariants at every step, whatever the slot and the event', () => {
   })
 
   test('a transaction is queued again only where nothing of it was journaled, or by the verdict of row 31', () => {
-    const rows = all.filter(({ result }) => result.actions.some((action) => action.do === 'queueAgain'))
+    const rows = everything().filter(({ result }) =>
+      result.actions.some((action) => action.do === 'queueAgain'),
+    )
     expect([...new Set(rows.map(({ result }) => result.row))].sort()).toEqual([27, 31, 6, 7])
   })
 })

@@ -1,6 +1,7 @@
 import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
+import { excessGas } from './input/validate.js'
 import { randomId, requireKnown } from './intake/admission.js'
 import type { OpenLane } from './lane/open.js'
 import { ANYWHERE, added } from './transaction/caller.js'
@@ -11,7 +12,7 @@ import type { Transaction } from './transaction/transaction.js'
  * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
  */
 export async function sendSequence(
-  lane: Pick<OpenLane, 'handle' | 'store' | 'tenure'>,
+  lane: Pick<OpenLane, 'handle' | 'hub' | 'store' | 'tenure'>,
   requests: readonly TxRequest[],
   options: SequenceOptions,
   { random, queueMax }: { readonly random: Random; readonly queueMax: number },
@@ -19,6 +20,7 @@ export async function sendSequence(
   const { tenure, handle } = lane
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
   if (requests.length > tenure.seat.queueRoom) await requireKnown(lane, options.id && `${id}/0`, queueMax)
+  await checkRoom(lane, requests, options.id && `${id}/0`)
   const taken: Promise<Transaction>[] = []
   for (const [index, request] of requests.entries()) {
     const own: SendOptions = { ...all, id: `${id}/${index}` }
@@ -40,6 +42,18 @@ export async function sendSequence(
   if (options.until !== 'queued')
     await Promise.all(transactions.map((one) => handle.waiting.accepted(one).catch(() => {})))
   return transactions.map(handle.txOf)
+}
+
+/** None is taken on where no block has room for one of them; a sequence that was sent before is what it was. */
+async function checkRoom(
+  { handle, hub, store }: Pick<OpenLane, 'handle' | 'hub' | 'store'>,
+  requests: readonly TxRequest[],
+  firstId: string | undefined,
+): Promise<void> {
+  for (const request of requests) {
+    const excess = excessGas(request, hub.chain, hub.tracker.newest)
+    if (excess && !(firstId !== undefined && (await store.find(handle.key, { id: firstId })))) throw excess
+  }
 }
 
 /** What was refused first: those before it go their way. */

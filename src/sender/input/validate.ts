@@ -4,7 +4,7 @@ import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
 import { isOutsideId, OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
-import { type GasFork, leastGas } from './intrinsicGas.js'
+import { type GasBlock, leastGas, mostGas } from './gasBounds.js'
 import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -50,12 +50,28 @@ export function checkRequest(request: TxRequest, chain: Chain): void {
   checkChain(fields, chain)
 }
 
-/** What no client of the chain runs for less is refused before anything is kept or sent; what a fork adds, once a header shows it. */
-export function checkGas(request: TxRequest, chain: Chain, fork?: GasFork): void {
+/**
+ * Gas that no client of the chain takes is refused before anything is kept or sent. `block`: the newest one, which shows
+ * what a fork adds, and how much a block has room for.
+ */
+export function checkGas(request: TxRequest, chain: Chain, block?: GasBlock): void {
   const { gas } = request
   if (gas === undefined) return
-  const least = leastGas(request, chain, fork)
+  const least = leastGas(request, chain, block?.fork)
   if (gas < least) throw invalid('request.gas', gas, `at least ${least}, which it costs before it runs`)
+  const excess = excessGas(request, chain, block)
+  if (excess) throw excess
+}
+
+/** The error for more gas than a block has room for; undefined where it has room, or that is not known. */
+export function excessGas(
+  { gas }: TxRequest,
+  chain: Chain,
+  block: GasBlock | undefined,
+): TxlaneError | undefined {
+  const most = gas === undefined ? undefined : mostGas(chain, block)
+  if (most === undefined || (gas as bigint) <= most) return undefined
+  return invalid('request.gas', gas, `at most ${most}, the gas limit of block ${block?.number}`)
 }
 
 function checkAccessList(list: unknown): void {

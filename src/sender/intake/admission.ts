@@ -6,6 +6,7 @@ import { hasEnded } from '../../store/ended.js'
 import type { Enqueued, LaneKey, Store, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { txError } from '../context.js'
+import { excessGas } from '../input/validate.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Hub } from '../nodes/hub.js'
 import { privateOf } from '../nodes/privacy.js'
@@ -82,7 +83,7 @@ const UNREADABLE_MS = 1_000
 
 export function createAdmission(parts: {
   readonly handle: LaneHandle
-  readonly hub: Pick<Hub, 'endpoints'>
+  readonly hub: Pick<Hub, 'endpoints' | 'chain' | 'tracker'>
   readonly store: Pick<Store, 'enqueue' | 'find'>
   readonly random: Random
   readonly clock: Clock
@@ -104,9 +105,12 @@ export function createAdmission(parts: {
       const transaction = create(withTuples(request, key.address), options, place)
       const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
-      if ((unknown.length === 0 && !others) || transactions.has(transaction.id))
-        return take(transaction, options, takers)
-      admitAsking({ transaction, unknown, others, request }, options, takers).catch(takers.caller.failed)
+      const excess = excessGas(request, parts.hub.chain, parts.hub.tracker.newest)
+      const asksNothing = unknown.length === 0 && !others && excess === undefined
+      if (asksNothing || transactions.has(transaction.id)) return take(transaction, options, takers)
+      admitAsking({ transaction, unknown, others, excess, request }, options, takers).catch(
+        takers.caller.failed,
+      )
     } catch (error) {
       takers.caller.failed(error)
     }
@@ -114,11 +118,19 @@ export function createAdmission(parts: {
 
   /** What it comes after has to be in the store, and those whose delegations it carries sign them. */
   async function admitAsking(
-    asked: { transaction: Transaction; unknown: readonly Unknown[]; others: boolean; request: TxRequest },
+    asked: {
+      readonly transaction: Transaction
+      readonly unknown: readonly Unknown[]
+      readonly others: boolean
+      readonly excess: TxlaneError | undefined
+      readonly request: TxRequest
+    },
     options: SendOptions,
     takers: Takers,
   ): Promise<void> {
-    const { transaction, unknown, others, request } = asked
+    const { transaction, unknown, others, excess, request } = asked
+    // What was sent before by the same id may have been taken: its blocks had more room.
+    if (excess && !(await isKept(options.id))) throw excess
     if (unknown.length > 0) await checkKnown(unknown, options.id)
     if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
     await signAuthorities(transaction.request, request.authorize, (own) =>
@@ -278,12 +290,16 @@ export function createAdmission(parts: {
 
   async function checkKnown(unknown: readonly Unknown[], own: string | undefined): Promise<void> {
     for (const { argument, id } of unknown) {
-      if (await parts.store.find(key, { id })) continue
+      if (await isKept(id)) continue
       // What was sent before by the same id may have outlived the records of what it came after.
-      if (own !== undefined && (await parts.store.find(key, { id: own }))) return
+      if (await isKept(own)) return
       const expected = 'the id of a transaction that was sent before, on this chain and in this store'
       throw invalid(argument, id, expected)
     }
+  }
+
+  async function isKept(id: string | undefined): Promise<boolean> {
+    return id !== undefined && (await parts.store.find(key, { id })) !== undefined
   }
 
   function create(request: TxRequest, options: SendOptions, place: Place): Transaction {

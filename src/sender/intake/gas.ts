@@ -17,7 +17,7 @@ import { READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
-import { leastGas } from '../input/intrinsicGas.js'
+import { leastGas, mostGas } from '../input/gasBounds.js'
 import type { Hub, HubEndpoint } from '../nodes/hub.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
 
@@ -141,10 +141,10 @@ export function createGasEstimator(options: {
 
   function checkBounds(gas: bigint, request: TxRequest): void {
     const least = leastGas(request, hub.chain)
-    const most = hub.tracker.newest?.gasLimit
+    const most = mostGas(hub.chain, hub.tracker.newest)
     if (gas < least)
       throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)
-    if (most !== undefined && most > 0n && gas > most)
+    if (most !== undefined && gas > most)
       throw malformed('eth_estimateGas', `${gas} is more than the ${most} that a block has room for`)
   }
 

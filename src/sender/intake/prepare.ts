@@ -2,6 +2,7 @@ import PQueue from 'p-queue'
 import { TxlaneError } from '../../errors/base.js'
 import type { WaitCause } from '../../waitTypes.js'
 import { type LaneContext, reportError, txError } from '../context.js'
+import { mostGas } from '../input/gasBounds.js'
 import { checkGas } from '../input/validate.js'
 import { hasPrivateWay } from '../nodes/privacy.js'
 import { quoteOf } from '../reasons/quote.js'
@@ -73,6 +74,7 @@ const SHORT_MS = 10_000
 
 export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
+  const { hub } = context
   // Made on first use: an idle lane costs nothing.
   let shortUntilMs = Number.NEGATIVE_INFINITY
   // What is asked again, by the moment when.
@@ -107,11 +109,11 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   async function met(transaction: Transaction): Promise<void> {
     if (context.closed || hasFailed(transaction)) return
-    if (context.hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
+    if (hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
     await prepare(transaction)
   }
 
-  const headNumber = () => context.hub.tracker.head?.number ?? 0
+  const headNumber = () => hub.tracker.head?.number ?? 0
 
   function prepare(transaction: Transaction, tries = 0): Promise<void> | undefined {
     // It came from a process with other endpoints than this one has.
@@ -129,7 +131,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function prepared(transaction: Transaction): void {
     if (hasFailed(transaction)) return
     try {
-      checkGas(transaction.request, context.hub.chain, context.hub.tracker.head?.fork)
+      checkGas(transaction.request, hub.chain, hub.tracker.newest)
     } catch (error) {
       return options.failed(transaction, error as TxlaneError)
     }
@@ -168,13 +170,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function follow(transaction: Transaction): void {
     options.stepAside(transaction, { for: 'order', behind: transaction.needs?.follows })
     following.add(transaction)
-    context.hub.tracker.wake()
+    hub.tracker.wake()
   }
 
   function take(transaction: Transaction, estimate: Estimate, tries: number): void {
     switch (estimate.kind) {
       case 'gas':
-        transaction.gas = scaled(estimate.gas, transaction.request.gas, options.gasMultiplier)
+        transaction.gas = gasOf(transaction, estimate.gas)
         return options.ready(transaction)
       case 'reverted':
       case 'funds':
@@ -187,6 +189,14 @@ export function createPreparer(options: PrepareOptions): Preparer {
       default:
         return estimate satisfies never
     }
+  }
+
+  /** Given gas stays as it is; an estimate is multiplied, and never beyond what a block has room for. */
+  function gasOf({ request }: Transaction, estimate: bigint): bigint {
+    if (request.gas !== undefined) return request.gas
+    const gas = scaled(estimate, options.gasMultiplier)
+    const most = mostGas(hub.chain, hub.tracker.newest)
+    return most !== undefined && gas > most && estimate <= most ? most : gas
   }
 
   function takeUnknown(transaction: Transaction, estimate: Unknown, tries: number): void {
@@ -212,7 +222,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       return answers.again(transaction, () => void prepare(transaction))
     }
     if (mayDepend(transaction)) return park(transaction, estimate)
-    const said = `${context.hub.reader.port.name} said: ${quoteOf(estimate.cause)}`
+    const said = `${hub.reader.port.name} said: ${quoteOf(estimate.cause)}`
     options.failed(transaction, refused(transaction, estimate.cause, said))
   }
 
@@ -242,7 +252,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function park(transaction: Transaction, estimate: Unmet): void {
     options.stepAside(transaction, causeOf(estimate, 1))
     parked.set(transaction, estimate.kind === 'funds')
-    context.hub.tracker.wake()
+    hub.tracker.wake()
   }
 
   function retry(transaction: Transaction, tries: number, estimate: Unknown): void {
@@ -285,8 +295,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   async function estimateAgain(transaction: Transaction): Promise<void> {
     const estimate = await ask(transaction)
     if (context.closed || hasFailed(transaction) || transaction.nonce !== undefined) return
-    if (estimate?.kind === 'gas')
-      transaction.gas = scaled(estimate.gas, transaction.request.gas, options.gasMultiplier)
+    if (estimate?.kind === 'gas') transaction.gas = gasOf(transaction, estimate.gas)
   }
 
   return {
@@ -305,7 +314,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     setAside(transaction, funds) {
       options.stepAside(transaction, funds)
       parked.set(transaction, true)
-      context.hub.tracker.wake()
+      hub.tracker.wake()
     },
     moneyCame: () => again([...parked].filter(([, isForMoney]) => isForMoney).map(([one]) => one)),
     ticked() {
@@ -331,7 +340,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function causeOf({ kind, cause }: Unmet, tries: number): WaitCause {
     const said = quoteOf(cause)
     if (kind === 'funds') return { for: 'funds', said }
-    return { for: 'estimate', endpoint: context.hub.reader.port.name, tries, said }
+    return { for: 'estimate', endpoint: hub.reader.port.name, tries, said }
   }
 
   function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {
@@ -355,8 +364,8 @@ function goesBefore(one: Transaction, other: Transaction): boolean {
   return one.priority === other.priority ? one.sequence < other.sequence : one.priority > other.priority
 }
 
-function scaled(gas: bigint, given: bigint | undefined, multiplier: number): bigint {
-  if (given !== undefined || multiplier === 1) return given ?? gas
+function scaled(gas: bigint, multiplier: number): bigint {
+  if (multiplier === 1) return gas
   return (gas * BigInt(Math.ceil(multiplier * 1_000)) + 999n) / 1_000n
 }
 

@@ -4,7 +4,7 @@ import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
-import { leastGas } from '../input/intrinsicGas.js'
+import { leastGas } from '../input/gasBounds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type Estimate, formatted } from './gas.js'
 

@@ -2,7 +2,7 @@ import { type Chain, defineChain } from 'viem'
 import * as chains from 'viem/chains'
 import { describe, expect, test } from 'vitest'
 import type { TxRequest } from '../../types.js'
-import { leastGas } from './intrinsicGas.js'
+import { leastGas, mostGas } from './gasBounds.js'
 import { checkGas } from './validate.js'
 
 const TO = `0x${'11'.repeat(20)}` as const
@@ -45,4 +45,24 @@ test('forks that a header shows add to it: words of init code, the floor of call
   const call = { to: TO, data: `0x${'ff'.repeat(100)}` } as TxRequest
   expect(leastGas(call, chains.mainnet, 'shanghai')).toBe(22_600n)
   expect(leastGas(call, chains.mainnet, 'prague')).toBe(25_000n)
+})
+
+describe('the most gas is what the newest block has room for', () => {
+  const block = (gasLimit: bigint) => ({ number: 7, gasLimit })
+  test('where a header shows it', () => {
+    expect(mostGas(chains.mainnet, block(60_000_000n))).toBe(60_000_000n)
+    expect(() => checkGas({ ...transfer, gas: 60_000_001n }, chains.mainnet, block(60_000_000n))).toThrow(
+      'at most 60000000, the gas limit of block 7, got 60000001n',
+    )
+    checkGas({ ...transfer, gas: 60_000_000n }, chains.mainnet, block(60_000_000n))
+  })
+
+  test.each([
+    ['before any block was seen', chains.mainnet, undefined],
+    ['where the limit has no room for a transfer', chains.mainnet, block(20_999n)],
+    ['on a chain with a fee model of its own', chains.zksync, block(60_000_000n)],
+  ])('it is not known %s', (_, chain, shown) => {
+    expect(mostGas(chain, shown)).toBeUndefined()
+    checkGas({ ...transfer, gas: 2n ** 40n }, chain, shown)
+  })
 })

@@ -32,9 +32,29 @@ function hasEthereumGas({ id, custom }: Pick<Chain, 'id' | 'custom'>): boolean {
   return !IOTEX.has(id)
 }
 
+/** What the newest block says of the gas of the next ones. */
+export type GasBlock = {
+  readonly number: number
+  readonly gasLimit: bigint
+  readonly fork?: GasFork | undefined
+}
+
 /** The least gas that any client of the chain can take the transaction with; 0 where that is not known. */
 export function leastGas(request: TxRequest, chain: Pick<Chain, 'id' | 'custom'>, fork?: GasFork): bigint {
   return hasEthereumGas(chain) ? intrinsicGas(request, fork) : 0n
+}
+
+/**
+ * The most gas that a transaction may ask for: what the newest block has room for. geth ("exceeds block gas limit",
+ * core/txpool/validation.go, 1.17), reth, Besu, Nethermind, Hardhat and anvil refuse more. Undefined where it is not known:
+ * headers without a sound limit say nothing, and chains with a fee model of their own have other rules.
+ */
+export function mostGas(
+  chain: Pick<Chain, 'id' | 'custom'>,
+  block: GasBlock | undefined,
+): bigint | undefined {
+  if (block === undefined || block.gasLimit < TRANSACTION || !hasEthereumGas(chain)) return undefined
+  return block.gasLimit
 }
 
 /**
