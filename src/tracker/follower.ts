@@ -47,6 +47,8 @@ export type Look = {
   readonly askedAtMs: number
   /** A pending block above the head was read. */
   readonly hasPending: boolean
+  /** How often the pending block was made anew, as far as looks have shown; undefined where its rhythm is not known. */
+  readonly refreshes: number | undefined
 }
 
 /**

@@ -11,6 +11,8 @@ export type Pacing = {
   began(): void
   /** What it showed as pending. */
   saw(block: LightHeader): void
+  /** As `Phase` counts them. */
+  readonly refreshes: number | undefined
   /** What it showed as the newest block; `isNew`: it joined the chain. */
   headed(block: Pick<SealedBlock, 'number' | 'timestamp'>, isNew: boolean): void
   /** A transaction was sent. Whether the chain may show it before its next block is due. */
@@ -79,6 +81,9 @@ export function createPacing(options: {
     },
     saw(block) {
       phase.looked(startedMs, clock.now(), signOf(block))
+    },
+    get refreshes() {
+      return phase.refreshes
     },
     headed(block, isNew) {
       blockPhase.looked(startedMs, block)

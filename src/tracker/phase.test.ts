@@ -24,11 +24,19 @@ function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends:
     trembles.set(number, tremble)
     return offsetMs + number * realMs + tremble
   }
+  const numberAt = (ms: number) => {
+    let at = Math.floor((ms - offsetMs) / realMs) + 1
+    while (refreshAt(at) > ms) at--
+    return at
+  }
   let now = 10_000
   let looks = 0
   let number = Math.ceil((now - offsetMs) / realMs)
   let shown = 0
   const foundMs: number[] = []
+  // Refreshes that looks have shown since the rhythm is known, and how many of them were counted.
+  const showed = { refreshes: 0, counted: 0 }
+  let before: { readonly number: number; readonly counted: number } | undefined
   let waiting: { sentMs: number; visibleMs: number } | undefined
   let sentMs = now
 
@@ -47,13 +55,20 @@ function watch({ seed, offsetMs, trembleMs, realMs, roundTripMs }: World, sends:
       sentMs = answeredMs + random() * 400
     }
     phase.looked(askedMs, answeredMs, String(shown))
+    const counted = phase.refreshes
+    const newest = numberAt(readMs)
+    if (before !== undefined && counted !== undefined && foundMs.length >= 10) {
+      showed.refreshes += Math.min(1, newest - before.number)
+      showed.counted += counted - before.counted
+    }
+    before = counted === undefined ? undefined : { number: newest, counted }
     const keen = waiting !== undefined && now - waiting.sentMs < 3 * PERIOD_MS
     const nextMs = phase.next({ startedMs: askedMs, nowMs: answeredMs, keen })
     expect(nextMs).toBeGreaterThanOrEqual(answeredMs)
     // What is sent is looked for at once, as the poller is woken by it.
     now = waiting === undefined ? Math.min(nextMs, Math.max(sentMs, answeredMs)) : nextMs
   }
-  return { foundMs, looksPerSecond: (looks * 1_000) / (now - 10_000) }
+  return { foundMs, showed, looksPerSecond: (looks * 1_000) / (now - 10_000) }
 }
 
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
@@ -84,6 +99,34 @@ describe('the phase of the refreshes', () => {
         expect(Math.max(...foundMs)).toBeLessThan(PERIOD_MS + LATE + given.roundTripMs * 2)
       }),
     )
+  })
+
+  test('refreshes are counted, those that show nothing new among them', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { showed } = watch(given, 60)
+        // They tremble: one of many may count for the one beside it.
+        expect(showed.refreshes).toBeGreaterThan(50)
+        expect(Math.abs(showed.counted - showed.refreshes)).toBeLessThanOrEqual(2 + showed.refreshes / 50)
+      }),
+    )
+  })
+
+  test('how often it was made anew is not known before its rhythm is', () => {
+    const phase = createPhase(() => PERIOD_MS)
+    phase.looked(1_000, 1_004, 'a')
+    expect(phase.refreshes).toBeUndefined()
+    phase.looked(1_050, 1_054, 'b')
+    const before = phase.refreshes as number
+    // The next is due between 1,200 and 1,252.
+    phase.looked(1_190, 1_194, 'b')
+    expect(phase.refreshes).toBe(before)
+    phase.looked(1_252, 1_256, 'b')
+    expect(phase.refreshes).toBe(before + 1)
+    phase.looked(1_280, 1_284, 'b')
+    expect(phase.refreshes).toBe(before + 1)
+    phase.forget()
+    expect(phase.refreshes).toBeUndefined()
   })
 
   test('where nothing changes it is looked once a period, and once more in ten', () => {

@@ -11,6 +11,8 @@ export type Phase = {
    * `startedMs`: when the last look began.
    */
   next(at: { readonly startedMs: number; readonly nowMs: number; readonly keen: boolean }): number
+  /** How many refreshes the looks have shown, those without a transaction among them; undefined while it is not known when they fall. */
+  readonly refreshes: number | undefined
   /** Another endpoint is read, which makes its blocks at other moments. */
   forget(): void
 }
@@ -38,6 +40,9 @@ export function createPhase(periodMs: () => number): Phase {
   let last: { readonly atMs: number; readonly sign: string; readonly changed: boolean } | undefined
   let roundTripMs = 0
   let periods = 0
+  let refreshes = 0
+  // When the newest refresh that a look has shown was due.
+  let shownMs = Number.NEGATIVE_INFINITY
 
   /** A refresh fell between these two moments. */
   function learn(fromMs: number, toMs: number): void {
@@ -65,6 +70,21 @@ export function createPhase(periodMs: () => number): Phase {
     window = width < periodMs() ? { end: window.end + by, width } : undefined
   }
 
+  /**
+   * A look shows the refresh that was due before it. Where that one was shown already, something new that shows shortly
+   * before the next one is due is of the next.
+   */
+  function count(atMs: number, changed: boolean): void {
+    if (window === undefined) return
+    const period = periodMs()
+    const passedMs = window.end + Math.floor((atMs - window.end) / period) * period
+    const isShown = passedMs - shownMs <= period / 2
+    const isEarly = changed && isShown && atMs - passedMs > period / 2
+    if (isShown && !isEarly) return
+    refreshes++
+    shownMs = isEarly ? passedMs + period : passedMs
+  }
+
   /** Moments worth looking at around the refresh that falls at `end`, in order. */
   function momentsAt(end: number, width: number, keen: boolean): number[] {
     const moments = [end]
@@ -81,6 +101,7 @@ export function createPhase(periodMs: () => number): Phase {
       const changed = last !== undefined && last.sign !== sign
       if (last !== undefined) drift(Math.max(0, atMs - last.atMs))
       if (last !== undefined && changed) learn(last.atMs, atMs)
+      count(atMs, changed)
       last = { atMs, sign, changed }
     },
     next({ startedMs, nowMs, keen }) {
@@ -100,9 +121,13 @@ export function createPhase(periodMs: () => number): Phase {
         if (moment !== undefined) return moment - lead
       }
     },
+    get refreshes() {
+      return window && refreshes
+    },
     forget() {
       window = undefined
       last = undefined
+      shownMs = Number.NEGATIVE_INFINITY
     },
   }
 }

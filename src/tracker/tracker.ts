@@ -247,7 +247,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const newHead = (moved?.came.length ?? 0) > 0
     // One that does not join, or lags, says nothing of when the next block comes.
     if (walk.tip?.hash === latest.hash) pacing.headed(latest, newHead)
-    const look = { askedAtMs, hasPending }
+    const look = { askedAtMs, hasPending, refreshes: pacing.refreshes }
     for (const follower of followers) await follower.ticked(newHead, look)
     loop.brought(newHead)
   }

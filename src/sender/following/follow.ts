@@ -12,6 +12,7 @@ import { horizonLimit, verdictLimit } from './depth.js'
 import type { LandedIndex } from './landed.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
+import { createRefreshWatch } from './refreshWatch.js'
 import type { Seeding } from './seeding.js'
 import { createSpotCheck } from './spotCheck.js'
 import { createWitnessCheck } from './witnessCheck.js'
@@ -40,8 +41,6 @@ export type FollowOptions = {
 
 // Blocks that a feed, or a pending block, may be ahead of the newest sealed one.
 const AHEAD_MAX = 16
-/** Looks that are closer than this part of the cadence may have seen the same pending block. */
-const REFRESH_PART = 3 / 4
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
@@ -56,7 +55,10 @@ export function createFollower(options: FollowOptions): Follower {
   let shown: { readonly nonce: number; readonly hash: Hash; readonly number: number }[] = []
   // Since the last tick.
   let isSealed = false
-  let refreshedAtMs = Number.NEGATIVE_INFINITY
+  const refreshes = createRefreshWatch(
+    clock,
+    () => hub.reader.profile.current().cadenceMs ?? context.limits.pollIntervalMs,
+  )
 
   const spots = createSpotCheck(context, (nonce, block, stood) => {
     if (stood || left(nonce, block) === false) unwalked.delete(nonce)
@@ -161,14 +163,12 @@ export function createFollower(options: FollowOptions): Follower {
    * The sealed blocks of this tick: those that are seen together say no more than one. Or the pending block, where it shows
    * pre-confirmations: it is made anew at a steady pace, and an empty one looks like the one before.
    */
-  function refreshed({ askedAtMs, hasPending }: Look): void {
-    const { pending, cadenceMs = context.limits.pollIntervalMs } = hub.reader.profile.current()
-    const isDue = clock.now() - refreshedAtMs >= cadenceMs * REFRESH_PART
-    const isRefresh = hasPending && pending === 'preconfirmed' && isDue
+  function refreshed(look: Look): void {
+    const isRefresh = hub.reader.profile.current().pending === 'preconfirmed' && refreshes.isNew(look)
     if (isSealed || isRefresh) {
-      const isTelling = options.delivered.refreshed({ sealed: isSealed, askedAtMs })
+      const isTelling = options.delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
       // The next look may be the first that can show what was sent a moment before this one.
-      if (isTelling) refreshedAtMs = clock.now()
+      if (isTelling) refreshes.told(look)
     }
     isSealed = false
   }
