@@ -138,6 +138,7 @@ export type SequenceOptions = Pick<
   | 'onExpiry'
   | 'signal'
   | 'priority'
+  | 'starved'
   | 'feeCeiling'
   | 'after'
   | 'afterStage'

@@ -55,6 +55,13 @@ export type SendOptions = {
    */
   order?: 'relaxed' | 'strict' | undefined
   /**
+   * What becomes of it where it costs more than the account has, and what can be paid goes before it. `wait`: it waits for
+   * money. `fail`: it ends with STARVED once everything that was sent before it is in sealed blocks, which may bring
+   * money; in a pool, once no other account can pay for it either. Where what is in flight cannot be paid, all that
+   * is not to wait ends so. @default the sender's own
+   */
+  starved?: 'wait' | 'fail' | undefined
+  /**
    * The most that a bump of this transaction may offer for a unit of gas, in wei, by `speedUp` too. At it the transaction makes way for a
    * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
    */

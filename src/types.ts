@@ -127,11 +127,7 @@ export type LaneOptions<chain extends Chain> = {
    * An account that never sent does not wait. A heuristic. @default 'settle'
    */
   coldStart?: 'settle' | 'immediate' | undefined
-  /**
-   * What costs more than the account has: waits for money, while what can be paid goes before it, or fails with STARVED
-   * once nothing is in flight (all that waits, where what is in flight cannot be paid). With `order: 'strict'` what comes
-   * later waits with it. @default 'wait'
-   */
+  /** For every transaction that names none itself: see the option of `send`. @default 'wait', and 'fail' in a pool */
   starved?: 'wait' | 'fail' | undefined
   /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */
   order?: 'relaxed' | 'strict' | undefined

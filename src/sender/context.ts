@@ -31,7 +31,6 @@ export type LaneContext = {
   readonly events: Emitter
   readonly fees: FeeOracle
   readonly lossDepth: 'child' | 'safe' | number
-  readonly starved: 'wait' | 'fail'
   readonly broadcast: 'first' | 'all'
   /** Undefined for a lane that only hands out nonces: it promises P1 and P2, not P3. */
   signer: LocalAccount | undefined

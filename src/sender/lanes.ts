@@ -120,7 +120,8 @@ export function createLanesIn(
       checkAccounts(accounts)
       const inPool = accounts.map((account) => memberOf(chainId, account))
       // By the face that `sender` gives as well.
-      return createPool(inPool.map((one) => ({ ...one.made(), sender: one.sender }))) as never
+      const members = inPool.map((one) => ({ ...one.made(), sender: one.sender }))
+      return createPool(members, chains.get(chainId)?.starved) as never
     },
     close() {
       closing ??= close()

@@ -104,8 +104,9 @@ export type Member = {
 /** Most calls have none: not copied for each. */
 const NO_OPTIONS: SendOptions = {}
 
-function withDefaults<options extends SendOptions>(own: options, { order }: SendOptions): options {
+function withDefaults<options extends SendOptions>(own: options, { order, starved }: SendOptions): options {
   own.order ??= order
+  own.starved ??= starved
   return own
 }
 
@@ -115,7 +116,8 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   checkAccount(account)
   const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
-  const defaults: SendOptions = parameters.order === undefined ? NO_OPTIONS : { order: parameters.order }
+  const { order, starved } = parameters
+  const defaults: SendOptions = order === undefined && starved === undefined ? NO_OPTIONS : { order, starved }
   const options: OpenOptions = {
     ...parameters,
     address,

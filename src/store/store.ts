@@ -50,6 +50,8 @@ export type StoredTransaction = {
   readonly private?: true | undefined
   /** Later ones wait until it has a nonce, or has ended. */
   readonly order?: 'strict' | undefined
+  /** It does not wait for money that the account has not got. */
+  readonly starved?: 'fail' | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   readonly stage: Stage

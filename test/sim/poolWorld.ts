@@ -172,7 +172,7 @@ function start(world: World, keys: readonly Address[]): Machine {
       lossDepth: 'child',
     }),
   )
-  return { process, opened, pool: createPool(members), keys }
+  return { process, opened, pool: createPool(members, 'wait'), keys }
 }
 
 function disturb(world: World): void {

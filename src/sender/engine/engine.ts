@@ -17,6 +17,7 @@ import { createStages } from '../following/stages.js'
 import { type Arrivals, createArrivals } from '../intake/arrivals.js'
 import { createBarrier } from '../intake/barrier.js'
 import { createDependence } from '../intake/dependence.js'
+import { createForMoney } from '../intake/forMoney.js'
 import { createIntake } from '../intake/intake.js'
 import { createLine } from '../intake/line.js'
 import { createOrder } from '../intake/order.js'
@@ -78,7 +79,6 @@ export function createEngine(options: EngineOptions): Engine {
     events,
     fees,
     lossDepth: options.lossDepth,
-    starved: options.starved,
     broadcast: options.broadcast,
     signer: options.signer,
     signatures: environment.signatures ?? signatures,
@@ -96,7 +96,7 @@ export function createEngine(options: EngineOptions): Engine {
     blockedAt: -1,
   }
 
-  const funds = createFunds(context, line, () => intake)
+  const funds = createFunds(context, line, () => forMoney)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
@@ -183,8 +183,9 @@ export function createEngine(options: EngineOptions): Engine {
     taken: order.taken,
     kept: (sequence) => arrivals?.own(sequence),
     ended: sequences.ended,
-    relieved: relief.take,
   })
+  const { failed } = intake
+  const forMoney = createForMoney({ context, line, preparer, pump, relieved: relief.take, failed })
   const reservations = createReservations({
     context,
     nextSequence: options.admission.nextSequence,

@@ -42,7 +42,6 @@ export type EngineOptions = {
   /** The engine's own from here on: it ends with it. */
   readonly ahead: Ahead
   readonly lossDepth: LaneContext['lossDepth']
-  readonly starved: 'wait' | 'fail'
   readonly broadcast: 'first' | 'all'
   readonly simulate: boolean
   readonly gasMultiplier: number

@@ -64,6 +64,7 @@ export const SEND_OPTIONS = {
   signal: true,
   priority: true,
   order: true,
+  starved: true,
   feeCeiling: true,
   private: true,
   after: true,

@@ -17,6 +17,7 @@ const REQUIRED = {}
 const OPTIONAL = { optional: true }
 const WAIT_STAGES: readonly unknown[] = ['preconfirmed', 'sealed', 'safe', 'finalized']
 export const ORDERS: readonly unknown[] = ['relaxed', 'strict']
+export const STARVED: readonly unknown[] = ['wait', 'fail']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
 // The largest delay a JavaScript timer takes, and far beyond every block time.
@@ -180,6 +181,7 @@ export function checkSendOptions(options: SendOptions): void {
   oneOf('options.until', until, ['queued', 'accepted'])
   oneOf('options.onExpiry', onExpiry, ['cancel', 'leave'])
   oneOf('options.order', options.order, ORDERS)
+  oneOf('options.starved', options.starved, STARVED)
   oneOf('options.afterStage', options.afterStage, WAIT_STAGES)
   oneOf('options.afterStatus', options.afterStatus, ['success', 'any'])
   if (expires !== undefined) {

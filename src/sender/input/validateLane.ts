@@ -13,6 +13,7 @@ import {
   ORDERS,
   object,
   oneOf,
+  STARVED,
   unsupported,
   whole,
 } from './validate.js'
@@ -36,7 +37,7 @@ export function checkLaneOptions(
   }
   oneOf('broadcast', options.broadcast, ['first', 'all'])
   oneOf('coldStart', options.coldStart, ['settle', 'immediate'])
-  oneOf('starved', options.starved, ['wait', 'fail'])
+  oneOf('starved', options.starved, STARVED)
   oneOf('order', options.order, ORDERS)
   checkLossDepth(options.lossDepth)
   checkFeePolicy(options.fees)

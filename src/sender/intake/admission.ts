@@ -322,6 +322,7 @@ export function createAdmission(parts: {
       onExpiry: options.onExpiry ?? 'leave',
       private: isPrivate ? true : undefined,
       order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
+      starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
       pooled: place.pooled ? NOWHERE : undefined,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }

@@ -4,7 +4,6 @@ import { hasEnded } from '../../store/ended.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { type LaneContext, reportError, txError } from '../context.js'
-import { attemptCostBound } from '../signing/cost.js'
 import type { Pump } from '../signing/pump.js'
 import { ownTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
@@ -21,7 +20,6 @@ import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import { createDoubted } from './doubted.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
-import type { Relieved } from './relief.js'
 import { createWallDeadlines } from './wallDeadlines.js'
 
 /** Where transactions come in, and where those that have no nonce yet go out again. */
@@ -59,16 +57,6 @@ export type Intake = {
   hand(transaction: Transaction, to: LaneKey): void
   /** It is another lane's by now. */
   left(transaction: Transaction): void
-  /** The lane is not to wait for money: ends what waits in line, all of it or what may cost more than `overWei`. */
-  starved(error: TxlaneError, overWei: bigint | undefined): void
-  /** The account cannot pay for this one, which is the next in line. */
-  short(transaction: Transaction): void
-  /** Those that stepped aside since there was no money for them. */
-  readonly aside: readonly Transaction[]
-  /** There may be money for them. */
-  moneyCame(): void
-  /** What can be paid may go, where others step aside. */
-  payable(): void
   forget(transaction: Transaction): void
   /** Knows again what was read from the store. */
   restore(transaction: Transaction): void
@@ -104,8 +92,6 @@ export function createIntake(parts: {
   kept(sequence: number): void
   /** It ended without execution. */
   ended(transaction: Transaction): void
-  /** There is no money for it here: another lane may take it. */
-  relieved(transaction: Transaction): Relieved
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, handle, admission, transactions, events, limits, clock, store } = context
@@ -326,19 +312,6 @@ export function createIntake(parts: {
     },
     remove,
     askEnd,
-    starved(error, overWei) {
-      for (const transaction of [...line]) {
-        if (overWei !== undefined && attemptCostBound(context, transaction) <= overWei) continue
-        if (parts.relieved(transaction) !== 'never') continue
-        failed(transaction, txError(transaction, 'STARVED', 'notExecuted', error.shortMessage))
-      }
-    },
-    short: preparer.short,
-    get aside() {
-      return preparer.forMoney
-    },
-    moneyCame: preparer.moneyCame,
-    payable: pump.run,
     hand(transaction, to) {
       leave(transaction)
       preparer.drop(transaction)

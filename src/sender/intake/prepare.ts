@@ -27,6 +27,8 @@ export type Preparer = {
   readonly size: number
   /** Those for which there was no money, when they were asked about last. */
   readonly forMoney: readonly Transaction[]
+  /** Those of them that are not to wait, where all that had a nonce when they stepped aside is in sealed blocks. */
+  readonly unpaid: readonly Transaction[]
   /**
    * It stands ready, and the account cannot pay for it: its gas is estimated once more now and then, since one answer may
    * have been far too high.
@@ -80,8 +82,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   // What is asked again, by the moment when.
   const retries = new Map<number, (() => void)[]>()
   let queue: PQueue | undefined
-  // With whether it is money that they wait for.
-  const parked = new Map<Transaction, boolean>()
+  const parked = new Map<Transaction, Parked>()
   // Not asked about at all before what they follow shows: the answer would be about another state.
   const following = new Set<Transaction>()
   // At which head the conditions of a transaction were met: a replica may be behind with what met them.
@@ -181,7 +182,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       case 'reverted':
       case 'funds':
         // It may depend on what is on its way: what it would do is known for certain only after that.
-        if (mayDepend(transaction) || waitsForMoney(estimate)) return park(transaction, estimate)
+        if (mayDepend(transaction) || waitsForMoney(transaction, estimate)) return park(transaction, estimate)
         if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
@@ -239,8 +240,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
     return met !== undefined && headNumber() <= met + 1
   }
 
-  function waitsForMoney(estimate: Estimate): boolean {
-    return estimate.kind === 'funds' && context.starved === 'wait'
+  function waitsForMoney({ starved }: Transaction, estimate: Estimate): boolean {
+    return estimate.kind === 'funds' && starved === undefined
   }
 
   function waitsForRelief(transaction: Transaction, estimate: Unmet): boolean {
@@ -251,7 +252,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   function park(transaction: Transaction, estimate: Unmet): void {
     options.stepAside(transaction, causeOf(estimate, 1))
-    parked.set(transaction, estimate.kind === 'funds')
+    parked.set(transaction, { isForMoney: estimate.kind === 'funds', cursor: context.lane.book.cursor })
     hub.tracker.wake()
   }
 
@@ -276,7 +277,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function again(transactions: readonly Transaction[]): void {
     for (const transaction of transactions) {
       if (hasFailed(transaction)) parked.delete(transaction)
-      else if (parked.get(transaction) && options.isBeyond(transaction)) short(transaction)
+      else if (parked.get(transaction)?.isForMoney && options.isBeyond(transaction)) short(transaction)
       else {
         parked.delete(transaction)
         following.delete(transaction)
@@ -313,10 +314,10 @@ export function createPreparer(options: PrepareOptions): Preparer {
     },
     setAside(transaction, funds) {
       options.stepAside(transaction, funds)
-      parked.set(transaction, true)
+      parked.set(transaction, { isForMoney: true, cursor: context.lane.book.cursor })
       hub.tracker.wake()
     },
-    moneyCame: () => again([...parked].filter(([, isForMoney]) => isForMoney).map(([one]) => one)),
+    moneyCame: () => again([...parked].filter(([, { isForMoney }]) => isForMoney).map(([one]) => one)),
     ticked() {
       for (const transaction of following) {
         if (options.sequences.waits(transaction)) continue
@@ -328,7 +329,14 @@ export function createPreparer(options: PrepareOptions): Preparer {
       return parked.size + following.size + answers.size
     },
     get forMoney() {
-      return [...parked].filter(([one, isForMoney]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+      return [...parked].filter(([one, { isForMoney }]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+    },
+    get unpaid() {
+      const { floor } = context.lane.book
+      const isDue = ({ isForMoney, cursor }: Parked) => isForMoney && floor >= cursor
+      return [...parked]
+        .filter(([one, why]) => one.starved && isDue(why) && !hasFailed(one))
+        .map(([one]) => one)
     },
     short,
     drop(transaction) {
@@ -351,6 +359,9 @@ export function createPreparer(options: PrepareOptions): Preparer {
     return txError(transaction, 'PREPARE_REVERTED', 'notExecuted', message, estimate.cause)
   }
 }
+
+/** Why it stepped aside; and below which nonce all had been given away then. */
+type Parked = { readonly isForMoney: boolean; readonly cursor: number }
 
 /** No gas for now. */
 type Unmet = Extract<Estimate, { cause: Error }>

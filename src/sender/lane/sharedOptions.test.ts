@@ -16,7 +16,6 @@ function second(lane: SimLane, options: Partial<LooseParameters>) {
 
 /** Each option with a value that the lane of the first sender does not have. */
 const others: readonly (readonly [name: string, options: Partial<LooseParameters>])[] = [
-  ['starved', { starved: 'fail' }],
   ['broadcast', { broadcast: 'all' }],
   ['simulate', { simulate: true }],
   ['gasMultiplier', { gasMultiplier: 1.5 }],
@@ -51,7 +50,6 @@ describe('a second sender of an account', () => {
     await using lane = await openLane(FIRST)
     const given = {
       ...FIRST,
-      starved: 'wait',
       broadcast: 'first',
       gasMultiplier: 1,
       lossDepth: 'child',

@@ -7,8 +7,8 @@ import { defaultLossDepth } from './takeUp.js'
 
 /**
  * One lane has one behaviour, whichever sender a transaction comes from. An option that a later sender or allocator
- * names must be what the lane does already; an option that it leaves out is the lane's. `order` and `logger` are each
- * sender's own, the store is part of the lane's name, and `coldStart` is about the opening alone.
+ * names must be what the lane does already; an option that it leaves out is the lane's. `order`, `starved` and `logger`
+ * are each sender's own, the store is part of the lane's name, and `coldStart` is about the opening alone.
  *
  * @throws TxlaneError `INVALID`, which names the option
  */
@@ -17,7 +17,7 @@ export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
   const same = (name: string, wanted: unknown, is: unknown) => {
     if (wanted !== undefined && !isSame(wanted, is)) throw differs(name, wanted, is)
   }
-  for (const name of ['broadcast', 'starved', 'simulate', 'gasMultiplier'] as const)
+  for (const name of ['broadcast', 'simulate', 'gasMultiplier'] as const)
     same(name, given[name], lane[name] ?? DEFAULTS[name])
   same('lossDepth', given.lossDepth, lane.lossDepth ?? defaultLossDepth(lane.client.chain))
   same('fees.ceiling', given.fees?.ceiling, lane.fees?.ceiling)
@@ -32,7 +32,6 @@ export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
 
 const DEFAULTS = {
   broadcast: 'first',
-  starved: 'wait',
   simulate: false,
   gasMultiplier: 1,
 } as const satisfies Partial<LaneOptions<Chain>>

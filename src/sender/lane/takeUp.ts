@@ -98,7 +98,6 @@ async function begin(
     signer: parts.signer(),
     ahead,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
-    starved: options.starved ?? 'wait',
     broadcast: options.broadcast ?? 'first',
     simulate: options.simulate ?? false,
     gasMultiplier: options.gasMultiplier ?? 1,

@@ -57,8 +57,8 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *   lane's own: see `senders`.
  *
  * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
- * one account. Where no account can pay, a transaction waits, until it is cancelled or one can; with `starved: 'fail'`
- * it ends with STARVED.
+ * one account. Where no account can pay, a transaction ends with STARVED; with `starved: 'wait'` it waits, until it is
+ * cancelled or one can.
  *
  * @throws TxlaneError `INVALID` or `UNSUPPORTED` at once for options that cannot work
  * @example
@@ -78,7 +78,10 @@ export function createSenderPool<chain extends Chain>(
 function createSenderPoolIn(environment: Environment, parameters: SenderPoolParameters<Chain>): SenderPool {
   const { accounts, ...options } = parameters
   checkAccounts(accounts)
-  return createPool(accounts.map((account) => createMemberIn(environment, { ...options, account })))
+  return createPool(
+    accounts.map((account) => createMemberIn(environment, { ...options, account })),
+    options.starved,
+  )
 }
 
 export function checkAccounts(accounts: readonly LocalAccount[]): void {
@@ -92,8 +95,11 @@ export function checkAccounts(accounts: readonly LocalAccount[]): void {
   }
 }
 
-/** The pool over senders that are there already. */
-export function createPool(members: readonly Member[]): SenderPool {
+/** The pool over senders that are there already. `starved`: for every transaction that names none itself. */
+export function createPool(
+  members: readonly Member[],
+  starved: LaneOptions<Chain>['starved'] = 'fail',
+): SenderPool {
   const senders = members.map((member) => member.sender)
   const [first] = senders as [Sender]
   // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
@@ -155,6 +161,7 @@ export function createPool(members: readonly Member[]): SenderPool {
   const start: Start = async (asked, sendOptions) => {
     const request = ownRequest(asked)
     const options = ownOptions(sendOptions)
+    options.starved ??= starved
     const { id, affinity } = options
     const given = Array.isArray(options.after) ? resolved(options) : Promise.resolve(options)
     const begun = begin(request, given, { id, affinity })
@@ -229,6 +236,7 @@ export function createPool(members: readonly Member[]): SenderPool {
   ): Promise<readonly Tx[]> {
     checkSequence(requests, sequenceOptions)
     const options = ownOptions(sequenceOptions)
+    options.starved ??= starved
     const own = requests.map(ownRequest)
     const { id, affinity } = options
     const given = options.after === undefined ? options : await resolved(options)

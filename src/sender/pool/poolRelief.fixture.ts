@@ -32,8 +32,9 @@ export type Pools = AsyncDisposable & {
   executed(): readonly string[]
 }
 
-/** As many keys as balances. */
-export async function openPools(balances: readonly bigint[], options: SimLaneOptions = {}): Promise<Pools> {
+/** As many keys as balances. What nobody can pay for waits, unless `starved` says otherwise. */
+export async function openPools(balances: readonly bigint[], given: SimLaneOptions = {}): Promise<Pools> {
+  const options: SimLaneOptions = { starved: 'wait', ...given }
   const keys = KEYS.slice(0, balances.length)
   const others = keys.map((address, index) => ({ address, nonce: 0, balanceWei: balances[index] ?? 0n }))
   const lane = await openLane({ ...options, others, closed: true })
@@ -46,7 +47,7 @@ export async function openPools(balances: readonly bigint[], options: SimLaneOpt
     const members = of.map((address) =>
       createMemberIn(environment, { ...lane.parameters, account: createStubAccount(address, { clock }) }),
     )
-    const pool = createPool(members)
+    const pool = createPool(members, lane.parameters.starved)
     pools.push(pool)
     return pool
   }

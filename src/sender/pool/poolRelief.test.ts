@@ -43,6 +43,22 @@ describe('a key of a pool that cannot pay', () => {
     await lane.settle(Promise.all(giants.map((tx) => tx.cancel())))
   })
 
+  test('what costs more than any key has fails where the pool is told nothing else, and the rest lands', async () => {
+    await using pools = await openPools([ONE_ETHER, ONE_ETHER, ONE_ETHER], { starved: undefined })
+    const { lane, pool } = pools
+    const giants = await queue(pools, 8, {}, 100n * ONE_ETHER)
+    const [patient] = await queue(pools, 1, { starved: 'wait' }, 100n * ONE_ETHER)
+    const send = (marker: number) => pool.send(transfer(100 + marker), { until: 'queued' })
+    const failing = giants.map((tx) => lane.rejection(tx.wait()))
+    await sealed(pools, await lane.settle(Promise.all(markers(20).map(send))))
+    for (const error of await Promise.all(failing))
+      expect(error).toMatchObject({ code: 'STARVED', fate: 'notExecuted' })
+    expect([patient?.stage, patient?.waitingFor?.for]).toEqual(['queued', 'funds'])
+    await lane.settle((patient as Tx).cancel())
+    await lane.settle(pool.drain())
+    expect(pools.executed()).toHaveLength(20)
+  })
+
   test('gives what waits there to one that can; handles, receipts and ids go with it', async () => {
     const store = memoryStore()
     await using pools = await openPools([0n, ONE_ETHER], { store })

@@ -105,6 +105,59 @@ describe('what costs more than the account has steps aside for what can be paid'
     expect(lane.executed()).toEqual([1, 2])
   })
 
+  test('one that is not to wait ends once all that was sent before it has landed, while others go on', async () => {
+    await using lane = await openLane({ chain: { blockTimeMs: 1_000 } })
+    const before = await queued(lane, numbers(3, 1).map(transfer))
+    await lane.until(() => before.every(({ nonce }) => nonce !== undefined))
+    const [big] = await queued(lane, [giant(4)], { starved: 'fail' })
+    const failed = lane.rejection((big as Tx).wait())
+    // There is always something in flight.
+    const flow = (async () => {
+      for (let marker = 5; marker < 60; marker++) {
+        await lane.sender.send(transfer(marker), { until: 'queued' })
+        await new Promise<void>((resolve) => void lane.clock.setTimer(resolve, 100))
+      }
+    })()
+    const landedFirst = await failed.then((error) => {
+      expect(error).toMatchObject({ code: 'STARVED', fate: 'notExecuted' })
+      return before.every(({ stage }) => stage === 'sealed')
+    })
+    expect(landedFirst).toBe(true)
+    expect(lane.executed().length).toBeLessThan(50)
+    await lane.settle(flow)
+    await lane.settle(lane.sender.drain())
+  })
+
+  test('what was sent before one that is not to wait brings the money for it', async () => {
+    await using lane = await openLane({ starved: 'fail', chain: { blockTimeMs: 2_000 } })
+    const [brings] = await queued(lane, [transfer(1)])
+    await lane.until(() => brings?.nonce !== undefined)
+    const [pays] = await queued(lane, [giant(2)])
+    await lane.clock.advance(500)
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: 200n * ONE_ETHER })
+    await sealed(lane, [brings as Tx, pays as Tx])
+    expect(lane.executed()).toEqual([1, 2])
+  })
+
+  test('one that is to wait does, in a lane whose others are not', async () => {
+    await using lane = await openLane({ starved: 'fail' })
+    const [patient] = await queued(lane, [giant(1)], { starved: 'wait' })
+    const [hasty] = await queued(lane, [giant(2)])
+    expect(await lane.rejection((hasty as Tx).wait())).toMatchObject({ code: 'STARVED' })
+    await lane.blocks(2)
+    expect([patient?.stage, patient?.waitingFor?.for]).toEqual(['queued', 'funds'])
+    lane.chain.adjust({ address: ACCOUNT, balanceWei: 200n * ONE_ETHER })
+    await sealed(lane, [patient as Tx])
+    expect(lane.executed()).toEqual([1])
+  })
+
+  test('an option that does not exist is refused by its name', async () => {
+    await using lane = await openLane()
+    const error = await lane.rejection(lane.sender.send(transfer(1), { starved: 'never' as never }))
+    expect(error).toMatchObject({ code: 'INVALID', fate: 'notExecuted' })
+    expect((error as Error).message).toContain('options.starved')
+  })
+
   test('starved: fail ends it, and the others land', async () => {
     await using lane = await openLane({ starved: 'fail' })
     const [big, ...others] = await queued(lane, [giant(1), transfer(2), transfer(3)])

@@ -1,7 +1,7 @@
-import { TxlaneError } from '../../errors/base.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Slot } from '../../ledger/slot.js'
 import { attemptCost, type LaneContext } from '../context.js'
+import type { ForMoney } from '../intake/forMoney.js'
 import type { Line } from '../intake/line.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
@@ -39,24 +39,7 @@ export type Funds = {
 /** For so long a reading is as good as a new one. */
 const FRESH_MS = 1_000
 
-/** What is told of the transactions that wait for money. */
-type Waiting = {
-  /**
-   * Ends what waits where the lane is not to wait for money; called at each reading that is short. With `overWei` it is about
-   * what costs more than that; without, what is in flight cannot be paid, and all wait behind it.
-   */
-  starved(error: TxlaneError, overWei: bigint | undefined): void
-  /** The lane waits for money for this one, and nothing of it is signed. */
-  short(first: Transaction): void
-  /** Those that stepped aside since there was no money for them. */
-  readonly aside: readonly Transaction[]
-  /** There may be money for them. */
-  moneyCame(): void
-  /** What can be paid may go, where others step aside. */
-  payable(): void
-}
-
-export function createFunds(context: LaneContext, line: Line<Transaction>, waiting: () => Waiting): Funds {
+export function createFunds(context: LaneContext, line: Line<Transaction>, waiting: () => ForMoney): Funds {
   const costs = new NonceMap<bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
@@ -109,10 +92,9 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     if (short && !isHead) proveBeyond(needed)
     // What lands may bring money.
     const isAlone = isHead || committed === 0n
-    if (short && isAlone && context.starved === 'fail')
-      waiting().starved(shortage(needed), isHead ? undefined : balanceWei)
+    waiting().unpaid(isBeyond, short && isHead ? needed : undefined)
     // Where what waited failed, or can be paid in part, there is nothing to be held for.
-    const held = short && isAlone && (isHead || (context.starved === 'wait' && !isAnyPayable(balanceWei)))
+    const held = short && isAlone && (isHead || (waiting().isAny && !isAnyPayable(balanceWei)))
     const first = line.peek()
     if (held && !isHead && first) waiting().short(first)
     if (held) context.lane.holds.add('starved')
@@ -127,8 +109,10 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
   }
 
   function proveBeyond(wei: bigint): void {
-    if (context.starved === 'wait' && (beyondWei === undefined || wei < beyondWei)) beyondWei = wei
+    if (beyondWei === undefined || wei < beyondWei) beyondWei = wei
   }
+
+  const isBeyond = (costWei: bigint): boolean => beyondWei !== undefined && costWei >= beyondWei
 
   /** The account has so much by now: those that stepped aside may be paid. */
   function forgetBeyond(balance: bigint): void {
@@ -143,7 +127,7 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
   }
 
   return {
-    isBeyond: (costWei) => beyondWei !== undefined && costWei >= beyondWei,
+    isBeyond,
     afford(costWei) {
       if (balanceWei === undefined || committed + costWei <= balanceWei) {
         missingWei = 0n
@@ -214,11 +198,4 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
       return true
     },
   }
-}
-
-function shortage(costWei: bigint): TxlaneError {
-  return new TxlaneError(`The account cannot pay ${costWei} wei for what is first in line.`, {
-    code: 'STARVED',
-    fate: 'notExecuted',
-  })
 }

@@ -46,6 +46,8 @@ export type Transaction = {
   readonly private?: true | undefined
   /** Later ones wait until it has a nonce, or has ended. */
   readonly order?: 'strict' | undefined
+  /** It does not wait for money that the account has not got. */
+  readonly starved?: 'fail' | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
@@ -244,6 +246,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     needs: storedNeeds(transaction.needs),
     private: transaction.private,
     order: transaction.order,
+    starved: transaction.starved,
     pooled: transaction.pooled,
     stage: transaction.stage,
     nonce: transaction.nonce,
@@ -277,6 +280,7 @@ export type Beginning = Pick<
   | 'onExpiry'
   | 'private'
   | 'order'
+  | 'starved'
   | 'pooled'
   | 'needs'
   | 'replaces'
@@ -300,6 +304,7 @@ export function begin(as: Beginning): Transaction {
     onExpiry: as.onExpiry,
     private: as.private,
     order: as.order,
+    starved: as.starved,
     pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
@@ -357,6 +362,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     onExpiry: stored.onExpiry,
     private: stored.private,
     order: stored.order,
+    starved: stored.starved,
     pooled: stored.pooled,
     needs: stored.needs,
     replaces: undefined,
