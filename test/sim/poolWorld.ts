@@ -172,7 +172,7 @@ function start(world: World, keys: readonly Address[]): Machine {
       lossDepth: 'child',
     }),
   )
-  return { process, opened, pool: createPool(members, 'wait'), keys }
+  return { process, opened, pool: createPool(members), keys }
 }
 
 function disturb(world: World): void {
@@ -212,6 +212,8 @@ function send(world: World): void {
   const cancels = chance(random, 0.1)
   const sending = machine.pool.send(requestOf(random, one.marker), {
     ...optionsOf(random, clock.wallNow()),
+    // Drawn apart: seeds that were found keep the rest of their worlds.
+    ...(chance(deriveRandom(world.seed, `starved ${one.id}`), 0.5) ? { starved: 'wait' } : {}),
     id: one.id,
     signal: controller.signal,
   })
