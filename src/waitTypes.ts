@@ -24,6 +24,8 @@ export type TxRecord = {
   nonce?: number
   /** Of the newest attempt, or of the one that a block has; missing before the first signature. */
   hash?: Hash
+  /** The sealed block that has it; a reorg may take it out of it. */
+  block?: { number: number; hash: Hash }
   /** Whether it reverted; missing before a receipt or the records of the lane tell. */
   status?: 'success' | 'reverted'
   /** Why it ended without executing. */

@@ -1,7 +1,7 @@
 import type { Address, Hash } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
-import type { Slot } from '../ledger/slot.js'
+import type { BlockRef, Slot } from '../ledger/slot.js'
 import type { SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
@@ -61,6 +61,8 @@ export type StoredTransaction = {
   readonly waiting?: WaitReason | undefined
   /** What its newest attempt offers. */
   readonly fees?: Fees | undefined
+  /** The sealed block that has it. */
+  readonly block?: BlockRef | undefined
   readonly status: 'success' | 'reverted' | undefined
   /** `landed`: it executed, at `lossDepth`. `unresolved`: only an operator can tell whether it did. */
   readonly verdict?: 'landed' | 'unresolved' | undefined

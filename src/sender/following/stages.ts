@@ -174,6 +174,7 @@ export function createStages(
     if (transaction === undefined) return
     landed.remove(transaction)
     transaction.block = undefined
+    drop(transaction, 'keptBlock')
     transaction.status = undefined
     transaction.landed = undefined
     transaction.stage = 'accepted'

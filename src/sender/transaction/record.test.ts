@@ -68,6 +68,22 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     expect((await lane.settle(guest.sender.list())).items).toEqual([record])
   })
 
+  test('one that landed names its block, in another process and after its nonce is final too', async () => {
+    await using world = await openProcesses()
+    const { lane } = world
+    const [holder, guest] = await world.pair()
+    const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+    expect(tx.toJSON()).not.toHaveProperty('block')
+    await lane.settle(tx.wait('sealed'))
+    const at = lane.chain.canonical.find(({ executed }) => executed.length > 0)
+    const block = { number: at?.number, hash: at?.hash }
+    expect(tx.toJSON()).toMatchObject({ stage: 'sealed', block })
+    await lane.settle(tx.wait('finalized'), 4_000_000)
+    await lane.clock.advance(5_000)
+    expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', block })
+    expect((await lane.settle(guest.sender.list())).items).toMatchObject([{ id: 'a', block }])
+  })
+
   test('a creation has no address, and a replacement names what it replaces', async () => {
     await using lane = await openLane({ chain: { blockTimeMs: 60_000 } })
     const tx = await lane.settle(lane.sender.send({ data: '0x6000', gas: 100_000n } as never, { id: 'a' }))

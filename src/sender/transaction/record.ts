@@ -11,6 +11,7 @@ export function recordOf(
 ): TxRecord {
   const { lane, request, status, failure, endKept, fees } = transaction
   const gas = transaction.gas ?? request.gas
+  const block = transaction.block ?? transaction.keptBlock
   const { id, ...place } = describe(transaction)
   return {
     id,
@@ -19,6 +20,7 @@ export function recordOf(
     ...(request.to ? { to: request.to as Address } : {}),
     value: `${request.value ?? 0n}`,
     ...place,
+    ...(block === undefined ? {} : { block: { number: block.number, hash: block.hash } }),
     ...(status === undefined ? {} : { status }),
     ...(failure && endKept ? { error: errorOf(failure) } : {}),
     ...(gas === undefined ? {} : { gas: `${gas}` }),

@@ -58,6 +58,8 @@ export type Transaction = {
   fees: Fees | undefined
   /** The sealed block it was last seen in. */
   block: BlockRef | undefined
+  /** The sealed block that the store names: nobody here has walked it, and it may have left the chain. */
+  keptBlock?: BlockRef | undefined
   status: 'success' | 'reverted' | undefined
   failure?: TxlaneError | undefined
   stageBeforeEnd?: Stage | undefined
@@ -254,6 +256,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     fees: transaction.fees,
     waiting:
       transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
+    block: transaction.block ?? transaction.keptBlock,
     status: transaction.status,
     verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
     failure: failure && { code: failure.code, message: failure.shortMessage },
@@ -332,6 +335,7 @@ type Rare =
   | 'cancelTimers'
   | 'dear'
   | 'failure'
+  | 'keptBlock'
   | 'rebound'
   | 'refusal'
   | 'signerPause'
@@ -373,6 +377,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.hash = stored.hash
   transaction.fees = stored.fees
   transaction.waiting = stored.waiting
+  if (stored.block) transaction.keptBlock = stored.block
   transaction.status = stored.status
   transaction.settled = verdict === 'landed'
   if (verdict === 'unresolved') transaction.unresolved = true
@@ -388,7 +393,7 @@ export function refresh(transaction: Transaction, stored: StoredTransaction): vo
   const { waiters, elsewhere, replaces, face, landed, hash, workedBy } = transaction
   transaction.cancelTimers?.()
   drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
-  drop(transaction, 'dear', 'refusal', 'signerPause')
+  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock')
   Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   moveTo(transaction, transaction.stage)
