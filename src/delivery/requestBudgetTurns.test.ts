@@ -12,11 +12,16 @@ function orderOf(
 }
 
 describe('the turns of a request budget', () => {
-  it('give evidence the first one after ten blocks, whatever waits', () => {
-    const budget = createRequestBudget()
-    for (let block = 0; block < 10; block++) budget.block(0)
-    expect(orderOf(budget, ['send', 'evidence'])).toEqual(['evidence', 'send'])
-  })
+  it.each(['evidence', 'receipt'] as const)(
+    'give %s the first one after ten blocks, whatever waits',
+    (rare) => {
+      const budget = createRequestBudget()
+      for (let block = 1; block < 10; block++) budget.block(0)
+      expect(orderOf(budget, ['send', rare])).toEqual(['send', rare])
+      budget.block(0)
+      expect(orderOf(budget, ['send', rare])).toEqual([rare, 'send'])
+    },
+  )
 
   it('give a poll the first one in the moment of a block, and in the time of a block after the last poll', () => {
     const budget = createRequestBudget()
@@ -25,6 +30,33 @@ describe('the turns of a request budget', () => {
     expect(orderOf(budget, ['send', 'poll'], 1_000)).toEqual(['send', 'poll'])
     expect(orderOf(budget, ['send', 'poll'], 2_999)).toEqual(['send', 'poll'])
     expect(orderOf(budget, ['send', 'poll'], 4_999)).toEqual(['poll', 'send'])
+  })
+
+  it.each([
+    ['of which none was seen', [], 2_000],
+    ['that follow each other after a second', [5_000, 6_000], 1_000],
+    ['that come together', [5_000, 5_999, 6_010], 2_000],
+    ['of which two followed each other sooner than others', [5_000, 8_000, 15_000, 19_000], 3_000],
+    ['that are rare', [5_000, 45_000], 12_000],
+  ])('give a poll the first one in the time between blocks %s', (_, blocksMs, blockMs) => {
+    const budget = createRequestBudget()
+    for (const ms of blocksMs) budget.block(ms)
+    const polledMs = 50_000
+    orderOf(budget, ['poll'], polledMs)
+    expect(orderOf(budget, ['send', 'poll'], polledMs + blockMs - 1)).toEqual(['send', 'poll'])
+    expect(orderOf(budget, ['send', 'poll'], polledMs + 2 * blockMs - 1)).toEqual(['poll', 'send'])
+  })
+
+  it('give evidence the first one, too, where the request before needed no ticket', () => {
+    const budget = createRequestBudget()
+    expect(budget.takeFree({ priority: 'send', calls: 1 }, 0)).toBe(true)
+    for (let block = 0; block < 10; block++) budget.block(0)
+    expect(orderOf(budget, ['send', 'evidence'])).toEqual(['evidence', 'send'])
+  })
+
+  it('alternate between polls and receipts', () => {
+    const order = orderOf(createRequestBudget(), ['receipt', 'receipt', 'poll', 'poll'])
+    expect(order).toEqual(['poll', 'receipt', 'poll', 'receipt'])
   })
 
   it('let polls follow each other where no receipt waits', () => {
