@@ -107,7 +107,7 @@ export function createTokenBucket(
   }
 
   function grow(seconds: number, nowMs: number): void {
-    if (limit === given || nowMs - wantedMs > WANTED_MS) return
+    if (nowMs - wantedMs > WANTED_MS) return
     const searched = Math.min(given, NEAR * limit)
     if (searchAt(nowMs) !== undefined && rate < searched) {
       rate = Math.min(searched, rate * 2 ** (seconds / SEARCH_DOUBLING_S))

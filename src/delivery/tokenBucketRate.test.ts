@@ -90,13 +90,45 @@ describe('the rate after an objection', () => {
     expect(bucket.availableAt(1_000, 200_000)).toBe(200_000)
   })
 
-  it('is no more than was given, and grows back to that', () => {
+  it('is concluded from what it was itself, where a second shows a few units more than that', () => {
+    for (const [atMs, rate] of [
+      [1_100, 0.8 * 16],
+      [1_099, 0.8 * 20],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(20, 1_050)
+      bucket.cut(atMs, 1, 1)
+      expect(bucket.rate(atMs)).toBeCloseTo(rate, 9)
+    }
+  })
+
+  it('is what was given, as long as nothing is objected to', () => {
     const bucket = createTokenBucket(10)
-    bucket.passed(5, 0)
+    isClose(wantedRates(bucket, [0, 1_000, 60_000]), [10, 10, 10])
+    bucket.passed(50, 60_000)
+    expect(bucket.rate(60_000)).toBe(10)
+  })
+
+  it.each([5, 10])('is no more than was given, and grows back to that: after %d went through', (units) => {
+    const bucket = createTokenBucket(10)
+    bucket.passed(units, 0)
     bucket.cut(0, 1, 1)
-    expect(bucket.rate(0)).toBe(4)
+    expect(bucket.rate(0)).toBeCloseTo(0.8 * units, 9)
     for (let ms = 0; ms <= 120_000; ms += 500) wantedRates(bucket, [ms])
     expect(bucket.rate(120_000)).toBe(10)
+  })
+
+  it('is what was given again once it has grown to a hundred times what was too much', () => {
+    const bucket = createTokenBucket(500)
+    bucket.passed(5, 0)
+    bucket.cut(0, 1, 1)
+    for (let ms = 0; ms <= 120_000; ms += 500) wantedRates(bucket, [ms])
+    expect([bucket.rate(120_000), bucket.perSecond(120_000)]).toEqual([500, 500])
+  })
+
+  it('does not grow, and saves nothing up, a second time where a time comes again', () => {
+    const bucket = cutBucket()
+    isClose(wantedRates(bucket, [1_100, 600, 1_100]), [17.2, 17.2, 17.2])
   })
 
   it('is what the caller says where nothing went through, and never less than the least', () => {
@@ -144,6 +176,25 @@ describe('the search for a limit after an objection that says little of it', () 
     isClose(wantedRates(bucket, [4_999, 5_000]), [3.2 * 2 ** 0.198, 3.2 * 2 ** 0.198 + 11 * 0.05 * 0.001])
   })
 
+  it('ends with nine tenths of what went through in a second of all of it, and of the second before', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(4, 1_000)
+    bucket.cut(1_000, 12, 5)
+    for (const [units, atMs] of [
+      [4, 1_600],
+      [6, 2_500],
+      [4, 2_900],
+    ] as const) {
+      wantedRates(bucket, [atMs])
+      bucket.passed(units, atMs)
+    }
+    bucket.cut(3_000, 4, 4)
+    // 18 in three seconds, although there were 10 in the last one.
+    expect(bucket.rate(3_000)).toBeCloseTo(0.9 * 6, 9)
+    bucket.wanted(4_000)
+    expect(bucket.rate(4_000)).toBeCloseTo(0.9 * 6 + 0.05 * 9, 9)
+  })
+
   it('has small requests', () => {
     const bucket = createTokenBucket()
     bucket.passed(100, 0)
@@ -164,6 +215,17 @@ describe('the search for a limit after an objection that says little of it', () 
       bucket.cut(0, refused, 5)
       expect(wantedRates(bucket, [500])[0]).toBeCloseTo(rate, 9)
     }
+  })
+})
+
+describe('what is saved up for a large request', () => {
+  it('is left over where a smaller one leaves instead', () => {
+    const bucket = createTokenBucket(10)
+    bucket.take(2, 0)
+    expect(bucket.availableAt(8, 0)).toBe(800)
+    expect(bucket.availableAt(8, 800)).toBe(800)
+    bucket.take(2, 800)
+    expect(bucket.availableAt(6, 800)).toBe(800)
   })
 })
 
