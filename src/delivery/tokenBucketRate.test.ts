@@ -170,6 +170,30 @@ describe('the search for a limit after an objection that says little of it', () 
     ])
   })
 
+  it('comes near the limit then', () => {
+    const bucket = searching()
+    wantedRates(bucket, [1_000])
+    expect(bucket.isNearLimit(1_000)).toBe(true)
+  })
+
+  it('goes on where the next objection says little as well, from where it began', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(4, 0)
+    bucket.cut(0, 40, 5)
+    wantedRates(bucket, [500])
+    bucket.passed(4, 500)
+    bucket.cut(500, 40, 5)
+    expect(bucket.rate(500)).toBeCloseTo((0.9 * 8) / 1.5, 9)
+    bucket.cut(900, 40, 5)
+    expect(bucket.rate(900)).toBeCloseTo((0.9 * 8) / 1.9, 9)
+  })
+
+  it('is not begun where nothing went through', () => {
+    const bucket = createTokenBucket()
+    bucket.cut(0, 8, 5)
+    expect(wantedRates(bucket, [500])[0]).toBeCloseTo(5 + 7 * 0.05 * 0.5, 9)
+  })
+
   it('lasts five seconds', () => {
     const bucket = searching()
     expect(bucket.rate(4_900)).toBeCloseTo(3.2, 9)
@@ -214,6 +238,66 @@ describe('the search for a limit after an objection that says little of it', () 
       bucket.passed(4, 0)
       bucket.cut(0, refused, 5)
       expect(wantedRates(bucket, [500])[0]).toBeCloseTo(rate, 9)
+    }
+  })
+})
+
+describe('what goes through after an objection', () => {
+  it('raises the rate only where it is more than was known to go through, and than was too much', () => {
+    for (const [units, rate] of [
+      [2, 16],
+      [4, 16],
+      [5, 20],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(units, 150)
+      expect(bucket.rate(150)).toBeCloseTo(rate, 9)
+    }
+  })
+
+  it('counts whole within a second of it, and later no more than the rate allows', () => {
+    for (const [atMs, rate] of [
+      [1_099, 24],
+      [1_100, 16],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(30, atMs)
+      expect(bucket.rate(atMs)).toBeCloseTo(rate, 9)
+      expect(bucket.isNearLimit(atMs)).toBe(false)
+    }
+  })
+
+  it('does not count what was refused, in that second or after it', () => {
+    const bucket = createTokenBucket(10)
+    bucket.take(6, 0)
+    bucket.refused(4, 0)
+    bucket.take(7, 999)
+    expect(bucket.portion(999)).toBe(1)
+    bucket.take(2, 1_000)
+    expect(bucket.portion(1_000)).toBe(1)
+  })
+
+  it('leaves to a request what is left of the second, where that is half of a request or more', () => {
+    for (const [taken, portion] of [
+      [14, 4],
+      [21, 3],
+      [22, 2],
+      [23, 4],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.take(taken, 100)
+      expect(bucket.portion(100)).toBe(portion)
+    }
+  })
+})
+
+describe('when so many units may leave', () => {
+  it('is a time at which they may', () => {
+    for (let rate = 3; rate < 200; rate++) {
+      const bucket = createTokenBucket(rate)
+      bucket.take(bucket.portion(0.1), 0.1)
+      const atMs = bucket.availableAt(2, 0.1)
+      expect(bucket.availableAt(2, atMs)).toBe(atMs)
     }
   })
 })
