@@ -25,4 +25,26 @@ describe('a request of which a part is granted', () => {
       expect(lane.delivery.next({ nowMs: 0, grant: () => calls, below: NEVER })).toMatchObject(expected)
     }
   })
+
+  it('holds a count where that is a small part of it, or all that waits goes with it', () => {
+    for (const [offered, windowStart, calls, nonces, count] of [
+      [40, 40, 9, 9, false],
+      [40, 40, 10, 9, true],
+      [5, 5, 4, 4, false],
+      [5, 5, 5, 5, false],
+      [5, 64, 6, 5, true],
+    ] as const) {
+      const lane = byHand(GETH, { windowStart })
+      lane.offer(0, offered)
+      const action = lane.delivery.next({ nowMs: 0, grant: () => calls, below: NEVER })
+      expect(action).toMatchObject({ nonces: range(0, nonces), count })
+    }
+  })
+
+  it('holds no count where the endpoint takes a single call', () => {
+    for (const lane of [byHand({ ...GETH, batchMax: 1 }), byHand(GETH, { batchMax: 1 })]) {
+      lane.offer(0, 3)
+      expect(lane.next()).toMatchObject({ nonces: [0], count: false })
+    }
+  })
 })
