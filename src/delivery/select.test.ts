@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { byHand, GETH, NEVER, range } from './byHand.fixture.js'
+import { byHand, GETH, NEVER, range, SEQUENCER } from './byHand.fixture.js'
 
 describe('a batch whose calls take effect in any order', () => {
   it.each([0, 4])('holds one nonce, and as many above it as the endpoint keeps: %d', (gapBudget) => {
@@ -46,5 +46,16 @@ describe('a request of which a part is granted', () => {
       lane.offer(0, 3)
       expect(lane.next()).toMatchObject({ nonces: [0], count: false })
     }
+  })
+})
+
+describe('nonces that the endpoint lacks', () => {
+  it('are not sent above one whose bytes are not in the store', () => {
+    const lane = byHand(SEQUENCER)
+    lane.offer(0, 4)
+    const { request, nonces } = lane.sends()
+    lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'limited' })) })
+    const action = lane.delivery.next({ nowMs: 0, grant: () => NEVER, below: 2 })
+    expect(action).toMatchObject({ do: 'send', kind: 'repair', nonces: [0, 1] })
   })
 })
