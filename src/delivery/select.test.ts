@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { byHand, GETH, NEVER, range, SEQUENCER } from './byHand.fixture.js'
+import { byHand, GETH, NEVER, range, SEQUENCER, SIZE } from './byHand.fixture.js'
 
 describe('a batch whose calls take effect in any order', () => {
   it.each([0, 4])('holds one nonce, and as many above it as the endpoint keeps: %d', (gapBudget) => {
@@ -57,5 +57,23 @@ describe('nonces that the endpoint lacks', () => {
     lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'limited' })) })
     const action = lane.delivery.next({ nowMs: 0, grant: () => NEVER, below: 2 })
     expect(action).toMatchObject({ do: 'send', kind: 'repair', nonces: [0, 1] })
+  })
+
+  it('are not sent above one that does not fit into the request', () => {
+    const lane = byHand(SEQUENCER, { requestCharactersMax: 3 * SIZE })
+    lane.offer(0, 3)
+    const { request, nonces } = lane.sends()
+    lane.delivery.offer(1, 3 * SIZE)
+    lane.end(request, { end: 'answers', answers: nonces.map(() => ({ kind: 'limited' })) })
+    expect(lane.sends().nonces).toEqual([0])
+  })
+
+  it('in their new bytes alone go at once, all of them, whatever the pool has room for', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 4)
+    lane.taken(lane.sends(), 4)
+    lane.delivery.know({ accountMax: 2 })
+    lane.offer(2, 4)
+    expect(lane.sends().nonces).toEqual([2, 3])
   })
 })
