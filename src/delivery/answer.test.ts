@@ -43,6 +43,11 @@ describe('what an answer means for delivery', () => {
     expect(answerOf({ outcome: 'intrinsic', reason: 'invalid', counted: false }).kind).toBe('refused')
   })
 
+  it('takes bytes that no node includes as refused, whatever the reason', () => {
+    for (const reason of ['nonceTooLow', 'insufficientFunds'] as const)
+      expect(answerOf({ outcome: 'intrinsic', reason, counted: false })).toEqual({ kind: 'refused' })
+  })
+
   it('takes what is not understood as no answer, whether or not a rate limit is behind it', () => {
     expect(answerOf({ outcome: 'unknown', reason: 'unknown', counted: false }).kind).toBe('unanswered')
     expect(answerOf({ outcome: 'unknown', reason: 'rateLimited', counted: false }).kind).toBe('limited')

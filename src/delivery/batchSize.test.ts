@@ -86,6 +86,14 @@ describe('the batch size', () => {
     expect(batch.size).toBe(512)
   })
 
+  it('begins again with a single call where one had no answer', () => {
+    const batch = createBatchSize({ start: 128, max: 1_000 })
+    batch.failed(1)
+    expect(batch.size).toBe(1)
+    batch.answered(1)
+    expect(batch.size).toBe(2)
+  })
+
   it('takes the refusal of a single call for something else', () => {
     const batch = createBatchSize({ start: 128, max: 1_000 })
     batch.refused(1)

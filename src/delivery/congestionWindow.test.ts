@@ -53,6 +53,14 @@ describe('the congestion window', () => {
     expect(window.size).toBe(128)
   })
 
+  it('proves nothing where a reorg took back what is acknowledged again, although it is full this time', () => {
+    const window = createCongestionWindow({ start: 64, max: 1_000 })
+    window.acknowledged(0, 64, BATCH)
+    window.filled(64)
+    window.acknowledged(0, 64, BATCH)
+    expect([window.size, window.proven]).toEqual([64, 0])
+  })
+
   it('remembers the largest full window without a loss', () => {
     const window = createCongestionWindow({ start: 64, max: 1_000 })
     sizesOf(window, 3)

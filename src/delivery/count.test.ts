@@ -77,6 +77,14 @@ describe('a count', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
+  it('of an endpoint of which nobody knows what it counts stays when something else becomes known of it', () => {
+    const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends(), 4)
+    lane.delivery.know({ gapBudget: 16 })
+    expect(lane.delivery.status.acknowledgedTo).toBe(4)
+  })
+
   it('that includes the pool is read again once two blocks bring nothing of what it acknowledged', () => {
     const lane = byHand(GETH)
     lane.offer(0, 2)
@@ -167,6 +175,22 @@ describe('a count', () => {
     }
   })
 
+  it('below what bodies have shown leaves it to the next refresh to say that a nonce is missing', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 8)
+    lane.taken(lane.sends())
+    for (const ms of [100, 200, 300]) {
+      lane.at(ms)
+      lane.refresh(2, 2, true)
+    }
+    lane.count(1)
+    expect(lane.next().do).toBe('wait')
+    expect(lane.delivery.status.missing).toBeUndefined()
+    lane.at(400)
+    lane.refresh(2, 2, true)
+    expect(lane.delivery.status.missing).toBe(2)
+  })
+
   it('below what bodies have shown is not asked for in a loop', () => {
     const lane = byHand(GETH)
     lane.offer(0, 4)
@@ -253,6 +277,15 @@ describe('nonces that another process sent', () => {
     expect(lane.sends().nonces).toEqual(range(5, 10))
   })
 
+  it('are not asked about again where a count was read in the moment of the refresh', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 0 })
+    lane.offer(5, 10)
+    lane.at(1_000)
+    lane.refresh(3, 3, true)
+    lane.count(3)
+    expect(lane.next().do).toBe('wait')
+  })
+
   it('are one above its count', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 0 })
     lane.offer(3, 5)
@@ -331,5 +364,18 @@ describe('a nonce that the endpoint takes, and its count lacks', () => {
 
   it('is stranded the second time: another copy changes nothing', () => {
     expect([lost(1).isStranded(0), lost(2).isStranded(0)]).toEqual([false, true])
+  })
+
+  it('is not stranded above the lowest one, or where no count shows the pool', () => {
+    const full = { kind: 'full' } as const
+    for (const [traits, answers, nonce] of [
+      [GETH, [{ kind: 'taken' }, full], 1],
+      [{ countsMempool: false }, [full, full], 0],
+    ] as const) {
+      const lane = byHand(traits)
+      lane.offer(0, 2)
+      lane.end(lane.sends().request, { end: 'answers', answers, count: 0 })
+      expect(lane.delivery.isStranded(nonce)).toBe(false)
+    }
   })
 })

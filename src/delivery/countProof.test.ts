@@ -76,6 +76,17 @@ describe('a count that lacks a nonce', () => {
     expect([2_000, 2_010, 2_020].map((ms) => missingAt(lane, ms, 1))).toEqual([undefined, undefined, 1])
   })
 
+  it('is the first of two that agree where it rode along, although one that was asked for later came before it', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 2)
+    const sent = lane.sends()
+    lane.at(10)
+    lane.count(0, 5)
+    lane.at(500)
+    lane.taken(sent, 0)
+    expect(missingAt(lane, 510, 0)).toBe(0)
+  })
+
   it('that bytes which the pool knows prove late is waited for twice as long, and its loss is taken back', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 64 })
     lane.offer(0, 2)
@@ -103,5 +114,21 @@ describe('a count that lacks a nonce', () => {
       if (lane.next().do === 'count') askedMs.push(ms)
     }
     expect(askedMs).toEqual([0, 1_000, 3_000, 7_000])
+  })
+
+  it('is not asked for while a request is open whose own count will tell as much', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 2)
+    lane.taken(lane.sends(), 2)
+    lane.at(2_000)
+    lane.refresh(0, 0, true)
+    lane.at(3_990)
+    lane.offer(2, 3)
+    const sent = lane.sends()
+    lane.at(4_000)
+    lane.refresh(0, 0, true)
+    expect(lane.next().do).toBe('wait')
+    lane.taken(sent)
+    expect(lane.next()).toEqual({ do: 'count' })
   })
 })

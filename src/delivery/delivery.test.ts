@@ -325,6 +325,8 @@ describe('other bytes of a nonce', () => {
     lane.delivery.offer(1, SIZE)
     expect(lane.sends().nonces).toEqual([1])
     expect(lane.next().do).toBe('wait')
+    // What the count said of those above holds on.
+    expect(lane.delivery.status.acknowledgedTo).toBe(4)
   })
 
   it('are sent until they are answered: a count does not tell which bytes it counts', () => {

@@ -48,6 +48,15 @@ describe('the pool bound', () => {
     expect(blocks(pool, 2)).toBe(24 + 2 * 64)
   })
 
+  it('goes on in small steps as long as the pool has not held all of what is tried', () => {
+    const pool = createPoolBound()
+    pool.limit(16)
+    expect(blocks(pool, 4)).toBe(24)
+    pool.holds(23)
+    expect(blocks(pool, 3)).toBe(24)
+    expect(blocks(pool, 1)).toBe(36)
+  })
+
   it('takes a single drop far below it for something else', () => {
     const pool = createPoolBound()
     pool.loss(3)

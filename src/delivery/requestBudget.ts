@@ -94,7 +94,13 @@ const CALLS_MIN = 5
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
   const calls = createTokenBucket(limits.callsPerSecond, { rateMin: CALLS_MIN })
-  const queues = new Map<Priority, Ticket[]>(PRIORITIES.map((priority) => [priority, []]))
+  const queues: Readonly<Record<Priority, Ticket[]>> = {
+    repair: [],
+    send: [],
+    evidence: [],
+    poll: [],
+    receipt: [],
+  }
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
   let wentBefore = false
@@ -113,12 +119,10 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   // Tickets in all queues.
   let waiting = 0
 
-  const queueOf = (priority: Priority): Ticket[] => queues.get(priority) ?? []
-
   /** The priority whose turn it is by itself. Polls never end: beside receipts, which callers wait for, they take turns. */
   function highest(): Priority | undefined {
-    const first = PRIORITIES.find((priority) => queueOf(priority).length > 0)
-    return first === 'poll' && wasPoll && queueOf('receipt').length > 0 ? 'receipt' : first
+    const first = PRIORITIES.find((priority) => queues[priority].length > 0)
+    return first === 'poll' && wasPoll && queues.receipt.length > 0 ? 'receipt' : first
   }
 
   /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
@@ -128,21 +132,21 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     polledAtMs ??= nowMs
     const sinceMs = nowMs - polledAtMs
     if (sinceMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
-    const isDue = (priority: Priority) =>
-      queueOf(priority).length > 0 &&
-      !served.has(priority) &&
-      (priority !== 'poll' || sinceMs >= pollEveryMs(nowMs))
+    const isDue = (priority: Priority) => {
+      const [ticket] = queues[priority]
+      if (ticket === undefined || served.has(priority)) return false
+      return priority !== 'poll' || sinceMs >= pollEveryMs(ticket.calls, nowMs)
+    }
     const first = (wentBefore ? undefined : PRIORITIES.find(isDue)) ?? highest()
-    return first && queueOf(first)[0]
+    return first && queues[first][0]
   }
 
   /**
    * At a low rate polls before their turn take no more than their share of what sends could have. Beside evidence they
    * take what they need: a look may show that something is missing at the endpoint, and a search may go on for long.
    */
-  function pollEveryMs(nowMs: number): number {
-    if (queueOf('repair').length === 0 && queueOf('send').length === 0) return 0
-    const size = queueOf('poll')[0]?.calls ?? 0
+  function pollEveryMs(size: number, nowMs: number): number {
+    if (queues.repair.length === 0 && queues.send.length === 0) return 0
     const seconds = Math.max(size / calls.rate(nowMs), 1 / requests.rate(nowMs)) / POLL_SHARE
     return seconds * 1_000
   }
@@ -159,7 +163,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     requests.take(1, nowMs)
     calls.take(size, nowMs)
     wentBefore = ticket.priority !== highest()
-    queueOf(ticket.priority).shift()
+    queues[ticket.priority].shift()
     waiting--
     noteServed(ticket.priority, nowMs)
     return { id: ticket.id, calls: size }
@@ -191,7 +195,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
 
   return {
     ask(ticket) {
-      queueOf(ticket.priority).push(ticket)
+      queues[ticket.priority].push(ticket)
       waiting++
     },
     takeFree({ priority, calls: size }, nowMs) {
@@ -203,7 +207,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       return true
     },
     withdraw(id) {
-      for (const queue of queues.values()) {
+      for (const queue of Object.values(queues)) {
         const at = queue.findIndex((ticket) => ticket.id === id)
         if (at < 0) continue
         queue.splice(at, 1)
@@ -237,7 +241,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       if (refused === size) requests.refused(1, sentAtMs)
       if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
       if (sentAtMs < cutMs) return
-      if (retryAfterMs === undefined && refused === size && calls.passedLately(atMs) === 0)
+      if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
         blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
       cut(request)
     },

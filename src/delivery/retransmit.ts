@@ -108,8 +108,7 @@ function hasWaited(state: DeliveryState, segment: Segment, doublings: number): b
   if (refreshes >= SILENT_REFRESHES * 2 ** doublings) return true
   const blocks = state.sealed - segment.sent.sealed
   // Where it is known to be missing, one block is enough.
-  const isMissing = segment.state === 'lost' || isCounting(state)
-  return doublings > 0 && blocks > 0 && (refreshes >= SILENT_REFRESHES || isMissing)
+  return blocks > 0 && (refreshes >= SILENT_REFRESHES || segment.state === 'lost')
 }
 
 /** When the time without any refresh is long enough to stand for the refreshes. */

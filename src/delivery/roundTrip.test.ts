@@ -45,6 +45,17 @@ describe('the round trip', () => {
     expect(measured(2, ms + 8)[0]).toBeCloseTo(ms + (8 - 2 * 0.109375) / 8, 9)
   })
 
+  it('is never less than nothing, however fast a large request comes back after slow ones', () => {
+    const trip = createRoundTrip()
+    trip.answered(1, 10)
+    for (let request = 0; request < 50; request++) trip.answered(100, 1_000)
+    trip.answered(1_000, 5)
+    expect(trip.ms).toBe(0)
+    for (let request = 0; request < 50; request++) trip.answered(1, 20)
+    expect(trip.ms).toBeGreaterThan(5)
+    expect(trip.ms).toBeLessThan(20)
+  })
+
   it('stays within its bounds', () => {
     const trip = createRoundTrip()
     for (let request = 0; request < 50; request++) trip.answered(1, 0.1)

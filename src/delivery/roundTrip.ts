@@ -34,7 +34,7 @@ export function createRoundTrip(): RoundTrip {
       const deviation = tookMs - (base + perCall * calls)
       variance += GAIN_VARIANCE * (Math.abs(deviation) - variance)
       // A large request says how long a call takes, a small one how long the way is.
-      if (tookMs < base || calls <= 2) base += GAIN * Math.min(deviation, tookMs - base)
+      if (tookMs < base || calls <= 2) base = Math.max(0, base + GAIN * deviation)
       else perCall += GAIN * (deviation / calls)
     },
     timeoutMs(calls) {

@@ -39,9 +39,8 @@ export function select(state: DeliveryState, bounds: Bounds): Selection | undefi
 
 /** As much of it as is granted; undefined where nothing is. */
 export function limitTo(state: DeliveryState, selection: Selection, callsMax: number): Selection | undefined {
-  const { kind, nonces, count } = selection
+  const { kind, nonces } = selection
   if (callsMax < 1) return undefined
-  if (callsMax >= nonces.length + Number(count)) return selection
   const rides = hasCount(state, nonces.length, callsMax)
   return { kind, nonces: nonces.slice(0, Math.max(1, callsMax - Number(rides))), count: rides }
 }

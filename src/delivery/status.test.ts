@@ -62,6 +62,15 @@ describe('what a delivery tells of itself', () => {
   })
 })
 
+describe('a nonce that was never offered', () => {
+  it('is neither refused nor stranded, and is not there for being sent elsewhere', () => {
+    const { delivery } = byHand(GETH)
+    delivery.sentElsewhere(0)
+    expect([delivery.has(0), delivery.isRefused(0), delivery.isStranded(0)]).toEqual([false, false, false])
+    expect(delivery.status).toMatchObject({ end: 0, waiting: 0 })
+  })
+})
+
 describe('what is taken back from an endpoint', () => {
   it('is what it was not sent, or lacks', () => {
     const lane = byHand(SEQUENCER)

@@ -107,7 +107,7 @@ export function createTokenBucket(
   }
 
   function grow(seconds: number, nowMs: number): void {
-    if (limit === given || nowMs - wantedMs > WANTED_MS) return
+    if (nowMs - wantedMs > WANTED_MS) return
     const searched = Math.min(given, NEAR * limit)
     if (searchAt(nowMs) !== undefined && rate < searched) {
       rate = Math.min(searched, rate * 2 ** (seconds / SEARCH_DOUBLING_S))
@@ -171,7 +171,7 @@ export function createTokenBucket(
       fill(nowMs)
       savedFor = 0
       takes.add(units, nowMs)
-      if (isLimited()) tokens -= units
+      tokens -= units
     },
     wanted(nowMs) {
       wantedMs = nowMs
@@ -184,7 +184,7 @@ export function createTokenBucket(
       proven = Math.max(proven, through)
       const isLate = nowMs - cutMs < SECOND_MS
       if (isLate) sample = { ...sample, passed: sample.passed + units }
-      if (!isMore || !isLimited()) return
+      if (!isMore) return
       // What had left before the cut was still on its way: the limit is higher than it seemed.
       const taken = takenIn(through, isLate ? sample : lastSecond(through, nowMs))
       limit = Math.max(limit, Math.min(given, taken))

@@ -1,0 +1,340 @@
+import { describe, expect, it } from 'vitest'
+import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
+
+/** It took 20 units in a second, and objected to 5 more at 100 ms: no more than 24 of them. */
+function cutBucket(options?: { rateMin?: number }): TokenBucket {
+  const bucket = createTokenBucket(undefined, options)
+  bucket.passed(20, 0)
+  bucket.cut(100, 5, 1)
+  return bucket
+}
+
+/** It took 4 units, and objected to 8 more at 0 ms: it may take up to 11. */
+function searching(): TokenBucket {
+  const bucket = createTokenBucket()
+  bucket.passed(4, 0)
+  bucket.cut(0, 8, 5)
+  return bucket
+}
+
+/** The rate at each time, where more is wanted all the while. */
+function wantedRates(bucket: TokenBucket, timesMs: readonly number[]): number[] {
+  return timesMs.map((ms) => {
+    bucket.wanted(ms)
+    return bucket.rate(ms)
+  })
+}
+
+const isClose = (rates: readonly number[], expected: readonly number[]) => {
+  expect(rates).toHaveLength(expected.length)
+  for (const [index, rate] of expected.entries()) expect(rates[index]).toBeCloseTo(rate, 9)
+}
+
+describe('a meter without a limit', () => {
+  it('lets through whatever is asked for, at once', () => {
+    const bucket = createTokenBucket()
+    expect([bucket.isLimited, bucket.isNearLimit(0), bucket.rate(0)]).toEqual([
+      false,
+      false,
+      Number.POSITIVE_INFINITY,
+    ])
+    expect([bucket.portion(0), bucket.perSecond(0)]).toEqual([
+      Number.POSITIVE_INFINITY,
+      Number.POSITIVE_INFINITY,
+    ])
+    bucket.take(1_000_000, 0)
+    expect(bucket.availableAt(1_000_000, 0)).toBe(0)
+  })
+})
+
+describe('the rate after an objection', () => {
+  it('is four fifths of what went through, and a request holds a quarter of it', () => {
+    const bucket = cutBucket()
+    expect([bucket.rate(100), bucket.portion(100), bucket.perSecond(100)]).toEqual([16, 4, 16])
+    expect(bucket.availableAt(4, 100)).toBe(350)
+    expect([bucket.isLimited, bucket.isNearLimit(100)]).toEqual([true, false])
+    // No more is saved up than one request holds.
+    bucket.take(4, 10_000)
+    expect(bucket.availableAt(4, 10_000)).toBe(10_250)
+  })
+
+  it('grows by a twentieth of the limit in a second as long as more is wanted, then by a hundredth', () => {
+    const bucket = cutBucket()
+    isClose(wantedRates(bucket, [100, 1_100, 2_100]), [16, 17.2, 18.4])
+    // It stands while nothing more is wanted.
+    expect(bucket.rate(3_100)).toBeCloseTo(19.6, 9)
+    expect(bucket.rate(3_101)).toBeCloseTo(19.6, 9)
+    expect(bucket.rate(5_000)).toBeCloseTo(19.6, 9)
+    isClose(wantedRates(bucket, [6_000, 7_000]), [20.8, 22])
+    expect(bucket.isNearLimit(7_000)).toBe(true)
+    isClose(wantedRates(bucket, [8_000, 9_000]), [22.24, 22.48])
+  })
+
+  it('grows twice as fast after each ten seconds without an objection', () => {
+    const bucket = cutBucket()
+    for (let ms = 100; ms < 10_100; ms += 500) wantedRates(bucket, [ms])
+    const [before = 0, after = 0, later = 0] = wantedRates(bucket, [10_099, 10_199, 10_299])
+    expect(later - after).toBeCloseTo(0.1 * 24 * 0.01 * 2, 9)
+    expect(after - before).toBeCloseTo(0.1 * 24 * 0.01 * 2, 9)
+  })
+
+  it('is forgotten at a hundred times the limit', () => {
+    const bucket = cutBucket()
+    let last = 0
+    for (let ms = 100; bucket.isLimited && ms < 200_000; ms += 100) {
+      last = bucket.rate(ms)
+      bucket.wanted(ms)
+    }
+    expect(bucket.isLimited).toBe(false)
+    expect(last).toBe(Number.POSITIVE_INFINITY)
+    expect(bucket.availableAt(1_000, 200_000)).toBe(200_000)
+  })
+
+  it('is concluded from what it was itself, where a second shows a few units more than that', () => {
+    for (const [atMs, rate] of [
+      [1_100, 0.8 * 16],
+      [1_099, 0.8 * 20],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(20, 1_050)
+      bucket.cut(atMs, 1, 1)
+      expect(bucket.rate(atMs)).toBeCloseTo(rate, 9)
+    }
+  })
+
+  it('is what was given, as long as nothing is objected to', () => {
+    const bucket = createTokenBucket(10)
+    isClose(wantedRates(bucket, [0, 1_000, 60_000]), [10, 10, 10])
+    bucket.passed(50, 60_000)
+    expect(bucket.rate(60_000)).toBe(10)
+  })
+
+  it.each([5, 10])('is no more than was given, and grows back to that: after %d went through', (units) => {
+    const bucket = createTokenBucket(10)
+    bucket.passed(units, 0)
+    bucket.cut(0, 1, 1)
+    expect(bucket.rate(0)).toBeCloseTo(0.8 * units, 9)
+    for (let ms = 0; ms <= 120_000; ms += 500) wantedRates(bucket, [ms])
+    expect(bucket.rate(120_000)).toBe(10)
+  })
+
+  it('is what was given again once it has grown to a hundred times what was too much', () => {
+    const bucket = createTokenBucket(500)
+    bucket.passed(5, 0)
+    bucket.cut(0, 1, 1)
+    for (let ms = 0; ms <= 120_000; ms += 500) wantedRates(bucket, [ms])
+    expect([bucket.rate(120_000), bucket.perSecond(120_000)]).toEqual([500, 500])
+  })
+
+  it('does not grow, and saves nothing up, a second time where a time comes again', () => {
+    const bucket = cutBucket()
+    isClose(wantedRates(bucket, [1_100, 600, 1_100]), [17.2, 17.2, 17.2])
+  })
+
+  it('is what the caller says where nothing went through, and never less than the least', () => {
+    for (const [rateMin, atMost, rate] of [
+      [1, 3, 3],
+      [5, 3, 5],
+    ] as const) {
+      const bucket = createTokenBucket(undefined, { rateMin })
+      bucket.cut(0, 1, atMost)
+      expect(bucket.rate(0)).toBe(rate)
+    }
+    // A given limit below it is kept.
+    const given = createTokenBucket(2, { rateMin: 5 })
+    given.cut(0, 1, 1)
+    expect(given.rate(0)).toBe(2)
+  })
+
+  it('is lowered by each objection, and raised by what goes through beyond the limit', () => {
+    const bucket = cutBucket()
+    bucket.passed(12, 1_200)
+    bucket.cut(1_300, 1, 1)
+    expect(bucket.rate(1_300)).toBeCloseTo(9.6, 9)
+    // Far more went through after all, half of which may have been saved up.
+    bucket.passed(200, 2_400)
+    expect(bucket.rate(2_400)).toBe(80)
+    bucket.cut(4_000, 1, 30)
+    expect(bucket.rate(4_000)).toBe(30)
+  })
+})
+
+describe('the search for a limit after an objection that says little of it', () => {
+  it('doubles the rate in half a second, up to nine tenths of what was too much', () => {
+    isClose(wantedRates(searching(), [0, 250, 500, 1_000, 2_000]), [
+      3.2,
+      3.2 * Math.SQRT2,
+      6.4,
+      9.9,
+      9.9 + 0.11,
+    ])
+  })
+
+  it('comes near the limit then', () => {
+    const bucket = searching()
+    wantedRates(bucket, [1_000])
+    expect(bucket.isNearLimit(1_000)).toBe(true)
+  })
+
+  it('goes on where the next objection says little as well, from where it began', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(4, 0)
+    bucket.cut(0, 40, 5)
+    wantedRates(bucket, [500])
+    bucket.passed(4, 500)
+    bucket.cut(500, 40, 5)
+    expect(bucket.rate(500)).toBeCloseTo((0.9 * 8) / 1.5, 9)
+    bucket.cut(900, 40, 5)
+    expect(bucket.rate(900)).toBeCloseTo((0.9 * 8) / 1.9, 9)
+  })
+
+  it('is not begun where nothing went through', () => {
+    const bucket = createTokenBucket()
+    bucket.cut(0, 8, 5)
+    expect(wantedRates(bucket, [500])[0]).toBeCloseTo(5 + 7 * 0.05 * 0.5, 9)
+  })
+
+  it('lasts five seconds', () => {
+    const bucket = searching()
+    expect(bucket.rate(4_900)).toBeCloseTo(3.2, 9)
+    isClose(wantedRates(bucket, [4_999, 5_000]), [3.2 * 2 ** 0.198, 3.2 * 2 ** 0.198 + 11 * 0.05 * 0.001])
+  })
+
+  it('ends with nine tenths of what went through in a second of all of it, and of the second before', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(4, 1_000)
+    bucket.cut(1_000, 12, 5)
+    for (const [units, atMs] of [
+      [4, 1_600],
+      [6, 2_500],
+      [4, 2_900],
+    ] as const) {
+      wantedRates(bucket, [atMs])
+      bucket.passed(units, atMs)
+    }
+    bucket.cut(3_000, 4, 4)
+    // 18 in three seconds, although there were 10 in the last one.
+    expect(bucket.rate(3_000)).toBeCloseTo(0.9 * 6, 9)
+    bucket.wanted(4_000)
+    expect(bucket.rate(4_000)).toBeCloseTo(0.9 * 6 + 0.05 * 9, 9)
+  })
+
+  it('has small requests', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(100, 0)
+    bucket.cut(0, 400, 5)
+    expect(bucket.portion(0)).toBe(4)
+    bucket.wanted(100)
+    expect(bucket.rate(100)).toBeCloseTo(80 * 2 ** 0.2, 9)
+    expect(bucket.portion(100)).toBe(8)
+  })
+
+  it('is not begun where the objection leaves little room above what went through', () => {
+    for (const [refused, rate] of [
+      [6, 3.2 + 9 * 0.05 * 0.5],
+      [7, 6.4],
+    ] as const) {
+      const bucket = createTokenBucket()
+      bucket.passed(4, 0)
+      bucket.cut(0, refused, 5)
+      expect(wantedRates(bucket, [500])[0]).toBeCloseTo(rate, 9)
+    }
+  })
+})
+
+describe('what goes through after an objection', () => {
+  it('raises the rate only where it is more than was known to go through, and than was too much', () => {
+    for (const [units, rate] of [
+      [2, 16],
+      [4, 16],
+      [5, 20],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(units, 150)
+      expect(bucket.rate(150)).toBeCloseTo(rate, 9)
+    }
+  })
+
+  it('counts whole within a second of it, and later no more than the rate allows', () => {
+    for (const [atMs, rate] of [
+      [1_099, 24],
+      [1_100, 16],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.passed(30, atMs)
+      expect(bucket.rate(atMs)).toBeCloseTo(rate, 9)
+      expect(bucket.isNearLimit(atMs)).toBe(false)
+    }
+  })
+
+  it('does not count what was refused, in that second or after it', () => {
+    const bucket = createTokenBucket(10)
+    bucket.take(6, 0)
+    bucket.refused(4, 0)
+    bucket.take(7, 999)
+    expect(bucket.portion(999)).toBe(1)
+    bucket.take(2, 1_000)
+    expect(bucket.portion(1_000)).toBe(1)
+  })
+
+  it('leaves to a request what is left of the second, where that is half of a request or more', () => {
+    for (const [taken, portion] of [
+      [14, 4],
+      [21, 3],
+      [22, 2],
+      [23, 4],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.take(taken, 100)
+      expect(bucket.portion(100)).toBe(portion)
+    }
+  })
+})
+
+describe('when so many units may leave', () => {
+  it('is a time at which they may', () => {
+    for (let rate = 3; rate < 200; rate++) {
+      const bucket = createTokenBucket(rate)
+      bucket.take(bucket.portion(0.1), 0.1)
+      const atMs = bucket.availableAt(2, 0.1)
+      expect(bucket.availableAt(2, atMs)).toBe(atMs)
+    }
+  })
+})
+
+describe('what is saved up for a large request', () => {
+  it('is left over where a smaller one leaves instead', () => {
+    const bucket = createTokenBucket(10)
+    bucket.take(2, 0)
+    expect(bucket.availableAt(8, 0)).toBe(800)
+    expect(bucket.availableAt(8, 800)).toBe(800)
+    bucket.take(2, 800)
+    expect(bucket.availableAt(6, 800)).toBe(800)
+  })
+})
+
+describe('what a meter has seen', () => {
+  it('is proven up to nine tenths of the most that went through in a second', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(100, 0)
+    expect(bucket.isProven(1, 999)).toBe(false)
+    expect([bucket.isProven(90, 1_000), bucket.isProven(91, 1_000)]).toEqual([true, false])
+    bucket.passed(10, 1_000)
+    expect([bucket.isProven(80, 1_000), bucket.isProven(81, 1_000)]).toEqual([true, false])
+    // No more than what the endpoint had not objected to.
+    bucket.cut(1_000, 1, 1)
+    expect([bucket.isProven(9, 2_000), bucket.isProven(10, 2_000)]).toEqual([true, false])
+  })
+
+  it('went through within a second', () => {
+    const bucket = createTokenBucket()
+    for (const [units, atMs] of [
+      [1, 0],
+      [2, 0.5],
+      [4, 1],
+      [8, 999],
+    ] as const)
+      bucket.passed(units, atMs)
+    expect([999, 1_000, 1_001, 1_998, 1_999].map((ms) => bucket.passedLately(ms))).toEqual([15, 14, 8, 8, 0])
+  })
+})
