@@ -105,9 +105,7 @@ export type Member = {
 const NO_OPTIONS: SendOptions = {}
 
 function withDefaults<options extends SendOptions>(own: options, { order, starved }: SendOptions): options {
-  own.order ??= order
-  own.starved ??= starved
-  return own
+  return Object.assign(own, { order: own.order ?? order, starved: own.starved ?? starved })
 }
 
 export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
@@ -116,8 +114,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   checkAccount(account)
   const { address } = account
   const limits = checkLimits(parameters.limits, defaultLimits)
-  const { order, starved } = parameters
-  const defaults: SendOptions = order === undefined && starved === undefined ? NO_OPTIONS : { order, starved }
+  const defaults: SendOptions = { order: parameters.order, starved: parameters.starved }
   const options: OpenOptions = {
     ...parameters,
     address,

@@ -9,9 +9,7 @@ import type {
   SendManyOptions,
   SendOptions,
   SequenceOptions,
-  Stage,
   Tx,
-  TxRecord,
   TxRequest,
 } from '../../types.js'
 import { type Environment, systemEnvironment } from '../environment.js'
@@ -25,6 +23,7 @@ import { createMemberIn, type Member } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
 import { transactionOf } from '../transaction/words.js'
 import { nearestTo } from './affinity.js'
+import { listAll } from './listAll.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
@@ -389,20 +388,4 @@ function accountOf(request: unknown): string | undefined {
     typeof account === 'object' && account !== null ? (account as { address?: unknown }).address : account
   const named = given ?? from
   return typeof named === 'string' ? named : undefined
-}
-
-/** One lane after the other; the cursor says which, and how far in it. */
-async function listAll(
-  senders: readonly Sender[],
-  options: { stage?: Stage | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
-): Promise<{ items: TxRecord[]; cursor?: string }> {
-  const { cursor, ...rest } = options
-  // What a lane's own cursor looks like is the store's matter, and checked there.
-  const [, lane = '', inner = ''] = /^(\d+)\/(.*)$/s.exec(cursor ?? '0/') ?? []
-  const index = lane === '' ? -1 : Number(lane)
-  const sender = senders[index]
-  if (sender === undefined) throw invalid('cursor', cursor, 'what an earlier page gave back')
-  const page = await sender.list({ ...rest, ...(inner === '' ? {} : { cursor: inner }) })
-  if (page.cursor !== undefined) return { items: page.items, cursor: `${index}/${page.cursor}` }
-  return index + 1 < senders.length ? { items: page.items, cursor: `${index + 1}/` } : { items: page.items }
 }
