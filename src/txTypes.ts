@@ -58,7 +58,7 @@ export type SendOptions = {
    * What becomes of it where it costs more than the account has, and what can be paid goes before it. `wait`: it waits for
    * money. `fail`: it ends with STARVED once everything that was sent before it is in sealed blocks, which may bring
    * money; in a pool, once no other account can pay for it either. Where what is in flight cannot be paid, all that
-   * is not to wait ends so. @default the sender's own
+   * is not to wait ends so. With `order: 'strict'` what comes later waits with it. @default the sender's own
    */
   starved?: 'wait' | 'fail' | undefined
   /**

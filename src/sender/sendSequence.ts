@@ -50,10 +50,8 @@ async function checkRoom(
   requests: readonly TxRequest[],
   firstId: string | undefined,
 ): Promise<void> {
-  for (const request of requests) {
-    const excess = excessGas(request, hub.chain, hub.tracker.newest)
-    if (excess && !(firstId !== undefined && (await store.find(handle.key, { id: firstId })))) throw excess
-  }
+  const excess = requests.map((one) => excessGas(one, hub.chain, hub.tracker.newest)).find(Boolean)
+  if (excess && !(firstId !== undefined && (await store.find(handle.key, { id: firstId })))) throw excess
 }
 
 /** What was refused first: those before it go their way. */

@@ -166,25 +166,20 @@ export function createWaitReasons(
     lane.journal.touch()
   }
 
-  /** Undefined where it was done in this turn of the event loop. */
-  function lookAll(): Promise<void> | undefined {
+  /** In this turn of the event loop, as far as it has room. */
+  async function lookAll(): Promise<void> {
     const facts = laneFacts()
     let alarming: WaitReason | undefined
-    const each = (transaction: Transaction) => {
+    const looking = hub.turns.each(lookedAt(), (transaction) => {
       if (context.closed) return
       const reason = reasonIn(facts, transaction)
       keep(transaction, reason)
       if (reason !== undefined && alarming === undefined && alarm(transaction, reason)) alarming = reason
-    }
-    const end = () => {
-      if (context.closed) return
-      if (alarming === undefined) alarmed = undefined
-      notices.look(alarming)
-    }
-    const looking = hub.turns.each(lookedAt(), each)
-    if (looking) return looking.then(end)
-    end()
-    return undefined
+    })
+    if (looking) await looking
+    if (context.closed) return
+    if (alarming === undefined) alarmed = undefined
+    notices.look(alarming)
   }
 
   function alarm(transaction: Transaction, reason: WaitReason): boolean {
@@ -202,8 +197,7 @@ export function createWaitReasons(
     look() {
       if (clock.now() - lookedMs < LOOK_MS) return
       lookedMs = clock.now()
-      const looking = lookAll()
-      void looking?.catch((error: unknown) => reportError(context, error))
+      void lookAll().catch((error: unknown) => reportError(context, error))
     },
   }
 }

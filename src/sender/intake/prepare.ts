@@ -182,7 +182,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
       case 'reverted':
       case 'funds':
         // It may depend on what is on its way: what it would do is known for certain only after that.
-        if (mayDepend(transaction) || waitsForMoney(transaction, estimate)) return park(transaction, estimate)
+        if (mayDepend(transaction) || waitsForMoney(transaction, estimate))
+          return park(transaction, causeOf(estimate, 1))
         if (estimate.kind === 'funds' && waitsForRelief(transaction, estimate)) return
         return options.failed(transaction, reverted(transaction, estimate))
       case 'unknown':
@@ -222,7 +223,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       options.stepAside(transaction, causeOf(estimate, answer.times))
       return answers.again(transaction, () => void prepare(transaction))
     }
-    if (mayDepend(transaction)) return park(transaction, estimate)
+    if (mayDepend(transaction)) return park(transaction, causeOf(estimate, 1))
     const said = `${hub.reader.port.name} said: ${quoteOf(estimate.cause)}`
     options.failed(transaction, refused(transaction, estimate.cause, said))
   }
@@ -246,13 +247,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   function waitsForRelief(transaction: Transaction, estimate: Unmet): boolean {
     const relieved = options.relieved(transaction)
-    if (relieved === 'later') park(transaction, estimate)
+    if (relieved === 'later') park(transaction, causeOf(estimate, 1))
     return relieved !== 'never'
   }
 
-  function park(transaction: Transaction, estimate: Unmet): void {
-    options.stepAside(transaction, causeOf(estimate, 1))
-    parked.set(transaction, { isForMoney: estimate.kind === 'funds', cursor: context.lane.book.cursor })
+  function park(transaction: Transaction, cause: WaitCause): void {
+    options.stepAside(transaction, cause)
+    parked.set(transaction, { isForMoney: cause.for === 'funds', cursor: context.lane.book.cursor })
     hub.tracker.wake()
   }
 
@@ -312,11 +313,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       again([...parked.keys(), ...following])
       answers.newHead()
     },
-    setAside(transaction, funds) {
-      options.stepAside(transaction, funds)
-      parked.set(transaction, { isForMoney: true, cursor: context.lane.book.cursor })
-      hub.tracker.wake()
-    },
+    setAside: park,
     moneyCame: () => again([...parked].filter(([, { isForMoney }]) => isForMoney).map(([one]) => one)),
     ticked() {
       for (const transaction of following) {
