@@ -44,6 +44,13 @@ describe('readCountAtHead', () => {
     expect(await read(chain.answer, { hash: hashOf('block', 9, 9) })).toBeUndefined()
   })
 
+  it('is not known where a reading of the block was not answered: before the counts, or after them', async () => {
+    for (const header of [0, 3]) {
+      const found = await read((call, at) => (at.call === header ? SILENT : chain.answer(call)))
+      expect(found, `header of call ${header}`).toBeUndefined()
+    }
+  })
+
   it('is not known where the two readings differ, or one of them was not answered', async () => {
     for (const reply of [count(1), count(3), SILENT, rpcFailure(-32000, 'header not found')]) {
       for (const isAsked of [isByHash, (call: RpcCall) => isCount(call) && !isByHash(call)])
@@ -59,6 +66,13 @@ describe('readCountAtHead', () => {
   it('is not known where the node has no state there', async () => {
     const pruned = rpcFailure(-32000, 'missing trie node')
     expect(await read((call) => (isCount(call) ? pruned : chain.answer(call)))).toBeUndefined()
+    // Nor does it take hashes.
+    const refusal = rpcFailure(-32602, 'invalid params')
+    const both = await read((call) => {
+      if (!isCount(call)) return chain.answer(call)
+      return isByHash(call) ? refusal : pruned
+    })
+    expect(both).toBeUndefined()
   })
 
   it('is not known from an endpoint on another chain', async () => {

@@ -86,17 +86,21 @@ describe('readEvidence while online', () => {
   it.each([1, 2])(
     'takes counts that are %i too high for no CREATE of a delegated account: its own body contradicts them',
     async (by) => {
-      const history = Array.from({ length: 20 }, (_, number) => (number === 18 ? [mine(0), mine(1)] : []))
       const code: Hex = `0xef0100${'12'.repeat(20)}`
-      const delegated = scriptedChain(ADDRESS, history, { id: 0, forkedAt: 0, code })
-      const ahead = (call: RpcCall): RpcReply => {
-        const reply = delegated.answer(call)
-        return isCount(call) && reply.ok
-          ? { ok: true, result: `0x${(Number(reply.result) + by).toString(16)}` }
-          : reply
+      const both = { 18: [mine(0), mine(1)] }
+      const second = { 10: [mine(0)], 18: [mine(1)] }
+      for (const uses of [both, second] as Record<number, readonly Use[]>[]) {
+        const history = Array.from({ length: 20 }, (_, number) => uses[number] ?? [])
+        const delegated = scriptedChain(ADDRESS, history, { id: 0, forkedAt: 0, code })
+        const ahead = (call: RpcCall): RpcReply => {
+          const reply = delegated.answer(call)
+          return isCount(call) && reply.ok
+            ? { ok: true, result: `0x${(Number(reply.result) + by).toString(16)}` }
+            : reply
+        }
+        for (const to of [18, 19])
+          expect((await ask(delegated, { nonce: 2, from: 17, to }, ahead).verdict).kind).toMatch(NOTHING)
       }
-      for (const to of [18, 19])
-        expect((await ask(delegated, { nonce: 2, from: 17, to }, ahead).verdict).kind).toMatch(NOTHING)
     },
   )
 
@@ -280,6 +284,14 @@ describe('readEvidence after a restart', () => {
     const block = { number: 12_345, hash: long.blockHash(12_345) }
     expect(await verdict).toEqual({ kind: 'other', witnesses: one(1), block })
     expect(port.batches.length).toBeLessThanOrEqual(8)
+  })
+
+  it('asks once for the counts at the newest block and at its parent', async () => {
+    const chain = chainWith(20, { 10: [foreign(0)] })
+    const { port, verdict } = ask(chain, { nonce: 0, from: 5, to: 19 })
+    expect(await verdict).toMatchObject({ kind: 'other', block: { number: 10 } })
+    const newest = port.batches.map((calls) => calls.filter((call) => isCount(call) && numberIn(call) >= 18))
+    expect(newest.map(({ length }) => length)).toEqual([2, ...newest.slice(1).map(() => 0)])
   })
 
   it('finds the own attempt of long ago', async () => {

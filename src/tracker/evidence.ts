@@ -71,6 +71,9 @@ const BODIES_MAX = 256
 /** Bodies that are read in a row to hold a count against them. */
 const RECOUNT_MAX = 32
 
+/** For a body that has to tell by itself. */
+const NO_COUNTS: Counts = { before: undefined, after: undefined }
+
 const UNSURE = (why: string): EvidenceVerdict => ({ kind: 'unsure', why })
 const NO_HEAD = 'the endpoint does not show the newest block that was walked, or no count at it'
 const NO_WITNESS = 'the count has passed the nonce, and no body that was read shows what used it'
@@ -166,8 +169,8 @@ async function locate(reader: Reader, parentCount: CountReading): Promise<Locate
   const { nonce, to } = reader.query
   const from = Math.max(0, reader.query.from)
   if (parentCount === undefined) return { kind: 'verdict', verdict: UNSURE(NO_HEAD) }
-  if (parentCount === 'refused' && to > 0) return search(reader, createSearch(nonce, from, to, to - 1))
-  if (to === 0 || Number(parentCount) <= nonce) return { kind: 'block', number: to }
+  if (parentCount === 'refused') return search(reader, createSearch(nonce, from, to, to - 1))
+  if (parentCount <= nonce) return { kind: 'block', number: to }
   return search(reader, createSearch(nonce, from, to - 1))
 }
 
@@ -198,7 +201,7 @@ async function examine(reader: Reader, number: number, before: CountReading): Pr
   const [reply, after, parentCount] = await ask([...calls, ...ofParent])
   const body = await bodyOf(reply, query)
   if (typeof body !== 'object') return unreadable(body, number)
-  const counts = { before: ofParent.length > 0 ? readCount(parentCount) : before, after: readCount(after) }
+  const counts = { before: before ?? readCount(parentCount), after: readCount(after) }
   return conclude(reader, body, counts)
 }
 
@@ -318,10 +321,9 @@ async function recount(
     const bodies = await readBodies(reader, numbers)
     if (bodies.length < numbers.length) return otherwise
     for (const [index, body] of bodies.entries()) {
-      if (typeof body !== 'object') return unreadable(body, numbers[index] ?? start)
-      const finding = judgeBody(query, body, { before: shown, after: undefined })
-      if (finding.kind === 'own' || finding.kind === 'other')
-        return conclude(reader, body, { before: shown, after: undefined })
+      if (typeof body !== 'object') return unreadable(body, start + index)
+      const finding = judgeBody(query, body, NO_COUNTS)
+      if (finding.kind === 'own' || finding.kind === 'other') return conclude(reader, body, NO_COUNTS)
       shown = countAfter(body, shown)
     }
   }
@@ -352,9 +354,8 @@ async function walkRun(reader: Reader, run: BodyRun): Promise<EvidenceVerdict | 
       const body = bodies[index]
       if (body === 'refused') continue
       if (typeof body !== 'object') return unreadable(body, number)
-      const finding = judgeBody(reader.query, body, { before: undefined, after: undefined })
-      if (finding.kind === 'own' || finding.kind === 'other')
-        return conclude(reader, body, { before: undefined, after: undefined })
+      const finding = judgeBody(reader.query, body, NO_COUNTS)
+      if (finding.kind === 'own' || finding.kind === 'other') return conclude(reader, body, NO_COUNTS)
       if (isPassed(finding, run)) return undefined
     }
   }

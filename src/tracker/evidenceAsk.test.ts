@@ -33,6 +33,23 @@ describe('a batch of questions', () => {
     expect(sizes(port)).toEqual([2, 2, 1])
   })
 
+  test('is no request where nothing is left to ask', async () => {
+    for (const [some, count] of [
+      [[], 0],
+      [calls, 1],
+    ] as const) {
+      const port = named()
+      await ask(port, { address: ADDRESS, batchMax: calls.length }, some)
+      expect(sizes(port)).toHaveLength(count)
+    }
+  })
+
+  test('asks for the chain id beside, where one is given, and keeps the answer to itself', async () => {
+    const port = named()
+    expect(await ask(port, { address: ADDRESS, chainId: 1 }, calls)).toEqual(RESULTS)
+    expect(port.batches).toEqual([[...calls, { method: 'eth_chainId', params: [] }]])
+  })
+
   test('goes out with the signal that may end it', async () => {
     const signals: unknown[] = []
     const port: Port = {

@@ -73,11 +73,12 @@ describe('a use that proves only together with counts around its block', () => {
   const deposit = showing(deposited, foreign(1), { type: '0x7e' })
   const block = { number: 15, hash: deposited.blockHash(15) }
 
-  it('is a deposit, also in a block below the newest', async () => {
+  it('is a deposit, in a block below the newest and in the newest', async () => {
     const witnesses = [{ nonce: 1, hash: foreign(1) }]
     expect(await told(deposited, deposit)).toEqual({ kind: 'other', witnesses, block })
     const byNumber = (call: RpcCall) => (isByHash(call) ? rpcFailure(-32602, 'invalid params') : undefined)
     expect(await told(deposited, deposit, byNumber)).toMatchObject({ kind: 'other', witnesses })
+    expect(await told(deposited, deposit, undefined, { to: 15 })).toEqual({ kind: 'other', witnesses, block })
   })
 
   it('is a tuple, and it is one of our own where our transaction in that block carries it', async () => {
@@ -88,6 +89,14 @@ describe('a use that proves only together with counts around its block', () => {
     expect(await told(chain, carried)).toMatchObject({ kind: 'other', witnesses })
     const ours = { carriedIn: { number: 15, hash: chain.blockHash(15) } }
     expect(await told(chain, chain.answer, undefined, ours)).toEqual({ kind: 'authorized', block })
+  })
+
+  it('is a tuple beside one of a nonce that was used before, which the chain has skipped', async () => {
+    const chain = used(null)
+    const stranger = hashOf('stranger', 15)
+    const carried = showing(chain, stranger, TUPLES(0, 1))
+    const witnesses = [{ nonce: 1, hash: stranger }]
+    expect(await told(chain, carried)).toMatchObject({ kind: 'other', witnesses })
   })
 
   it('is none where one of the counts, read once more by number or by hash, denies it or is not answered', async () => {

@@ -108,6 +108,14 @@ describe('readEvidence where old state is not served', () => {
     expect(Math.max(...passed.bodies)).toBeLessThan(900 + 8)
   })
 
+  it('sends no request that asks for the chain id alone, when as many bodies are read as go in whole requests', async () => {
+    const chain = chainWith(400, { 50: [mine(0)], 120: [null] })
+    const query = { nonce: 1, from: 60, to: 399, bodiesMax: 16, chainId: 1 }
+    const { port, verdict } = ask(chain, query, prunedBelow(chain, 272))
+    expect(await verdict).toMatchObject(UNREADABLE)
+    expect(port.batches.filter((calls) => calls.every(({ method }) => method === 'eth_chainId'))).toEqual([])
+  })
+
   it('reads downwards when the block believed in has passed the nonce as well, or no count denies it', async () => {
     const chain = chainWith(400, { 200: [foreign(0)], 300: [mine(1)] })
     const block = { number: 200, hash: chain.blockHash(200) }

@@ -105,6 +105,18 @@ describe('counts that have misled the search', () => {
       const without = ahead(chain, 5, (number) => (number === 95 ? reply : undefined))
       expect(await ask(chain, query, without).verdict).toMatchObject({ kind })
     }
+    const missing = ahead(chain, 5, (number) => (number === 93 ? NULL : undefined))
+    const why = 'the body of block 93 is missing'
+    expect(await ask(chain, query, missing).verdict).toEqual({ kind: 'unreadable', why })
+  })
+
+  it('are held against the bodies also where the body that they point to cannot be had', async () => {
+    const chain = chainWith(100, { 91: [mine(0)], 93: [foreign(1)] })
+    for (const reply of [SILENT, NULL, PRUNED]) {
+      const without = ahead(chain, 5, (number) => (number === 99 ? reply : undefined))
+      const { verdict } = ask(chain, { nonce: 1, from: 90, to: 99 }, without)
+      expect(await verdict, JSON.stringify(reply)).toMatchObject({ kind: 'other', block: { number: 93 } })
+    }
   })
 
   it('are not refuted for an account that is delegated, or of which that is not known', async () => {
@@ -151,13 +163,13 @@ describe('bodies where old state is not served', () => {
   })
 
   it('are read upwards no further than a higher nonce of the account, and then downwards to a lower one', async () => {
-    const chain = chainWith(100, { 5: [mine(0)], 20: [null], 40: [mine(2)] })
+    const chain = chainWith(100, { 18: [mine(0)], 20: [null], 40: [mine(2)] })
     const { port, verdict } = ask(chain, first({ nonce: 1, from: 30, to: 99 }), pruned(chain, 80))
     expect(await verdict).toMatchObject(UNREADABLE)
     const read = port.batches.flat().filter(isBody).map(numberIn)
     const rounds = (numbers: readonly number[]) => [Math.min(...numbers), Math.max(...numbers)]
     expect(rounds(read.filter((number) => number > 30))).toEqual([31, 46])
-    expect(rounds(read.filter((number) => number <= 30))).toEqual([0, 30])
+    expect(rounds(read.filter((number) => number <= 30))).toEqual([15, 30])
   })
 
   it('are asked for one by one where several are not answered, up to the first that is not', async () => {

@@ -16,14 +16,13 @@ export type BlockReading = {
 
 /** A block as read; undefined where there was no answer, none that can be decoded, or no such block. */
 export function readBlock(reply: RpcReply | undefined): BlockReading | undefined {
-  if (!reply?.ok) return undefined
-  return decoded(() => decodeHeader(reply.result) ?? undefined)
+  return decoded(reply, (result) => decodeHeader(result) ?? undefined)
 }
 
 /** A count as read. */
 export function readCount(reply: RpcReply | undefined): CountReading {
-  if (!reply?.ok) return reply !== undefined && isHistoryRefused(reply.failure) ? 'refused' : undefined
-  return decoded(() => decodeNumber(reply.result, 'eth_getTransactionCount'))
+  if (reply?.ok === false) return isHistoryRefused(reply.failure) ? 'refused' : undefined
+  return readNumber(reply, 'eth_getTransactionCount')
 }
 
 /**
@@ -49,14 +48,12 @@ const INVALID_PARAMS =
 
 /** A hex quantity as a number; undefined where there was no answer or none that can be decoded. */
 export function readNumber(reply: RpcReply | undefined, method: string): number | undefined {
-  if (!reply?.ok) return undefined
-  return decoded(() => decodeNumber(reply.result, method))
+  return decoded(reply, (result) => decodeNumber(result, method))
 }
 
 /** Whether the code is that of a delegation (EIP-7702: 0xef0100 and an address); undefined without a usable answer. */
 export function readDelegated(reply: RpcReply | undefined): boolean | undefined {
-  if (!reply?.ok) return undefined
-  return decoded(() => decodeData(reply.result, 'eth_getCode').startsWith('0xef0100'))
+  return decoded(reply, (result) => decodeData(result, 'eth_getCode').startsWith('0xef0100'))
 }
 
 /** The count at a block named by its hash (EIP-1898), which no reorg can change. */
@@ -65,9 +62,10 @@ export function countAtHash(address: Hex, blockHash: Hash) {
 }
 
 // What cannot be decoded is an answer that was not had.
-function decoded<t>(decode: () => t): t | undefined {
+function decoded<t>(reply: RpcReply | undefined, decode: (result: unknown) => t): t | undefined {
+  if (!reply?.ok) return undefined
   try {
-    return decode()
+    return decode(reply.result)
   } catch {
     return undefined
   }
