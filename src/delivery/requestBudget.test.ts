@@ -1,121 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runsOf } from '../../test/support/runsOf.js'
+import { createProvider, type Provider, ROUND_TRIP_MS, saturate } from './provider.fixture.js'
 import {
-  type BudgetLimits,
   createRequestBudget,
   PRIORITIES,
   type Priority,
   type RequestBudget,
   type Ticket,
 } from './requestBudget.js'
-
-type Provider = {
-  readonly perSecond: number
-  readonly counts: 'calls' | 'requests'
-  /** `whole`: a request that does not fit is refused as a whole. `calls`: its calls are refused one by one. */
-  readonly refuses: 'whole' | 'calls'
-  /** `saved`: what a second allows is saved up, and comes on top of the next one. */
-  readonly window: 'fixed' | 'sliding' | 'saved'
-}
-
-const ROUND_TRIP_MS = 50
-
-function createProvider({ perSecond, counts, refuses, window }: Provider) {
-  let taken: { atMs: number; units: number }[] = []
-  let saved = perSecond
-  let savedMs = 0
-
-  function leftAt(nowMs: number): number {
-    if (window === 'saved') {
-      saved = Math.min(perSecond, saved + ((nowMs - savedMs) * perSecond) / 1_000)
-      savedMs = nowMs
-      return Math.floor(saved)
-    }
-    const since = window === 'fixed' ? Math.floor(nowMs / 1_000) * 1_000 : nowMs - 1_000 + 1
-    taken = taken.filter(({ atMs }) => atMs >= since)
-    return perSecond - taken.reduce((sum, { units }) => sum + units, 0)
-  }
-
-  function takeUp(units: number, nowMs: number): void {
-    taken.push({ atMs: nowMs, units })
-    saved -= units
-  }
-
-  return (calls: number, nowMs: number): number => {
-    const left = leftAt(nowMs)
-    const units = counts === 'requests' ? 1 : calls
-    if (units <= left) {
-      takeUp(units, nowMs)
-      return 0
-    }
-    if (refuses === 'whole' || counts === 'requests') return calls
-    takeUp(left, nowMs)
-    return calls - left
-  }
-}
-
-type Load = {
-  readonly amount: number
-  readonly batch: number
-  /** Calls of the first requests, where they are smaller. */
-  readonly first?: readonly number[]
-  readonly limits?: BudgetLimits
-  readonly roundTripMs?: number
-}
-
-/** Sends so many calls as fast as the budget lets it, in requests of at most `batch`. */
-function saturate(
-  provider: Provider,
-  { amount, batch, first = [], limits, roundTripMs = ROUND_TRIP_MS }: Load,
-) {
-  const budget = createRequestBudget(limits)
-  const take = createProvider(provider)
-  const answers: { atMs: number; run: () => void }[] = []
-  let waiting = amount
-  let open = 0
-  let ids = 0
-  let requests = 0
-  let denied = 0
-  let nowMs = 0
-  const ask = () => {
-    if (waiting > 0 && open < 2) {
-      open++
-      budget.ask({ id: ++ids, priority: 'send', calls: Math.min(first[ids - 1] ?? batch, waiting) })
-    }
-  }
-  ask()
-  for (; waiting > 0 || open > 0; ) {
-    const { granted, wakeAtMs } = budget.grants(nowMs)
-    for (const { calls } of granted) {
-      const size = Math.min(calls, waiting)
-      waiting -= size
-      requests++
-      const sentAtMs = nowMs
-      const refused = size === 0 ? 0 : take(size, nowMs)
-      if (refused > 0) denied++
-      answers.push({
-        atMs: nowMs + roundTripMs,
-        run: () => {
-          open--
-          waiting += refused
-          budget.ended({ calls: size, denied: refused, sentAtMs, atMs: nowMs })
-          ask()
-        },
-      })
-      ask()
-    }
-    const next = Math.min(wakeAtMs ?? Number.POSITIVE_INFINITY, ...answers.map(({ atMs }) => atMs))
-    if (next > 600_000) break
-    nowMs = Math.max(nowMs, next)
-    for (const answer of answers.filter(({ atMs }) => atMs <= nowMs)) {
-      answers.splice(answers.indexOf(answer), 1)
-      answer.run()
-    }
-    ask()
-  }
-  return { tookMs: nowMs, requests, denied, status: budget.status(nowMs) }
-}
 
 const provider: fc.Arbitrary<Provider> = fc.record({
   perSecond: fc.integer({ min: 10, max: 200 }),
@@ -277,10 +170,11 @@ describe('a request budget', () => {
     const limits = { callsPerSecond: 25, requestsPerSecond: 5 }
     for (const counts of ['calls', 'requests'] as const) {
       const perSecond = counts === 'calls' ? 25 : 5
-      const run = saturate(
-        { perSecond, counts, refuses: 'whole', window: 'sliding' },
-        { amount: 250, batch: 64, limits },
-      )
+      const run = saturate(createProvider({ perSecond, counts, refuses: 'whole', window: 'sliding' }), {
+        amount: 250,
+        batch: 64,
+        limits,
+      })
       expect(run.denied).toBe(0)
       expect(run.tookMs).toBeLessThan(12_500)
     }
@@ -293,7 +187,7 @@ describe('a request budget', () => {
         // Twenty seconds of the limit, so that what it costs to find it shows, and does not rule.
         const units = 20 * perSecond
         const amount = counts === 'calls' ? units : units * batch
-        const { tookMs, requests, denied } = saturate(options, { amount, batch })
+        const { tookMs, requests, denied } = saturate(createProvider(options), { amount, batch })
         const openMax = (2 * batch * 1_000) / ROUND_TRIP_MS
         const fastestMs = Math.max(20_000, (1_000 * amount) / openMax)
         expect(tookMs).toBeLessThanOrEqual(1.3 * fastestMs + 3_000)
@@ -307,7 +201,7 @@ describe('a request budget', () => {
     'finds in time how much a second takes where little was asked for before: %i',
     (perSecond) => {
       const first = [4, 1, 8, 8, 1]
-      const endpoint = { perSecond, counts: 'calls', refuses: 'whole', window: 'saved' } as const
+      const endpoint = createProvider({ perSecond, counts: 'calls', refuses: 'whole', window: 'saved' })
       const { tookMs, denied } = saturate(endpoint, {
         amount: 200,
         batch: 100,
@@ -315,8 +209,8 @@ describe('a request budget', () => {
         roundTripMs: 5,
       })
       expect(tookMs).toBeLessThanOrEqual((1.2 * 200 * 1_000) / perSecond)
-      // Two were on their way when the first was denied.
-      expect(denied).toBeLessThanOrEqual(3)
+      // One objection may be a stray one: the second one counts, and two requests are on their way.
+      expect(denied).toBeLessThanOrEqual(4)
     },
   )
 

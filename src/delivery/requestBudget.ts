@@ -90,6 +90,9 @@ const POLL_SHARE = 1 / 8
 /** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
 const REQUESTS_MIN = 2
 const CALLS_MIN = 5
+/** So many of all requests may be refused without a conclusion, and so many together. A part of one counts as a part. */
+const STRAY_SHARE = 1 / 100
+const STRAYS_MAX = 2
 
 export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const requests = createTokenBucket(limits.requestsPerSecond, { rateMin: REQUESTS_MIN })
@@ -115,6 +118,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   // What left before the last cut says nothing of the rate since then.
   let cutMs = Number.NEGATIVE_INFINITY
   let denials = 0
+  // Requests that may be refused before a rate is cut for it.
+  let strays = 0
   let denied = 0
   // Tickets in all queues.
   let waiting = 0
@@ -193,6 +198,11 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (maybeCalls || !maybeRequests) cutCalls()
   }
 
+  function confirm(nowMs: number): void {
+    requests.confirmed(nowMs)
+    calls.confirmed(nowMs)
+  }
+
   return {
     ask(ticket) {
       queues[ticket.priority].push(ticket)
@@ -230,6 +240,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     ended(request) {
       const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
+      strays = Math.min(STRAYS_MAX, strays + STRAY_SHARE * (1 - refused / size))
       if (refused < size) {
         requests.passed(1, atMs)
         calls.passed(size - refused, atMs)
@@ -240,10 +251,11 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       calls.refused(refused, sentAtMs)
       if (refused === size) requests.refused(1, sentAtMs)
       if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
-      if (sentAtMs < cutMs) return
+      if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
       if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
         blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      cut(request)
+      if (refused / size > strays) return cut(request)
+      strays -= refused / size
     },
     block(nowMs) {
       served.delete('poll')

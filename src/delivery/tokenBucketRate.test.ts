@@ -1,33 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { cutBucket, isClose, wantedRates } from './bucket.fixture.js'
 import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
 
-/** It took 20 units in a second, and objected to 5 more at 100 ms: no more than 24 of them. */
-function cutBucket(options?: { rateMin?: number }): TokenBucket {
-  const bucket = createTokenBucket(undefined, options)
-  bucket.passed(20, 0)
-  bucket.cut(100, 5, 1)
-  return bucket
-}
-
-/** It took 4 units, and objected to 8 more at 0 ms: it may take up to 11. */
+/** It took 4 units, and objected to 8 more at 0 ms, and to others of that time: it may take up to 11. */
 function searching(): TokenBucket {
   const bucket = createTokenBucket()
   bucket.passed(4, 0)
   bucket.cut(0, 8, 5)
+  bucket.confirmed(0)
   return bucket
-}
-
-/** The rate at each time, where more is wanted all the while. */
-function wantedRates(bucket: TokenBucket, timesMs: readonly number[]): number[] {
-  return timesMs.map((ms) => {
-    bucket.wanted(ms)
-    return bucket.rate(ms)
-  })
-}
-
-const isClose = (rates: readonly number[], expected: readonly number[]) => {
-  expect(rates).toHaveLength(expected.length)
-  for (const [index, rate] of expected.entries()) expect(rates[index]).toBeCloseTo(rate, 9)
 }
 
 describe('a meter without a limit', () => {
@@ -160,8 +141,8 @@ describe('the rate after an objection', () => {
 })
 
 describe('the search for a limit after an objection that says little of it', () => {
-  it('doubles the rate in half a second, up to nine tenths of what was too much', () => {
-    isClose(wantedRates(searching(), [0, 250, 500, 1_000, 2_000]), [
+  it('doubles the rate in three quarters of a second, up to nine tenths of what was too much', () => {
+    isClose(wantedRates(searching(), [0, 375, 750, 1_500, 2_500]), [
       3.2,
       3.2 * Math.SQRT2,
       6.4,
@@ -172,8 +153,8 @@ describe('the search for a limit after an objection that says little of it', () 
 
   it('comes near the limit then', () => {
     const bucket = searching()
-    wantedRates(bucket, [1_000])
-    expect(bucket.isNearLimit(1_000)).toBe(true)
+    wantedRates(bucket, [1_000, 1_500])
+    expect(bucket.isNearLimit(1_500)).toBe(true)
   })
 
   it('goes on where the next objection says little as well, from where it began', () => {
@@ -183,27 +164,29 @@ describe('the search for a limit after an objection that says little of it', () 
     wantedRates(bucket, [500])
     bucket.passed(4, 500)
     bucket.cut(500, 40, 5)
-    expect(bucket.rate(500)).toBeCloseTo((0.9 * 8) / 1.5, 9)
+    expect(bucket.rate(500)).toBeCloseTo((0.8 * 8) / 1.5, 9)
     bucket.cut(900, 40, 5)
-    expect(bucket.rate(900)).toBeCloseTo((0.9 * 8) / 1.9, 9)
+    expect(bucket.rate(900)).toBeCloseTo((0.8 * 8) / 1.9, 9)
   })
 
   it('is not begun where nothing went through', () => {
     const bucket = createTokenBucket()
     bucket.cut(0, 8, 5)
+    bucket.confirmed(0)
     expect(wantedRates(bucket, [500])[0]).toBeCloseTo(5 + 7 * 0.05 * 0.5, 9)
   })
 
   it('lasts five seconds', () => {
     const bucket = searching()
     expect(bucket.rate(4_900)).toBeCloseTo(3.2, 9)
-    isClose(wantedRates(bucket, [4_999, 5_000]), [3.2 * 2 ** 0.198, 3.2 * 2 ** 0.198 + 11 * 0.05 * 0.001])
+    isClose(wantedRates(bucket, [4_999, 5_000]), [3.2 * 2 ** 0.132, 3.2 * 2 ** 0.132 + 11 * 0.05 * 0.001])
   })
 
-  it('ends with nine tenths of what went through in a second of all of it, and of the second before', () => {
+  it('ends with four fifths of what went through in a second of all of it, and of the second before', () => {
     const bucket = createTokenBucket()
     bucket.passed(4, 1_000)
     bucket.cut(1_000, 12, 5)
+    bucket.confirmed(1_000)
     for (const [units, atMs] of [
       [4, 1_600],
       [6, 2_500],
@@ -214,9 +197,7 @@ describe('the search for a limit after an objection that says little of it', () 
     }
     bucket.cut(3_000, 4, 4)
     // 18 in three seconds, although there were 10 in the last one.
-    expect(bucket.rate(3_000)).toBeCloseTo(0.9 * 6, 9)
-    bucket.wanted(4_000)
-    expect(bucket.rate(4_000)).toBeCloseTo(0.9 * 6 + 0.05 * 9, 9)
+    expect(bucket.rate(3_000)).toBeCloseTo(0.8 * 6, 9)
   })
 
   it('has small requests', () => {
@@ -225,19 +206,20 @@ describe('the search for a limit after an objection that says little of it', () 
     bucket.cut(0, 400, 5)
     expect(bucket.portion(0)).toBe(4)
     bucket.wanted(100)
-    expect(bucket.rate(100)).toBeCloseTo(80 * 2 ** 0.2, 9)
+    expect(bucket.rate(100)).toBeCloseTo(80 * 2 ** (0.1 / 0.75), 9)
     expect(bucket.portion(100)).toBe(8)
   })
 
   it('is not begun where the objection leaves little room above what went through', () => {
     for (const [refused, rate] of [
-      [6, 3.2 + 9 * 0.05 * 0.5],
+      [6, 3.2 + 9 * 0.05 * 0.75],
       [7, 6.4],
     ] as const) {
       const bucket = createTokenBucket()
       bucket.passed(4, 0)
       bucket.cut(0, refused, 5)
-      expect(wantedRates(bucket, [500])[0]).toBeCloseTo(rate, 9)
+      bucket.confirmed(0)
+      expect(wantedRates(bucket, [750])[0]).toBeCloseTo(rate, 9)
     }
   })
 })

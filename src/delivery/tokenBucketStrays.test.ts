@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { cutBucket, isClose, wantedRates } from './bucket.fixture.js'
+import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
+
+describe('an objection that no other confirms', () => {
+  /** It took 20 units in a second, and objected to one more at 100 ms. */
+  function doubted(given?: number): TokenBucket {
+    const bucket = createTokenBucket(given)
+    bucket.passed(20, 0)
+    bucket.cut(100, 1, 1)
+    return bucket
+  }
+
+  it('cuts the rate, which doubles in three quarters of a second until there is no limit', () => {
+    const bucket = doubted()
+    isClose(wantedRates(bucket, [100, 850, 1_600, 2_350]), [16, 32, 64, 128])
+    expect(bucket.isLimited).toBe(true)
+    // At a hundred times what was too much.
+    wantedRates(bucket, [3_100, 3_850, 4_600])
+    expect(bucket.isLimited).toBe(true)
+    wantedRates(bucket, [5_350])
+    expect(bucket.isLimited).toBe(false)
+  })
+
+  it('lets the rate double back to nine tenths of a given limit alone', () => {
+    isClose(wantedRates(doubted(50), [100, 850, 1_600, 2_600]), [16, 32, 45, 45.5])
+  })
+
+  it('counts where a second one agrees: as little went through', () => {
+    for (const [units, isKnown] of [
+      [30, true],
+      [31, false],
+    ] as const) {
+      const bucket = doubted()
+      wantedRates(bucket, [850, 1_600, 2_350])
+      // Four more in the five seconds since: what is concluded is what went through in one of them.
+      bucket.passed(units, 6_000)
+      bucket.cut(6_000, 1, 1)
+      const [rate = 0] = wantedRates(bucket, [6_750])
+      expect(rate).toBeCloseTo(isKnown ? 0.8 * units + 0.05 * units * 0.75 : 1.6 * units, 9)
+    }
+  })
+
+  it('counts where what it had left to be expected went through before the second one', () => {
+    for (const [units, isKnown] of [
+      [44, true],
+      [45, false],
+    ] as const) {
+      const bucket = createTokenBucket()
+      bucket.passed(20, 0)
+      bucket.cut(100, 25, 1)
+      wantedRates(bucket, [850, 1_600, 2_350])
+      bucket.passed(units, 6_000)
+      bucket.cut(6_000, 1, 1)
+      const [rate = 0] = wantedRates(bucket, [6_750])
+      expect(rate).toBeCloseTo(isKnown ? 0.8 * units + 0.05 * units * 0.75 : 1.6 * units, 9)
+    }
+  })
+
+  it('counts at once where nothing goes through, and a batch was refused', () => {
+    for (const [refused, rate] of [
+      [3, 1 + 2 * 0.05 * 0.75],
+      [2, 2],
+    ] as const) {
+      const bucket = createTokenBucket()
+      bucket.cut(0, refused, 1)
+      expect(wantedRates(bucket, [750])[0]).toBeCloseTo(rate, 9)
+    }
+  })
+
+  it('is refuted where a quarter more than what was too much goes through: the rate doubles again', () => {
+    const bucket = cutBucket()
+    bucket.wanted(100)
+    let before = bucket.rate(100)
+    for (let ms = 100; before < 1.25 * 24; ms += 250) [before = 0] = wantedRates(bucket, [ms])
+    const atMs = 100_000
+    bucket.wanted(atMs)
+    const [rate = 0] = wantedRates(bucket, [atMs])
+    expect(wantedRates(bucket, [atMs + 750])[0]).toBeCloseTo(2 * rate, 9)
+  })
+
+  it('says nothing more once it has counted', () => {
+    const bucket = cutBucket()
+    bucket.confirmed(200)
+    expect(wantedRates(bucket, [1_100])[0]).toBeCloseTo(17.2, 9)
+  })
+})
