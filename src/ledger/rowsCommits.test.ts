@@ -131,6 +131,12 @@ test('a send is counted for the bytes that were sent, and no others', () => {
     expect(on(slot, sent).slot).toEqual({ ...slot, attempts: [a1, { ...a2, sends: 2 }] })
 })
 
+test('row 4: bytes of what was rejected stay, behind those of the transaction that has the nonce then', () => {
+  const dead = attempt('x', 'x1')
+  const slot = reserved({ attempts: [dead, noop] })
+  expect(on(slot, journaled(a1)).slot).toEqual(liveSlot({ attempts: [dead, noop, a1] }))
+})
+
 describe('bytes of what was rejected that are made again, to the byte', () => {
   const again = attempt('c', 'a1', { sends: 0 })
   const sealed = { type: 'sealed', hash: a1.hash, block: block(12) } as const

@@ -73,6 +73,7 @@ describe('rows of live nonces, from the chain and the caller', () => {
     const bare = liveSlot({ attempts: [], claims: [] })
     for (const event of [stuck(), stuck({ priced: false }), stuck({ atCeiling: true })])
       expect(on(bare, event)).toEqual({ row: 0, slot: bare, actions: [] })
+    expect(on({ ...bare, displaced: true }, stuck()).actions).toEqual([{ do: 'tell', event: 'stuck' }])
   })
 
   test('row 20: not voided behind the head, nor where no no-op could get in either', () => {
