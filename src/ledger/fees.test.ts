@@ -70,6 +70,18 @@ describe('fees, by table', () => {
     )
   })
 
+  test('a market that knows a gas price alone raises the cap, and says nothing of the tip', () => {
+    const old = dynamic(100n, 10n)
+    expect(replacementFees(old, { rule, ceiling: high, market: legacy(500n) })).toEqual(dynamic(500n, 13n))
+    expect(replacementFees(old, { rule, ceiling: high, market: legacy(50n) })).toEqual(dynamic(112n, 13n))
+  })
+
+  test('two steps of a tenth and their margins lie between the ceilings of transactions and of the lane', () => {
+    expect(transactionCeiling(ceiling(12_321n), rule)).toEqual(ceiling(9_996n))
+    expect(transactionCeiling(ceiling(1_299n), rule)).toEqual(ceiling(1_050n))
+    expect(transactionCeiling(ceiling(5n), rule)).toEqual(ceiling(1n))
+  })
+
   test('outbids the highest of each fee among all attempts; with none it pays the market', () => {
     const market = dynamic(50n, 5n)
     expect(outbid([], { rule, market, ceiling: ceiling(40n) })).toEqual(dynamic(40n, 5n))
@@ -124,6 +136,13 @@ describe('a replacement by the effective price', () => {
       ceiling: high,
     })
     expect(next).toEqual(dynamic(223_110_000_001n, 13_485_000_001n))
+  })
+
+  test.each<[string, bigint, Fees, Fees]>([
+    ['a base fee that is an eighth higher', 800n, dynamic(2_000n, 10n), dynamic(2_221n, 112n)],
+    ['no more of the base fee than the cap leaves', 200n, dynamic(100n, 10n), dynamic(112n, 22n)],
+  ])('the tip counts on %s', (_, baseFee, old, next) => {
+    expect(replacementFees(old, { rule: { percent: 10, baseFee }, ceiling: high })).toEqual(next)
   })
 
   test('the ceiling cuts it: the both-fees rule alone is no reason to offer nothing', () => {

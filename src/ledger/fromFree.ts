@@ -1,6 +1,6 @@
 import type { SlotEvent } from './event.js'
 import { ignored, type Transition } from './result.js'
-import { type Hole, type Live, NOTHING, type Outside, type Slot, withLast } from './slot.js'
+import { type Hole, type Live, NOTHING, type Outside, type Slot, withNewest } from './slot.js'
 import { usedBy, usedByOther, usedUnproven } from './used.js'
 
 /** Rows that leave `hole` (and new nonces) and `outside`: nothing of ours is wanted there yet. */
@@ -46,7 +46,11 @@ function fromOutside(slot: Outside, event: SlotEvent): Transition {
     case 'outsideCommitted': {
       const { attempt } = event
       const claims = attempt.claim === undefined ? [] : [attempt.claim]
-      return { row: 9, slot: live(nonce, 0, { claims, attempts: withLast(attempts, attempt) }), actions: [] }
+      return {
+        row: 9,
+        slot: live(nonce, 0, { claims, attempts: withNewest(attempts, attempt) }),
+        actions: [],
+      }
     }
     case 'released':
       return { row: 10, slot: { state: 'hole', nonce, attempts }, actions: [] }

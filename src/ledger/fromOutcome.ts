@@ -31,7 +31,7 @@ export function fromOutcome(slot: Live, event: Outcome): Transition {
     case 'unknown':
       return { row: 13, slot, actions: newest ? [{ do: 'resend', hash }] : [] }
     case 'intrinsic':
-      return mayFree(slot, attempt, event) ? freed(slot, attempt) : counted(slot, newest, hash)
+      return mayFree(slot, attempt, event) ? freed(slot) : counted(slot, newest, hash)
     case 'counted':
       return counted(slot, newest, hash)
     case 'feeTooLow':
@@ -59,12 +59,11 @@ function mayFree(slot: Live, attempt: Attempt, event: Outcome): boolean {
   return only && mine && slot.end === undefined && attempt.claim === slot.claims[0]
 }
 
-function freed(slot: Live, attempt: Attempt): Transition {
-  const claim = attempt.claim
+function freed({ nonce, attempts, claims }: Live): Transition {
   return {
     row: 14,
-    slot: { state: 'hole', nonce: slot.nonce, attempts: slot.attempts },
-    actions: claim === undefined ? [] : [{ do: 'end', claim, as: 'rejected' }],
+    slot: { state: 'hole', nonce, attempts },
+    actions: claims.map((claim) => ({ do: 'end', claim, as: 'rejected' })),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { ignored, noted, type Transition } from './result.js'
-import { type Reserved, withLast } from './slot.js'
+import { type Reserved, withNewest } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { toldOf, used, whose } from './used.js'
 
@@ -19,7 +19,7 @@ export function fromReserved(slot: Reserved, event: SlotEvent): Transition {
       const committing = Math.max(0, slot.committing - 1)
       const next = live(nonce, slot.token, {
         claims: [claim],
-        attempts: withLast(attempts, attempt),
+        attempts: withNewest(attempts, attempt),
         committing,
       })
       return { row: 4, slot: next, actions: [{ do: 'broadcast', hash: attempt.hash }] }

@@ -79,7 +79,7 @@ export function missing(slot: Live): SlotAction | undefined {
   return slot.end === undefined ? undefined : { do: 'noop', token }
 }
 
-function resendNewest(slot: Live): SlotAction[] {
+export function resendNewest(slot: Live): SlotAction[] {
   const newest = newestAttempt(slot)
   return newest === undefined ? [] : [{ do: 'resend', hash: newest.hash }]
 }

@@ -2,9 +2,9 @@ import type { SlotAction, SlotEvent } from './event.js'
 import { live } from './fromFree.js'
 import { outsideCommitted } from './fromLive.js'
 import { sentOnceMore, withAttempt } from './fromOutcome.js'
-import { missing } from './fromStuck.js'
+import { missing, resendNewest } from './fromStuck.js'
 import { ignored, noted, type Transition } from './result.js'
-import { type Attempt, type Live, newestAttempt, type Slot, type Used, type UsedBy } from './slot.js'
+import type { Attempt, Live, Slot, Used, UsedBy } from './slot.js'
 import { slotWith } from './slotWith.js'
 import { boundBefore, reclaims, toldOf, whose } from './used.js'
 import { resolve, settle } from './verdict.js'
@@ -166,24 +166,21 @@ function saidInVain(slot: Used, token: number): Transition {
 function takenBack(row: number, slot: Used, token: number, told: Transition['actions']): Transition {
   const { nonce, by, committing } = slot
   const known = { committing, wasSettled: true } as const
-  const landed = by.kind === 'claim' ? slot.attempts.findLast((attempt) => isOf(attempt, by)) : undefined
-  if (landed === undefined || by.kind !== 'claim') {
+  const landed = slot.attempts.findLast((attempt) => isOf(attempt, by))
+  if (landed?.claim === undefined) {
     return again(row, live(nonce, token, { ...known, attempts: slot.attempts, end: 'void' }), told)
   }
   // The landed attempt becomes the newest: it is the one to resend.
   const attempts = [...slot.attempts.filter((attempt) => attempt !== landed), landed]
-  return again(row, live(nonce, token, { ...known, attempts, claims: [by.claim] }), told)
+  return again(row, live(nonce, token, { ...known, attempts, claims: [landed.claim] }), told)
 }
 
-/** On the word of an operator no attempt is known to be the one: the newest of the claim stands for it. */
-const isOf = (attempt: Attempt, by: Extract<UsedBy, { kind: 'claim' }>): boolean =>
-  by.hash === undefined ? attempt.claim === by.claim : attempt.hash === by.hash
+/** Of the claim that executed. On the word of an operator no attempt is known to be the one: the newest stands for it. */
+const isOf = (attempt: Attempt, by: UsedBy): boolean =>
+  by.kind === 'claim' && (by.hash === undefined ? attempt.claim === by.claim : attempt.hash === by.hash)
 
 /** Sends the newest again, but never the bytes of what has ended: where no-op bytes are lacking they are signed. */
 function again(row: number, slot: Live, told: Transition['actions']): Transition {
   const lacking = missing(slot)
-  const newest = newestAttempt(slot)
-  if (lacking !== undefined) return { row, slot, actions: [...told, lacking] }
-  if (newest === undefined) return { row, slot, actions: told }
-  return { row, slot, actions: [...told, { do: 'resend', hash: newest.hash }] }
+  return { row, slot, actions: [...told, ...(lacking === undefined ? resendNewest(slot) : [lacking])] }
 }

@@ -22,6 +22,15 @@ describe('rows of live nonces', () => {
     expect(on(liveSlot({ refusals: 2 }), outcome(a1.hash, 'accepted')).slot).toMatchObject({ refusals: 0 })
   })
 
+  test('row 13: who takes older bytes says nothing of the newest', () => {
+    const slot = liveSlot({ attempts: [a1, a2], displaced: true, refusals: 2, underbids: 1 })
+    expect(on(slot, outcome(a1.hash, 'accepted'))).toEqual({
+      row: 13,
+      slot: { ...slot, attempts: [{ ...a1, accepted: true }, a2] },
+      actions: [],
+    })
+  })
+
   test('row 13: after accepted or unknown the nonce stays bound; unknown resends the newest', () => {
     expect(on(liveSlot(), outcome(a1.hash, 'accepted'))).toEqual({
       row: 13,
@@ -60,6 +69,13 @@ describe('rows of live nonces', () => {
   test('row 15: intrinsic frees nothing once a replacement or an end was asked for', () => {
     for (const slot of [liveSlot({ claims: ['a', 'b'] }), liveSlot({ end: 'cancel' })]) {
       expect(on(slot, outcome(a1.hash, 'intrinsic'))).toEqual({ row: 15, slot, actions: [] })
+    }
+  })
+
+  test('row 15: what is said of bytes that ended before frees nothing of the transaction that is bound now', () => {
+    for (const ended of [attempt('x', 'x1'), noop]) {
+      const slot = liveSlot({ attempts: [ended] })
+      expect(on(slot, outcome(ended.hash, 'intrinsic'))).toEqual({ row: 15, slot, actions: [] })
     }
   })
 
@@ -117,7 +133,10 @@ describe('rows of live nonces', () => {
   test('row 17: underpriced beside our own attempts makes the next bump larger, three times', () => {
     let slot = liveSlot({ attempts: [a1, a2] })
     for (const underbids of [1, 2, 3]) {
-      slot = on(slot, outcome(a2.hash, 'underpriced')).slot as Live
+      const taken = on(slot, outcome(a2.hash, 'underpriced'))
+      // Nobody named what is enough: the bump waits until it is stuck.
+      expect(taken).toMatchObject({ row: 17, actions: [] })
+      slot = taken.slot as Live
       expect(slot).toMatchObject({ underbids, displaced: false })
       expect(on(slot, stuck()).actions).toEqual([{ do: 'bump', token: 1, underbids }])
     }
@@ -251,6 +270,15 @@ describe('rows of live nonces', () => {
       expect(taken.actions).toEqual([{ do: 'tell', event: 'feeCeiling' }])
       expect(on(taken.slot, event).actions).toEqual([])
     })
+
+    test('what has an end keeps it, and is not voided a second time', () => {
+      for (const end of ['cancel', 'void'] as const) {
+        const slot = liveSlot({ attempts: [a1, { ...noop, sends: 2 }], end })
+        const taken = on(slot, { ...said, hash: noop.hash })
+        expect(taken).toMatchObject({ row: 16, slot: { end, token: slot.token } })
+        expect(taken.actions).toEqual([{ do: 'tell', event: 'feeCeiling' }])
+      }
+    })
   })
 
   describe('row 19: sped up by a caller who names fees', () => {
@@ -272,6 +300,7 @@ describe('rows of live nonces', () => {
     test.each([
       ['a cancel', liveSlot({ end: 'cancel', attempts: [a1, noop] }), spedUp],
       ['a deep reorg', liveSlot({ end: 'void', wasSettled: true, attempts: [a1, noop] }), spedUp],
+      ['nobody, since it is a gap,', liveSlot({ claims: [], end: 'void', attempts: [noop] }), spedUp],
       [
         'the lane, without fees',
         liveSlot({ end: 'void', attempts: [a1, noop] }),

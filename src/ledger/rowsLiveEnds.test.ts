@@ -65,6 +65,17 @@ describe('rows of live nonces, from the chain and the caller', () => {
     expect(taken.actions).toContainEqual({ do: 'noop', token: 9 })
   })
 
+  test('row 20: what no fee mends is not told as a matter of fees', () => {
+    expect(on(liveSlot({ refusals: 3 }), stuck()).actions).toEqual([{ do: 'noop', token: 9 }])
+  })
+
+  test('row 19: where nothing was made and nothing is wanted, nothing is sent', () => {
+    const bare = liveSlot({ attempts: [], claims: [] })
+    for (const event of [stuck(), stuck({ priced: false }), stuck({ atCeiling: true })])
+      expect(on(bare, event)).toEqual({ row: 0, slot: bare, actions: [] })
+    expect(on({ ...bare, displaced: true }, stuck()).actions).toEqual([{ do: 'tell', event: 'stuck' }])
+  })
+
   test('row 20: not voided behind the head, nor where no no-op could get in either', () => {
     const nudged = liveSlot({ nudged: true })
     expect(on(nudged, stuck({ atCeiling: true, head: false })).row).toBe(19)
@@ -136,7 +147,12 @@ describe('rows of live nonces, from the chain and the caller', () => {
     const slot = liveSlot({ attempts: [a1, noop], end: 'cancel' })
     const first = on(slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 })
     expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 11 }).row).toBe(0)
-    expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 12 }).actions).toEqual([])
+    // In the next pending block: noted, and not told again.
+    expect(on(first.slot, { type: 'preconfirmed', hash: a1.hash, blockNumber: 12 })).toEqual({
+      row: 23,
+      slot: { ...slot, preconfirmed: { hash: a1.hash, blockNumber: 12 } },
+      actions: [],
+    })
     expect(on(first.slot, { type: 'preconfirmed', hash: noop.hash, blockNumber: 11 })).toEqual({
       row: 23,
       slot: { ...slot, preconfirmed: { hash: noop.hash, blockNumber: 11 } },

@@ -31,6 +31,17 @@ export type Attempt = {
   readonly private?: true
 }
 
+/**
+ * The attempts with one more, the newest. What ended may have been made again, byte for byte: bytes are kept once, as those
+ * of what carries them now, since that is what executes where they land.
+ */
+export function withNewest(attempts: readonly Attempt[], newest: Attempt): readonly Attempt[] {
+  return withLast(
+    attempts.filter(({ hash }) => hash !== newest.hash),
+    newest,
+  )
+}
+
 /** Why a slot no longer wants its claim to execute: the caller cancelled it, or the lane gave the nonce up. */
 export type End = 'cancel' | 'void'
 

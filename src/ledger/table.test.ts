@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OutcomeKind, SlotEvent } from './event.js'
+import type { OutcomeKind, SlotAction, SlotEvent } from './event.js'
 import * as sample from './samples.fixture.js'
 import type { Attempt, End, Slot, UsedBy } from './slot.js'
 import { TABLE } from './table.js'
@@ -258,5 +258,69 @@ describe('invariants at every step, whatever the slot and the event', () => {
       result.actions.some((action) => action.do === 'queueAgain'),
     )
     expect([...new Set(rows.map(({ result }) => result.row))].sort()).toEqual([27, 31, 6, 7])
+  })
+
+  const claimsOf = (slot: Slot | undefined): readonly (string | undefined)[] => [
+    ...(slot?.state === 'live' || slot?.state === 'used' ? slot.claims : []),
+    ...(slot?.state === 'reserved' ? [slot.claim] : []),
+    ...(slot?.attempts.map(({ claim }) => claim) ?? []),
+  ]
+
+  function namedBy({ slot, event }: Taken): ReadonlySet<string | undefined> {
+    const attempt = 'attempt' in event ? event.attempt : undefined
+    return new Set([...claimsOf(slot), 'claim' in event ? event.claim : undefined, attempt?.claim])
+  }
+
+  test('a slot claims nothing but what it claimed, what the event names, and what its attempts carry', () => {
+    const strange = everything().filter((taken) => {
+      const { slot } = taken.result
+      const named = namedBy(taken)
+      const claims: readonly unknown[] = slot.state === 'live' || slot.state === 'used' ? slot.claims : []
+      return claims.some((claim) => typeof claim !== 'string' || !named.has(claim))
+    })
+    expect(strange).toEqual([])
+  })
+
+  test('a slot has each of its bytes once, and none but those it had and those that the event brings', () => {
+    const strange = everything().filter(({ slot, event, result }) => {
+      const brought = 'attempt' in event ? [event.attempt.hash] : []
+      const known = new Set([...bytes(slot), ...brought])
+      const { attempts } = result.slot
+      return (
+        bytes(result.slot).size < attempts.length || [...bytes(result.slot)].some((one) => !known.has(one))
+      )
+    })
+    expect(strange).toEqual([])
+  })
+
+  /** What is asked for can be done: of bytes that are there, for a transaction of the nonce, under its present token. */
+  function canBeDone(taken: Taken, action: SlotAction): boolean {
+    const { slot } = taken.result
+    switch (action.do) {
+      case 'resend':
+      case 'broadcast':
+      case 'backOff':
+        return bytes(slot).has(action.hash)
+      case 'sign':
+        return (slot.state === 'reserved' || slot.state === 'live') && slot.token === action.token
+      case 'noop':
+        return slot.state === 'live' && slot.end !== undefined && slot.token === action.token
+      case 'bump':
+        return slot.state === 'live' && slot.token === action.token
+      case 'queueAgain':
+      case 'end':
+      case 'landed':
+      case 'reclaim':
+        return namedBy(taken).has(action.claim)
+      default:
+        return ['tell', 'hold', 'look', 'readAgain', 'prune'].includes(action.do)
+    }
+  }
+
+  test('what is asked for can be done: its bytes are there, its token is the present one, and a no-op has an end', () => {
+    const undone = everything().filter((taken) =>
+      taken.result.actions.some((action) => !canBeDone(taken, action)),
+    )
+    expect(undone).toEqual([])
   })
 })
