@@ -118,10 +118,12 @@ export function createLanesIn(
       const { chainId, accounts } = object('options', options) as typeof options
       checkNames('options', options, { chainId: true, accounts: true })
       checkAccounts(accounts)
-      const inPool = accounts.map((account) => memberOf(chainId, account))
       // By the face that `sender` gives as well.
-      const members = inPool.map((one) => ({ ...one.made(), sender: one.sender }))
-      return createPool(members, chains.get(chainId)?.starved) as never
+      const make = (account: LocalAccount) => {
+        const one = memberOf(chainId, account)
+        return { ...one.made(), sender: one.sender }
+      }
+      return createPool(accounts.map(make), { starved: chains.get(chainId)?.starved, make }) as never
     },
     close() {
       closing ??= close()

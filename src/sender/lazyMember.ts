@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import type { Sender } from '../types.js'
+import type { Member } from './member.js'
 import { printedAs } from './printedAs.js'
-import type { Member } from './sender.js'
 
 /** What all lanes of a chain have in common. */
 export type Maker = {

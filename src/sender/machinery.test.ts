@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, LocalAccount } from 'viem'
 import { expect, test } from 'vitest'
 import { createStubAccount } from '../../test/sim/stubAccount.js'
 import { safeNonce } from '../allocator/sources.js'
@@ -41,7 +41,8 @@ test('senders, lanes, pools, allocators and nonce managers load nothing until on
   ]
   const lanes = createLanesIn(environment, { chains: [{ client, store }] })
   for (const account of accounts) senders.push(lanes.sender({ chainId: client.chain.id, account }))
-  senders.push(createPool(accounts.map((account) => createMemberIn(environment, { client, store, account }))))
+  const make = (account: LocalAccount) => createMemberIn(environment, { client, store, account })
+  senders.push(createPool(accounts.map(make), { make }))
   for (const sender of senders) {
     sender.on('held', () => {})
     expect(sender.inFlight()).toEqual([])

@@ -3,9 +3,7 @@ import { type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
-import type { LaneKey } from '../store/store.js'
 import type {
-  HoldReason,
   Item,
   LaneOptions,
   Sender,
@@ -34,10 +32,10 @@ import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLan
 import type { Place } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { OpenLane, OpenOptions } from './lane/open.js'
-import type { Seat } from './lane/seat.js'
+import type { Member } from './member.js'
 import { createOpening } from './opening.js'
 import { printedAs } from './printedAs.js'
-import { type Start, sendMany } from './sendMany.js'
+import { sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
 import { errorTxOf } from './transaction/words.js'
@@ -80,27 +78,6 @@ export function createSenderIn(environment: Environment, parameters: LooseParame
   return createMemberIn(environment, parameters).sender
 }
 
-/** A sender, with what a pool has to know of it. */
-export type Member = {
-  readonly sender: Sender
-  start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
-  /** From now on what it has no money for goes where this says. */
-  relieveBy(relief: NonNullable<LaneHandle['relief']>): void
-  /** Its lane, where this process holds it. */
-  held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
-  /** How many more it could send now; below 0 by how many wait. */
-  room(): number
-  /** How many it has under way, or waiting. */
-  load(): number
-  /** Why its lane reserves nothing for now. */
-  holds(): readonly HoldReason[]
-  /** A transaction of its lane that has not ended, where this process knows it. */
-  live(by: string | { hash: Hash }): Tx | undefined
-  /** Its lane is known here, whoever holds it. */
-  opened(): boolean
-  closed(): boolean
-}
-
 /** Most calls have none: not copied for each. */
 const NO_OPTIONS: SendOptions = {}
 
@@ -140,6 +117,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
+  let retiring = false
 
   function open(): Promise<OpenLane> {
     return closing ? Promise.reject(closedError()) : opening.open()
@@ -149,6 +127,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     opened = lane
     if (paused) lane.tenure.pause()
     if (relief) lane.handle.relief = relief
+    lane.handle.retiring = retiring
     early.attach(lane)
     return lane
   }
@@ -330,6 +309,10 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     relieveBy(by) {
       relief = by
       if (opened) opened.handle.relief = by
+    },
+    retire(isRetiring) {
+      retiring = isRetiring
+      if (opened) opened.handle.retiring = isRetiring
     },
     held() {
       if (opened === undefined) return undefined

@@ -164,15 +164,15 @@ function start(world: World, keys: readonly Address[]): Machine {
   }
   const own = process.ports[0]?.port ?? port
   const client = createSimClient({ port: own, chainId: chain.settings.chainId, account })
-  const members = keys.map((address) =>
+  const make = ({ address }: { address: Address }) =>
     createMemberIn(environment, {
       client: client as never,
       account: createStubAccount(address, { clock: process.clock }),
       store: process.store,
       lossDepth: 'child',
-    }),
-  )
-  return { process, opened, pool: createPool(members), keys }
+    })
+  const members = keys.map((address) => make({ address }))
+  return { process, opened, pool: createPool(members, { make }), keys }
 }
 
 function disturb(world: World): void {

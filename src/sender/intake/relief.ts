@@ -1,3 +1,4 @@
+import type { HoldReason } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import type { PlaceFor } from '../lane/handle.js'
 import { attemptCostBound } from '../signing/cost.js'
@@ -6,7 +7,7 @@ import type { Intake } from './intake.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 
-/** What waits at a key without money goes to another lane of its pool, one that can pay for it. */
+/** What waits at a key that sends nothing goes to another lane of its pool, one that can pay for it. */
 export type Relief = {
   /** More may be known of the money here and there: what can go, goes. */
   look(): void
@@ -15,6 +16,9 @@ export type Relief = {
 }
 
 export type Relieved = 'gone' | 'later' | 'never'
+
+/** Held by one of these, the lane sends nothing of what waits. */
+const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'deepReorg']
 
 export function createRelief(parts: {
   readonly context: LaneContext
@@ -47,9 +51,8 @@ export function createRelief(parts: {
   return {
     look() {
       if (handing || handle.relief === undefined) return
-      const { holds } = lane
-      const short = holds.has('starved') || holds.has('blocked')
-      const waiting = [...(short ? line : []), ...parts.preparer().forMoney]
+      const isIdle = handle.retiring || IDLE.some((reason) => lane.holds.has(reason))
+      const waiting = [...(isIdle ? line : []), ...parts.preparer().forMoney]
       if (waiting.length === 0) return
       const placeFor = handle.relief()
       for (const transaction of waiting.sort(first)) offer(transaction, placeFor)

@@ -50,6 +50,8 @@ export type LaneHandle = {
   readonly closing: Stop & { stop(): void }
   /** Nothing is to be reserved here. */
   paused: boolean
+  /** Its pool retires it: what is not bound to it goes to others. */
+  retiring: boolean
   /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
   operations: TxOperations | undefined
 }
@@ -143,6 +145,7 @@ export function createHandle(options: {
     relief: undefined,
     closing,
     paused: false,
+    retiring: false,
     operations: undefined,
   }
   return handle

@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { createStubAccount } from '../../../test/sim/stubAccount.js'
 import type { Tx } from '../../types.js'
@@ -100,14 +101,14 @@ describe('a pool of keys in several processes', () => {
     })
     const { lane } = world
     const pools = [world.start(), world.start()].map(({ environment, store }, turned) => {
-      const members = accounts.map((address) =>
+      const make = ({ address }: { address: Address }) =>
         createMemberIn(environment, {
           ...lane.parameters,
           store,
           account: createStubAccount(address, { clock: lane.clock, delayMs: () => 0 }),
-        }),
-      )
-      return createPool(turned === 0 ? members : members.reverse())
+        })
+      const members = accounts.map((address) => make({ address }))
+      return createPool(turned === 0 ? members : members.reverse(), { make })
     })
     const ids = ['a', 'b', 'c', 'd']
     const sent = await lane.settle(

@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 import { createStubAccount } from '../../../test/sim/stubAccount.js'
 import { createLanesIn, type LanesParameters } from '../lanes.js'
@@ -14,13 +15,15 @@ async function requestsOf(keys: number): Promise<number> {
   const accounts = addresses.map((address) => ({ address, nonce: 0, balanceWei: 10n ** 18n }))
   await using lane = await openLane({ chain: { accounts } as never, closed: true })
   lane.chain.start()
-  const members = addresses.map((address) =>
+  const make = ({ address }: { address: Address }) =>
     createMemberIn(lane.environment, {
       ...lane.parameters,
       account: createStubAccount(address, { clock: lane.clock, delayMs: () => 0 }),
-    }),
+    })
+  const pool = createPool(
+    addresses.map((address) => make({ address })),
+    { make },
   )
-  const pool = createPool(members)
   await lane.settle(pool.ready())
   expect(lane.environment.shared.hubs.size).toBe(1)
   const markers = addresses.map((_, index) => index + 1)

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { TxlaneError } from '../../errors/base.js'
 import type { HoldReason, Sender, Tx, TxRequest } from '../../types.js'
-import type { Member } from '../sender.js'
+import type { Member } from '../member.js'
 import { TRANSACTION } from '../transaction/words.js'
 import { createPool } from './pool.js'
 
@@ -11,9 +11,10 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'retire' | 'held' | 'opened' | 'live' | 'load'> = {
   load: () => 0,
   relieveBy: () => {},
+  retire: () => {},
   live: () => undefined,
   held: () => undefined,
   opened: () => true,
@@ -55,7 +56,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
       ...ALONE,
     }
   })
-  return createPool(members)
+  return createPool(members, { make: none })
 }
 
 describe('P1: one id from two processes at once, whose pools would take different accounts', () => {
@@ -89,6 +90,11 @@ describe('P1: one id from two processes at once, whose pools would take differen
   })
 })
 
+/** These pools get no further account. */
+const none = (): never => {
+  throw new Error('No account was to be added.')
+}
+
 /** Notes in `chosen` what it is given, and has room for one. */
 function memberAt(index: number, chosen: number[]): Member {
   const address = `0x${String(index).padStart(40, '0')}` as Address
@@ -116,7 +122,7 @@ describe('which account takes the next', () => {
         load: () => load,
       }),
     )
-    return { pool: createPool(members), chosen }
+    return { pool: createPool(members, { make: none }), chosen }
   }
 
   test('idle ones by turns, however large the window of one has grown', async () => {
@@ -157,7 +163,7 @@ describe('affinity', () => {
         holds: () => holds.get(index) ?? [],
       }),
     )
-    const pool = createPool(members)
+    const pool = createPool(members, { make: none })
     return async (affinity: string) => {
       await pool.send(REQUEST, { affinity })
       return taken.at(-1) as number

@@ -2,7 +2,6 @@ import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type {
-  HoldReason,
   Item,
   LaneOptions,
   Sender,
@@ -17,22 +16,21 @@ import { type ContractCall, contractCall, deployCall } from '../input/contracts.
 import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
 import { checkSequence } from '../input/validateCalls.js'
-import type { PlaceFor } from '../lane/handle.js'
+import type { Place } from '../intake/admission.js'
+import type { Member } from '../member.js'
 import { printedAs } from '../printedAs.js'
-import { createMemberIn, type Member } from '../sender.js'
+import { createMemberIn } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
 import { transactionOf } from '../transaction/words.js'
-import { nearestTo } from './affinity.js'
+import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { listAll } from './listAll.js'
+import { createMembers } from './members.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
  * told by its record's `from`, and by the sealed receipt's.
  */
-export type SenderPool<chain extends Chain = Chain> = Sender<chain> & {
-  /** One for each account, in the order given. */
-  readonly senders: readonly Sender<chain>[]
-}
+export type SenderPool<chain extends Chain = Chain> = Sender<chain> & AccountsOf<chain>
 
 /** What `createSenderPool` takes. */
 export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
@@ -54,6 +52,7 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *   to one account as a whole.
  * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
  *   lane's own: see `senders`.
+ * - Accounts come and go while it runs: `add`, `retire`, and `pause` of one alone.
  *
  * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
  * one account. Where no account can pay, a transaction ends with STARVED; with `starved: 'wait'` it waits, until it is
@@ -77,10 +76,8 @@ export function createSenderPool<chain extends Chain>(
 function createSenderPoolIn(environment: Environment, parameters: SenderPoolParameters<Chain>): SenderPool {
   const { accounts, ...options } = parameters
   checkAccounts(accounts)
-  return createPool(
-    accounts.map((account) => createMemberIn(environment, { ...options, account })),
-    options.starved,
-  )
+  const make = (account: LocalAccount) => createMemberIn(environment, { ...options, account })
+  return createPool(accounts.map(make), { starved: options.starved, make })
 }
 
 export function checkAccounts(accounts: readonly LocalAccount[]): void {
@@ -94,41 +91,35 @@ export function checkAccounts(accounts: readonly LocalAccount[]): void {
   }
 }
 
-/** The pool over senders that are there already. `starved`: for every transaction that names none itself. */
+/**
+ * The pool over senders that are there already. `starved`: for every transaction that names none itself. `make`: the
+ * sender of one more account.
+ */
 export function createPool(
-  members: readonly Member[],
-  starved: LaneOptions<Chain>['starved'] = 'fail',
+  given: readonly Member[],
+  { starved = 'fail', make }: { readonly starved?: LaneOptions<Chain>['starved']; readonly make: MakeMember },
 ): SenderPool {
-  const senders = members.map((member) => member.sender)
-  const [first] = senders as [Sender]
+  const members = createMembers(given)
+  const accounts = createAccounts(members, make)
   // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
   const routes = new Map<string, Promise<Member>>()
   // By id: what `after` names may be no further yet.
   const arriving = new Map<string, ReturnType<Start>>()
-  const starting = new Map<Member, number>()
-  let turn = 0
 
-  /** Of those with room the one with the least under way, else the one with the most room. Among equals they take turns. */
-  function freest(): Member {
-    const free = members.filter((member) => member.holds().length === 0)
-    const choice = free.length > 0 ? free : members
-    const start = turn++ % choice.length
-    const turned = [...choice.slice(start), ...choice.slice(0, start)]
-    return turned.reduce((best, member) => (isFreer(member, best) ? member : best))
+  /** It answers for all: every one of them reads the same store. */
+  const first = (): Sender => accounts.senders[0] as Sender
+
+  /** The account that a request names. */
+  function takerOf(address: string): Member {
+    const found = members.of(address, 'request.account')
+    if (members.taking.includes(found)) return found
+    throw invalid('request.account', address, 'an account that the pool does not retire')
   }
-
-  function isFreer(one: Member, other: Member): boolean {
-    const [room, otherRoom] = [roomOf(one), roomOf(other)]
-    return room > 0 && otherRoom > 0 ? loadOf(one) < loadOf(other) : room > otherRoom
-  }
-
-  const roomOf = (member: Member): number => member.room() - (starting.get(member) ?? 0)
-  const loadOf = (member: Member): number => member.load() + (starting.get(member) ?? 0)
 
   function route(request: unknown, id: string | undefined, affinity: unknown): Promise<Member> {
     const named = accountOf(request)
-    if (named !== undefined) return Promise.resolve(memberOf(named))
-    const choose = () => (typeof affinity === 'string' ? nearest(affinity) : freest())
+    if (named !== undefined) return Promise.resolve(takerOf(named))
+    const choose = () => (typeof affinity === 'string' ? members.nearest(affinity) : members.freest())
     if (id === undefined) return Promise.resolve(choose())
     const known = routes.get(id)
     if (known) return known
@@ -137,24 +128,10 @@ export function createPool(
     return found
   }
 
-  /** By the word alone; another only while that one is out of work. */
-  function nearest(affinity: string): Member {
-    const isOut = (member: Member) => member.holds().some((reason) => OUT_OF_WORK.has(reason))
-    const fit = members.filter((member) => !isOut(member))
-    const addresses = (fit.length > 0 ? fit : members).map(({ sender }) => sender.address)
-    return memberOf(nearestTo(affinity, addresses) ?? first.address)
-  }
-
-  function memberOf(address: string): Member {
-    const found = members.find(({ sender }) => sender.address.toLowerCase() === address.toLowerCase())
-    if (found === undefined) throw invalid('request.account', address, "one of the pool's accounts")
-    return found
-  }
-
   /** The one whose transaction it is. An account that the pool does not have any more is none of them. */
   async function memberThatKnows(id: string): Promise<Member | undefined> {
     const address = transactionOf(await get(id))?.lane.address
-    return members.find(({ sender }) => sender.address.toLowerCase() === address)
+    return members.find(address)
   }
 
   const start: Start = async (asked, sendOptions) => {
@@ -191,13 +168,9 @@ export function createPool(
     }
   }
 
-  async function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
-    starting.set(member, (starting.get(member) ?? 0) + 1)
-    try {
-      return await member.start(request, options, accountOf(request) === undefined ? { pooled: true } : {})
-    } finally {
-      starting.set(member, (starting.get(member) ?? 1) - 1)
-    }
+  function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
+    const place: Place = accountOf(request) === undefined ? { pooled: true } : {}
+    return members.starting(member, () => member.start(request, options, place))
   }
 
   /**
@@ -242,7 +215,7 @@ export function createPool(
     const named = own.find((request) => accountOf(request) !== undefined)
     const member = await route(named, id === undefined ? undefined : `${id}/0`, affinity)
     try {
-      return await member.sender.sendSequence(own, given)
+      return await members.starting(member, () => member.sender.sendSequence(own, given))
     } finally {
       if (id !== undefined) routes.delete(`${id}/0`)
     }
@@ -264,58 +237,35 @@ export function createPool(
   }
 
   async function get(by: string | { hash: Hash }): Promise<Tx | undefined> {
-    for (const member of members) {
+    for (const member of members.all) {
       const live = member.live(by)
       if (live) return live
     }
     // Whoever is asked: its store answers for all accounts of the chain.
-    return first.get(by)
+    return first().get(by)
   }
 
   async function all(work: (sender: Sender) => Promise<void>): Promise<void> {
-    await Promise.all(senders.map(work))
+    await Promise.all(members.all.map(({ sender }) => work(sender)))
   }
-
-  /** What one has no money for goes to the one with the most room of those that can pay, and that this process holds. */
-  const reliefOf = (short: Member) => (): PlaceFor => {
-    const places = members.flatMap((member) => {
-      const held = member === short || member.holds().length > 0 ? undefined : member.held()
-      return held ? [{ ...held, room: roomOf(member), spareWei: held.seat.spareWei ?? 0n }] : []
-    })
-    let later: boolean | undefined
-    return (costWei, not) => {
-      const open = places.filter(({ key }) => !not.includes(key.address))
-      const fit = open.filter(({ room, spareWei }) => room > 0 && spareWei > costWei)
-      const place = fit.reduce((best, one) => (best && best.room >= one.room ? best : one), fit[0])
-      if (place === undefined) {
-        later ??= lookForMoney(short)
-        return later || open.some(({ room }) => room <= 0) ? 'later' : undefined
-      }
-      place.room--
-      place.spareWei -= costWei
-      return place.key
-    }
-  }
-
-  /** True where there may be some: it came since it was read, or the lane is not open yet. */
-  function lookForMoney(short: Member): boolean {
-    const others = members.filter((member) => member !== short && !member.closed())
-    const looking = others.map((member) => {
-      if (!member.opened()) void member.sender.ready().catch(() => {})
-      return member.held()?.seat.weigh() ?? !member.opened()
-    })
-    return looking.includes(true)
-  }
-
-  for (const member of members) member.relieveBy(reliefOf(member))
 
   const pool: SenderPool = {
-    senders,
-    get chain() {
-      return first.chain
+    get senders() {
+      return accounts.senders
     },
-    address: first.address,
-    ready: () => all((sender) => sender.ready()),
+    get chain() {
+      return first().chain
+    },
+    get address() {
+      return first().address
+    },
+    add: accounts.add,
+    retire: accounts.retire,
+    pause: accounts.pause,
+    resume: accounts.resume,
+    async ready() {
+      await Promise.all(accounts.senders.map((sender) => sender.ready()))
+    },
     send,
     writeContract: async (call, options) => sendCall(withAccount(call, contractCall), options),
     deployContract: async (call, options) => sendCall(withAccount(call, deployCall), options),
@@ -323,36 +273,29 @@ export function createPool(
       sendMany(start, items, options),
     sendSequence,
     get,
-    list: (options) => listAll(senders, options),
-    inFlight: () => senders.flatMap((sender) => sender.inFlight()),
+    list: (options) =>
+      listAll(
+        members.all.map(({ sender }) => sender),
+        options,
+      ),
+    inFlight: () => members.all.flatMap(({ sender }) => sender.inFlight()),
     observe(seen) {
-      for (const sender of senders) sender.observe(seen)
+      for (const { sender } of members.all) sender.observe(seen)
     },
-    on(event, listener) {
-      const offs = senders.map((sender) => sender.on(event, listener))
-      return () => {
-        for (const off of offs) off()
-      }
-    },
+    on: accounts.on,
     async resolve(id, fate) {
       const member = await memberThatKnows(id)
-      await (member?.sender ?? first).resolve(id, fate)
+      await (member?.sender ?? first()).resolve(id, fate)
     },
     snapshot: () => Promise.reject(unsupported('snapshot() of a pool', 'ask each of its senders')),
     resync: () => all((sender) => sender.resync()),
-    pause() {
-      for (const sender of senders) sender.pause()
-    },
-    resume() {
-      for (const sender of senders) sender.resume()
-    },
     drain: (options) => all((sender) => sender.drain(options)),
-    close: () => all((sender) => sender.close()),
+    close: accounts.close,
     [Symbol.asyncDispose]: () => pool.close(),
   }
   return printedAs(pool, () => ({
-    chainId: first.chain.id,
-    addresses: senders.map(({ address }) => address),
+    chainId: pool.chain.id,
+    addresses: accounts.senders.map(({ address }) => address),
   }))
 
   /** What the ABI tells is the same for every account; the one that is named is kept for the choice of the lane. */
@@ -363,7 +306,7 @@ export function createPool(
     const named = accountOf(call)
     const { request, decode } = encode(
       call,
-      named === undefined ? first.address : memberOf(named).sender.address,
+      named === undefined ? pool.address : members.of(named, 'request.account').sender.address,
     )
     return {
       request: { ...request, ...(named === undefined ? {} : { account: named }) } as TxRequest,
@@ -371,16 +314,6 @@ export function createPool(
     }
   }
 }
-
-/** Held by one of these, a lane takes nothing on for longer than a moment. */
-const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
-  'paused',
-  'starved',
-  'jump',
-  'deepReorg',
-  'storeBehindChain',
-  'storeReplaced',
-])
 
 function accountOf(request: unknown): string | undefined {
   const { account, from } = (request ?? {}) as { account?: unknown; from?: unknown }

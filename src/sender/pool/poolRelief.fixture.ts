@@ -1,3 +1,4 @@
+import type { LocalAccount } from 'viem'
 import { expect } from 'vitest'
 import { isNoop } from '../../../test/sim/foreign.js'
 import { createStubAccount } from '../../../test/sim/stubAccount.js'
@@ -27,13 +28,22 @@ export type Pools = AsyncDisposable & {
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
   /** A pool in another process. `keys`: how many of them it has. */
   another(keys?: number): SenderPool
+  /** The account of a key that the pool may not have yet. */
+  account(key: number): LocalAccount
   give(key: number, wei: bigint): void
   /** Who executed what, in the order of the chain: `marker@key`. */
   executed(): readonly string[]
 }
 
-/** As many keys as balances. What nobody can pay for waits, unless `starved` says otherwise. */
-export async function openPools(balances: readonly bigint[], given: SimLaneOptions = {}): Promise<Pools> {
+/**
+ * As many keys as balances, of which the pool has the first ones, or all. What nobody can pay for waits, unless `starved`
+ * says otherwise.
+ */
+export async function openPools(
+  balances: readonly bigint[],
+  given: SimLaneOptions = {},
+  count = balances.length,
+): Promise<Pools> {
   const options: SimLaneOptions = { starved: 'wait', ...given }
   const keys = KEYS.slice(0, balances.length)
   const others = keys.map((address, index) => ({ address, nonce: 0, balanceWei: balances[index] ?? 0n }))
@@ -44,15 +54,15 @@ export async function openPools(balances: readonly bigint[], given: SimLaneOptio
   const pools: SenderPool[] = []
 
   function poolIn(environment: Environment, of: readonly (typeof keys)[number][]): SenderPool {
-    const members = of.map((address) =>
-      createMemberIn(environment, { ...lane.parameters, account: createStubAccount(address, { clock }) }),
-    )
-    const pool = createPool(members, lane.parameters.starved)
+    const make = ({ address }: Pick<LocalAccount, 'address'>) =>
+      createMemberIn(environment, { ...lane.parameters, account: createStubAccount(address, { clock }) })
+    const members = of.map((address) => make({ address }))
+    const pool = createPool(members, { starved: lane.parameters.starved, make })
     pools.push(pool)
     return pool
   }
 
-  const pool = poolIn(lane.environment, keys)
+  const pool = poolIn(lane.environment, keys.slice(0, count))
   for (const event of eventNames)
     pool.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
 
@@ -66,6 +76,7 @@ export async function openPools(balances: readonly bigint[], given: SimLaneOptio
     lane,
     pool,
     events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    account: (key) => createStubAccount(KEYS[key] as (typeof KEYS)[number], { clock }),
     another: (count = keys.length) =>
       poolIn({ ...lane.environment, shared: createShared() }, keys.slice(0, count)),
     give(key, wei) {

@@ -1,0 +1,30 @@
+import type { Hash } from 'viem'
+import type { LaneKey } from '../store/store.js'
+import type { HoldReason, Sender, SendOptions, Tx, TxRequest } from '../types.js'
+import type { Place } from './intake/admission.js'
+import type { LaneHandle } from './lane/handle.js'
+import type { Seat } from './lane/seat.js'
+import type { Start } from './sendMany.js'
+
+/** A sender, with what a pool has to know of it. */
+export type Member = {
+  readonly sender: Sender
+  start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  /** From now on what it has no money for goes where this says. */
+  relieveBy(relief: NonNullable<LaneHandle['relief']>): void
+  /** From now on, or no more: what waits there and is not bound to it goes elsewhere. */
+  retire(isRetiring: boolean): void
+  /** Its lane, where this process holds it. */
+  held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
+  /** How many more it could send now; below 0 by how many wait. */
+  room(): number
+  /** How many it has under way, or waiting. */
+  load(): number
+  /** Why its lane reserves nothing for now. */
+  holds(): readonly HoldReason[]
+  /** A transaction of its lane that has not ended, where this process knows it. */
+  live(by: string | { hash: Hash }): Tx | undefined
+  /** Its lane is known here, whoever holds it. */
+  opened(): boolean
+  closed(): boolean
+}
