@@ -1,31 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Book, createBook } from './book.js'
+import { leave, reserve, seal, send, started, withdraw } from './books.fixture.js'
 import { attempt, block, hash, liveSlot, outcome, reserved, usedSlot } from './samples.fixture.js'
-
-/** Reserves the nonce for a transaction named after it, and journals its first attempt. */
-function send(book: Book, nonce: number): void {
-  reserve(book, nonce)
-  book.apply(nonce, { type: 'journaled', token: nonce, attempt: attempt(`t${nonce}`, `h${nonce}`) })
-}
-
-function reserve(book: Book, nonce: number): void {
-  book.apply(nonce, { type: 'reserve', claim: `t${nonce}`, token: nonce })
-}
-
-const seal = (book: Book, nonce: number, number: number) =>
-  book.apply(nonce, { type: 'sealed', hash: hash(`h${nonce}`), block: block(number) })
-
-const leave = (book: Book, nonce: number, number: number) =>
-  book.apply(nonce, { type: 'left', block: block(number), token: 99 })
-
-const withdraw = (book: Book, nonce: number) =>
-  book.apply(nonce, { type: 'withdraw', claim: `t${nonce}`, why: 'again' })
-
-function started(...nonces: number[]): Book {
-  const book = createBook({ floor: 5 })
-  for (const nonce of nonces) send(book, nonce)
-  return book
-}
 
 describe('floor and cursor', () => {
   test('the floor is the lowest nonce not used, the cursor the next to hand out', () => {

@@ -196,10 +196,10 @@ export function createBook(seed: { floor: number }): Book {
 
   /** Row 3: what is bound to nothing at the top is new again; its attempts stay in the map. */
   function lowerCursor(): void {
-    while (slots.get(cursor - 1)?.state === 'hole') {
+    for (let top = slots.get(cursor - 1); top?.state === 'hole'; top = slots.get(cursor - 1)) {
       cursor--
       base = Math.min(base, cursor)
-      if (slots.get(cursor)?.attempts.length === 0) slots.delete(cursor)
+      if (top.attempts.length === 0) slots.delete(cursor)
     }
     hypothesis.to = Math.min(hypothesis.to, cursor)
   }
@@ -222,7 +222,7 @@ export function createBook(seed: { floor: number }): Book {
   }
 
   function suppose(to: number): boolean {
-    const end = Math.min(hypothesis.to, cursor)
+    const end = hypothesis.to
     if (to >= end) {
       hypothesis.to = to
       cursor = Math.max(cursor, to)
@@ -360,7 +360,8 @@ export function createBook(seed: { floor: number }): Book {
     },
     slots,
     get unfinished() {
-      return unfinished + Math.max(0, Math.min(cursor, hypothesis.to) - Math.max(base, floor))
+      // No hypothesis reaches above the cursor, nor the floor above the base.
+      return unfinished + Math.max(0, hypothesis.to - base)
     },
   }
 

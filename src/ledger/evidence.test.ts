@@ -98,6 +98,23 @@ describe('a witness in a body', () => {
     const elsewhere = { ...query, carriedIn: { number: 10, hash: PARENT } }
     expect(judgeBody(elsewhere, body(), CROSSES)).toEqual({ kind: 'nothing' })
   })
+
+  it.each<[Counts['before'], Counts['after'], 'authorized' | 'nothing']>([
+    [5, 6, 'authorized'],
+    [4, 7, 'authorized'],
+    [5, 5, 'nothing'],
+    [6, 7, 'nothing'],
+    [undefined, 6, 'nothing'],
+    ['refused', 6, 'nothing'],
+    [5, undefined, 'nothing'],
+    [5, 'refused', 'nothing'],
+  ])(
+    'is that tuple only where both counts were read, and pass the nonce: %s before, %s after',
+    (before, after, kind) => {
+      const carried = { ...query, carriedIn: { number: 10, hash: BLOCK } }
+      expect(judgeBody(carried, body(), { before, after })).toEqual({ kind })
+    },
+  )
 })
 
 describe('a body without a witness', () => {
@@ -118,6 +135,10 @@ describe('a body without a witness', () => {
       count: 5,
     })
     expect(judgeBody(query, body(), CROSSES)).toEqual({ kind: 'nothing' })
+  })
+
+  it('says nothing of a nonce that it skips: no chain has such a body, so it is no proof that the nonce is used', () => {
+    expect(judgeBody(query, body(sent(3, FIRST), sent(9, SECOND)), UNKNOWN)).toEqual({ kind: 'nothing' })
   })
 })
 

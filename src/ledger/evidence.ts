@@ -66,8 +66,8 @@ export function judgeBody(query: EvidenceQuery, body: Body, counts: Counts): Bod
   const { nonce } = query
   const mine = ownIn(query, nonce, new Set(body.hashes))
   if (mine !== undefined) return { kind: 'own', hash: mine }
-  const passed = typeof counts.before === 'number' && typeof counts.after === 'number'
-  const crosses = passed && Number(counts.before) <= nonce && nonce < Number(counts.after)
+  // What was not read is neither below nor above anything: it is not a number.
+  const crosses = Number(counts.before) <= nonce && nonce < Number(counts.after)
   const told = replay(body, crosses ? Number(counts.before) : undefined)
   const use = told.used.get(nonce)
   if (use !== undefined) {

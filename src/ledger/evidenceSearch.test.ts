@@ -64,6 +64,29 @@ describe('the search for the block that used a nonce', () => {
     expect(nextCounts(createSearch(NONCE, 95, 100), 16)).toEqual([95, 96, 97, 98, 99])
   })
 
+  it('asks twice as far down with each step where the belief was wrong, in ascending order', () => {
+    const wrong = createSearch(NONCE, 1_000, 1_000)
+    const passed = (search: Search, asked: readonly number[]) =>
+      narrow(
+        search,
+        asked,
+        asked.map(() => NONCE + 1),
+      ) as Search
+    const first = nextCounts(wrong, 4)
+    expect(first).toEqual([992, 996, 998, 999])
+    const second = nextCounts(passed(wrong, first), 4)
+    expect(second).toEqual([864, 928, 960, 976])
+    // From one below again, where the belief itself turned out to be wrong.
+    const believed = createSearch(NONCE, 95, 100)
+    expect(nextCounts(passed(believed, nextCounts(believed, 16)), 4)).toEqual([87, 91, 93, 94])
+  })
+
+  it('finds a contradiction where a block has passed the nonce that had not, or whose state had been refused', () => {
+    const search = createSearch(NONCE, 0, 100)
+    expect(narrow({ ...search, low: 10 }, [10], [NONCE + 1])).toBeUndefined()
+    expect(narrow({ ...search, refused: 10 }, [10], [NONCE + 1])).toBeUndefined()
+  })
+
   it('finds a contradiction where counts fall, states come and go, or an answer is missing', () => {
     const search = createSearch(NONCE, 0, 100)
     expect(narrow(search, [10, 20], [NONCE + 1, NONCE])).toBeUndefined()

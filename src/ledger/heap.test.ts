@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createMinHeap } from './heap.js'
+import { createHeap, createMinHeap } from './heap.js'
 
 test('whatever was pushed comes out from the lowest up, duplicates too, however pushes and pops are mixed', () => {
   fc.assert(
@@ -17,5 +17,20 @@ test('whatever was pushed comes out from the lowest up, duplicates too, however 
         expect([heap.peek(), heap.size]).toEqual([sorted[0], sorted.length])
       }
     }),
+  )
+})
+
+test('entries that are compared by what they hold come out in order, and nothing but them is compared', () => {
+  type Entry = { readonly rank: number }
+  const before = (a: Entry, b: Entry): boolean => a.rank < b.rank
+  fc.assert(
+    fc.property(fc.array(fc.nat(20)), (ranks) => {
+      const heap = createHeap<Entry>(before)
+      for (const rank of ranks) heap.push({ rank })
+      const sorted = [...ranks].sort((a, b) => a - b)
+      expect(ranks.map(() => heap.pop()?.rank)).toEqual(sorted)
+      expect([heap.pop(), heap.size]).toEqual([undefined, 0])
+    }),
+    { examples: [[[3, 1, 2]], [[2, 1]]] },
   )
 })

@@ -26,7 +26,9 @@ describe('a refusal with a number that is above the offer', () => {
   })
 
   test('a cap raises the cap alone', () => {
-    expect(atFloor(OFFERED, refused({ maxFeePerGas: 130n }), 1)).toEqual(pair(130n, 10n))
+    const floor = refused({ maxFeePerGas: 130n })
+    expect(atFloor(OFFERED, floor, 1)).toEqual(pair(130n, 10n))
+    expect(floor.tip).toBeUndefined()
   })
 
   test('both raise both', () => {
@@ -109,15 +111,23 @@ describe('one refusal after another', () => {
 })
 
 describe('an offer that the node takes', () => {
-  const floor = refused({ maxPriorityFeePerGas: 25n, maxFeePerGas: 200n })
+  const made = () => refused({ maxPriorityFeePerGas: 25n, maxFeePerGas: 200n })
 
   test('brings each fee of the floor down to it', () => {
+    const floor = made()
     expect(atFloor(NOTHING, loweredBy(floor, pair(300n, 20n)), 1)).toEqual(pair(200n, 20n))
     expect(atFloor(NOTHING, loweredBy(floor, pair(150n, 30n)), 1)).toEqual(pair(150n, 25n))
     expect(atFloor(NOTHING, loweredBy(floor, pair(150n, 20n)), 1)).toEqual(pair(150n, 20n))
   })
 
+  test('with a gas price brings both down to that', () => {
+    const lowered = loweredBy(made(), { gasPrice: 20n })
+    expect([lowered.tip?.wei, lowered.cap?.wei]).toEqual([20n, 20n])
+    expect(atFloor({ gasPrice: 10n }, lowered, 1)).toEqual({ gasPrice: 20n })
+  })
+
   test('and never raises it, nor makes one', () => {
+    const floor = made()
     expect(loweredBy(floor, pair(500n, 500n))).toEqual(floor)
     expect(loweredBy(NO_FLOOR, OFFERED)).toEqual(NO_FLOOR)
   })

@@ -49,7 +49,6 @@ export function loweredBy(floor: PriceFloor, taken: Fees): PriceFloor {
 /** `fees`, raised to the floor where they are below it. */
 export function atFloor(fees: Fees, floor: PriceFloor, nowMs: number): Fees {
   const { tip, cap } = current(floor, nowMs)
-  if (tip === undefined && cap === undefined) return fees
   const least = { tip: tip?.wei ?? 0n, cap: cap?.wei ?? 0n }
   if ('gasPrice' in fees) return { gasPrice: max(fees.gasPrice, max(least.tip, least.cap)) }
   const raised = max(fees.maxPriorityFeePerGas, least.tip)

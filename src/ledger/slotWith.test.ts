@@ -5,7 +5,7 @@ import { attemptWith, slotWith } from './slotWith.js'
 import { transition } from './transition.js'
 
 /** As the table first makes them. */
-const made: readonly Slot[] = [
+const made = (): readonly Slot[] => [
   transition(7, undefined, { type: 'reserve', claim: 'a', token: 1 }).slot,
   transition(7, reserved({ committing: 1 }), { type: 'journaled', token: 1, attempt: a1 }).slot,
   transition(7, liveSlot({ attempts: [a1] }), { type: 'sealed', hash: a1.hash, block: block(5) }).slot,
@@ -13,8 +13,8 @@ const made: readonly Slot[] = [
 
 describe('slotWith', () => {
   test('keeps everything else, in the one order of its state', () => {
-    expect(made.map(({ state }) => state)).toEqual(['reserved', 'live', 'used'])
-    for (const slot of made) {
+    expect(made().map(({ state }) => state)).toEqual(['reserved', 'live', 'used'])
+    for (const slot of made()) {
       const copy = slotWith(slot as Parameters<typeof slotWith>[0], {})
       expect(copy).not.toBe(slot)
       expect(copy).toStrictEqual(slot)

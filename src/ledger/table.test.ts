@@ -200,6 +200,19 @@ describe('the transition function and the table', () => {
     expect(TABLE.map(({ row }) => row)).toEqual(Array.from({ length: 35 }, (_, index) => index + 1))
   })
 
+  test('every row says what it is for, in words of its own', () => {
+    const said = TABLE.map(({ says }) => says)
+    expect(said.filter((says) => says.split(' ').length < 3)).toEqual([])
+    expect(new Set(said).size).toBe(said.length)
+  })
+
+  test('a state that no version here knows is thrown: a slot of a later one is never taken for used', () => {
+    const unknown = { state: 'parked', nonce: 7, attempts: [] } as unknown as Slot
+    expect(() => transition(7, unknown, { type: 'passed' })).toThrow(
+      'unknown slot state {"state":"parked","nonce":7',
+    )
+  })
+
   test('a command to a nonce that cannot take it is a bug of ours, and is thrown', () => {
     const live = sample.liveSlot()
     expect(() => transition(7, live, { type: 'reserve', claim: 'c', token: 2 })).toThrow(

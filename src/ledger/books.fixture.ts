@@ -1,0 +1,34 @@
+import { type Book, createBook } from './book.js'
+import { attempt, block, hash } from './samples.fixture.js'
+
+/** Reserves the nonce for a transaction named after it, and journals its first attempt. */
+export function send(book: Book, nonce: number): void {
+  reserve(book, nonce)
+  book.apply(nonce, { type: 'journaled', token: nonce, attempt: attempt(`t${nonce}`, `h${nonce}`) })
+}
+
+export function reserve(book: Book, nonce: number): void {
+  book.apply(nonce, { type: 'reserve', claim: `t${nonce}`, token: nonce })
+}
+
+export const seal = (book: Book, nonce: number, number: number) =>
+  book.apply(nonce, { type: 'sealed', hash: hash(`h${nonce}`), block: block(number) })
+
+export const leave = (book: Book, nonce: number, number: number) =>
+  book.apply(nonce, { type: 'left', block: block(number), token: 99 })
+
+export const withdraw = (book: Book, nonce: number) =>
+  book.apply(nonce, { type: 'withdraw', claim: `t${nonce}`, why: 'again' })
+
+/** A lane that has sent at each of these nonces. */
+export function started(...nonces: number[]): Book {
+  const book = createBook({ floor: 5 })
+  for (const nonce of nonces) send(book, nonce)
+  return book
+}
+
+/** What a block used is beyond every reorg: the verdict is given, and the nonce is final. */
+export function finish(book: Book, nonce: number): void {
+  book.apply(nonce, { type: 'lossDepth' })
+  book.apply(nonce, { type: 'horizon' })
+}
