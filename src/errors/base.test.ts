@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { BaseError } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { TxlaneError } from './base.js'
+import { redactForeign } from './redact.js'
+import { redactError } from './redactError.js'
 
 const about = { code: 'STORE', fate: 'inFlight' } as const
 
@@ -18,5 +22,43 @@ describe('the details of an error', () => {
 
   it.each(causes)('that are not named are those of the cause: %s', (cause) => {
     expect(new TxlaneError('Not kept.', { ...about, cause }).details).toBe('disk I/O error')
+  })
+})
+
+describe('the version of txlane', () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  const version = `txlane@${manifest.version}`
+  const line = `\nVersion: ${version}`
+  const made = () => new TxlaneError('Not kept.', { ...about, cause: new Error('disk I/O error') })
+
+  it('is the package’s own, in the error and in what JSON takes of it', () => {
+    expect(made().version).toBe(version)
+    expect(JSON.parse(JSON.stringify(made()))).toMatchObject({ code: 'STORE', version })
+  })
+
+  it('is the last line of the message, below the version of viem', () => {
+    expect(made().message).toMatch(/\nVersion: viem@[\d.]+\nVersion: txlane@[\w.-]+$/)
+    expect(made().message.endsWith(line)).toBe(true)
+    expect(made().shortMessage).toBe('Not kept.')
+    expect(made().details).toBe('disk I/O error')
+  })
+
+  it('is in the stack and in what is printed, above the place that made the error', () => {
+    const { stack = '', message } = made()
+    expect(stack.startsWith(`TxlaneError: ${message}\n    at made `)).toBe(true)
+    expect(inspect(made())).toContain(line)
+    expect(String(made())).toContain(line)
+  })
+
+  it('is no credential: redaction leaves it', () => {
+    const error = made()
+    for (const hashes of ['named', 'never'] as const)
+      expect(redactForeign(error.message, hashes)).toBe(error.message)
+    for (const knowsKey of [true, false]) {
+      const outer = redactError(new Error('outside', { cause: error }), { knowsKey }) as Error
+      expect(outer.cause).toMatchObject({ version, message: error.message })
+    }
   })
 })

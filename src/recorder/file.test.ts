@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TxlaneError } from '../errors/base.js'
-import { PACKAGE_VERSION } from './packageVersion.js'
+import { PACKAGE_VERSION } from '../errors/packageVersion.js'
 import { createStubSender, parse } from './recorder.fixture.js'
 import { recordTo } from './recordTo.js'
 

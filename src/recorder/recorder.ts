@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
+import { PACKAGE_VERSION } from '../errors/packageVersion.js'
 import { eventNames } from '../sender/emitter.js'
 import type { Sender, SenderEvents } from '../types.js'
 import { createFields, describeError } from './fields.js'
 import { type AppendFile, openAppendFile } from './file.js'
 import { createLineWriter } from './lineWriter.js'
 import { type Settings, sendersOf } from './options.js'
-import { PACKAGE_VERSION } from './packageVersion.js'
 import type { Recorder } from './recordTo.js'
 import { RECORDING_FORMAT, RECORDING_VERSION, type RecordingLine } from './schema.js'
 

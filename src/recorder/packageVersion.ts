@@ -1,2 +1,0 @@
-/** Written into each recording. A test compares it with the package's own. */
-export const PACKAGE_VERSION = '0.1.0'
