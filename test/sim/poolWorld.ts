@@ -78,7 +78,8 @@ const RECEIPTS_MS = 15_000
 
 /**
  * A world of pools, from one seed: keys whose money comes and goes, one or two processes that are killed and stopped,
- * a chain and a store that lose requests and answers. What waits at a key without money goes from lane to lane.
+ * a chain and a store that lose requests and answers. What waits at a key without money, or at one that is paused or
+ * retired, goes from lane to lane.
  */
 export async function runPoolWorld(seed: number): Promise<PoolResult> {
   const world = openWorld(seed)
@@ -199,6 +200,42 @@ function disturb(world: World): void {
   })
   for (const { atMs, byMs } of drawWallSteps(deriveRandom(seed, 'wall steps'), BROKEN_MS))
     clock.setTimer(() => clock.stepWall(byMs), atMs)
+  moveKeys(world)
+}
+
+/**
+ * Keys are paused and go on, are retired and come back, each time in one process. Drawn apart: seeds that were found keep
+ * the rest of their worlds.
+ */
+function moveKeys(world: World): void {
+  const { seed, clock, machines } = world
+  const random = deriveRandom(seed, 'keys that come and go')
+  const later = (what: () => void) => clock.setTimer(() => unlessRefused(what), between(random, 200, 6_000))
+  for (let times = between(random, 0, 4); times > 0; times--) {
+    clock.setTimer(
+      () => {
+        const machine = pick(random, machines)
+        const { pool, keys } = machine
+        const address = pick(random, keys)
+        if (chance(random, 0.5)) {
+          unlessRefused(() => pool.pause(address))
+          return void later(() => pool.resume(address))
+        }
+        expectEnd(world, machine, `the retirement of ${address}`, pool.retire(address))
+        if (chance(random, 0.7)) later(() => void pool.add(createStubAccount(address, { clock })))
+      },
+      between(random, 500, BROKEN_MS),
+    )
+  }
+}
+
+/** The last account of a pool is not retired, and one that is retired is not paused. */
+function unlessRefused(what: () => void): void {
+  try {
+    what()
+  } catch (error) {
+    if ((error as TxlaneError).code !== 'INVALID') throw error
+  }
 }
 
 function send(world: World): void {
@@ -262,7 +299,8 @@ function optionsOf(random: Random, nowMs: number): SendOptions {
   }
 }
 
-function heal({ faults, storeFaults, chain, keys }: World): void {
+function heal({ faults, storeFaults, chain, keys, machines }: World): void {
+  for (const { pool } of machines) pool.resume()
   Object.assign(faults, NO_FAULTS)
   Object.assign(storeFaults, NO_STORE_FAULTS)
   for (const address of keys) chain.adjust({ address, balanceWei: 100n * ETHER })
