@@ -118,6 +118,16 @@ describe('an account that a pool retires', () => {
     expect(pools.executed()).toEqual([])
   })
 
+  test('gives back by its id what was sent by its name, and sends it once', async () => {
+    await using pools = await openPools([ONE_ETHER, ONE_ETHER])
+    const { lane, pool } = pools
+    const sent = await queue(pools, 0, 3, { account: FIRST })
+    await lane.settle(pool.retire(FIRST))
+    const again = await queue(pools, 0, 3, { account: FIRST })
+    expect(again.map(({ id, stage }) => [id, stage])).toEqual(sent.map(({ id }) => [id, 'sealed']))
+    expect(pools.executed()).toHaveLength(3)
+  })
+
   test('is found by the ids of what it sent, and nothing of it is sent again', async () => {
     await using pools = await openPools([ONE_ETHER, ONE_ETHER])
     const { lane, pool } = pools

@@ -109,16 +109,17 @@ export function createPool(
   /** It answers for all: every one of them reads the same store. */
   const first = (): Sender => accounts.senders[0] as Sender
 
-  /** The account that a request names. */
-  function takerOf(address: string): Member {
-    const found = members.of(address, 'request.account')
-    if (members.taking.includes(found)) return found
-    throw invalid('request.account', address, 'an account that the pool does not retire')
+  /** The account that a request names. One that is retired takes nothing but what it has already. */
+  async function takerOf(address: string, id: string | undefined): Promise<Member> {
+    const found = members.find(address)
+    if (found && members.taking.includes(found)) return found
+    if (found && id !== undefined && (await memberThatKnows(id)) === found) return found
+    throw invalid('request.account', address, 'an account that the pool has, and does not retire')
   }
 
   function route(request: unknown, id: string | undefined, affinity: unknown): Promise<Member> {
     const named = accountOf(request)
-    if (named !== undefined) return Promise.resolve(takerOf(named))
+    if (named !== undefined) return takerOf(named, id)
     const choose = () => (typeof affinity === 'string' ? members.nearest(affinity) : members.freest())
     if (id === undefined) return Promise.resolve(choose())
     const known = routes.get(id)
