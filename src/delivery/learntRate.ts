@@ -197,7 +197,10 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
       proven = Math.min(proven, through)
       // Where nothing goes through a batch was too large, and not by chance.
       const isTooLarge = taken === 0 && objection.most > rateMin
-      if (isTooLarge || (unconfirmed && agrees(taken, unconfirmed))) return settle(objection, from)
+      // Whoever objects to less than any endpoint takes does so by chance.
+      const isLittle = through + refused < rateMin
+      if (isTooLarge || (unconfirmed && !isLittle && agrees(taken, unconfirmed)))
+        return settle(objection, from)
       unconfirmed = objection
       search = from
     },

@@ -80,6 +80,8 @@ export type BudgetLimits = {
 /** After an objection without a hint, where nothing goes through: doubled each time. */
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 15_000
+/** What was refused is not sent again at once, whatever the rate. */
+const PAUSE_MS_MIN = 100
 const RARE_BLOCKS = 10
 /** Between two blocks, as long as no two have been seen. Several blocks of one look are none. */
 const BLOCK_MS = 2_000
@@ -254,8 +256,12 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
       if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
         blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      if (refused / size > strays) return cut(request)
-      strays -= refused / size
+      if (refused / size <= strays) {
+        strays -= refused / size
+        return
+      }
+      blockedUntilMs = Math.max(blockedUntilMs, atMs + PAUSE_MS_MIN)
+      cut(request)
     },
     block(nowMs) {
       served.delete('poll')

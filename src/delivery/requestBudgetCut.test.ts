@@ -71,11 +71,11 @@ describe('an objection', () => {
     for (let times = 0; times < 8; times++) nowMs = deny(nowMs)
     expect(pausesMs).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000])
     expect(budget.status(nowMs)).toMatchObject({ denied: 8, blockedUntilMs: undefined })
-    // What goes through ends the pauses, and the next one is the shortest again.
+    // What goes through ends the long pauses, and the next one is the shortest again.
     passed(budget, 1, nowMs)
     deny(nowMs + 10)
     deny(nowMs + 2_000)
-    expect(pausesMs.slice(8)).toEqual([0, 250])
+    expect(pausesMs.slice(8)).toEqual([100, 250])
   })
 
   it.each([

@@ -68,6 +68,20 @@ describe('an objection that no other confirms', () => {
     }
   })
 
+  it('does not count where less was asked for than any endpoint takes', () => {
+    for (const [units, rate] of [
+      [3, 10],
+      [4, 5 + 5 * 0.01 * 0.75],
+    ] as const) {
+      const bucket = createTokenBucket(undefined, { rateMin: 5 })
+      for (const atMs of [0, 6_000]) {
+        bucket.passed(units, atMs)
+        bucket.cut(atMs, 1, 1)
+      }
+      expect(wantedRates(bucket, [6_750])[0]).toBeCloseTo(rate, 9)
+    }
+  })
+
   it('is refuted where a quarter more than what was too much goes through: the rate doubles again', () => {
     const bucket = cutBucket()
     bucket.wanted(100)

