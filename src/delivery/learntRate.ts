@@ -187,9 +187,9 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
       const from = searchAt(nowMs) ?? { sinceMs: nowMs, passed: through }
       sample = sampleOf(through, nowMs)
       const taken = takenIn(through, sample)
-      // No more than what an earlier objection left, unless more has gone through since.
       // Part of what went through in the last second may have been saved up.
       const upTo = (through + taken) / 2 + refused - 1
+      // No more than what an earlier objection left, unless more has gone through since.
       const objection = { taken, most: Math.max(rateMin, Math.min(limit, upTo)) }
       const safe = through > 0 ? taken * SAFETY : atMost
       rate = Math.max(rateMin, Math.min(rate, safe))

@@ -200,6 +200,10 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (maybeCalls || !maybeRequests) cutCalls()
   }
 
+  function pause(nowMs: number, ms: number): void {
+    blockedUntilMs = Math.max(blockedUntilMs, nowMs + ms)
+  }
+
   function confirm(nowMs: number): void {
     requests.confirmed(nowMs)
     calls.confirmed(nowMs)
@@ -242,7 +246,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     },
     ended(request) {
       const { calls: size, denied: refused, atMs, sentAtMs, retryAfterMs } = request
-      strays = Math.min(STRAYS_MAX, strays + STRAY_SHARE * (1 - refused / size))
+      const share = refused / size
+      strays = Math.min(STRAYS_MAX, strays + STRAY_SHARE * (1 - share))
       if (refused < size) {
         requests.passed(1, atMs)
         calls.passed(size - refused, atMs)
@@ -252,15 +257,15 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
       denied++
       calls.refused(refused, sentAtMs)
       if (refused === size) requests.refused(1, sentAtMs)
-      if (retryAfterMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, atMs + retryAfterMs)
+      if (retryAfterMs !== undefined) pause(atMs, retryAfterMs)
       if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
       if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
-        blockedUntilMs = Math.max(blockedUntilMs, atMs + Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
-      if (refused / size <= strays) {
-        strays -= refused / size
+        pause(atMs, Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
+      if (share <= strays) {
+        strays -= share
         return
       }
-      blockedUntilMs = Math.max(blockedUntilMs, atMs + PAUSE_MS_MIN)
+      pause(atMs, PAUSE_MS_MIN)
       cut(request)
     },
     block(nowMs) {

@@ -1,14 +1,16 @@
 import { createLastSecond } from './lastSecond.js'
-import { createLearntRate } from './learntRate.js'
+import { createLearntRate, type LearntRate } from './learntRate.js'
 
 /**
  * One meter of an endpoint: when how many units may leave together, at the rate that is known of the endpoint. Each call
  * lets the tokens and the rate grow up to now.
  */
-export type TokenBucket = {
+export type TokenBucket = Pick<
+  LearntRate,
+  'isLimited' | 'wanted' | 'passed' | 'passedLately' | 'isProven' | 'cut' | 'confirmed'
+> & {
   /** Units a second; infinite while nothing limits them. */
   rate(nowMs: number): number
-  readonly isLimited: boolean
   /** Whole units that one request may hold now. */
   portion(nowMs: number): number
   /** Whole units that one request may hold if it waits for them. */
@@ -20,13 +22,6 @@ export type TokenBucket = {
   refused(units: number, takenMs: number): void
   /** The rate has grown back to where the endpoint objected before. */
   isNearLimit(nowMs: number): boolean
-  /** As the rate has them. */
-  wanted(nowMs: number): void
-  passed(units: number, nowMs: number): void
-  passedLately(nowMs: number): number
-  isProven(units: number, nowMs: number): boolean
-  cut(nowMs: number, refused: number, atMost: number): void
-  confirmed(nowMs: number): void
 }
 
 const SECOND_MS = 1_000

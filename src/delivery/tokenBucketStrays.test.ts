@@ -26,34 +26,29 @@ describe('an objection that no other confirms', () => {
     isClose(wantedRates(doubted(50), [100, 850, 1_600, 2_600]), [16, 32, 45, 45.5])
   })
 
+  /** So many units went through before a second objection: it makes a limit, or the rate doubles on. */
+  function expectSecond(bucket: TokenBucket, units: number, isLimit: boolean): void {
+    wantedRates(bucket, [850, 1_600, 2_350])
+    bucket.passed(units, 6_000)
+    bucket.cut(6_000, 1, 1)
+    const [rate = 0] = wantedRates(bucket, [6_750])
+    expect(rate).toBeCloseTo(isLimit ? 0.8 * units + 0.05 * units * 0.75 : 1.6 * units, 9)
+  }
+
   it('counts where a second one agrees: as little went through', () => {
-    for (const [units, isKnown] of [
-      [30, true],
-      [31, false],
-    ] as const) {
-      const bucket = doubted()
-      wantedRates(bucket, [850, 1_600, 2_350])
-      // Four more in the five seconds since: what is concluded is what went through in one of them.
-      bucket.passed(units, 6_000)
-      bucket.cut(6_000, 1, 1)
-      const [rate = 0] = wantedRates(bucket, [6_750])
-      expect(rate).toBeCloseTo(isKnown ? 0.8 * units + 0.05 * units * 0.75 : 1.6 * units, 9)
-    }
+    expectSecond(doubted(), 30, true)
+    expectSecond(doubted(), 31, false)
   })
 
   it('counts where what it had left to be expected went through before the second one', () => {
-    for (const [units, isKnown] of [
+    for (const [units, isLimit] of [
       [44, true],
       [45, false],
     ] as const) {
       const bucket = createTokenBucket()
       bucket.passed(20, 0)
       bucket.cut(100, 25, 1)
-      wantedRates(bucket, [850, 1_600, 2_350])
-      bucket.passed(units, 6_000)
-      bucket.cut(6_000, 1, 1)
-      const [rate = 0] = wantedRates(bucket, [6_750])
-      expect(rate).toBeCloseTo(isKnown ? 0.8 * units + 0.05 * units * 0.75 : 1.6 * units, 9)
+      expectSecond(bucket, units, isLimit)
     }
   })
 

@@ -10,10 +10,8 @@ import type { Start } from './sendMany.js'
 export type Member = {
   readonly sender: Sender
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
-  /** From now on what it has no money for goes where this says. */
+  /** From now on what it does not send goes where this says. */
   relieveBy(relief: NonNullable<LaneHandle['relief']>): void
-  /** From now on, or no more: what waits there and is not bound to it goes elsewhere. */
-  retire(isRetiring: boolean): void
   /** Its lane, where this process holds it. */
   held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
   /** How many more it could send now; below 0 by how many wait. */

@@ -117,7 +117,6 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
-  let retiring = false
 
   function open(): Promise<OpenLane> {
     return closing ? Promise.reject(closedError()) : opening.open()
@@ -127,7 +126,6 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     opened = lane
     if (paused) lane.tenure.pause()
     if (relief) lane.handle.relief = relief
-    lane.handle.retiring = retiring
     early.attach(lane)
     return lane
   }
@@ -309,10 +307,6 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     relieveBy(by) {
       relief = by
       if (opened) opened.handle.relief = by
-    },
-    retire(isRetiring) {
-      retiring = isRetiring
-      if (opened) opened.handle.retiring = isRetiring
     },
     held() {
       if (opened === undefined) return undefined

@@ -51,15 +51,15 @@ export function createRelief(parts: {
   return {
     look() {
       if (handing || handle.relief === undefined) return
-      const isIdle = handle.retiring || IDLE.some((reason) => lane.holds.has(reason))
+      const isIdle = handle.relief.isLeaving || IDLE.some((reason) => lane.holds.has(reason))
       const waiting = [...(isIdle ? line : []), ...parts.preparer().forMoney]
       if (waiting.length === 0) return
-      const placeFor = handle.relief()
+      const placeFor = handle.relief.places()
       for (const transaction of waiting.sort(first)) offer(transaction, placeFor)
     },
     take(transaction) {
       if (handle.relief === undefined || context.closed) return 'never'
-      return handing && isAnyones(transaction) ? 'later' : offer(transaction, handle.relief())
+      return handing && isAnyones(transaction) ? 'later' : offer(transaction, handle.relief.places())
     },
   }
 }

@@ -44,16 +44,22 @@ export type LaneHandle = {
   strays: Strays | undefined
   /** It is another lane's by now; set by whoever works the lane. */
   left: ((transaction: Transaction) => void) | undefined
-  /** Set by a pool: where what this lane has no money for may go. */
-  relief: (() => PlaceFor) | undefined
+  /** Set by a pool. */
+  relief: Relieving | undefined
   /** After it nobody of this process works the lane, or waits for it. */
   readonly closing: Stop & { stop(): void }
   /** Nothing is to be reserved here. */
   paused: boolean
-  /** Its pool retires it: what is not bound to it goes to others. */
-  retiring: boolean
   /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
   operations: TxOperations | undefined
+}
+
+/** Where what a lane does not send may go. */
+export type Relieving = {
+  /** Asked before each series of transactions. */
+  places(): PlaceFor
+  /** Its pool retires it: all that is not bound to it goes elsewhere. */
+  readonly isLeaving: boolean
 }
 
 /**
@@ -145,7 +151,6 @@ export function createHandle(options: {
     relief: undefined,
     closing,
     paused: false,
-    retiring: false,
     operations: undefined,
   }
   return handle

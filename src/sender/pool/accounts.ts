@@ -114,7 +114,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
       checkNames('options', options, { signal: true })
       checkSignal('signal', signal)
       const member = members.of(address, 'address')
-      if (members.taking.every((other) => other === member) && members.taking.length > 0)
+      if (members.taking.every((other) => other === member))
         throw invalid('address', address, 'an account beside which the pool has another')
       await unlessStopped(retirementOf(member), [stopOfSignal(signal, () => aborted(address))])
     },

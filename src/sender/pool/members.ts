@@ -56,7 +56,7 @@ export function createMembers(given: readonly Member[]): Members {
   }
 
   /** What one does not send goes to the one with the most room of those that can pay, and that this process holds. */
-  const reliefOf = (idle: Member) => (): PlaceFor => {
+  function placesBeside(idle: Member): PlaceFor {
     const places = taking().flatMap((member) => {
       const held = member === idle || member.holds().length > 0 ? undefined : member.held()
       return held ? [{ ...held, room: roomOf(member), spareWei: held.seat.spareWei ?? 0n }] : []
@@ -127,15 +127,16 @@ export function createMembers(given: readonly Member[]): Members {
     },
     add(member) {
       leaving.delete(member)
-      member.retire(false)
       if (all.includes(member)) return
       all.push(member)
-      member.relieveBy(reliefOf(member))
+      member.relieveBy({
+        places: () => placesBeside(member),
+        get isLeaving() {
+          return leaving.has(member)
+        },
+      })
     },
-    retire(member) {
-      leaving.set(member, 'retiring')
-      member.retire(true)
-    },
+    retire: (member) => void leaving.set(member, 'retiring'),
     retired: (member) => void leaving.set(member, 'retired'),
   }
   for (const member of given) members.add(member)
