@@ -144,6 +144,7 @@ export type SequenceOptions = Pick<
   | 'afterStage'
   | 'afterStatus'
   | 'affinity'
+  | 'group'
   | 'order'
 >
 
@@ -162,6 +163,30 @@ export type FeePolicy<chain extends Chain = Chain> = {
    * vain it makes way for a no-op, as at its ceiling, unless `speedUp` asks for another (@default 12).
    */
   bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
+}
+
+/** How groups share a lane, or the lanes of a pool. */
+export type GroupPolicy = {
+  /** For each group that `named` does not name, and where `named` leaves something out. */
+  each?: GroupShare | undefined
+  /** By the group. */
+  named?: Readonly<Record<string, GroupShare>> | undefined
+}
+
+/** What a group may take. Transactions that name no group have weight 1 and no bounds. */
+export type GroupShare = {
+  /** Of two groups that both wait, one with twice the weight gets twice as many nonces. @default 1 */
+  weight?: number | undefined
+  /**
+   * Transactions of the group that wait for a nonce; one more is refused with QUEUE_FULL. In a pool: in all lanes of this
+   * process together. @default no bound but `limits.queueMax`
+   */
+  queueMax?: number | undefined
+  /**
+   * Transactions of the group that have a nonce and are in no sealed block; one more waits, and other groups go before it.
+   * In a pool: in all lanes that this process holds together. @default no bound of its own
+   */
+  inFlightMax?: number | undefined
 }
 
 /** Bounds and times of a lane (P9). Every field has a default and may be set. */

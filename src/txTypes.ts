@@ -104,6 +104,17 @@ export type SendOptions = {
    * pay and is not paused. A sender has one account anyway.
    */
   affinity?: string | undefined
+  /**
+   * Whose it is: a tenant, a caller. Transactions of one priority take their nonces by turns of their groups, in the order
+   * of the calls within a group, so that many of one group do not hold up one of another; `groups` of the lane gives
+   * weights and bounds. What names none is a group too. All that name one have at most the gas of one block in flight
+   * together (in a pool: in all lanes that the process holds), since what a node's pool has goes before what comes later.
+   * 1 to 256 characters. @default none
+   *
+   * Not guaranteed: a share among processes that hold different lanes of one pool, nor of what other senders of the chain
+   * fill blocks with.
+   */
+  group?: string | undefined
 }
 
 /** How a cancel ended. */

@@ -14,7 +14,7 @@ import type {
 } from 'viem'
 import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
-import type { FeePolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
+import type { FeePolicy, GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { TxRecord } from './waitTypes.js'
 
@@ -22,6 +22,8 @@ export type { EndpointEvent, SenderEvents } from './eventTypes.js'
 export type {
   EnvelopeSigner,
   FeePolicy,
+  GroupPolicy,
+  GroupShare,
   HoldReason,
   LaneSnapshot,
   Limits,
@@ -131,6 +133,8 @@ export type LaneOptions<chain extends Chain> = {
   starved?: 'wait' | 'fail' | undefined
   /** For every transaction that names none itself: see the option of `send`. @default 'relaxed' */
   order?: 'relaxed' | 'strict' | undefined
+  /** How groups share the lane, or the lanes of a pool: see the option `group` of `send`. @default all alike */
+  groups?: GroupPolicy | undefined
   /** Bounds and times; each has a default. */
   limits?: Partial<Limits> | undefined
   /** Calls the node before a nonce is taken, even where gas is given. @default false */

@@ -122,6 +122,10 @@ export type WaitCause =
     }
   /** Room: as many nonces as the window allows are not covered yet. */
   | { for: 'window'; size: number; uncovered: number }
+  /**
+   * Its group: `inFlightMax` of it are in flight, or all that name a group have the gas of one block in flight.
+   */
+  | { for: 'group'; group: string; bound: 'inFlightMax' | 'blockGas' }
   /** Its signature, or the account's signer, which failed and is asked again. */
   | { for: 'signature'; failed: boolean }
   /** The store, which keeps it before anything is sent, and its end before anybody is told. */

@@ -2,6 +2,7 @@ import type { Hash } from 'viem'
 import type { LaneKey } from '../store/store.js'
 import type { HoldReason, Sender, SendOptions, Tx, TxRequest } from '../types.js'
 import type { Place } from './intake/admission.js'
+import type { GroupCounts } from './intake/groups.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { Seat } from './lane/seat.js'
 import type { Start } from './sendMany.js'
@@ -18,6 +19,8 @@ export type Member = {
   room(): number
   /** How many it has under way, or waiting. */
   load(): number
+  /** What of its lane is in use; undefined before it is open. */
+  counts(): GroupCounts | undefined
   /** Why its lane reserves nothing for now. */
   holds(): readonly HoldReason[]
   /** A transaction of its lane that has not ended, where this process knows it. */

@@ -15,11 +15,12 @@ export async function sendSequence(
   lane: Pick<OpenLane, 'handle' | 'hub' | 'store' | 'tenure'>,
   requests: readonly TxRequest[],
   options: SequenceOptions,
-  { random, queueMax }: { readonly random: Random; readonly queueMax: number },
+  random: Random,
 ): Promise<readonly Tx[]> {
   const { tenure, handle } = lane
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
-  if (requests.length > tenure.seat.queueRoom) await requireKnown(lane, options.id && `${id}/0`, queueMax)
+  const full = tenure.seat.refusal(options.group, requests.length)
+  if (full) await requireKnown(lane, options.id && `${id}/0`, full)
   await checkRoom(lane, requests, options.id && `${id}/0`)
   const taken: Promise<Transaction>[] = []
   for (const [index, request] of requests.entries()) {

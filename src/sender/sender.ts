@@ -228,7 +228,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       }
       if (options.signal?.aborted) throw await abortedBefore(options.id && `${options.id}/0`)
       const lane = await openFor(options.id)
-      return lane.sendSequence(own, options, { random: environment.random, queueMax: limits.queueMax })
+      return lane.sendSequence(own, options, environment.random)
     },
     async get(by) {
       checkKey(by)
@@ -318,6 +318,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       return opened.tenure.seat.room
     },
     load: () => opened?.tenure.seat.load ?? 0,
+    counts: () => opened?.tenure.seat.counts,
     holds: () => opened?.tenure.seat.holds ?? [],
     live: (by) => opened?.live(by),
     opened: () => opened !== undefined,

@@ -52,6 +52,8 @@ export type StoredTransaction = {
   readonly order?: 'strict' | undefined
   /** It does not wait for money that the account has not got. */
   readonly starved?: 'fail' | undefined
+  /** Whose it is, as its caller named it. */
+  readonly group?: string | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   readonly stage: Stage

@@ -3,7 +3,6 @@ import { createLane } from '../../allocator/lane.js'
 import { stoppableClock } from '../../clock.js'
 import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
 import { signatures } from '../../rpc/signatures.js'
-import type { HoldReason } from '../../types.js'
 import { createBytesSender } from '../broadcast/bytesSender.js'
 import { type LaneContext, reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
@@ -18,6 +17,8 @@ import { type Arrivals, createArrivals } from '../intake/arrivals.js'
 import { createBarrier } from '../intake/barrier.js'
 import { createDependence } from '../intake/dependence.js'
 import { createForMoney } from '../intake/forMoney.js'
+import { shareOf } from '../intake/groups.js'
+import { createInFlight } from '../intake/inFlight.js'
 import { createIntake } from '../intake/intake.js'
 import { createLine } from '../intake/line.js'
 import { createOrder } from '../intake/order.js'
@@ -38,14 +39,16 @@ import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFreshness } from './freshness.js'
 import { createPerformer } from './perform.js'
 import { createReservations } from './reservations.js'
+import { tellEndpoints, tellHold } from './tellings.js'
 import { createWaitReasons } from './waitReasons.js'
 
 export function createEngine(options: EngineOptions): Engine {
-  const { environment, hub, limits, logger } = options
+  const { environment, hub, limits, logger, groups } = options
   const { random } = environment
   const { clock, fees, estimator } = options.ahead
   const background = stoppableClock(environment.background ?? environment.clock)
-  const line = createLine<Transaction>()
+  const weightOf = (group: string | undefined) => shareOf(groups, group).weight
+  const line = createLine<Transaction>(weightOf)
   const { handle } = options
   const { events, transactions, txOf } = handle
   const closing = createStop(closedLaneError)
@@ -57,7 +60,10 @@ export function createEngine(options: EngineOptions): Engine {
     duties: {
       perform: (nonce, actions) => perform(nonce, actions),
       moved: (nonce, before, after) => moved(nonce, before, after),
-      held,
+      held(...change) {
+        tellHold(context, ...change)
+        if (!change[1]) pump.run()
+      },
       changedTransactions: () => stages.takeChanged(),
       wished: () => arrivals?.wished ?? 0,
       failed: broken,
@@ -97,6 +103,12 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   const funds = createFunds(context, line, () => forMoney)
+  const inFlight = createInFlight(context, {
+    policy: groups,
+    line,
+    queued: (group) => intake.queuedOf(group),
+    lanes: () => handle.relief?.lanes() ?? [inFlight],
+  })
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
@@ -143,6 +155,7 @@ export function createEngine(options: EngineOptions): Engine {
     funds,
     admits,
     hasRoom: () => broadcaster.hasRoom,
+    inFlight,
     due: (transaction) => intake.due(transaction),
     setAside: (transaction, neededWei) =>
       preparer.setAside(transaction, { for: 'funds', neededWei, balanceWei: funds.balanceWei }),
@@ -160,7 +173,7 @@ export function createEngine(options: EngineOptions): Engine {
     estimator,
     simulate: options.simulate,
     gasMultiplier: options.gasMultiplier,
-    earlierInFlight: () => lane.book.coveredTo < lane.book.cursor || signing.open > 0,
+    weightOf,
     isBehind: line.isBehind,
     enter: order.enter,
     stepAside: order.stepAside,
@@ -179,6 +192,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     preparer,
     pump,
+    groups,
     isTop: barrier.isTop,
     taken: order.taken,
     kept: (sequence) => arrivals?.own(sequence),
@@ -191,7 +205,7 @@ export function createEngine(options: EngineOptions): Engine {
     nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const reasons = createWaitReasons(context, { order, line, funds, broadcaster })
+  const reasons = createWaitReasons(context, { order, line, funds, inFlight, broadcaster })
   const operations = createHolderOperations({ context, intake, waitingFor: reasons.of })
   const wishes = createWishes(context, operations)
   const perform = createPerformer({
@@ -227,6 +241,7 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     broken,
     ticked(newHead) {
+      inFlight.look()
       // Before those that wait for money are asked about once more.
       relief.look()
       if (newHead) {
@@ -245,6 +260,7 @@ export function createEngine(options: EngineOptions): Engine {
   })
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, before, after)
+    inFlight.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') {
@@ -264,12 +280,7 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(isDrained)
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint(({ port, role, profile, trouble }, change, reason) => {
-    const said = change === 'failing' ? trouble?.said : undefined
-    const more = { ...(reason === undefined ? {} : { reason }), ...(said === undefined ? {} : { said }) }
-    events.emit('endpoint', { name: port.name, role, change, profile: profile.current(), ...more })
-    broadcaster.kick()
-  })
+  const offEndpoint = tellEndpoints(context, () => broadcaster.kick())
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
@@ -281,13 +292,6 @@ export function createEngine(options: EngineOptions): Engine {
 
   function broken(error: unknown): void {
     reportError(context, error)
-  }
-
-  function held(reason: HoldReason, isHeld: boolean, detail?: string): void {
-    logger.warn?.({ reason, detail, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
-    if (isHeld) events.emit('held', detail === undefined ? { reason } : { reason, detail })
-    else events.emit('released', { reason })
-    if (!isHeld) pump.run()
   }
 
   return {
@@ -354,6 +358,7 @@ export function createEngine(options: EngineOptions): Engine {
     get waiting() {
       return intake.open
     },
+    counts: inFlight,
     async drained() {
       // Somebody waits: the poller looks at every refresh, not once a block.
       await handle.counted(() => unlessStopped(drains.add(), [closing]))

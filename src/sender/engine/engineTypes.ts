@@ -2,12 +2,13 @@ import type { Hash, LocalAccount } from 'viem'
 import type { Book } from '../../ledger/book.js'
 import type { AccountKind } from '../../rpc/reads/accountKind.js'
 import type { LaneKey, Lease, Store } from '../../store/store.js'
-import type { LaneSnapshot, Limits, Logger } from '../../types.js'
+import type { GroupPolicy, LaneSnapshot, Limits, Logger } from '../../types.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
+import type { GroupCounts } from '../intake/groups.js'
 import type { Intake } from '../intake/intake.js'
 import type { Ahead } from '../lane/ahead.js'
 import type { LaneHandle } from '../lane/handle.js'
@@ -45,6 +46,7 @@ export type EngineOptions = {
   readonly broadcast: 'first' | 'all'
   readonly simulate: boolean
   readonly gasMultiplier: number
+  readonly groups: GroupPolicy | undefined
 }
 
 /** One lane at work: the parts below, wired. Each part has its own file and knows only the context. */
@@ -78,6 +80,7 @@ export type Engine = {
   quiet(): Promise<void>
   /** Queued, prepared or being prepared. */
   readonly waiting: number
+  readonly counts: GroupCounts
   /** Resolves when nothing is queued, all is sealed and no gap is left. Rejects when it stops before that. */
   drained(): Promise<void>
   /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */

@@ -3,6 +3,7 @@ import type { LaneSnapshot } from '../../types.js'
 import type { WaitReason } from '../../waitTypes.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import { type LaneContext, reportError } from '../context.js'
+import type { InFlight } from '../intake/inFlight.js'
 import type { Line } from '../intake/line.js'
 import type { Order } from '../intake/order.js'
 import { refusalOf } from '../reasons/quote.js'
@@ -32,7 +33,14 @@ const LONG_MS = 2_000
 const LOOKED_AT_MAX = 128
 const SUMMARY_MAX = 10_000
 /** Those that a stage says by itself are not kept: another process can tell them anyway. */
-const PLAIN: ReadonlySet<WaitReason['for']> = new Set(['order', 'block', 'window', 'receipt', 'finality'])
+const PLAIN: ReadonlySet<WaitReason['for']> = new Set([
+  'order',
+  'block',
+  'window',
+  'group',
+  'receipt',
+  'finality',
+])
 
 export function createWaitReasons(
   context: LaneContext,
@@ -40,12 +48,13 @@ export function createWaitReasons(
     readonly order: Pick<Order, 'reasonFor'>
     readonly line: Line<Transaction>
     readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
+    readonly inFlight: Pick<InFlight, 'boundOf'>
     readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
   },
 ): WaitReasons {
   const { lane, hub, clock, transactions, events, logger } = context
   const { book, holds } = lane
-  const { order, line, funds, broadcaster } = parts
+  const { order, line, funds, inFlight, broadcaster } = parts
   // Since when each waits for what it waits for now, as it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
@@ -96,12 +105,20 @@ export function createWaitReasons(
       kept: keeping === undefined && !context.handed.has(transaction),
       aside: order.reasonFor(transaction),
       ready,
+      group: groupCause(transaction),
       behind: line.ahead(transaction)?.id,
       slot: nonce === undefined ? undefined : book.get(nonce),
       refusal: refusal === undefined ? undefined : refusalOf(refusal),
       wanted: wantedOf(transaction),
       receiptSaid: receiptSaidOf(transaction),
     }
+  }
+
+  function groupCause(transaction: Transaction): TxFacts['group'] {
+    const { group, nonce } = transaction
+    if (group === undefined || nonce !== undefined) return undefined
+    const bound = inFlight.boundOf(transaction)
+    return bound && { for: 'group', group, bound }
   }
 
   function reasonIn(facts: LaneFacts, transaction: Transaction): WaitReason | undefined {

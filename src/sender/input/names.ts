@@ -4,6 +4,8 @@ import type {
   Endpoint,
   EndpointProfileInput,
   FeePolicy,
+  GroupPolicy,
+  GroupShare,
   LaneOptions,
   SendManyOptions,
   SendOptions,
@@ -22,6 +24,7 @@ export const LANE_OPTIONS = {
   coldStart: true,
   starved: true,
   order: true,
+  groups: true,
   limits: true,
   simulate: true,
   gasMultiplier: true,
@@ -49,6 +52,13 @@ export const BUMP_OPTIONS = {
   attemptsMax: true,
 } satisfies Names<NonNullable<FeePolicy['bump']>>
 
+export const GROUP_POLICY = { each: true, named: true } satisfies Names<GroupPolicy>
+export const GROUP_SHARE = {
+  weight: true,
+  queueMax: true,
+  inFlightMax: true,
+} satisfies Names<GroupShare>
+
 export const FEES = {
   gasPrice: true,
   maxFeePerGas: true,
@@ -73,6 +83,7 @@ export const SEND_OPTIONS = {
   deploys: true,
   effect: true,
   affinity: true,
+  group: true,
 } satisfies Names<SendOptions>
 
 export const SEND_MANY_OPTIONS = {

@@ -198,6 +198,7 @@ export function checkSendOptions(options: SendOptions): void {
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
   if (options.affinity !== undefined && typeof options.affinity !== 'string')
     throw invalid('options.affinity', options.affinity, 'a string')
+  if (options.group !== undefined) checkGroup('options.group', options.group)
   checkAfter(options.after)
   checkEffect(options.effect)
 }
@@ -219,6 +220,11 @@ function checkEffect(effect: unknown): void {
     throw invalid('options.effect.slot', slot, 'a storage position')
   if (typeof value !== 'string' || !HASH.test(value))
     throw invalid('options.effect.value', value, '32 bytes of hex')
+}
+
+export function checkGroup(argument: string, group: unknown): void {
+  if (typeof group !== 'string' || group.length === 0 || group.length > ID_LENGTH_MAX)
+    throw invalid(argument, group, `a string of 1 to ${ID_LENGTH_MAX} characters`)
 }
 
 function checkId(id: unknown): void {

@@ -2,12 +2,22 @@ import type { Chain, Client, LocalAccount } from 'viem'
 import { checkNames, unknownName } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { LaneOptions, Limits } from '../../types.js'
-import { BUMP_OPTIONS, ENDPOINT_OPTIONS, FEE_POLICY, FEES, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
+import {
+  BUMP_OPTIONS,
+  ENDPOINT_OPTIONS,
+  FEE_POLICY,
+  FEES,
+  GROUP_POLICY,
+  GROUP_SHARE,
+  PROFILE_OPTIONS,
+  SENDER_OPTIONS,
+} from './names.js'
 import {
   address,
   boolean,
   callable,
   checkFees,
+  checkGroup,
   type Fields,
   MS_MAX,
   ORDERS,
@@ -45,6 +55,7 @@ export function checkLaneOptions(
   if (multiplier !== undefined && !(typeof multiplier === 'number' && multiplier >= 1 && multiplier <= 100))
     throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
   boolean('simulate', options.simulate)
+  checkGroupPolicy(options.groups)
   const { logger } = options
   if (logger !== undefined && logger !== false && typeof object('logger', logger).info !== 'function')
     throw invalid('logger', logger, 'false, or a logger: it lacks info()')
@@ -82,6 +93,33 @@ function checkFeePolicy(policy: unknown): void {
   const { percent, attemptsMax } = own
   whole('fees.bump.percent', percent, 1, 1_000)
   whole('fees.bump.attemptsMax', attemptsMax, 1, 1_000)
+}
+
+function checkGroupPolicy(policy: unknown): void {
+  if (policy === undefined) return
+  const { each, named } = object('groups', policy)
+  checkNames('groups', policy as object, GROUP_POLICY)
+  checkShare('groups.each', each)
+  if (named === undefined) return
+  for (const [group, share] of Object.entries(object('groups.named', named))) {
+    checkGroup('groups.named', group)
+    checkShare(`groups.named[${JSON.stringify(group)}]`, share)
+  }
+}
+
+/** A share of a thousandth, or a thousandfold one, is as good as none, or as all. */
+const WEIGHT_MIN = 0.001
+const WEIGHT_MAX = 1_000
+
+function checkShare(argument: string, share: unknown): void {
+  if (share === undefined) return
+  const { weight, queueMax, inFlightMax } = object(argument, share)
+  checkNames(argument, share as object, GROUP_SHARE)
+  const isSound = typeof weight === 'number' && weight >= WEIGHT_MIN && weight <= WEIGHT_MAX
+  if (weight !== undefined && !isSound)
+    throw invalid(`${argument}.weight`, weight, `a number from ${WEIGHT_MIN} to ${WEIGHT_MAX}`)
+  whole(`${argument}.queueMax`, queueMax, 1, MS_MAX)
+  whole(`${argument}.inFlightMax`, inFlightMax, 1, MS_MAX)
 }
 
 function checkLossDepth(depth: unknown): void {

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Clock, Random } from '../../clock.js'
-import { TxlaneError } from '../../errors/base.js'
+import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import { hasEnded } from '../../store/ended.js'
 import type { Enqueued, LaneKey, Store, StoredTransaction } from '../../store/store.js'
@@ -322,6 +322,7 @@ export function createAdmission(parts: {
       onExpiry: options.onExpiry ?? 'leave',
       private: isPrivate ? true : undefined,
       order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
+      group: options.group ?? replaces?.group,
       starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
       pooled: place.pooled ? NOWHERE : undefined,
       needs: needy
@@ -352,19 +353,16 @@ function same(known: Transaction, asked: Transaction): Transaction {
 
 /**
  * Where the queue is full nothing is taken on, and what is known already is no news.
- * @throws `QUEUE_FULL`
+ * @throws `full` for what is not known
  */
 export async function requireKnown(
   { store, handle }: { readonly store: Pick<Store, 'find'>; readonly handle: LaneHandle },
   id: string | undefined,
-  queueMax: number,
+  full: TxlaneError,
 ): Promise<void> {
   if (id !== undefined && handle.transactions.has(id)) return
   if (id !== undefined && (await store.find(handle.key, { id }))) return
-  throw new TxlaneError(`The queue is full: ${queueMax} transactions wait.`, {
-    code: 'QUEUE_FULL',
-    fate: 'notExecuted',
-  })
+  throw full
 }
 
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */

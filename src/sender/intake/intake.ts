@@ -2,7 +2,7 @@ import type { TxlaneError } from '../../errors/base.js'
 import { lastClaim, unboundBy } from '../../ledger/slot.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
-import type { SendOptions, TxRequest } from '../../types.js'
+import type { GroupPolicy, SendOptions, TxRequest } from '../../types.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import type { Pump } from '../signing/pump.js'
 import { ownTuples } from '../transaction/authorize.js'
@@ -18,6 +18,7 @@ import {
 } from '../transaction/transaction.js'
 import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import { createDoubted } from './doubted.js'
+import { GroupedSet, queueRefusal } from './groups.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import { createWallDeadlines } from './wallDeadlines.js'
@@ -26,6 +27,10 @@ import { createWallDeadlines } from './wallDeadlines.js'
 export type Intake = {
   /** Queued transactions: they have no nonce and have not ended. */
   readonly open: number
+  /** Those of a group. */
+  queuedOf(group: string): number
+  /** The error for so many more of a group, one by default; undefined where they are taken on. */
+  refusal(group: string | undefined, more?: number): TxlaneError | undefined
   /** Tells once it is kept in the store; of the one that is there already where the id is known. */
   add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void
   /** It has neither a nonce nor an end, and is not left to others. */
@@ -84,6 +89,7 @@ export function createIntake(parts: {
   line: Line<Transaction>
   preparer: Preparer
   pump: Pump
+  groups: GroupPolicy | undefined
   /** Nothing stands above this nonce but what its own tuples use. */
   isTop(nonce: number): boolean
   /** It takes a nonce, maybe before others that were called earlier. */
@@ -95,7 +101,7 @@ export function createIntake(parts: {
 }): Intake {
   const { context, line, preparer, pump } = parts
   const { lane, handle, admission, transactions, events, limits, clock, store } = context
-  const queued = new Set<Transaction>()
+  const queued = new GroupedSet()
   // On transactions that are worked here: others are known to somebody in this process, and no more.
   const me = {}
   // Forgotten since the store was asked last, with their places: its answer may be from before.
@@ -123,10 +129,17 @@ export function createIntake(parts: {
   }
 
   function add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
-    if (queued.size < limits.queueMax) return admission.admit(request, options, place, { taker, caller })
-    requireKnown(context, options.id, limits.queueMax)
+    const full = refusal(options.group)
+    if (full === undefined) return admission.admit(request, options, place, { taker, caller })
+    requireKnown(context, options.id, full)
       .then(() => admission.admit(request, options, place, { taker, caller }))
       .catch(caller.failed)
+  }
+
+  function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
+    const lanes = handle.relief?.lanes() ?? [{ queued: queued.of }]
+    const { queueMax } = limits
+    return queueRefusal({ size: queued.size, queueMax, policy: parts.groups, lanes }, group, more)
   }
 
   async function known(id: string): Promise<Transaction | undefined> {
@@ -288,6 +301,8 @@ export function createIntake(parts: {
     get open() {
       return queued.size
     },
+    queuedOf: queued.of,
+    refusal,
     add,
     waits: (transaction) => queued.has(transaction),
     abort: (transaction) => giveUp(transaction, 'ABORTED', 'It was aborted.', false),

@@ -1,8 +1,16 @@
 import { createHeap } from '../../ledger/heap.js'
+import { before, createRank, type LineEntry, type Rank, SMALL } from './rank.js'
+
+export type { LineEntry } from './rank.js'
 
 /**
- * Who takes a nonce next: the highest priority first, and the first to come among equals. An entry that may not go yet
- * keeps its place: later entries of its priority wait behind it, those of another priority do not.
+ * Who takes a nonce next: the highest priority first; of one priority the groups in turns, by their weights; of one group
+ * the first to come. An entry that may not go yet keeps its place: later entries of its priority and group wait behind it,
+ * others do not.
+ *
+ * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996): each entry that goes puts the next
+ * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group that has
+ * waited for nothing saves nothing up.
  */
 export type Line<T extends LineEntry> = {
   /** Takes its place. One that is in the line already stays there, and `mayGo` is what is said now. @default true */
@@ -14,183 +22,195 @@ export type Line<T extends LineEntry> = {
   shift(): T | undefined
   /** Whether another entry stands before it, or would where it is not in the line. */
   isBehind(entry: T): boolean
-  /** What it waits behind: the first of its priority, or the first of all that may go. */
+  /** What it waits behind: the first of its priority and group, or the first of all that may go. */
   ahead(entry: T): T | undefined
+  /** Nothing of a group that is closed goes; what stands behind it goes its way. */
+  close(group: string): void
+  reopen(group: string): void
   /** Those that may not go yet included. */
   readonly size: number
   /** Those that may go as soon as it is their turn. */
   [Symbol.iterator](): Iterator<T>
 }
 
-export type LineEntry = { readonly priority: number; readonly sequence: number }
+/** So many are kept although they are empty: an idle lane makes none anew for each transaction. */
+const KEPT = 8
 
-/** With fewer entries it is not worth making it anew. */
-const SMALL = 64
-
-/** Ranks that are kept although they are empty: an idle lane makes none anew for each transaction. */
-const RANKS_KEPT = 8
-
-/** The entries of one priority. Those that left are skipped when they surface. */
-type Rank<T> = {
-  /** Each with whether it may go. */
-  readonly members: Map<T, boolean>
-  put(entry: T, mayGo: boolean): void
-  remove(entry: T): void
-  first(): T | undefined
+/** The groups of one priority. */
+type Tier<T> = {
+  readonly ranks: Map<string | undefined, Rank<T>>
+  /** The turn that came last. */
+  turn: number
+  size: number
+  /** With so many ranks those that nobody needs are dropped. */
+  pruneAt: number
 }
 
-export function createLine<T extends LineEntry>(): Line<T> {
-  const ranks = new Map<number, Rank<T>>()
-  // The first of each rank where it may go, beside some that are so no more.
-  let next = createHeap<T>(before)
-  let size = 0
+/** An entry that was the first of its rank, and might go. */
+type Candidate<T> = { readonly entry: T; readonly turn: number }
 
-  function rankOf(priority: number): Rank<T> {
-    let rank = ranks.get(priority)
-    if (rank === undefined) {
-      rank = createRank<T>()
-      ranks.set(priority, rank)
+/** `weightOf`: above 0; how many entries of a group go while one of a group of weight 1 does. */
+export function createLine<T extends LineEntry>(
+  weightOf: (group: string | undefined) => number = () => 1,
+): Line<T> {
+  const tiers = new Map<number, Tier<T>>()
+  const closed = new Set<string | undefined>()
+  // The first of each rank where it may go, beside some that are so no more.
+  let next = createHeap<Candidate<T>>(goesBefore)
+  let size = 0
+  let rankCount = 0
+
+  function tierOf(priority: number): Tier<T> {
+    let tier = tiers.get(priority)
+    if (tier === undefined) {
+      tier = { ranks: new Map(), turn: 0, size: 0, pruneAt: SMALL }
+      tiers.set(priority, tier)
     }
+    return tier
+  }
+
+  function rankIn(tier: Tier<T>, group: string | undefined): Rank<T> {
+    let rank = tier.ranks.get(group)
+    if (rank === undefined) {
+      rank = createRank<T>(tier.turn)
+      tier.ranks.set(group, rank)
+      rankCount++
+    } else if (rank.members.size === 0 && rank.turn < tier.turn) rank.turn = tier.turn
     return rank
   }
 
+  const rankOf = ({ priority, group }: T) => tiers.get(priority)?.ranks.get(group)
+
   function mayBeNext(entry: T): boolean {
-    const rank = ranks.get(entry.priority)
-    return rank !== undefined && rank.members.get(entry) === true && rank.first() === entry
+    const rank = rankOf(entry)
+    return (
+      rank !== undefined &&
+      rank.members.get(entry) === true &&
+      !closed.has(entry.group) &&
+      rank.first() === entry
+    )
   }
 
   function offer(entry: T | undefined): void {
     if (entry === undefined || !mayBeNext(entry)) return
-    if (next.size > SMALL + 2 * ranks.size) makeAnew()
-    else next.push(entry)
+    if (next.size > SMALL + 2 * rankCount) makeAnew()
+    else next.push({ entry, turn: turnOf(entry) })
   }
 
   function makeAnew(): void {
-    next = createHeap<T>(before)
-    for (const rank of ranks.values()) {
-      const first = rank.first()
-      if (first !== undefined && rank.members.get(first)) next.push(first)
-    }
+    next = createHeap<Candidate<T>>(goesBefore)
+    for (const { ranks } of tiers.values())
+      for (const { members, first, turn } of ranks.values()) {
+        const entry = first()
+        if (entry !== undefined && members.get(entry) && !closed.has(entry.group)) next.push({ entry, turn })
+      }
   }
 
-  function peek(): T | undefined {
-    for (let top = next.peek(); top !== undefined; top = next.peek()) {
-      if (mayBeNext(top)) return top
+  /** Its own place, or that of one that came now. */
+  function turnOf(entry: T): number {
+    const tier = tiers.get(entry.priority)
+    const rank = tier?.ranks.get(entry.group)
+    return rank === undefined || rank.members.size === 0
+      ? Math.max(rank?.turn ?? 0, tier?.turn ?? 0)
+      : rank.turn
+  }
+
+  function top(): Candidate<T> | undefined {
+    for (let one = next.peek(); one !== undefined; one = next.peek()) {
+      if (mayBeNext(one.entry) && rankOf(one.entry)?.turn === one.turn) return one
       next.pop()
     }
     return undefined
   }
 
   function remove(entry: T): void {
-    const rank = ranks.get(entry.priority)
-    if (rank === undefined || !rank.members.has(entry)) return
+    const tier = tiers.get(entry.priority)
+    const rank = tier?.ranks.get(entry.group)
+    if (tier === undefined || !rank?.members.has(entry)) return
     size--
-    if (rank.members.size === 1 && ranks.size > RANKS_KEPT) return void ranks.delete(entry.priority)
+    tier.size--
     const wasFirst = rank.first() === entry
     rank.remove(entry)
+    if (tier.size === 0) return clear(entry.priority, tier)
     if (wasFirst) offer(rank.first())
+    if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) prune(tier)
+  }
+
+  /** Nobody waits: whoever comes next begins with nothing saved up, and nothing owed. */
+  function clear(priority: number, tier: Tier<T>): void {
+    tier.turn = 0
+    if (tiers.size > KEPT || tier.ranks.size > KEPT) {
+      rankCount -= tier.ranks.size
+      tiers.delete(priority)
+    } else for (const rank of tier.ranks.values()) rank.turn = 0
+  }
+
+  /** A group that has gone, and whose turn has come since, is as good as one that was never there. */
+  function prune(tier: Tier<T>): void {
+    for (const [group, rank] of tier.ranks) {
+      if (rank.members.size > 0 || rank.turn > tier.turn) continue
+      tier.ranks.delete(group)
+      rankCount--
+    }
+    tier.pruneAt = Math.max(SMALL, 2 * tier.ranks.size)
+  }
+
+  function first(entry: T): T | undefined {
+    const own = rankOf(entry)?.first()
+    if (own !== undefined && before(own, entry)) return own
+    const one = top()
+    return one && goesBefore(one, { entry, turn: turnOf(entry) }) ? one.entry : undefined
   }
 
   return {
     add(entry, mayGo = true) {
-      const rank = rankOf(entry.priority)
+      const tier = tierOf(entry.priority)
+      const rank = rankIn(tier, entry.group)
       const was = rank.members.get(entry)
       if (was === mayGo) return
-      if (was === undefined) size++
+      if (was === undefined) {
+        size++
+        tier.size++
+      }
       rank.put(entry, mayGo)
       if (mayGo) offer(entry)
     },
     remove,
-    peek,
+    peek: () => top()?.entry,
     shift() {
-      const top = peek()
-      if (top === undefined) return undefined
+      const one = top()
+      if (one === undefined) return undefined
       next.pop()
-      remove(top)
-      return top
+      const { entry, turn } = one
+      const tier = tierOf(entry.priority)
+      tier.turn = turn
+      rankIn(tier, entry.group).turn = turn + 1 / weightOf(entry.group)
+      remove(entry)
+      return entry
     },
-    ahead(entry) {
-      const first = ranks.get(entry.priority)?.first()
-      if (first !== undefined && before(first, entry)) return first
-      const top = peek()
-      return top !== undefined && before(top, entry) ? top : undefined
-    },
+    ahead: first,
     isBehind(entry) {
-      const first = ranks.get(entry.priority)?.first()
-      if (first !== undefined && before(first, entry)) return true
-      for (const [priority, { members }] of ranks)
-        if (priority > entry.priority && members.size > 0) return true
+      if (first(entry) !== undefined) return true
+      for (const [priority, tier] of tiers) if (priority > entry.priority && tier.size > 0) return true
       return false
+    },
+    close: (group) => void closed.add(group),
+    reopen(group) {
+      if (!closed.delete(group)) return
+      for (const { ranks } of tiers.values()) offer(ranks.get(group)?.first())
     },
     get size() {
       return size
     },
     *[Symbol.iterator]() {
-      for (const { members } of ranks.values()) for (const [entry, mayGo] of members) if (mayGo) yield entry
+      for (const { ranks } of tiers.values())
+        for (const { members } of ranks.values()) for (const [entry, mayGo] of members) if (mayGo) yield entry
     },
   }
 }
 
-function createRank<T extends LineEntry>(): Rank<T> {
-  // Nearly all come in the order in which they go, from `at` on: only what does not pays for a heap's comparisons.
-  let inOrder: T[] = []
-  let at = 0
-  let others = createHeap<T>(before)
-  const members = new Map<T, boolean>()
-
-  function skip(): void {
-    at++
-    if (at === inOrder.length || (at > SMALL && at * 2 > inOrder.length)) {
-      inOrder = inOrder.slice(at)
-      at = 0
-    }
-  }
-
-  function firstInOrder(): T | undefined {
-    for (let top = inOrder[at]; top !== undefined; top = inOrder[at]) {
-      if (members.has(top)) return top
-      skip()
-    }
-    return undefined
-  }
-
-  function firstOfOthers(): T | undefined {
-    for (let top = others.peek(); top !== undefined; top = others.peek()) {
-      if (members.has(top)) return top
-      others.pop()
-    }
-    return undefined
-  }
-
-  function makeAnew(): void {
-    inOrder = [...members.keys()].sort((a, b) => (before(a, b) ? -1 : 1))
-    at = 0
-    others = createHeap<T>(before)
-  }
-
-  return {
-    members,
-    put(entry, mayGo) {
-      const isNew = !members.has(entry)
-      members.set(entry, mayGo)
-      if (!isNew) return
-      const last = inOrder[inOrder.length - 1]
-      if (last === undefined || before(last, entry)) inOrder.push(entry)
-      else others.push(entry)
-    },
-    remove(entry) {
-      members.delete(entry)
-      const held = inOrder.length - at + others.size
-      if (held > SMALL && members.size * 2 < held) makeAnew()
-    },
-    first() {
-      const a = firstInOrder()
-      const b = firstOfOthers()
-      return a === undefined || (b !== undefined && before(b, a)) ? b : a
-    },
-  }
-}
-
-function before(a: LineEntry, b: LineEntry): boolean {
-  return a.priority === b.priority ? a.sequence < b.sequence : a.priority > b.priority
+function goesBefore<T extends LineEntry>(a: Candidate<T>, b: Candidate<T>): boolean {
+  const [one, other] = [a.entry, b.entry]
+  if (one.priority !== other.priority) return one.priority > other.priority
+  return a.turn === b.turn ? before(one, other) : a.turn < b.turn
 }

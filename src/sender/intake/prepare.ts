@@ -1,14 +1,16 @@
 import PQueue from 'p-queue'
-import { TxlaneError } from '../../errors/base.js'
+import type { TxlaneError } from '../../errors/base.js'
 import type { WaitCause } from '../../waitTypes.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { mostGas } from '../input/gasBounds.js'
 import { checkGas } from '../input/validate.js'
 import { hasPrivateWay } from '../nodes/privacy.js'
 import { quoteOf } from '../reasons/quote.js'
-import { describe, hasFailed, type Transaction } from '../transaction/transaction.js'
+import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { ANSWERS_MAX, createAnswers } from './answers.js'
+import { type FairOptions, type FairQueueClass, fairQueueClass } from './fairQueue.js'
 import type { Estimate, GasEstimator } from './gas.js'
+import { noPrivateWay, refused, unanswered } from './prepareErrors.js'
 import type { Relieved } from './relief.js'
 import type { SequenceGas } from './sequenceGas.js'
 import type { Sequences } from './sequences.js'
@@ -47,8 +49,7 @@ export type PrepareOptions = {
   readonly estimator: GasEstimator
   readonly simulate: boolean
   readonly gasMultiplier: number
-  /** Whether transactions sent before this one are not covered on chain yet. */
-  readonly earlierInFlight: (transaction: Transaction) => boolean
+  readonly weightOf: (group: string | undefined) => number
   /** Whether another one that has no nonce yet goes before it. */
   readonly isBehind: (transaction: Transaction) => boolean
   readonly conditions: (transaction: Transaction) => Promise<void> | undefined
@@ -81,7 +82,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   let shortUntilMs = Number.NEGATIVE_INFINITY
   // What is asked again, by the moment when.
   const retries = new Map<number, (() => void)[]>()
-  let queue: PQueue | undefined
+  let queue: PQueue<InstanceType<FairQueueClass>, FairOptions> | undefined
   const parked = new Map<Transaction, Parked>()
   // Not asked about at all before what they follow shows: the answer would be about another state.
   const following = new Set<Transaction>()
@@ -89,6 +90,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
   const metAt = new WeakMap<Transaction, number>()
   // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
   const asking = new Set<Transaction>()
+  // For those that what is on its way may change: the nonce below which that is, once nothing goes before them.
+  const changedBelow = new WeakMap<Transaction, number>()
   const answers = createAnswers(context, (transaction) => context.closed || hasFailed(transaction))
 
   /** Nothing to wait for where no node is asked. */
@@ -231,8 +234,11 @@ export function createPreparer(options: PrepareOptions): Preparer {
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
   function mayDepend(transaction: Transaction): boolean {
     if (mayLag(transaction)) return true
-    if (options.isBehind(transaction) || options.earlierInFlight(transaction)) return true
-    return [...asking].some((one) => goesBefore(one, transaction))
+    const { book } = context.lane
+    const isBehind = options.isBehind(transaction) || [...asking].some((one) => goesBefore(one, transaction))
+    const below = isBehind ? book.cursor : (changedBelow.get(transaction) ?? book.cursor)
+    changedBelow.set(transaction, below)
+    return isBehind || book.coveredTo < below
   }
 
   /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */
@@ -306,8 +312,12 @@ export function createPreparer(options: PrepareOptions): Preparer {
       const isPlaced = transaction.replaces === undefined
       if (isPlaced && (asks(transaction) || transaction.needs !== undefined)) options.enter(transaction)
       if (!asks(transaction)) return void run(transaction)
-      queue ??= new PQueue({ concurrency: context.limits.prepareMax })
-      void queue.add(async () => run(transaction), { priority: transaction.priority })
+      const { priority, group } = transaction
+      queue ??= new PQueue({
+        concurrency: context.limits.prepareMax,
+        queueClass: fairQueueClass(options.weightOf),
+      })
+      void queue.add(async () => run(transaction), { priority, group })
     },
     newHead() {
       again([...parked.keys(), ...following])
@@ -369,25 +379,11 @@ function afterOf({ needs }: Transaction): readonly string[] {
 }
 
 function goesBefore(one: Transaction, other: Transaction): boolean {
-  return one.priority === other.priority ? one.sequence < other.sequence : one.priority > other.priority
+  if (one.priority !== other.priority) return one.priority > other.priority
+  return one.group === other.group && one.sequence < other.sequence
 }
 
 function scaled(gas: bigint, multiplier: number): bigint {
   if (multiplier === 1) return gas
   return (gas * BigInt(Math.ceil(multiplier * 1_000)) + 999n) / 1_000n
-}
-
-function refused(transaction: Transaction, cause: Error, said: string): TxlaneError {
-  const message = `The node refuses to run the transaction before it is sent, ${ANSWERS_MAX} times in the same words.`
-  const tx = describe(transaction)
-  return new TxlaneError(message, { code: 'PREPARE_REVERTED', fate: 'notExecuted', tx, cause, details: said })
-}
-
-function unanswered(transaction: Transaction, cause: Error): TxlaneError {
-  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
-}
-
-function noPrivateWay(transaction: Transaction): TxlaneError {
-  const message = "It is private, and there is no 'send' endpoint."
-  return txError(transaction, 'INVALID', 'notExecuted', message)
 }

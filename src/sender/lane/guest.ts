@@ -1,12 +1,14 @@
 import { type Clock, stoppableClock } from '../../clock.js'
+import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../../store/store.js'
-import type { LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
+import type { GroupPolicy, LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
 import { reportError } from '../context.js'
 import { createDrains } from '../engine/drains.js'
 import { type Admission, type Place, requireKnown, type Taker } from '../intake/admission.js'
+import { type GroupCounts, queueRefusal } from '../intake/groups.js'
 import { createLooks } from '../looks.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
 import type { Caller } from '../transaction/caller.js'
@@ -47,6 +49,7 @@ export function createGuest(options: {
   /** For what stands for no unfinished work. */
   readonly background: Clock
   readonly limits: Limits
+  readonly groups: GroupPolicy | undefined
   /** Tries to become the holder: the lane may be free. */
   readonly take: () => Promise<unknown>
 }): Guest {
@@ -219,6 +222,21 @@ export function createGuest(options: {
     doubted() {},
   }
 
+  const ofGroup = (group: string) => [...transactions.values()].filter((one) => one.group === group)
+  // Of those that this process knows.
+  const counts: GroupCounts = {
+    gasInFlight: 0,
+    inFlight: (group) =>
+      ofGroup(group).filter(({ stage }) => stage !== 'queued' && UNSEALED.includes(stage)).length,
+    queued: (group) => ofGroup(group).filter(({ stage }) => stage === 'queued').length,
+  }
+
+  function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
+    const lanes = handle.relief?.lanes() ?? [counts]
+    const { queueMax } = limits
+    return queueRefusal({ size: transactions.size, queueMax, policy: options.groups, lanes }, group, more)
+  }
+
   function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Caller): void {
     const caller: Caller = {
       kept(transaction) {
@@ -228,9 +246,9 @@ export function createGuest(options: {
       },
       failed,
     }
-    if (transactions.size < limits.queueMax)
-      return admission.admit(request, sendOptions, place, { taker, caller })
-    requireKnown(options, sendOptions.id, limits.queueMax)
+    const full = refusal(sendOptions.group)
+    if (full === undefined) return admission.admit(request, sendOptions, place, { taker, caller })
+    requireKnown(options, sendOptions.id, full)
       .then(() => admission.admit(request, sendOptions, place, { taker, caller }))
       .catch(failed)
   }
@@ -290,9 +308,8 @@ export function createGuest(options: {
       const drained = looked.then(drains.add).then(() => true)
       return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
     },
-    get queueRoom() {
-      return limits.queueMax - transactions.size
-    },
+    refusal,
+    counts,
     get room() {
       return limits.window - transactions.size
     },

@@ -6,6 +6,7 @@ import type { Tx } from '../../types.js'
 import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
+import type { GroupCounts } from '../intake/groups.js'
 import type { Hub } from '../nodes/hub.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
@@ -58,6 +59,8 @@ export type LaneHandle = {
 export type Relieving = {
   /** Asked before each series of transactions. */
   places(): PlaceFor
+  /** What is in use of each lane of the pool in this process, this one among them. */
+  lanes(): readonly GroupCounts[]
   /** Its pool retires it: all that is not bound to it goes elsewhere. */
   readonly isLeaving: boolean
 }

@@ -59,9 +59,8 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
           return false
         },
       ),
-    get queueRoom() {
-      return limits.queueMax - engine.waiting
-    },
+    refusal: engine.intake.refusal,
+    counts: engine.counts,
     get room() {
       return engine.broadcaster.room - engine.waiting
     },

@@ -38,7 +38,7 @@ export type OpenLane = {
   sendSequence(
     requests: readonly TxRequest[],
     options: SequenceOptions,
-    bounds: { readonly random: Random; readonly queueMax: number },
+    random: Random,
   ): Promise<readonly Tx[]>
   /** Lets go of the lane and its hub. The last holder has `stop` called before the hub stops. */
   release(stop: () => Promise<void>): Promise<void>

@@ -1,6 +1,8 @@
 import type { Hash } from 'viem'
+import type { TxlaneError } from '../../errors/base.js'
 import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../../types.js'
 import type { Place } from '../intake/admission.js'
+import type { GroupCounts } from '../intake/groups.js'
 import type { Caller } from '../transaction/caller.js'
 import type { Transaction } from '../transaction/transaction.js'
 
@@ -31,8 +33,9 @@ export type Seat = {
   resync(): Promise<void>
   /** True once nothing is queued, all is sealed and no gap is left; false where the lane changed hands before that. */
   drained(): Promise<boolean>
-  /** How many more it would take on. */
-  readonly queueRoom: number
+  /** The error for so many more of a group, one by default; undefined where they are taken on. */
+  refusal(group: string | undefined, more?: number): TxlaneError | undefined
+  readonly counts: GroupCounts
   /** How many more it could send now; below 0 by how many wait. */
   readonly room: number
   /** How many have a nonce that no sealed block is known to have used, or wait for one. */

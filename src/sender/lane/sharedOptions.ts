@@ -20,6 +20,7 @@ export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
   for (const name of ['broadcast', 'simulate', 'gasMultiplier'] as const)
     same(name, given[name], lane[name] ?? DEFAULTS[name])
   same('lossDepth', given.lossDepth, lane.lossDepth ?? defaultLossDepth(lane.client.chain))
+  same('groups', given.groups, lane.groups)
   same('fees.ceiling', given.fees?.ceiling, lane.fees?.ceiling)
   same('fees.estimate', given.fees?.estimate, lane.fees?.estimate)
   for (const name of ['percent', 'attemptsMax'] as const)

@@ -101,6 +101,7 @@ async function begin(
     broadcast: options.broadcast ?? 'first',
     simulate: options.simulate ?? false,
     gasMultiplier: options.gasMultiplier ?? 1,
+    groups: options.groups,
   })
   engine.accountIs(reading.account)
   const { holds } = engine.context.lane

@@ -179,7 +179,18 @@ export async function openTenure(parts: {
   }
 
   function becomeGuest(): void {
-    guest = createGuest({ handle, hub, store, admission, clock, background, limits, take: takeForWork })
+    const { groups } = options
+    guest = createGuest({
+      handle,
+      hub,
+      store,
+      admission,
+      clock,
+      background,
+      limits,
+      groups,
+      take: takeForWork,
+    })
     guest.start()
   }
 

@@ -131,6 +131,7 @@ export function createMembers(given: readonly Member[]): Members {
       all.push(member)
       member.relieveBy({
         places: () => placesBeside(member),
+        lanes: () => all.flatMap((one) => one.counts() ?? []),
         get isLeaving() {
           return leaving.has(member)
         },

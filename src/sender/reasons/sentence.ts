@@ -25,6 +25,10 @@ function sentenceOf(cause: WaitCause): string {
       return feeSentence(cause)
     case 'window':
       return `The window is full: ${cause.uncovered} of ${cause.size} nonces are not covered by the chain or the pool yet.`
+    case 'group':
+      return cause.bound === 'inFlightMax'
+        ? `Its group ${JSON.stringify(cause.group)} has as many transactions in flight as it may.`
+        : 'Transactions that name a group have the gas of one block in flight: it waits for a block.'
     case 'signature':
       return cause.failed
         ? "The account's signer failed, and is asked again soon."

@@ -17,6 +17,8 @@ export type TxFacts = {
   /** What its preparation waits for; undefined where it was not answered yet, or is done. */
   readonly aside: WaitCause | undefined
   readonly ready: boolean
+  /** What holds its group back, where it has one that may not take a nonce now. */
+  readonly group: Extract<WaitCause, { for: 'group' }> | undefined
   /** The transaction that stands before it in the queue. */
   readonly behind: string | undefined
   readonly slot: Slot | undefined
@@ -71,6 +73,7 @@ function queuedCause(tx: TxFacts, lane: LaneFacts): WaitCause {
   if (!tx.ready) return { for: 'estimate', endpoint: lane.reader.name, tries: 0, said: lane.reader.said }
   if (lane.holds.includes('starved')) return fundsCause(lane)
   if (lane.holds.length > 0) return { for: 'hold', holds: lane.holds, details: lane.holdDetails }
+  if (tx.group) return tx.group
   if (tx.behind !== undefined && lane.hasRoom && lane.feesKnown && lane.shortWei === undefined)
     return { for: 'order', behind: tx.behind }
   if (!lane.feesKnown) return { for: 'fee', endpoint: lane.reader.name, said: lane.reader.said }

@@ -1,6 +1,7 @@
 import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
+import type { InFlight } from '../intake/inFlight.js'
 import type { Line } from '../intake/line.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
@@ -30,6 +31,8 @@ export function createPump(options: {
   due: (transaction: Transaction) => void
   /** Whether one more may be handed out. */
   hasRoom: () => boolean
+  /** What its group has in flight. */
+  inFlight: Pick<InFlight, 'admits' | 'closeFull' | 'reserved'>
   /** The account has less than it costs: others go on before it. */
   setAside: (transaction: Transaction, costWei: bigint) => void
   /** It ends without a nonce. */
@@ -39,7 +42,7 @@ export function createPump(options: {
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
-  const { context, line, signing, funds } = options
+  const { context, line, signing, funds, inFlight } = options
   const { lane, clock, limits, fees } = context
   let scheduled = false
   let running = false
@@ -61,6 +64,7 @@ export function createPump(options: {
   }
 
   async function turn(): Promise<void> {
+    inFlight.closeFull()
     refuseDear()
     if (!mayReserve()) return
     // What is being signed leaves, and answers are taken in, before more is signed.
@@ -94,6 +98,7 @@ export function createPump(options: {
     return (
       first !== undefined &&
       options.admits(first) &&
+      inFlight.admits(first) &&
       !lane.holds.any &&
       !context.closed &&
       // A lane that an allocator opened has no key until a sender joins it.
@@ -106,6 +111,7 @@ export function createPump(options: {
 
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
   function reserveNext(): boolean {
+    inFlight.closeFull()
     const transaction = line.peek()
     if (transaction === undefined || !mayReserve()) return false
     options.due(transaction)
@@ -128,6 +134,7 @@ export function createPump(options: {
     const nonce = lane.next()
     const token = lane.token()
     funds.reserved(nonce, cost)
+    inFlight.reserved(nonce, transaction)
     lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
     return true
   }

@@ -48,6 +48,8 @@ export type Transaction = {
   readonly order?: 'strict' | undefined
   /** It does not wait for money that the account has not got. */
   readonly starved?: 'fail' | undefined
+  /** Whose it is: groups share a lane by their weights. */
+  readonly group?: string | undefined
   /** Any account of a pool may send it. The lanes that it was in before, by address. */
   readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
@@ -249,6 +251,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     private: transaction.private,
     order: transaction.order,
     starved: transaction.starved,
+    group: transaction.group,
     pooled: transaction.pooled,
     stage: transaction.stage,
     nonce: transaction.nonce,
@@ -284,6 +287,7 @@ export type Beginning = Pick<
   | 'private'
   | 'order'
   | 'starved'
+  | 'group'
   | 'pooled'
   | 'needs'
   | 'replaces'
@@ -308,6 +312,7 @@ export function begin(as: Beginning): Transaction {
     private: as.private,
     order: as.order,
     starved: as.starved,
+    group: as.group,
     pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
@@ -367,6 +372,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     private: stored.private,
     order: stored.order,
     starved: stored.starved,
+    group: stored.group,
     pooled: stored.pooled,
     needs: stored.needs,
     replaces: undefined,

@@ -1,0 +1,123 @@
+import { NonceMap } from '../../ledger/nonceMap.js'
+import { lastClaim, newestAttempt, type Slot } from '../../ledger/slot.js'
+import type { GroupPolicy } from '../../types.js'
+import type { LaneContext } from '../context.js'
+import { mostGas } from '../input/gasBounds.js'
+import type { Transaction } from '../transaction/transaction.js'
+import { type GroupCounts, shareOf } from './groups.js'
+import type { Line } from './line.js'
+
+/**
+ * Bounds what transactions that name a group have in flight, so that groups share what blocks take, and not the pool of a
+ * node: what is in a pool already goes before everything that comes later. Together they have at most the gas of one
+ * block in flight; a group may be bounded further by its `inFlightMax`. Lanes of a pool count as one.
+ */
+export type InFlight = GroupCounts & {
+  /** Whether it may take a nonce beside all that has one: those of a group that is full are not in line. */
+  admits(transaction: Transaction): boolean
+  /** What keeps it from taking a nonce now. */
+  boundOf(transaction: Transaction): 'inFlightMax' | 'blockGas' | undefined
+  /** Closes the groups at the head of the line that have all in flight that they may. */
+  closeFull(): void
+  /** Other lanes may have less in flight by now. */
+  look(): void
+  /** It takes this nonce. */
+  reserved(nonce: number, transaction: Transaction): void
+  /** A slot moved: what it asks for counts while it is unfinished. */
+  moved(nonce: number, before: Slot | undefined, after: Slot): void
+}
+
+type Use = { readonly gas: number; readonly group: string | undefined }
+
+export function createInFlight(
+  context: Pick<LaneContext, 'hub' | 'transactions'>,
+  options: {
+    readonly policy: GroupPolicy | undefined
+    readonly line: Pick<Line<Transaction>, 'peek' | 'close' | 'reopen'>
+    /** All lanes of its pool in this process, this one among them. */
+    readonly lanes: () => readonly GroupCounts[]
+    /** Those of a group that wait for a nonce here. */
+    readonly queued: GroupCounts['queued']
+  },
+): InFlight {
+  const { policy, line, lanes } = options
+  const uses = new NonceMap<Use>()
+  const counts = new Map<string, number>()
+  const closed = new Set<string>()
+  let gasInFlight = 0
+
+  function set(nonce: number, use: Use | undefined): void {
+    const was = uses.get(nonce)
+    gasInFlight += (use?.gas ?? 0) - (was?.gas ?? 0)
+    count(was?.group, -1)
+    count(use?.group, 1)
+    if (use === undefined) uses.delete(nonce)
+    else uses.set(nonce, use)
+    if (was?.group !== undefined && was.group !== use?.group) reopen(was.group)
+  }
+
+  function count(group: string | undefined, by: 1 | -1): void {
+    if (group === undefined) return
+    const now = (counts.get(group) ?? 0) + by
+    if (now === 0) counts.delete(group)
+    else counts.set(group, now)
+  }
+
+  function isFull(group: string): boolean {
+    const { inFlightMax } = shareOf(policy, group)
+    return lanes().reduce((sum, lane) => sum + lane.inFlight(group), 0) >= inFlightMax
+  }
+
+  /** One that is more than a block goes alone. */
+  function fitsBlock(transaction: Transaction): boolean {
+    if (transaction.group === undefined) return true
+    const { chain, tracker } = context.hub
+    const block = mostGas(chain, tracker.newest)
+    if (block === undefined) return true
+    const others = lanes().reduce((sum, lane) => sum + lane.gasInFlight, 0)
+    return others === 0 || others + gasOf(transaction) <= Number(block)
+  }
+
+  function reopen(group: string): void {
+    if (!closed.has(group) || isFull(group)) return
+    closed.delete(group)
+    line.reopen(group)
+  }
+
+  return {
+    get gasInFlight() {
+      return gasInFlight
+    },
+    inFlight: (group) => counts.get(group) ?? 0,
+    queued: options.queued,
+    admits: fitsBlock,
+    boundOf(transaction) {
+      if (transaction.group !== undefined && isFull(transaction.group)) return 'inFlightMax'
+      return fitsBlock(transaction) ? undefined : 'blockGas'
+    },
+    closeFull() {
+      if (policy === undefined) return
+      for (let first = line.peek(); first?.group !== undefined && isFull(first.group); first = line.peek()) {
+        closed.add(first.group)
+        line.close(first.group)
+      }
+    },
+    look() {
+      for (const group of closed) reopen(group)
+    },
+    reserved: (nonce, transaction) => set(nonce, { gas: gasOf(transaction), group: transaction.group }),
+    moved(nonce, before, after) {
+      if (after.state === 'reserved') return
+      if (after.state !== 'live') return set(nonce, undefined)
+      // What it asks for changes with its attempts alone.
+      if (before?.state === 'live' && before.attempts.length === after.attempts.length) return
+      const claim = lastClaim(after)
+      const transaction = claim === undefined ? undefined : context.transactions.get(claim)
+      set(nonce, { gas: Number(newestAttempt(after)?.gas ?? 0n), group: transaction?.group })
+    },
+  }
+}
+
+function gasOf({ gas, request }: Transaction): number {
+  return Number(gas ?? request.gas ?? 0n)
+}
