@@ -144,6 +144,7 @@ export type SequenceOptions = Pick<
   | 'afterStage'
   | 'afterStatus'
   | 'affinity'
+  | 'group'
   | 'order'
 >
 

@@ -104,6 +104,11 @@ export type SendOptions = {
    * pay and is not paused. A sender has one account anyway.
    */
   affinity?: string | undefined
+  /**
+   * A word of the caller's, of 1 to 128 printable characters: its record shows it, and `list` finds by it. What replaces
+   * a transaction is of its group, unless it names another.
+   */
+  group?: string | undefined
 }
 
 /** How a cancel ended. */
@@ -129,8 +134,16 @@ export interface Tx<chain extends Chain = Chain> {
   readonly nonce: number | undefined
   /** The newest attempt's hash, or that of the one that landed. */
   readonly hash: Hash | undefined
-  /** Where another process holds the lane: the newest alone. */
-  readonly attempts: readonly { nonce: number; hash: Hash; fees: FeeValues }[]
+  /**
+   * What was signed of it, the oldest first, the newest 16 of many; `signedAtMs` in milliseconds since the epoch. Where
+   * another process holds the lane, those that the store was told of.
+   */
+  readonly attempts: readonly {
+    nonce: number
+    hash: Hash
+    fees: FeeValues
+    signedAtMs?: number | undefined
+  }[]
   /**
    * Why it is not further yet; undefined where nothing is waited for: it ended, or a sealed block has it and nobody waits
    * for more. Where another process holds the lane: what that process kept of it, a few seconds ago, or what its stage

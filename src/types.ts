@@ -37,7 +37,7 @@ export type {
   Tx,
   TxRequest,
 } from './txTypes.js'
-export type { Landed, TxRecord, WaitCause, WaitOptions, WaitReason } from './waitTypes.js'
+export type { Landed, RecordedFees, TxRecord, WaitCause, WaitOptions, WaitReason } from './waitTypes.js'
 
 /** Stages that can be waited for, in order. */
 export type WaitStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'

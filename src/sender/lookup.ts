@@ -5,7 +5,7 @@ import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
 import type { Tenure } from './lane/tenure.js'
 import { recordOf } from './transaction/record.js'
-import { fromStored } from './transaction/transaction.js'
+import { fromStored } from './transaction/stored.js'
 
 type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'> & {
   /** Another lane of the chain and store, where it is open in this process. */
@@ -56,7 +56,7 @@ export async function listTransactions(
   const items = page.items.map((stored): TxRecord => {
     const live = seat.live({ id: stored.id })
     if (live) return recordOf(live, lane.handle.operations?.waitingFor(live))
-    return recordOf(fromStored(stored), stored.waiting, stored.replaces)
+    return recordOf(fromStored(stored), stored.waiting)
   })
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }

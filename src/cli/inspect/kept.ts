@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Address, type Hash, toHex } from 'viem'
 import { NO_GENESIS } from '../../sender/nodes/chainOf.js'
-import { fromStored } from '../../sender/transaction/transaction.js'
+import { fromStored } from '../../sender/transaction/stored.js'
 import { keptReason, summaryOf } from '../../sender/transaction/waitingFor.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'

@@ -73,6 +73,7 @@ export const SEND_OPTIONS = {
   deploys: true,
   effect: true,
   affinity: true,
+  group: true,
 } satisfies Names<SendOptions>
 
 export const SEND_MANY_OPTIONS = {
