@@ -105,6 +105,32 @@ export type TxRecord = {
   waitingFor?: string
 }
 
+/** Which transactions `list` gives: those for which all of it holds. */
+export type ListOptions = {
+  /** How far they have come. */
+  stage?: Stage | undefined
+  /** As it was given to `send`. */
+  group?: string | undefined
+  /** Of this account, which may be any of the chain and store. @default the sender's own; in a pool all of its accounts */
+  account?: Address | undefined
+  /** Taken on at this time or later. A text is ISO 8601 with its zone, as `createdAt` of a record. */
+  createdAfter?: Date | string | undefined
+  /** Taken on before this time. */
+  createdBefore?: Date | string | undefined
+  /** At most so many, up to 10,000. @default 100 */
+  limit?: number | undefined
+  /** What the page before gave back: this one goes on behind it. */
+  cursor?: string | undefined
+}
+
+/** A page of records. */
+export type RecordPage = {
+  /** Newest first. */
+  items: TxRecord[]
+  /** For the page behind it; missing with the last one. */
+  cursor?: string
+}
+
 /** A price of gas, in wei as decimal digits. */
 export type RecordedFees =
   | {

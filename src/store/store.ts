@@ -138,6 +138,19 @@ export type LaneWrite = {
   readonly wished?: number | undefined
 }
 
+/** Which transactions a page holds. */
+export type ListOptions = {
+  readonly stage?: Stage | undefined
+  readonly group?: string | undefined
+  /** Taken on at this time or later, by `createdAtMs`. */
+  readonly createdAfterMs?: number | undefined
+  /** Taken on before this time. */
+  readonly createdBeforeMs?: number | undefined
+  readonly limit: number
+  /** What the page before gave back. */
+  readonly cursor?: string | undefined
+}
+
 export type StoredPage = { readonly items: readonly StoredTransaction[]; readonly cursor?: string }
 
 /** Names a chain: two local nodes share an id. */
@@ -239,11 +252,14 @@ export type Store = {
   watch(lane: LaneKey, changed: (sequence?: number) => void): () => void
   /** By its id or the hash of any attempt that was kept, in whatever lane of the chain it is; ended ones within retention. */
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
-  /** Newest first. `cursor` is what the page before gave back. */
-  list(
-    lane: LaneKey,
-    options: { stage?: Stage | undefined; limit: number; cursor?: string | undefined },
-  ): Promise<StoredPage>
+  /**
+   * Of these lanes of one chain, in one order: newest first by `createdAtMs`, and what was taken on in the same
+   * millisecond by its arrival, as it was before it was handed to another lane. What is there when the first page is read comes once
+   * in all pages together, whatever arrives or changes meanwhile.
+   *
+   * @throws `INVALID` for a cursor that no page gave back
+   */
+  list(lanes: readonly LaneKey[], options: ListOptions): Promise<StoredPage>
   /** Lets go of files and connections. A pool that was handed in stays open. */
   close(): Promise<void>
 }

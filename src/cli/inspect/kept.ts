@@ -64,7 +64,7 @@ async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<reado
     for (const stage of UNSEALED) {
       let cursor: string | undefined
       do {
-        const page = await store.list(key, { stage, limit: PAGE, cursor })
+        const page = await store.list([key], { stage, limit: PAGE, cursor })
         found.push(...page.items)
         cursor = page.cursor
       } while (cursor !== undefined)

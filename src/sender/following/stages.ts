@@ -217,6 +217,7 @@ export function createStages(
     takeChanged() {
       const stored = [...changed].map((one) => {
         const to = context.handed.get(one)
+        one.keptStage = one.stage
         return to ? { ...toStored(one), ...to } : toStored(one)
       })
       changed.clear()

@@ -163,6 +163,29 @@ const CASES: readonly Case[] = [
     call(`list limit ${show(limit)}`, 'limit', (s) => s.list?.({ limit })),
   ),
   call('list stage', 'stage', (s) => s.list?.({ stage: 'nope' })),
+  ...['', ' ', 5, null, 'a\nb', 'a\u202eb', '\ud800', 'x'.repeat(129)].map((group) =>
+    call(`list group ${show(group)}`, 'group', (s) => s.list?.({ group })),
+  ),
+  ...[5, null, '0x12', WRONG_CHECKSUM].map((account) =>
+    call(`list account ${show(account)}`, 'account', (s) => s.list?.({ account })),
+  ),
+  ...[
+    'yesterday',
+    '01/02/2025',
+    '2025-01-01T00:00',
+    '2025-13-01',
+    Number.NaN,
+    5,
+    null,
+    new Date('x'),
+    {},
+  ].flatMap((time) => [
+    call(`list createdAfter ${show(time)}`, 'createdAfter', (s) => s.list?.({ createdAfter: time })),
+    call(`list createdBefore ${show(time)}`, 'createdBefore', (s) => s.list?.({ createdBefore: time })),
+  ]),
+  ...['', '7', '7:', '7:8', '0/7:8:a', 'x:8:a'].map((cursor) =>
+    call(`list cursor ${show(cursor)}`, 'cursor', (s) => s.list?.({ cursor })),
+  ),
   ...['x', 5].map((cursor) => call(`list cursor ${show(cursor)}`, 'cursor', (s) => s.list?.({ cursor }))),
   ...[null, 5].map((value) => call(`list(${show(value)})`, 'options', (s) => s.list?.(value))),
   ...[null, 5].map((value) => call(`observe(${show(value)})`, 'seen', (s) => s.observe?.(value))),

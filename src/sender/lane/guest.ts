@@ -158,7 +158,7 @@ export function createGuest(options: {
   async function listed(stage: Stage, max: number): Promise<void> {
     let cursor: string | undefined
     for (let seen = 0; seen < max; ) {
-      const page = await store.list(key, { stage, limit: PAGE, cursor })
+      const page = await store.list([key], { stage, limit: PAGE, cursor })
       for (const stored of page.items) {
         note(stored)
         if (stored.pooled?.length && !transactions.has(stored.id)) learn(stored)

@@ -11,8 +11,9 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load' | 'list'> = {
   load: () => 0,
+  list: async () => ({ items: [] }),
   relieveBy: () => {},
   live: () => undefined,
   held: () => undefined,

@@ -69,7 +69,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     replacesId: stored.replaces,
   })
   transaction.gas = stored.gas
-  transaction.stage = stored.stage
+  transaction.stage = transaction.keptStage = stored.stage
   transaction.nonce = stored.nonce
   transaction.hash = stored.hash
   transaction.attempts = stored.attempts ?? newestOf(stored)

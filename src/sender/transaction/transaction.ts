@@ -53,6 +53,8 @@ export type Transaction = {
   readonly group?: string | undefined
   gas: bigint | undefined
   stage: Stage
+  /** As the store was told last. */
+  keptStage: Stage
   nonce: number | undefined
   hash: Hash | undefined
   /** What was signed of it, the oldest first: see `ATTEMPTS_MAX`. */
@@ -311,6 +313,7 @@ export function begin(as: Beginning): Transaction {
     group: as.group,
     gas: undefined,
     stage: 'queued',
+    keptStage: 'queued',
     nonce: undefined,
     hash: undefined,
     attempts: NO_ATTEMPTS,
