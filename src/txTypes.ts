@@ -105,11 +105,12 @@ export type SendOptions = {
    */
   affinity?: string | undefined
   /**
-   * Whose it is: a tenant, a caller. Transactions of one priority take their nonces by turns of their groups, in the order
-   * of the calls within a group, so that many of one group do not hold up one of another; `groups` of the lane gives
-   * weights and bounds. What names none is a group too. All that name one have at most the gas of one block in flight
-   * together (in a pool: in all lanes that the process holds), since what a node's pool has goes before what comes later.
-   * 1 to 256 characters. @default none
+   * Whose it is: a tenant, a caller. 1 to 128 printable characters. Its record shows it, and `list` finds by it; what
+   * replaces a transaction is of its group, unless it names another. Transactions of one priority take their nonces by
+   * turns of their groups, in the order of the calls within a group, so that many of one group do not hold up one of
+   * another; `groups` of the lane gives weights and bounds. What names none is a group too. All that name one have at
+   * most the gas of one block in flight together (in a pool: in all lanes that the process holds), since what a node's
+   * pool has goes before what comes later. @default none
    *
    * Not guaranteed: a share among processes that hold different lanes of one pool, nor of what other senders of the chain
    * fill blocks with.
@@ -140,8 +141,16 @@ export interface Tx<chain extends Chain = Chain> {
   readonly nonce: number | undefined
   /** The newest attempt's hash, or that of the one that landed. */
   readonly hash: Hash | undefined
-  /** Where another process holds the lane: the newest alone. */
-  readonly attempts: readonly { nonce: number; hash: Hash; fees: FeeValues }[]
+  /**
+   * What was signed of it, the oldest first, the newest 16 of many; `signedAtMs` in milliseconds since the epoch. Where
+   * another process holds the lane, those that the store was told of.
+   */
+  readonly attempts: readonly {
+    nonce: number
+    hash: Hash
+    fees: FeeValues
+    signedAtMs?: number | undefined
+  }[]
   /**
    * Why it is not further yet; undefined where nothing is waited for: it ended, or a sealed block has it and nobody waits
    * for more. Where another process holds the lane: what that process kept of it, a few seconds ago, or what its stage

@@ -16,7 +16,7 @@ import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
 import type { FeePolicy, GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
-import type { TxRecord } from './waitTypes.js'
+import type { ListOptions, RecordPage } from './waitTypes.js'
 
 export type { EndpointEvent, SenderEvents } from './eventTypes.js'
 export type {
@@ -39,7 +39,16 @@ export type {
   Tx,
   TxRequest,
 } from './txTypes.js'
-export type { Landed, TxRecord, WaitCause, WaitOptions, WaitReason } from './waitTypes.js'
+export type {
+  Landed,
+  ListOptions,
+  RecordedFees,
+  RecordPage,
+  TxRecord,
+  WaitCause,
+  WaitOptions,
+  WaitReason,
+} from './waitTypes.js'
 
 /** Stages that can be waited for, in order. */
 export type WaitStage = 'preconfirmed' | 'sealed' | 'safe' | 'finalized'
@@ -244,14 +253,13 @@ export interface Sender<chain extends Chain = Chain> {
    */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   /**
-   * A page of the account's transactions in the store, newest first: 100, or `limit`; `cursor` is what the page before gave
-   * back, and is missing with the last one. `stage` leaves out the others.
+   * A page of the account's transactions in the store, newest first by `createdAt`. What is there when the first page is
+   * asked for comes once in all pages together, whatever is sent meanwhile; of what changes its stage meanwhile, a list of one
+   * stage has what fits when its page is read. Ended ones stay as long as the store keeps them.
+   *
+   * @throws TxlaneError as `ready`, which it waits for; `INVALID` at once, for a cursor that no page gave back too; `STORE`
    */
-  list(options?: {
-    stage?: Stage | undefined
-    limit?: number | undefined
-    cursor?: string | undefined
-  }): Promise<{ items: TxRecord[]; cursor?: string }>
+  list(options?: ListOptions): Promise<RecordPage>
   /** Those that this process knows, that have a nonce and that no block has at `lossDepth` yet. */
   inFlight(): readonly Tx<chain>[]
   /** Hashes seen pre-confirmed by the caller's own feed. */

@@ -1,4 +1,4 @@
-import type { Address, Chain, GetTransactionReceiptReturnType, Hash } from 'viem'
+import type { Address, Chain, GetTransactionReceiptReturnType, Hash, Hex } from 'viem'
 import type { Fate, TxlaneErrorCode } from './errors/base.js'
 import type { HoldReason } from './laneTypes.js'
 import type { Stage, WaitStage } from './types.js'
@@ -26,9 +26,13 @@ export type TxRecord = {
   hash?: Hash
   /** The sealed block that has it; a reorg may take it out of it. */
   block?: { number: number; hash: Hash }
-  /** Whether it reverted; missing before a receipt or the records of the lane tell. */
+  /**
+   * Whether it reverted. Receipts are read for who waits, and not for each transaction: missing before a `wait`, or
+   * `sendMany` with `until`, has read one. A wait in the process that holds the lane, as one does that has work in
+   * it, keeps it for all others; elsewhere it is known to the process that waited, alone.
+   */
   status?: 'success' | 'reverted'
-  /** Why it ended without executing. */
+  /** Why it ended without executing; of what executed and reverted, `REVERTED`, where its `status` is known. */
   error?: {
     /** What happened. */
     code: TxlaneErrorCode
@@ -36,18 +40,109 @@ export type TxRecord = {
     fate: Fate
     /** In a sentence. */
     message: string
+    /** What a node, a signer or a store said of it: at most 1,000 characters, without URLs and secrets. */
+    details?: string
+    /**
+     * With `PREPARE_REVERTED`: the text of a `require` or `revert`, or `Panic` with its number. A custom error takes an
+     * ABI: viem's `decodeErrorResult` reads it from `data`.
+     */
+    reason?: string
+    /** With `PREPARE_REVERTED`: what the contract gave back, where the node told and it is no longer than 1 kB. */
+    data?: Hex
   }
   /** The gas limit of its attempts, as decimal digits; missing before it is known. */
   gas?: string
   /** What the newest attempt offers for a unit of gas, in wei as decimal digits; missing before the first signature. */
-  fees?: { gasPrice: string } | { maxFeePerGas: string; maxPriorityFeePerGas: string }
+  fees?: RecordedFees
+  /**
+   * What was signed of it, the oldest first: a bump, and each nonce that it was given, makes one more. The newest 16
+   * are kept. What was signed within the last write before a crash may lack its time.
+   */
+  attempts: {
+    /** The account's nonce that it was signed for. */
+    nonce: number
+    /** By which nodes and explorers know it. */
+    hash: Hash
+    /** What it offers for a unit of gas, in wei as decimal digits. */
+    fees: RecordedFees
+    /** When its bytes were in the store, before the first one left. */
+    signedAt?: string
+  }[]
+  /**
+   * What it has cost, as its receipt says: known where `status` is. Not guaranteed: fees that stand in no receipt as
+   * viem reads it, as the operator fee of some OP-stack chains.
+   */
+  costs?: {
+    /** Units of gas, as decimal digits. */
+    gasUsed: string
+    /** Paid for each, in wei as decimal digits. */
+    effectiveGasPrice: string
+    /** On OP-stack chains: for its data on the chain below, in wei as decimal digits. */
+    l1Fee?: string
+    /** All of it, in wei as decimal digits: gas, what its blobs cost, and `l1Fee`; without its `value`. */
+    totalFee: string
+  }
+  /** As it was given to `send`. */
+  group?: string
   /** The id of the transaction whose nonce it is to take. */
   replaces?: string
+  /** The id of the replacement that took its place or its nonce; missing before it ended so. */
+  supersededBy?: string
   /** When it was taken on, by the wall clock of the process that did. */
   createdAt: string
+  /**
+   * When its stage, hash or status changed last, by the wall clock of the process that works the lane. Elsewhere it
+   * is that of what the store was told of: a stage that nobody waits for elsewhere is kept with the next change. Missing
+   * where a version of txlane without it made the record.
+   */
+  updatedAt?: string
+  /**
+   * When its outcome was known, by the same clock: that it executed, at the lane's `lossDepth`, or that it never will.
+   * Missing until then, and again where a reorg undoes that.
+   */
+  finishedAt?: string
   /** Why it is not further yet, in a sentence. */
   waitingFor?: string
 }
+
+/** Which transactions `list` gives: those for which all of it holds. */
+export type ListOptions = {
+  /** How far they have come. */
+  stage?: Stage | undefined
+  /** As it was given to `send`. */
+  group?: string | undefined
+  /** Of this account, which may be any of the chain and store. @default the sender's own; in a pool all of its accounts */
+  account?: Address | undefined
+  /** Taken on at this time or later. A text is ISO 8601 with its zone, as `createdAt` of a record. */
+  createdAfter?: Date | string | undefined
+  /** Taken on before this time. */
+  createdBefore?: Date | string | undefined
+  /** At most so many, up to 10,000. @default 100 */
+  limit?: number | undefined
+  /** What the page before gave back: this one goes on behind it. */
+  cursor?: string | undefined
+}
+
+/** A page of records. */
+export type RecordPage = {
+  /** Newest first. */
+  items: TxRecord[]
+  /** For the page behind it; missing with the last one. */
+  cursor?: string
+}
+
+/** A price of gas, in wei as decimal digits. */
+export type RecordedFees =
+  | {
+      /** For each unit of gas. */
+      gasPrice: string
+    }
+  | {
+      /** The most for each unit of gas. */
+      maxFeePerGas: string
+      /** Of that, what goes to who makes the block. */
+      maxPriorityFeePerGas: string
+    }
 
 type LandedBase = {
   /** Of the transaction that landed, as `Tx.id`. */

@@ -1,11 +1,10 @@
 import type { Address, Hash } from 'viem'
 import type { StoredTransaction } from '../store/store.js'
-import type { Tx, TxRecord } from '../types.js'
-import type { ListOptions } from './input/validateCalls.js'
+import type { ListOptions, RecordPage, Tx, TxRecord } from '../types.js'
 import type { OpenLane } from './lane/open.js'
 import type { Tenure } from './lane/tenure.js'
 import { recordOf } from './transaction/record.js'
-import { fromStored } from './transaction/transaction.js'
+import { fromStored } from './transaction/stored.js'
 
 type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'> & {
   /** Another lane of the chain and store, where it is open in this process. */
@@ -24,7 +23,7 @@ export async function findTransaction(lane: Lane, by: string | { hash: Hash }): 
   if (live) return live
   const stored = await lane.store.find(lane.key, askedBy(by))
   if (stored === undefined) return undefined
-  const tenure = stored.lane.address === lane.key.address ? lane.tenure : lane.beside(stored.lane.address)
+  const tenure = tenureOf(lane, stored.lane.address)
   if (tenure) return foundIn(tenure, stored)
   const stray = lane.handle.strays?.found(stored)
   return stray && lane.handle.txOf(stray)
@@ -44,19 +43,40 @@ function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
 
 const LIMIT_DEFAULT = 100
 
-/** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
+/**
+ * A page of the transactions of these accounts of the chain and store, newest first. Those that are not finished are as
+ * they are now.
+ */
 export async function listTransactions(
-  lane: Omit<Lane, 'beside'>,
-  options: ListOptions,
-): Promise<{ items: TxRecord[]; cursor?: string }> {
-  const { stage, limit = LIMIT_DEFAULT, cursor } = options
-  const { seat } = lane.tenure
-  await seat.flushed()
-  const page = await lane.store.list(lane.key, { stage, limit, cursor })
-  const items = page.items.map((stored): TxRecord => {
-    const live = seat.live({ id: stored.id })
-    if (live) return recordOf(live, lane.handle.operations?.waitingFor(live))
-    return recordOf(fromStored(stored), stored.waiting, stored.replaces)
+  lane: Lane,
+  { account, createdAfter, createdBefore, limit = LIMIT_DEFAULT, ...rest }: ListOptions,
+  accounts: readonly Address[] = [lane.key.address],
+): Promise<RecordPage> {
+  const addresses = account === undefined ? accounts : [account]
+  const lanes = addresses.map((address) => ({ ...lane.key, address: address.toLowerCase() as Address }))
+  const isStage = rest.stage !== undefined
+  await Promise.all(lanes.map(({ address }) => tenureOf(lane, address)?.seat.flushed(isStage)))
+  const page = await lane.store.list(lanes, {
+    ...rest,
+    limit,
+    createdAfterMs: timeOf(createdAfter),
+    createdBeforeMs: timeOf(createdBefore),
   })
+  const items = page.items.map((stored) => recordIn(tenureOf(lane, stored.lane.address), stored))
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+}
+
+function recordIn(tenure: Tenure | undefined, stored: StoredTransaction): TxRecord {
+  const live = tenure?.seat.live({ id: stored.id })
+  if (live) return recordOf(live, tenure?.handle.operations?.waitingFor(live))
+  return recordOf(fromStored(stored), stored.waiting)
+}
+
+/** Whoever works the lane of this account in this process. */
+function tenureOf({ key, tenure, beside }: Lane, address: Address): Tenure | undefined {
+  return address === key.address ? tenure : beside(address)
+}
+
+function timeOf(time: ListOptions['createdAfter']): number | undefined {
+  return time === undefined ? undefined : new Date(time).getTime()
 }

@@ -1,6 +1,6 @@
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { LaneKey } from '../store/store.js'
-import type { HoldReason, Sender, SendOptions, Tx, TxRequest } from '../types.js'
+import type { HoldReason, ListOptions, RecordPage, Sender, SendOptions, Tx, TxRequest } from '../types.js'
 import type { Place } from './intake/admission.js'
 import type { GroupCounts } from './intake/groups.js'
 import type { LaneHandle } from './lane/handle.js'
@@ -11,6 +11,8 @@ import type { Start } from './sendMany.js'
 export type Member = {
   readonly sender: Sender
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  /** A page of the transactions of these accounts, of its chain and store. */
+  list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>
   /** From now on what it does not send goes where this says. */
   relieveBy(relief: NonNullable<LaneHandle['relief']>): void
   /** Its lane, where this process holds it. */

@@ -1,4 +1,4 @@
-import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
@@ -6,6 +6,8 @@ import { whenLoaded } from '../lazy.js'
 import type {
   Item,
   LaneOptions,
+  ListOptions,
+  RecordPage,
   Sender,
   SenderParameters,
   SendManyOptions,
@@ -203,6 +205,13 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     }
   }
 
+  async function list(listOptions: ListOptions, accounts?: readonly Address[]): Promise<RecordPage> {
+    checkList(listOptions)
+    const options = { ...listOptions }
+    const lane = await open()
+    return lane.list(options, accounts)
+  }
+
   const sender: Sender = {
     // Read by a getter, so that `console.dir`, which asks nothing how to show it, does not show its URLs.
     get chain() {
@@ -235,11 +244,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       const lane = await openFor(typeof by === 'string' ? by : by.hash)
       return lane.find(by)
     },
-    async list(listOptions = {}) {
-      checkList(listOptions)
-      const lane = await open()
-      return lane.list(listOptions)
-    },
+    list: (listOptions = {}) => list(listOptions),
     inFlight() {
       if (!opened) return []
       const { transactions, txOf } = opened.handle
@@ -304,6 +309,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   return {
     sender,
     start,
+    list,
     relieveBy(by) {
       relief = by
       if (opened) opened.handle.relief = by

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Slot } from '../ledger/slot.js'
 import { storeContract } from './contract/storeContract.js'
 import { memoryStore } from './memory.js'
-import type { Store } from './store.js'
+import type { LaneKey, Store } from './store.js'
 
 let nowMs = 0
 const contract = (breakIt: (store: Store) => Partial<Store> = () => ({})) =>
@@ -83,7 +83,9 @@ describe('the contract notices a store that breaks one promise', () => {
     ],
     [
       'newest first',
-      (store) => ({ list: async (lane) => ({ items: (await store.arrivals(lane, 0, 9)).transactions }) }),
+      (store) => ({
+        list: async ([lane]) => ({ items: (await store.arrivals(lane as LaneKey, 0, 9)).transactions }),
+      }),
     ],
   ])('%s', async (promise, breakIt) => {
     const found = contract(breakIt).find(({ name }) => name.includes(promise))

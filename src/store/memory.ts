@@ -6,7 +6,7 @@ import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded } from './ended.js'
 import { hasRunOut } from './leaseTime.js'
-import { arrivalsPage, arrivedUpTo, type ListPlace, listCursor, listPlace } from './page.js'
+import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 import {
   type ChainKey,
   chainName,
@@ -21,6 +21,8 @@ import {
 
 type KeptTransaction = {
   transaction: StoredTransaction
+  /** Its place in the order of arrival of the lane that it came into. */
+  readonly arrival: number
   revision: number
   /** Bumps and rebindings give it more than its newest hash; all of them go when it goes. */
   otherHashes: readonly Hash[]
@@ -113,7 +115,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   function keepTransaction(lane: Kept, transaction: StoredTransaction): KeptTransaction | undefined {
     const { book } = lane
-    const one = book.byId.get(transaction.id) ?? { transaction, revision: 0, otherHashes: NO_HASHES }
+    const one: KeptTransaction = book.byId.get(transaction.id) ?? {
+      transaction,
+      arrival: transaction.sequence,
+      revision: 0,
+      otherHashes: NO_HASHES,
+    }
     const { lane: home, hash: before } = one.transaction
     // It was handed to another lane.
     if (home.address !== lane.key.address) return undefined
@@ -303,22 +310,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const book = bookOf(chain)
       return ('id' in by ? book.byId.get(by.id) : book.byHash.get(by.hash))?.transaction
     },
-    async list(lane, { stage, limit, cursor }) {
-      const last = cursor === undefined ? undefined : listPlace(cursor)
-      const items = inLane(lane)
-        .map(({ transaction }) => transaction)
-        .filter((one) => stage === undefined || one.stage === stage)
-        .filter((one) => last === undefined || newestFirst(last, one) < 0)
-        .sort(newestFirst)
-      const page = items.slice(0, limit)
-      const end = page.at(-1)
-      return items.length > limit && end ? { items: page, cursor: listCursor(end) } : { items: page }
+    async list(of, options) {
+      const { stage, group, limit } = options
+      const { below, fromMs } = listBounds(options)
+      const isOf = ({ transaction: one }: KeptTransaction) =>
+        (stage === undefined || one.stage === stage) &&
+        (group === undefined || one.group === group) &&
+        one.createdAtMs >= fromMs
+      const rows = of
+        .flatMap(inLane)
+        .filter(isOf)
+        .map((one) => ({ place: placeOf(one), transaction: one.transaction }))
+        .filter(({ place }) => newestFirst(below, place) < 0)
+        .sort((a, b) => newestFirst(a.place, b.place))
+      return listPage(rows, limit, { place: ({ place }) => place, transaction: (row) => row.transaction })
     },
     async close() {},
   }
 }
 
-function newestFirst(a: ListPlace, b: ListPlace): number {
-  if (a.sequence !== b.sequence) return b.sequence - a.sequence
-  return a.id === b.id ? 0 : a.id < b.id ? 1 : -1
+function placeOf({ transaction: { createdAtMs, id }, arrival }: KeptTransaction): ListPlace {
+  return { createdAtMs, arrival, id }
 }

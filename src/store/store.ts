@@ -1,4 +1,4 @@
-import type { Address, Hash } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { BlockRef, Slot } from '../ledger/slot.js'
@@ -61,7 +61,9 @@ export type StoredTransaction = {
   readonly hash: Hash | undefined
   /** What it has waited for, for some seconds, as its holder noticed it: for other processes. */
   readonly waiting?: WaitReason | undefined
-  /** What its newest attempt offers. */
+  /** What was signed of it, the oldest first; of many the newest. */
+  readonly attempts?: readonly StoredAttempt[] | undefined
+  /** What its newest attempt offers: where a former version wrote it, which kept no attempts. */
   readonly fees?: Fees | undefined
   /** The sealed block that has it. */
   readonly block?: BlockRef | undefined
@@ -69,8 +71,44 @@ export type StoredTransaction = {
   /** `landed`: it executed, at `lossDepth`. `unresolved`: only an operator can tell whether it did. */
   readonly verdict?: 'landed' | 'unresolved' | undefined
   /** Why it ended without executing. */
-  readonly failure: { readonly code: TxlaneErrorCode; readonly message: string } | undefined
+  readonly failure: StoredFailure | undefined
+  /** As its receipt says, once somebody asked for it. */
+  readonly costs?: StoredCosts | undefined
+  /** The id of the replacement that ended it. */
+  readonly supersededBy?: string | undefined
+  /** Times in milliseconds since the epoch, by the wall clock of whoever took it on, or works the lane. */
   readonly createdAtMs: number
+  /** When its stage, hash or status changed last; missing where a former version wrote it. */
+  readonly updatedAtMs?: number | undefined
+  /** When its outcome was known. */
+  readonly finishedAtMs?: number | undefined
+}
+
+/** Why a transaction ended without executing. */
+export type StoredFailure = {
+  readonly code: TxlaneErrorCode
+  readonly message: string
+  /** What a node, a signer or a store said of it. */
+  readonly details?: string | undefined
+  /** What the contract gave back when it reverted before it was sent. */
+  readonly data?: Hex | undefined
+}
+
+/** What a transaction that executed has cost, in wei; `gasUsed` in units of gas. */
+export type StoredCosts = {
+  readonly gasUsed: bigint
+  readonly effectiveGasPrice: bigint
+  readonly l1Fee?: bigint | undefined
+  readonly totalFee: bigint
+}
+
+/** One signed envelope of a transaction, without its bytes. */
+export type StoredAttempt = {
+  readonly nonce: number
+  readonly hash: Hash
+  readonly fees: Fees
+  /** When its bytes were journaled; missing where they were read back from a slot. */
+  readonly signedAtMs?: number | undefined
 }
 
 /** What a lane was when it was last written. */
@@ -98,6 +136,19 @@ export type LaneWrite = {
   readonly cursor: number
   /** Wishes up to this one are done: they are deleted. */
   readonly wished?: number | undefined
+}
+
+/** Which transactions a page holds. */
+export type ListOptions = {
+  readonly stage?: Stage | undefined
+  readonly group?: string | undefined
+  /** Taken on at this time or later, by `createdAtMs`. */
+  readonly createdAfterMs?: number | undefined
+  /** Taken on before this time. */
+  readonly createdBeforeMs?: number | undefined
+  readonly limit: number
+  /** What the page before gave back. */
+  readonly cursor?: string | undefined
 }
 
 export type StoredPage = { readonly items: readonly StoredTransaction[]; readonly cursor?: string }
@@ -201,11 +252,14 @@ export type Store = {
   watch(lane: LaneKey, changed: (sequence?: number) => void): () => void
   /** By its id or the hash of any attempt that was kept, in whatever lane of the chain it is; ended ones within retention. */
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
-  /** Newest first. `cursor` is what the page before gave back. */
-  list(
-    lane: LaneKey,
-    options: { stage?: Stage | undefined; limit: number; cursor?: string | undefined },
-  ): Promise<StoredPage>
+  /**
+   * Of these lanes of one chain, in one order: newest first by `createdAtMs`, and what was taken on in the same
+   * millisecond by its arrival, as it was before it was handed to another lane. What is there when the first page is read comes once
+   * in all pages together, whatever arrives or changes meanwhile.
+   *
+   * @throws `INVALID` for a cursor that no page gave back
+   */
+  list(lanes: readonly LaneKey[], options: ListOptions): Promise<StoredPage>
   /** Lets go of files and connections. A pool that was handed in stays open. */
   close(): Promise<void>
 }

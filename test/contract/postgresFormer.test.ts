@@ -78,6 +78,9 @@ describe.each(migrations.slice(0, -1).map(({ version }) => version))(
         expect(found).toMatchObject({ id: 'former', stage: 'signed', nonce: 7 })
         expect(found?.waiting).toBeUndefined()
         expect(found?.order).toBeUndefined()
+        // Taken on at 1, as its body says.
+        expect((await store.list([lane], { limit: 9, createdBeforeMs: 2 })).items).toEqual([found])
+        expect(await store.list([lane], { limit: 9, createdAfterMs: 2 })).toEqual({ items: [] })
         expect(await store.find(other, { id: 'former' })).toBeUndefined()
         expect(await versionsOf(schema)).toEqual(migrations.map((step) => step.version))
       })
@@ -110,6 +113,10 @@ describe.each(migrations.slice(0, -1).map(({ version }) => version))(
         await store.write(lease, change({ slots, transactions: [kept], cursor: 8 }))
         expect(await store.find(lane, { id: 'former' })).toEqual(kept)
         expect((await keep(store, lane, 'later'))[0]).toMatchObject({ id: 'later', sequence: 2 })
+        expect((await store.list([lane], { limit: 9 })).items.map(({ id }) => id)).toEqual([
+          'later',
+          'former',
+        ])
       })
     })
   },

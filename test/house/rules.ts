@@ -150,6 +150,8 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/sender/nodes/trouble.ts',
   'src/sender/engine/waitReasons.ts',
   'src/sender/engine/reservations.ts',
+  'src/sender/transaction/attempts.ts',
+  'src/sender/transaction/transaction.ts',
   'src/recorder/recorder.ts',
   'src/devnet/faults/faults.ts',
   'src/devnet/start.ts',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Address, type Hash, toHex } from 'viem'
 import { NO_GENESIS } from '../../sender/nodes/chainOf.js'
-import { fromStored } from '../../sender/transaction/transaction.js'
+import { fromStored } from '../../sender/transaction/stored.js'
 import { keptReason, summaryOf } from '../../sender/transaction/waitingFor.js'
 import { sqliteStore } from '../../store/sqlite/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../store/store.js'
@@ -64,7 +64,7 @@ async function unsealedIn(store: Store, keys: readonly LaneKey[]): Promise<reado
     for (const stage of UNSEALED) {
       let cursor: string | undefined
       do {
-        const page = await store.list(key, { stage, limit: PAGE, cursor })
+        const page = await store.list([key], { stage, limit: PAGE, cursor })
         found.push(...page.items)
         cursor = page.cursor
       } while (cursor !== undefined)

@@ -2,12 +2,12 @@ import type { Hash } from 'viem'
 import type { TxlaneErrorCode } from '../../errors/base.js'
 import type { Book } from '../../ledger/book.js'
 import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
-import type { Slot } from '../../ledger/slot.js'
+import { lastClaim, type Slot } from '../../ledger/slot.js'
 import { type LaneContext, txError } from '../context.js'
 import { tellForeign } from '../following/foreign.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
 import { endWith } from '../transaction/telling.js'
-import { hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
+import { finished, hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
 import { isOutsideId } from '../transaction/words.js'
 
@@ -80,7 +80,7 @@ export function createPerformer(parts: PerformParts) {
       case 'queueAgain':
         return withTransaction(action.claim, again)
       case 'end':
-        return withTransaction(action.claim, (transaction) => finish(transaction, action.as))
+        return withTransaction(action.claim, (transaction) => ended(nonce, transaction, action.as))
       case 'landed':
         return withTransaction(action.claim, (transaction) => landed(transaction, action.hash))
       case 'reclaim':
@@ -113,6 +113,7 @@ export function createPerformer(parts: PerformParts) {
 
   function landed(transaction: Transaction, hash: Hash | undefined): void {
     transaction.settled = true
+    finished(transaction, context.clock)
     if (hash === undefined) return landedOnTheirWord(transaction)
     context.changed.add(transaction)
     context.lane.journal.touch(() => tellVerdict(transaction))
@@ -121,12 +122,17 @@ export function createPerformer(parts: PerformParts) {
   /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
   function landedOnTheirWord(transaction: Transaction): void {
     transaction.hash = undefined
-    moveTo(transaction, 'finalized')
+    moveTo(transaction, 'finalized', context.clock)
     context.changed.add(transaction)
     context.lane.journal.touch(() => {
       tellVerdict(transaction)
       parts.forget(transaction)
     })
+  }
+
+  function ended(nonce: number, transaction: Transaction, as: EndAs): void {
+    if (as === 'superseded') transaction.supersededBy = heirIn(context.lane.book.get(nonce))
+    finish(transaction, as)
   }
 
   function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
@@ -168,6 +174,12 @@ export function createPerformer(parts: PerformParts) {
   }
 
   return perform
+}
+
+/** What took the nonce of the others that were bound there; of several that were asked for one by one, the last. */
+function heirIn(slot: Slot | undefined): string | undefined {
+  if (slot?.state === 'used' && slot.by.kind === 'claim') return slot.by.claim
+  return slot && lastClaim(slot)
 }
 
 const ENDS: Record<EndAs | 'displacedOutside', { code: TxlaneErrorCode; message: string }> = {

@@ -127,7 +127,7 @@ function withQueued(store: Store): Store {
     ...store,
     async load(lease) {
       const state = await store.load(lease)
-      const [known] = (await store.list(lease.lane, { limit: 1 })).items
+      const [known] = (await store.list([lease.lane], { limit: 1 })).items
       const fresh = {
         ...known,
         id: 'b',

@@ -103,7 +103,8 @@ export function createFollower(options: FollowOptions): Follower {
       if (stands(nonce) === true && witnesses.confirmed(nonce)) lane.apply(nonce, { type: 'lossDepth' })
     })
     const horizon = horizonLimit(context, head)
-    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, (nonce) => !unwalked.has(nonce))
+    const isWalked = (nonce: number) => !unwalked.has(nonce)
+    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
     await hub.turns.each(book.dueForHorizon(horizon), (nonce) => {
       if (!unwalked.has(nonce)) lane.apply(nonce, { type: 'horizon' })
     })

@@ -1,5 +1,5 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { moveTo, rejectWaitersFor, type Transaction } from '../transaction/transaction.js'
+import { moveTo, rejectWaitersFor, type Transaction, type WallClock } from '../transaction/transaction.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
 export type LandedIndex = {
@@ -12,6 +12,7 @@ export type LandedIndex = {
     horizon: number,
     /** Whether the block that used a nonce is known to stand. What is not waits. */
     stands: (nonce: number) => boolean,
+    clock: WallClock,
   ): void
   /** Tells who waits for a tag that it will not come. */
   refuse(tag: 'safe' | 'finalized', error: (transaction: Transaction) => TxlaneError): void
@@ -41,11 +42,11 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
       if (found?.delete(transaction)) size--
       if (found?.size === 0) byBlock.delete(number)
     },
-    advance(safe, finalized, horizon, stands) {
+    advance(safe, finalized, horizon, stands, clock) {
       const sure = ({ nonce }: Transaction) => nonce === undefined || stands(nonce)
       for (const [, transactions] of passed(safe)) {
         for (const transaction of transactions)
-          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe')
+          if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
       }
       // Beyond the horizon nothing is watched any more, whether the chain has a `finalized` tag or not.
       const limit = Math.max(typeof finalized === 'number' ? finalized : -1, horizon)
@@ -53,7 +54,7 @@ export function createLandedIndex(done: (transaction: Transaction) => void): Lan
         for (const transaction of [...transactions].filter(sure)) {
           transactions.delete(transaction)
           size--
-          moveTo(transaction, 'finalized')
+          moveTo(transaction, 'finalized', clock)
           done(transaction)
         }
         if (transactions.size === 0) byBlock.delete(number)

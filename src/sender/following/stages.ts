@@ -4,16 +4,19 @@ import type { StoredTransaction } from '../../store/store.js'
 import type { Follower } from '../../tracker/follower.js'
 import type { Stage } from '../../types.js'
 import type { LaneContext } from '../context.js'
+import { noteAttempts } from '../transaction/attempts.js'
 import { noteGivenUp } from '../transaction/givenUp.js'
+import { toStored } from '../transaction/stored.js'
 import { emitStage } from '../transaction/telling.js'
 import {
   drop,
+  finished,
   hasFailed,
   hasReached,
   moveTo,
   type Transaction,
   tellVerdict,
-  toStored,
+  touched,
 } from '../transaction/transaction.js'
 import type { LandedIndex } from './landed.js'
 
@@ -37,7 +40,7 @@ export function createStages(
   /** From now on it is found in the store. */
   forget: (transaction: Transaction) => void,
 ): Stages {
-  const { transactions, changed, hub } = context
+  const { transactions, changed, hub, clock } = context
   let follower: Follower | undefined
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     watchAttempts(before, after)
@@ -89,7 +92,7 @@ export function createStages(
   function clear(transaction: Transaction): void {
     transaction.nonce = undefined
     transaction.hash = undefined
-    moveTo(transaction, 'queued')
+    moveTo(transaction, 'queued', clock)
   }
 
   function liveClaim(
@@ -112,9 +115,10 @@ export function createStages(
     }
     transaction.nonce = nonce
     if (own === undefined) return
+    noteAttempts(transaction, after, before && clock)
     if (transaction.hash !== own.hash) {
       transaction.hash = own.hash
-      transaction.fees = own.fees
+      touched(transaction, clock)
       changed.add(transaction)
     }
     reach(
@@ -130,7 +134,7 @@ export function createStages(
     const before = transaction.stage
     const up = !hasReached(transaction, stage) || before === 'queued'
     if (!up && !back && before !== 'preconfirmed') return
-    moveTo(transaction, stage)
+    moveTo(transaction, stage, clock)
     if (up) emitStage(context, transaction)
     if (!transaction.elsewhere) return
     changed.add(transaction)
@@ -155,6 +159,8 @@ export function createStages(
     const transaction = transactions.get(after.by.claim)
     if (transaction === undefined || hasFailed(transaction)) return
     transaction.nonce = after.nonce
+    noteAttempts(transaction, after, undefined)
+    if (transaction.hash !== after.by.hash) touched(transaction, clock)
     transaction.hash = after.by.hash
     transaction.block = after.at
     // Read back from the store, its verdict may have been given in an earlier life.
@@ -162,7 +168,7 @@ export function createStages(
     landed.add(transaction)
     changed.add(transaction)
     if (!hasReached(transaction, 'sealed')) {
-      moveTo(transaction, 'sealed')
+      moveTo(transaction, 'sealed', clock)
       emitStage(context, transaction)
     }
   }
@@ -176,8 +182,11 @@ export function createStages(
     transaction.block = undefined
     drop(transaction, 'keptBlock')
     transaction.status = undefined
+    transaction.costs = undefined
     transaction.landed = undefined
     transaction.stage = 'accepted'
+    touched(transaction, clock)
+    transaction.finishedAtMs = undefined
     changed.add(transaction)
   }
 
@@ -196,8 +205,9 @@ export function createStages(
       return claim === undefined ? undefined : transactions.get(claim)
     },
     finalized(transaction) {
-      transaction.stage = 'finalized'
+      moveTo(transaction, 'finalized', clock)
       transaction.settled = true
+      finished(transaction, clock)
       changed.add(transaction)
       context.lane.journal.touch(() => {
         tellVerdict(transaction)
@@ -207,6 +217,7 @@ export function createStages(
     takeChanged() {
       const stored = [...changed].map((one) => {
         const to = context.handed.get(one)
+        one.keptStage = one.stage
         return to ? { ...toStored(one), ...to } : toStored(one)
       })
       changed.clear()

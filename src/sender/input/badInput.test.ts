@@ -1,15 +1,7 @@
-import type { Hex } from 'viem'
-import { privateKeyToAccount, toAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { createChain } from '../../../test/sim/chain/chain.js'
-import { createSimPort } from '../../../test/sim/port/simPort.js'
-import { createRandom } from '../../../test/sim/random.js'
-import { createStubAccount } from '../../../test/sim/stubAccount.js'
 import type { TxlaneErrorCode } from '../../errors/base.js'
-import { nativeAccountWith } from '../../signer/nativeAccount.js'
 import { memoryStore } from '../../store/memory.js'
 import type { Sender, Tx } from '../../types.js'
-import { createShared } from '../environment.js'
 import { createSenderIn } from '../sender.js'
 import { ACCOUNT, openLane, type SimLane, transfer } from '../simLane.fixture.js'
 
@@ -163,6 +155,29 @@ const CASES: readonly Case[] = [
     call(`list limit ${show(limit)}`, 'limit', (s) => s.list?.({ limit })),
   ),
   call('list stage', 'stage', (s) => s.list?.({ stage: 'nope' })),
+  ...['', ' ', 5, null, 'a\nb', 'a\u202eb', '\ud800', 'x'.repeat(129)].map((group) =>
+    call(`list group ${show(group)}`, 'group', (s) => s.list?.({ group })),
+  ),
+  ...[5, null, '0x12', WRONG_CHECKSUM].map((account) =>
+    call(`list account ${show(account)}`, 'account', (s) => s.list?.({ account })),
+  ),
+  ...[
+    'yesterday',
+    '01/02/2025',
+    '2025-01-01T00:00',
+    '2025-13-01',
+    Number.NaN,
+    5,
+    null,
+    new Date('x'),
+    {},
+  ].flatMap((time) => [
+    call(`list createdAfter ${show(time)}`, 'createdAfter', (s) => s.list?.({ createdAfter: time })),
+    call(`list createdBefore ${show(time)}`, 'createdBefore', (s) => s.list?.({ createdBefore: time })),
+  ]),
+  ...['', '7', '7:', '7:8', '0/7:8:a', 'x:8:a'].map((cursor) =>
+    call(`list cursor ${show(cursor)}`, 'cursor', (s) => s.list?.({ cursor })),
+  ),
   ...['x', 5].map((cursor) => call(`list cursor ${show(cursor)}`, 'cursor', (s) => s.list?.({ cursor }))),
   ...[null, 5].map((value) => call(`list(${show(value)})`, 'options', (s) => s.list?.(value))),
   ...[null, 5].map((value) => call(`observe(${show(value)})`, 'seen', (s) => s.observe?.(value))),
@@ -265,6 +280,18 @@ const OPTIONS: readonly (readonly [argument: string, code: TxlaneErrorCode, opti
     (gasMultiplier) => ['gasMultiplier', 'INVALID', { gasMultiplier }] as const,
   ),
   ['simulate', 'INVALID', { simulate: 'yes' }],
+  ...[5, null].map((groups) => ['groups', 'INVALID', { groups }] as const),
+  ['groups.other', 'INVALID', { groups: { other: {} } }],
+  ['groups.each.weigth', 'INVALID', { groups: { each: { weigth: 2 } } }],
+  ...[0, -1, 1_001, Number.NaN, '2'].map(
+    (weight) => ['groups.each.weight', 'INVALID', { groups: { each: { weight } } }] as const,
+  ),
+  ...[0, 1.5, '5'].flatMap((most) => [
+    ['groups.named["a"].queueMax', 'INVALID', { groups: { named: { a: { queueMax: most } } } }] as const,
+    ['groups.each.inFlightMax', 'INVALID', { groups: { each: { inFlightMax: most } } }] as const,
+  ]),
+  ['groups.named["a"]', 'INVALID', { groups: { named: { a: 5 } } }],
+  ['groups.named', 'INVALID', { groups: { named: { '': { weight: 1 } } } }],
   ['logger', 'INVALID', { logger: 5 }],
   ['logger', 'INVALID', { logger: {} }],
   ...[5, null].map((limits) => ['limits', 'INVALID', { limits }] as const),
@@ -303,86 +330,7 @@ describe('createSender: options that cannot work throw at once, and nothing is a
   })
 })
 
-describe('chains and keys that do not fit are found before a nonce is used', () => {
-  test('the endpoint is on another chain: CHAIN_MISMATCH at ready', async () => {
-    await using lane = await openLane({ closed: true })
-    const { client } = lane.parameters
-    const sender = create(lane, { client: { ...client, chain: { ...client.chain, id: 1 } } })
-    expect(await lane.rejection(sender.ready())).toMatchObject({
-      code: 'CHAIN_MISMATCH',
-      fate: 'notExecuted',
-    })
-    expect(await lane.rejection(sender.send(transfer(1)))).toMatchObject({
-      code: 'CHAIN_MISMATCH',
-      fate: 'notExecuted',
-    })
-    expect(lane.sent).toEqual([])
-  })
-
-  test('two endpoints with one chain id and two genesis blocks are two chains: CHAIN_MISMATCH', async () => {
-    await using lane = await openLane({ closed: true })
-    const { clock } = lane
-    // Another genesis: the hash is made from the chain id and the name of the block.
-    const accounts = [{ address: ACCOUNT, balanceWei: 1n }] as const
-    const twin = createSimPort(createChain({ clock, random: createRandom(7), accounts }), {
-      clock,
-      random: createRandom(8),
-    })
-    const forged = { ...twin, batch: forge(twin.batch) }
-    const portsOf = () => [lane.port, forged].map((port) => ({ port, role: 'both' as const }))
-    const sender = createSenderIn({ ...lane.environment, shared: createShared(), portsOf }, lane.parameters)
-    expect(await lane.rejection(sender.ready())).toMatchObject({
-      code: 'CHAIN_MISMATCH',
-      fate: 'notExecuted',
-    })
-  })
-
-  /** Every block of this endpoint has another hash. */
-  function forge(batch: SimLane['port']['batch']): SimLane['port']['batch'] {
-    return async (calls, options) =>
-      (await batch(calls, options)).map((reply) => {
-        const block = reply.ok ? (reply.result as { hash?: string } | null) : null
-        return reply.ok && block?.hash
-          ? { ok: true, result: { ...block, hash: `0x${'ee'.repeat(32)}` } }
-          : reply
-      })
-  }
-
-  const key: Hex = `0x${'42'.repeat(32)}`
-  test.each([
-    ['made of functions', toAccount({ ...privateKeyToAccount(key), address: ACCOUNT } as never)],
-    ['a copy of a native one', { ...nativeAccountWith(key, async () => undefined), address: ACCOUNT }],
-  ])(
-    "a key that is not the account's, %s: SIGNER naming both, nothing sent, no nonce used",
-    async (_, account) => {
-      await using lane = await openLane({ closed: true })
-      lane.chain.start()
-      const other = privateKeyToAccount(key)
-      const sender = create(lane, { account })
-      for (const marker of [1, 2]) {
-        const error = await lane.rejection(sender.send(transfer(marker)))
-        expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-        expect(error.message).toContain(other.address)
-      }
-      expect(lane.sent).toEqual([])
-      expect(await lane.settle(sender.snapshot())).toMatchObject({ cursor: 0, inFlight: 0 })
-      await lane.settle(sender.close())
-    },
-  )
-
-  test('an account that gives back no bytes: SIGNER', async () => {
-    await using lane = await openLane({ closed: true })
-    lane.chain.start()
-    const account = { ...createStubAccount(ACCOUNT), signTransaction: async () => ({ r: 1 }) }
-    const sender = create(lane, { account })
-    expect(await lane.rejection(sender.send(transfer(1)))).toMatchObject({
-      code: 'SIGNER',
-      fate: 'notExecuted',
-    })
-    expect(lane.sent).toEqual([])
-    await lane.settle(sender.close())
-  })
-
+describe('what bad input holds', () => {
   test('a private key that slipped into another argument is never echoed', async () => {
     await using lane = await openLane()
     const key = `0x${'42'.repeat(32)}`

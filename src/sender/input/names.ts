@@ -7,6 +7,7 @@ import type {
   GroupPolicy,
   GroupShare,
   LaneOptions,
+  ListOptions,
   SendManyOptions,
   SendOptions,
   WaitOptions,
@@ -97,7 +98,16 @@ export const WAIT_OPTIONS = {
   signal: true,
   throwOnRevert: true,
 } satisfies Names<WaitOptions>
-export const LIST_OPTIONS = { stage: true, limit: true, cursor: true } as const
+
+export const LIST_OPTIONS = {
+  stage: true,
+  group: true,
+  account: true,
+  createdAfter: true,
+  createdBefore: true,
+  limit: true,
+  cursor: true,
+} satisfies Names<ListOptions>
 
 /** viem's fields of a request, those of its chains included, and the lane's own. */
 const REQUEST = {

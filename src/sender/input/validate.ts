@@ -20,6 +20,9 @@ export const ORDERS: readonly unknown[] = ['relaxed', 'strict']
 export const STARVED: readonly unknown[] = ['wait', 'fail']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
+const GROUP_LENGTH_MAX = 128
+/** Of no shape, or of one that changes what stands beside it: controls, halves of pairs, separators of lines. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u
 // The largest delay a JavaScript timer takes, and far beyond every block time.
 export const MS_MAX = 2 ** 31 - 1
 
@@ -198,9 +201,16 @@ export function checkSendOptions(options: SendOptions): void {
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
   if (options.affinity !== undefined && typeof options.affinity !== 'string')
     throw invalid('options.affinity', options.affinity, 'a string')
-  if (options.group !== undefined) checkGroup('options.group', options.group)
+  checkGroup('options.group', options.group)
   checkAfter(options.after)
   checkEffect(options.effect)
+}
+
+export function checkGroup(argument: string, group: unknown): void {
+  if (group === undefined) return
+  const isPrintable = typeof group === 'string' && /\S/.test(group) && !UNPRINTABLE.test(group)
+  if (!isPrintable || group.length > GROUP_LENGTH_MAX)
+    throw invalid(argument, group, `1 to ${GROUP_LENGTH_MAX} printable characters`)
 }
 
 function checkAfter(after: unknown): void {
@@ -220,11 +230,6 @@ function checkEffect(effect: unknown): void {
     throw invalid('options.effect.slot', slot, 'a storage position')
   if (typeof value !== 'string' || !HASH.test(value))
     throw invalid('options.effect.value', value, '32 bytes of hex')
-}
-
-export function checkGroup(argument: string, group: unknown): void {
-  if (typeof group !== 'string' || group.length === 0 || group.length > ID_LENGTH_MAX)
-    throw invalid(argument, group, `a string of 1 to ${ID_LENGTH_MAX} characters`)
 }
 
 function checkId(id: unknown): void {

@@ -1,26 +1,36 @@
 import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
-import type { SequenceOptions, Stage } from '../../types.js'
+import { listPlace } from '../../store/page.js'
+import type { ListOptions, SequenceOptions } from '../../types.js'
 import { ORDER } from '../transaction/words.js'
 import { LIST_OPTIONS } from './names.js'
-import { checkSendOptions, object, oneOf, whole } from './validate.js'
+import { address, checkGroup, checkSendOptions, object, oneOf, whole } from './validate.js'
 
 const STAGES: readonly unknown[] = [...ORDER, 'failed', 'cancelled', 'superseded']
 const LIMIT_MAX = 10_000
 
-export type ListOptions = {
-  stage?: Stage | undefined
-  limit?: number | undefined
-  cursor?: string | undefined
-}
+// With its zone: what has none means another time on each machine.
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 export function checkList(options: ListOptions): void {
-  const { stage, limit, cursor } = object('options', options)
+  const { stage, group, account, createdAfter, createdBefore, limit, cursor } = object('options', options)
   checkNames('options', options, LIST_OPTIONS)
   oneOf('stage', stage, STAGES)
+  checkGroup('group', group)
+  if (account !== undefined) address('account', account)
+  checkTime('createdAfter', createdAfter)
+  checkTime('createdBefore', createdBefore)
   whole('limit', limit, 1, LIMIT_MAX)
-  if (cursor !== undefined && !(typeof cursor === 'string' && /^\d+(:.*)?$/s.test(cursor)))
-    throw invalid('cursor', cursor, 'what an earlier page gave back')
+  if (cursor === undefined) return
+  if (typeof cursor !== 'string') throw invalid('cursor', cursor, 'what an earlier page gave back')
+  listPlace(cursor)
+}
+
+function checkTime(argument: string, time: unknown): void {
+  if (time === undefined) return
+  const isTime = time instanceof Date || (typeof time === 'string' && ISO_TIME.test(time))
+  if (!isTime || Number.isNaN(new Date(time).getTime()))
+    throw invalid(argument, time, 'a Date, or a time as ISO 8601, such as the createdAt of a record')
 }
 
 // Leaves room for the number behind it in what an id may be long.

@@ -12,15 +12,8 @@ import type { Hub } from '../nodes/hub.js'
 import { privateOf } from '../nodes/privacy.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
-import {
-  begin,
-  end,
-  fromStored,
-  refresh,
-  type Transaction,
-  tellEnd,
-  toStored,
-} from '../transaction/transaction.js'
+import { fromStored, refresh, toStored } from '../transaction/stored.js'
+import { begin, end, type Transaction, tellEnd } from '../transaction/transaction.js'
 import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
 import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
@@ -229,7 +222,7 @@ export function createAdmission(parts: {
 
   /** It was not taken on. Others may have found it by its id meanwhile, and wait for it. */
   function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
-    end(transaction, error)
+    end(transaction, error, clock)
     forget(transaction)
     tellEnd(transaction)
     return error
@@ -322,13 +315,14 @@ export function createAdmission(parts: {
       onExpiry: options.onExpiry ?? 'leave',
       private: isPrivate ? true : undefined,
       order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
-      group: options.group ?? replaces?.group,
       starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
       pooled: place.pooled ? NOWHERE : undefined,
+      group: options.group ?? replaces?.group,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
         : undefined,
       replaces,
+      replacesId: replaces?.id,
     })
   }
 

@@ -3,13 +3,12 @@ import type { StoredTransaction } from '../../store/store.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { createLooks } from '../looks.js'
 import { createPauses } from '../pauses.js'
+import { fromStored, refresh } from '../transaction/stored.js'
 import {
   end,
-  fromStored,
   hasFailed,
   hasReached,
   moveTo,
-  refresh,
   rejectWaiters,
   type Transaction,
   tellEnd,
@@ -43,7 +42,7 @@ export async function followStored(context: LaneContext, id: string): Promise<Fo
 
   function learn(stored: StoredTransaction | undefined): void {
     if (stored !== undefined) refresh(transaction, stored)
-    else end(transaction, txError(transaction, 'STORE', 'inFlight', 'The store has forgotten it.'))
+    else end(transaction, txError(transaction, 'STORE', 'inFlight', 'The store has forgotten it.'), clock)
     if (hasFailed(transaction)) tellEnd(transaction)
     else if (transaction.unresolved) rejectWaiters(transaction, unresolvedError(transaction))
   }
@@ -87,7 +86,7 @@ export async function followStored(context: LaneContext, id: string): Promise<Fo
     const isThere = (await hub.receipts.look(hash)) !== undefined
     if (!isThere) return pauses.fruitless()
     shown = hash
-    if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed')
+    if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed', clock)
   }
 
   looks.look()

@@ -7,15 +7,9 @@ import { type LaneContext, reportError, txError } from '../context.js'
 import type { Pump } from '../signing/pump.js'
 import { ownTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
+import { fromStored, refresh } from '../transaction/stored.js'
 import { endWith, follow } from '../transaction/telling.js'
-import {
-  drop,
-  fromStored,
-  hasFailed,
-  refresh,
-  rejectSenders,
-  type Transaction,
-} from '../transaction/transaction.js'
+import { drop, hasFailed, rejectSenders, type Transaction } from '../transaction/transaction.js'
 import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import { createDoubted } from './doubted.js'
 import { GroupedSet, queueRefusal } from './groups.js'
@@ -237,6 +231,7 @@ export function createIntake(parts: {
       failed(replaces, txError(replaces, 'SUPERSEDED', 'notExecuted', 'Its replacement took its place.'))
     }
     if (replaces.failure?.code === 'SUPERSEDED') {
+      replaces.supersededBy ??= transaction.id
       line.add(transaction)
       return pump.run()
     }

@@ -12,8 +12,9 @@ import { type GroupCounts, queueRefusal } from '../intake/groups.js'
 import { createLooks } from '../looks.js'
 import { type Hub, readLaneOn } from '../nodes/hub.js'
 import type { Caller } from '../transaction/caller.js'
+import { fromStored } from '../transaction/stored.js'
 import { follow } from '../transaction/telling.js'
-import { fromStored, type Transaction } from '../transaction/transaction.js'
+import type { Transaction } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
 import { keptReason, summaryOf } from '../transaction/waitingFor.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
@@ -160,7 +161,7 @@ export function createGuest(options: {
   async function listed(stage: Stage, max: number): Promise<void> {
     let cursor: string | undefined
     for (let seen = 0; seen < max; ) {
-      const page = await store.list(key, { stage, limit: PAGE, cursor })
+      const page = await store.list([key], { stage, limit: PAGE, cursor })
       for (const stored of page.items) {
         note(stored)
         if (stored.pooled?.length && !transactions.has(stored.id)) learn(stored)

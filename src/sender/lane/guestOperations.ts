@@ -1,4 +1,3 @@
-import type { FeeValues } from 'viem'
 import type { Fees } from '../../ledger/fees.js'
 import type { Wish } from '../../store/store.js'
 import type { CancelResult } from '../../types.js'
@@ -46,12 +45,9 @@ export function createGuestOperations(parts: {
       rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
       void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
     },
-    /** Of all its attempts the store names the newest. */
-    attempts({ nonce, hash, fees }) {
-      if (nonce === undefined || hash === undefined || fees === undefined) return []
-      return [{ nonce, hash, fees: fees as FeeValues }]
-    },
     waitingFor: keptReason,
+    // The holder alone may write.
+    keep() {},
     /** The holder has them. */
     raw: () => undefined,
   }

@@ -109,13 +109,21 @@ export function createHandle(options: {
     }
   }
 
-  const reverted = (transaction: Transaction) => events.emit('reverted', { tx: txOf(transaction) })
   const handle: LaneHandle = {
     key,
     events,
     transactions: new Map(),
     txOf,
-    waiting: createWaiting({ hub, clock, receiptPatienceMs, closing, waits: { begin, end }, txOf, reverted }),
+    waiting: createWaiting({
+      hub,
+      clock,
+      receiptPatienceMs,
+      closing,
+      waits: { begin, end },
+      txOf,
+      reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
+      learned: (transaction) => handle.operations?.keep(transaction),
+    }),
     get waits() {
       return waits
     },

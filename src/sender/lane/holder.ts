@@ -37,7 +37,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     async warm() {
       await unlessStopped(Promise.all([fees.market(), engine.settled()]), [handle.closing]).catch(() => {})
     },
-    async flushed() {
+    async flushed(stages) {
+      for (const one of stages ? transactions.values() : [])
+        if (one.keptStage !== one.stage) engine.context.changed.add(one)
       lane.journal.touch()
       await lane.journal.flushed()
     },

@@ -4,14 +4,14 @@ import { type LaneKey, laneName, type Store } from '../../store/store.js'
 import type {
   LaneOptions,
   Limits,
+  ListOptions,
+  RecordPage,
   SendOptions,
   SequenceOptions,
   Tx,
-  TxRecord,
   TxRequest,
 } from '../../types.js'
 import { defaultStore, type Environment, identityOf } from '../environment.js'
-import type { ListOptions } from '../input/validateCalls.js'
 import { findTransaction, listTransactions, liveTransaction } from '../lookup.js'
 import { chainOf } from '../nodes/chainOf.js'
 import { type Hub, openHub } from '../nodes/hub.js'
@@ -34,7 +34,8 @@ export type OpenLane = {
   live(by: string | { hash: Hash }): Tx | undefined
   /** A transaction of any account of the chain and store. */
   find(by: string | { hash: Hash }): Promise<Tx | undefined>
-  list(options: ListOptions): Promise<{ items: TxRecord[]; cursor?: string }>
+  /** A page of the transactions of these accounts; of the lane's own, where none is named. */
+  list(options: ListOptions, accounts?: readonly Address[]): Promise<RecordPage>
   sendSequence(
     requests: readonly TxRequest[],
     options: SequenceOptions,
@@ -99,7 +100,7 @@ export async function openLane(
       tenure,
       live: (by) => liveTransaction(lane, by),
       find: (by) => findTransaction(lane, by),
-      list: (listOptions) => listTransactions(lane, listOptions),
+      list: (listOptions, accounts) => listTransactions(lane, listOptions, accounts),
       sendSequence: (...sequence) => sendSequence(lane, ...sequence),
       release: (stop) =>
         held

@@ -1,7 +1,8 @@
 import type { Book } from '../../ledger/book.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { StoredTransaction } from '../../store/store.js'
-import { fromStored, hasReached, type Transaction } from '../transaction/transaction.js'
+import { fromStored } from '../transaction/stored.js'
+import { hasReached, type Transaction, touched, type WallClock } from '../transaction/transaction.js'
 
 export type Restored = {
   /** Each has the nonce of the slot that it is bound to, or none. */
@@ -23,9 +24,10 @@ export async function restoreTransactions(
     /** What became of one of those meanwhile. */
     readonly learn: (transaction: Transaction, stored: StoredTransaction) => void
     readonly find: (id: string) => Promise<StoredTransaction | undefined>
+    readonly clock: WallClock
   },
 ): Promise<Restored> {
-  const { book, find, known, learn } = parts
+  const { book, find, known, learn, clock } = parts
   const transactions = new Map(stored.map((one) => [one.id, taken(one)]))
   const nonces = boundNonces(book)
   for (const { id, replaces } of stored) {
@@ -37,7 +39,7 @@ export async function restoreTransactions(
   const isFinal = (one: Transaction) => !nonces.has(one.id) && hasReached(one, 'sealed')
   const final = all.filter(isFinal)
   const open = all.filter((one) => !isFinal(one))
-  for (const transaction of open) bind(transaction, nonces.get(transaction.id))
+  for (const transaction of open) bind(transaction, nonces.get(transaction.id), clock)
   return { open, final }
 
   /** Another process may have sent it, and wait for it. */
@@ -64,11 +66,12 @@ function claimsOf(slot: Slot): readonly string[] {
   return slot.by.kind === 'claim' ? [slot.by.claim] : []
 }
 
-function bind(transaction: Transaction, nonce: number | undefined): void {
+function bind(transaction: Transaction, nonce: number | undefined, clock: WallClock): void {
   transaction.nonce = nonce
   if (nonce !== undefined) return
   // Bytes of it may be out at a nonce that something else took.
   if (transaction.hash !== undefined) transaction.rebound = true
+  if (transaction.hash !== undefined || transaction.stage !== 'queued') touched(transaction, clock)
   transaction.hash = undefined
   transaction.stage = 'queued'
 }

@@ -23,8 +23,8 @@ export type Seat = {
   met(transaction: Transaction): void
   /** Finds out what the first transaction would otherwise wait for. Never rejects: what cannot be had is asked again. */
   warm(): Promise<void>
-  /** Resolves when the store holds what is known here. */
-  flushed(): Promise<void>
+  /** Resolves when the store holds what is known here: also stages that nobody elsewhere waits for, where they matter. */
+  flushed(stages: boolean): Promise<void>
   /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
   observe(blockNumber: number, hashes: readonly Hash[]): void
   /** The operator's word on an unresolved transaction. */

@@ -76,6 +76,7 @@ async function begin(
     known: handle.transactions,
     learn: (transaction, stored) => follow(handle, transaction, stored),
     find: (id) => store.find(key, { id }),
+    clock: environment.clock,
   })
   // From here on there is something that works by itself, and nothing is awaited until it has begun.
   const engine = createEngine({

@@ -11,9 +11,10 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load' | 'counts'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load' | 'counts' | 'list'> = {
   load: () => 0,
   counts: () => undefined,
+  list: async () => ({ items: [] }),
   relieveBy: () => {},
   live: () => undefined,
   held: () => undefined,

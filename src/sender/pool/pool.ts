@@ -23,7 +23,6 @@ import { createMemberIn } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
 import { transactionOf } from '../transaction/words.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
-import { listAll } from './listAll.js'
 import { createMembers } from './members.js'
 
 /**
@@ -50,8 +49,9 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *   is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`.
  * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
  *   to one account as a whole.
- * - `list` goes from lane to lane, newest first within each. `address` is the first account's. `snapshot` is each
- *   lane's own: see `senders`.
+ * - `list` has the transactions of all its accounts in one order, those of retired ones too; `account` names one, also
+ *   one that an earlier life of the pool had. `address` is the first account's. `snapshot` is each lane's own: see
+ *   `senders`.
  * - Accounts come and go while it runs: `add`, `retire`, and `pause` of one alone.
  *
  * Not guaranteed: any order between transactions. Who needs one names it with `after`, sends a sequence, or sends from
@@ -274,11 +274,12 @@ export function createPool(
       sendMany(start, items, options),
     sendSequence,
     get,
-    list: (options) =>
-      listAll(
-        members.all.map(({ sender }) => sender),
-        options,
-      ),
+    async list(options = {}) {
+      // Whoever is asked: its store answers for all accounts of the chain.
+      const [any] = members.all
+      const addresses = members.all.map(({ sender }) => sender.address)
+      return (members.serving[0] ?? (any as Member)).list(options, addresses)
+    },
     inFlight: () => members.all.flatMap(({ sender }) => sender.inFlight()),
     observe(seen) {
       for (const { sender } of members.all) sender.observe(seen)

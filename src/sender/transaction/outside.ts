@@ -13,7 +13,8 @@ import type { Fees } from '../../ledger/fees.js'
 import type { LaneKey } from '../../store/store.js'
 import type { TxRequest } from '../../types.js'
 import { unsupported } from '../input/validate.js'
-import { fromStored, type Transaction } from './transaction.js'
+import { fromStored } from './stored.js'
+import type { Transaction } from './transaction.js'
 import { outsideId } from './words.js'
 
 /** What outside code signed, read from its bytes and held against the lane. */
@@ -121,5 +122,6 @@ export function outsideTransaction(
     hash: undefined,
     status: undefined,
     failure: undefined,
+    updatedAtMs: given.createdAtMs,
   })
 }

@@ -22,7 +22,9 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
       value: '5',
       stage: 'queued',
       gas: '21000',
+      attempts: [],
       createdAt: expect.stringMatching(/^2025-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: record.createdAt,
       waitingFor: expect.stringContaining('wei'),
     })
     expect(JSON.parse(JSON.stringify(record))).toEqual(record)
@@ -62,6 +64,7 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
       code: 'PREPARE_REVERTED',
       fate: 'notExecuted',
       message: expect.stringContaining('revert'),
+      details: 'execution reverted',
     })
     const elsewhere = await lane.settle(guest.sender.get('a'))
     expect(elsewhere?.toJSON()).toEqual(record)

@@ -3,7 +3,8 @@ import type { StoredTransaction } from '../../store/store.js'
 import type { Stage } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
-import { end, endStage, hasFailed, hasReached, refresh, type Transaction, tellEnd } from './transaction.js'
+import { refresh } from './stored.js'
+import { end, endStage, hasFailed, hasReached, type Transaction, tellEnd } from './transaction.js'
 
 type Listeners = Pick<LaneHandle, 'events' | 'txOf'>
 
@@ -17,7 +18,7 @@ export function endWith(
   error: TxlaneError,
   forget: (transaction: Transaction) => void,
 ): void {
-  end(transaction, error)
+  end(transaction, error, context.clock)
   context.changed.add(transaction)
   context.lane.journal.touch(() => {
     tellEnd(transaction)

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { TxlaneError } from '../../errors/base.js'
 import { ACCOUNT } from '../simLane.fixture.js'
-import { begin, drop, end, refresh, type Transaction, tellEnd, toStored } from './transaction.js'
+import { refresh, toStored } from './stored.js'
+import { begin, drop, end, type Transaction, tellEnd } from './transaction.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: ACCOUNT } as const
 
@@ -22,6 +23,7 @@ function newTransaction(): Transaction {
     pooled: undefined,
     needs: undefined,
     replaces: undefined,
+    replacesId: undefined,
   })
 }
 
@@ -59,9 +61,13 @@ test('a transaction that is read again is what the store says, and its callers s
 test('a failure that the store does not know is gone once the transaction is read again', () => {
   const transaction = newTransaction()
   const stored = toStored(transaction)
-  end(transaction, new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }))
+  end(transaction, new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }), {
+    wallNow: () => 7,
+  })
   expect(transaction.stage).toBe('failed')
+  expect(transaction).toMatchObject({ updatedAtMs: 7, finishedAtMs: 7 })
   refresh(transaction, stored)
   expect(transaction.stage).toBe('queued')
   expect(transaction.failure).toBeUndefined()
+  expect(transaction).toMatchObject({ updatedAtMs: 1, finishedAtMs: undefined })
 })

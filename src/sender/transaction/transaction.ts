@@ -1,12 +1,11 @@
 import type { Address, Hash } from 'viem'
-import type { CancelTimer } from '../../clock.js'
-import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
+import type { CancelTimer, Clock } from '../../clock.js'
+import type { ErrorTx, Fate, TxlaneError, TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
+import type { LaneKey, OwnNeeds, StoredAttempt, StoredCosts } from '../../store/store.js'
 import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
-import { isTimely } from '../reasons/timely.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
 import { errorTxOf, ORDER } from './words.js'
@@ -54,15 +53,23 @@ export type Transaction = {
   readonly pooled?: readonly Address[] | undefined
   gas: bigint | undefined
   stage: Stage
+  /** As the store was told last. */
+  keptStage: Stage
   nonce: number | undefined
   hash: Hash | undefined
-  /** What its newest attempt offers. */
-  fees: Fees | undefined
+  /** What was signed of it, the oldest first: see `ATTEMPTS_MAX`. */
+  attempts: readonly StoredAttempt[]
+  /** When its stage, hash or status changed last. */
+  updatedAtMs: number | undefined
+  /** When its outcome was known. */
+  finishedAtMs: number | undefined
   /** The sealed block it was last seen in. */
   block: BlockRef | undefined
   /** The sealed block that the store names: nobody here has walked it, and it may have left the chain. */
   keptBlock?: BlockRef | undefined
   status: 'success' | 'reverted' | undefined
+  /** As its receipt says, once somebody asked for it. */
+  costs: StoredCosts | undefined
   failure?: TxlaneError | undefined
   stageBeforeEnd?: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
@@ -91,6 +98,10 @@ export type Transaction = {
   needs: Needs | undefined
   /** The transaction whose nonce it is to take over. */
   replaces: Transaction | undefined
+  /** The id of that one, which the store may have forgotten. */
+  readonly replacesId: string | undefined
+  /** The id of the replacement that ended it. */
+  supersededBy?: string | undefined
   /** Prepared: it may take a nonce as soon as it is the first in line. */
   ready: boolean
   /** Fees that its caller named for a bump since: its ceilings are above them, as above those in the request. */
@@ -136,9 +147,28 @@ export function fateOf(transaction: Transaction): Fate {
   return transaction.endKept ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
+/** For the times that a record shows. */
+export type WallClock = Pick<Clock, 'wallNow'>
+
+/** Its stage, hash or status has changed. */
+export function touched(transaction: Transaction, clock: WallClock): void {
+  transaction.updatedAtMs = clock.wallNow()
+}
+
+/** Its outcome is known, if it was not before. */
+export function finished(transaction: Transaction, clock: WallClock): void {
+  transaction.finishedAtMs ??= clock.wallNow()
+}
+
 /** Moves to a stage and wakes who waits for it. A reorg may move it back. */
-export function moveTo(transaction: Transaction, stage: Stage): void {
+export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock): void {
+  if (transaction.stage !== stage) touched(transaction, clock)
   transaction.stage = stage
+  wake(transaction)
+}
+
+/** Tells who waits for what it has come to. */
+export function wake(transaction: Transaction): void {
   const { waiters } = transaction
   if (waiters === undefined) return
   keepWaiters(transaction, ({ stage: wanted }) => !hasReached(transaction, wanted))
@@ -157,12 +187,14 @@ function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolea
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
-export function end(transaction: Transaction, error: TxlaneError): void {
+export function end(transaction: Transaction, error: TxlaneError, clock: WallClock): void {
   if (hasFailed(transaction)) return
   const stage = endStage(error.code)
   transaction.failure = error
   transaction.stageBeforeEnd = transaction.stage
   transaction.stage = stage
+  touched(transaction, clock)
+  finished(transaction, clock)
   // The error was made before the end: what it says of the transaction is how it ended.
   Object.assign(error, { tx: { ...describe(transaction), stage } })
   disarm(transaction)
@@ -233,44 +265,6 @@ export function describe(transaction: Transaction): ErrorTx & { readonly stage: 
   return errorTxOf({ id, stage: shownStage(transaction), nonce, hash })
 }
 
-export function toStored(transaction: Transaction): StoredTransaction {
-  const { failure } = transaction
-  return {
-    id: transaction.id,
-    lane: transaction.lane,
-    fingerprint: transaction.fingerprint,
-    request: transaction.request,
-    sequence: transaction.sequence,
-    priority: transaction.priority,
-    gas: transaction.gas,
-    feeCeiling: transaction.feeCeiling,
-    expiresAtMs: transaction.expiresAtMs,
-    onExpiry: transaction.onExpiry,
-    replaces: transaction.replaces?.id,
-    needs: storedNeeds(transaction.needs),
-    private: transaction.private,
-    order: transaction.order,
-    starved: transaction.starved,
-    group: transaction.group,
-    pooled: transaction.pooled,
-    stage: transaction.stage,
-    nonce: transaction.nonce,
-    hash: transaction.hash,
-    fees: transaction.fees,
-    waiting:
-      transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
-    block: transaction.block ?? transaction.keptBlock,
-    status: transaction.status,
-    verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
-    failure: failure && { code: failure.code, message: failure.shortMessage },
-    createdAtMs: transaction.createdAtMs,
-  }
-}
-
-function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
-  return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
-}
-
 /** What a transaction is when it comes in, or is read from the store. */
 export type Beginning = Pick<
   Transaction,
@@ -291,7 +285,10 @@ export type Beginning = Pick<
   | 'pooled'
   | 'needs'
   | 'replaces'
+  | 'replacesId'
 >
+
+const NO_ATTEMPTS: readonly StoredAttempt[] = []
 
 /**
  * Nothing has happened to it yet. Field by field: one shape for all of them, and no copying, as there are many. What few
@@ -316,11 +313,15 @@ export function begin(as: Beginning): Transaction {
     pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
+    keptStage: 'queued',
     nonce: undefined,
     hash: undefined,
-    fees: undefined,
+    attempts: NO_ATTEMPTS,
+    updatedAtMs: as.createdAtMs,
+    finishedAtMs: undefined,
     block: undefined,
     status: undefined,
+    costs: undefined,
     endKept: false,
     landed: undefined,
     waiters: undefined,
@@ -328,6 +329,7 @@ export function begin(as: Beginning): Transaction {
     elsewhere: false,
     needs: as.needs,
     replaces: as.replaces,
+    replacesId: as.replacesId,
     ready: false,
     settled: false,
     face: undefined,
@@ -353,54 +355,4 @@ type Rare =
 /** It has these no longer. One that never had them gets no room for them. */
 export function drop(transaction: Transaction, ...names: readonly Rare[]): void {
   for (const name of names) if (transaction[name] !== undefined) transaction[name] = undefined
-}
-
-/** What it replaces is another record: who reads them all puts it in. */
-export function fromStored(stored: StoredTransaction): Transaction {
-  const { failure, verdict } = stored
-  const transaction = begin({
-    id: stored.id,
-    lane: stored.lane,
-    request: stored.request,
-    fingerprint: stored.fingerprint,
-    sequence: stored.sequence,
-    priority: stored.priority,
-    feeCeiling: stored.feeCeiling,
-    createdAtMs: stored.createdAtMs,
-    expiresAtMs: stored.expiresAtMs,
-    onExpiry: stored.onExpiry,
-    private: stored.private,
-    order: stored.order,
-    starved: stored.starved,
-    group: stored.group,
-    pooled: stored.pooled,
-    needs: stored.needs,
-    replaces: undefined,
-  })
-  transaction.gas = stored.gas
-  transaction.stage = stored.stage
-  transaction.nonce = stored.nonce
-  transaction.hash = stored.hash
-  transaction.fees = stored.fees
-  transaction.waiting = stored.waiting
-  if (stored.block) transaction.keptBlock = stored.block
-  transaction.status = stored.status
-  transaction.settled = verdict === 'landed'
-  if (verdict === 'unresolved') transaction.unresolved = true
-  if (failure === undefined) return transaction
-  const { code, message } = failure
-  transaction.endKept = true
-  transaction.failure = new TxlaneError(message, { code, fate: 'notExecuted', tx: describe(transaction) })
-  return transaction
-}
-
-/** It is what the store says now. Who waits, and the caller's signal, stay. */
-export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, elsewhere, replaces, face, landed, hash, workedBy } = transaction
-  transaction.cancelTimers?.()
-  drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
-  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock')
-  Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
-  if (transaction.settled && hash === transaction.hash) transaction.landed = landed
-  moveTo(transaction, transaction.stage)
 }

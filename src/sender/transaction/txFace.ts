@@ -42,8 +42,9 @@ export type TxOperations = {
   /** The caller's signal says that it is not wanted any more. */
   abort(transaction: Transaction): void
   speedUp(transaction: Transaction, wanted: Partial<FeeValues> | undefined): Promise<void>
-  attempts(transaction: Transaction): Tx['attempts']
   waitingFor(transaction: Transaction): WaitReason | undefined
+  /** What its receipt told is to be kept, by whoever may write. */
+  keep(transaction: Transaction): void
   /** The signed bytes of the newest attempt, where this process has them. */
   raw(transaction: Transaction): Hex | undefined
 }
@@ -122,7 +123,7 @@ class Face implements Tx {
   }
 
   get attempts() {
-    return this.#parts.operations().attempts(this.#transaction)
+    return this.#transaction.attempts as Tx['attempts']
   }
 
   get waitingFor() {

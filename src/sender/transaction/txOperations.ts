@@ -1,6 +1,6 @@
 import type { FeeValues } from 'viem'
 import { lastClaim } from '../../ledger/slot.js'
-import type { CancelResult, Tx } from '../../types.js'
+import type { CancelResult } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
 import type { Intake } from '../intake/intake.js'
 import { bumpFees } from './bumpFees.js'
@@ -61,17 +61,17 @@ export function createHolderOperations(parts: {
     speedUp,
     abort: intake.abort,
     waitingFor: parts.waitingFor,
-    attempts: (transaction) => attemptsOf(context, transaction),
+    keep(transaction) {
+      const isOwn = transaction.lane.address === lane.key.address
+      // What is not known here any more was written for the last time once it was final.
+      const isFinal = transaction.stage === 'finalized'
+      if (!isOwn || !(isFinal || context.transactions.get(transaction.id) === transaction)) return
+      context.changed.add(transaction)
+      if (isFinal) lane.journal.touch()
+    },
     raw: ({ nonce, hash }) =>
       nonce === undefined
         ? undefined
         : context.lane.book.get(nonce)?.attempts.find((attempt) => attempt.hash === hash)?.raw,
   }
-}
-
-function attemptsOf(context: LaneContext, transaction: Transaction): Tx['attempts'] {
-  const slot = transaction.nonce === undefined ? undefined : context.lane.book.get(transaction.nonce)
-  return (slot?.attempts ?? [])
-    .filter((attempt) => attempt.claim === transaction.id)
-    .map(({ hash, fees }) => ({ nonce: slot?.nonce ?? -1, hash, fees: fees as FeeValues }))
 }

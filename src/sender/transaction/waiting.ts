@@ -6,8 +6,10 @@ import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
+import { noteReceipt } from './costs.js'
 import { addWaiter, describe, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
+import { REVERTED } from './words.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
@@ -38,6 +40,8 @@ export function createWaiting(parts: {
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
   readonly reverted: (transaction: Transaction) => void
+  /** Its receipt told something of it. */
+  readonly learned: (transaction: Transaction) => void
 }): Waiting {
   const { hub, clock, closing, waits, txOf } = parts
   const { receipts } = hub
@@ -131,7 +135,7 @@ export function createWaiting(parts: {
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
     tellReverted(transaction, receipt)
-    transaction.status = receipt.status
+    if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
     // Who does not walk the chain is not told when the block leaves: it is asked for each time.
     if (block !== undefined || transaction.settled)
@@ -194,7 +198,7 @@ export function createWaiting(parts: {
         checkTag(transaction, stage)
         const landed = await land(transaction, stage, interrupt)
         if (options.throwOnRevert && landed.status === 'reverted') {
-          throw txError(transaction, 'REVERTED', 'executed', 'It executed and reverted.')
+          throw txError(transaction, 'REVERTED', 'executed', REVERTED)
         }
         return landed
       } finally {

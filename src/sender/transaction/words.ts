@@ -16,6 +16,9 @@ export const ORDER: readonly Stage[] = [
   'finalized',
 ]
 
+/** The message of `REVERTED`. */
+export const REVERTED = 'It executed and reverted.'
+
 /** Ids of attempts that outside code signed begin with it; callers may not choose such an id. */
 export const OUTSIDE_PREFIX = 'outside:'
 

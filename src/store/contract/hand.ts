@@ -33,8 +33,8 @@ export const hand: readonly Case[] = [
         equal(await by.find(lane, { id: 'c' }), arrived[0], 'what is found by its id')
         equal((await by.arrivals(lane, 0, 9)).transactions, [b], 'what is left of the arrivals')
         equal((await by.changes(lane, 0, 9)).transactions, [b], 'what is left of the changes')
-        equal((await by.list(lane, { limit: 9 })).items, [b], 'what is listed where it was')
-        equal((await by.list(to, { limit: 9 })).items.length, 3, 'how many are listed where it is')
+        equal((await by.list([lane], { limit: 9 })).items, [b], 'what is listed where it was')
+        equal((await by.list([to], { limit: 9 })).items.length, 3, 'how many are listed where it is')
       }
       equal((await store.load(await take(to))).transactions.length, 3, 'what its new holder loads')
     },

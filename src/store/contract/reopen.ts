@@ -19,7 +19,7 @@ export const reopen: readonly Case[] = [
           state: await from.load(lease),
           arrivals: await from.arrivals(lane, 0, 10),
           changes: await from.changes(lane, 0, 10),
-          list: await from.list(lane, { limit: 10 }),
+          list: await from.list([lane], { limit: 10 }),
           found: await from.find(lane, { hash: hashIn(lane, 'p1') }),
         }
       }

@@ -124,8 +124,27 @@ export function richTransactions(lane: LaneKey): readonly StoredTransaction[] {
     stage: 'accepted',
     nonce: 0,
     hash: hashIn(lane, 'ab'),
+    attempts: [
+      { nonce: 0, hash: hashIn(lane, 'aa'), fees: { gasPrice: 2n ** 65n } },
+      {
+        nonce: 0,
+        hash: hashIn(lane, 'ab'),
+        fees: { maxFeePerGas: 9n, maxPriorityFeePerGas: 0n },
+        signedAtMs: 7,
+      },
+    ],
+    group: 'a, "b" \\ ä|\u{1f600}',
     status: 'reverted',
-    failure: { code: 'REJECTED', message: 'It said: "no", with ünicode, \\ and a\nnew line.' },
+    costs: { gasUsed: 21_000n, effectiveGasPrice: 0n, l1Fee: 2n ** 70n, totalFee: 2n ** 70n },
+    failure: {
+      code: 'REJECTED',
+      message: 'It said: "no", with ünicode, \\ and a\nnew line.',
+      details: 'reverted',
+      data: '0x08c379a0',
+    },
+    supersededBy: 'plain',
+    updatedAtMs: 1_700_000_000_001,
+    finishedAtMs: 1_700_000_000_002,
   }
   return [transactionIn(lane, 'plain'), transactionIn(lane, 'full', full)]
 }

@@ -39,7 +39,7 @@ export const writes: readonly Case[] = [
       equal((await other.changes(lane, 0, 9)).transactions, placed, 'a transaction changed into another one')
       equal((await other.arrivals(lane, 0, 9)).transactions, placed, 'a transaction arrived as another one')
       equal(
-        [...(await other.list(lane, { limit: 9 })).items].reverse(),
+        [...(await other.list([lane], { limit: 9 })).items].reverse(),
         placed,
         'it is listed as another one',
       )

@@ -13,7 +13,7 @@ import {
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 import { halfDone } from './failure.js'
-import { lines, list } from './lists.js'
+import { lines, list, listedValuesOf } from './lists.js'
 
 // One more is needed where a lane is new, and where what was known has been forgotten between two statements.
 const TRIES_MAX = 5
@@ -25,7 +25,8 @@ export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
   /** Those that were added, by name, with their place in the lane. */
   async function add(transactions: readonly StoredTransaction[]): Promise<ReadonlyMap<string, number>> {
     const lanes = lanesOf(transactions)
-    const statement = { text: sql.enqueue, values: [...valuesOf(lanes, transactions), channel] }
+    const values = [...valuesOf(lanes, transactions), channel, ...listedValuesOf(transactions)]
+    const statement = { text: sql.enqueue, values }
     let rows = await database.change(statement)
     if (rows.length === 0) {
       await addLanes(context, lanes)

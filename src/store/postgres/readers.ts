@@ -1,5 +1,5 @@
 import { decodeWish } from '../codec.js'
-import { arrivalsPage, listCursor, listPlace } from '../page.js'
+import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
 import type { LaneArrivals, Store } from '../store.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
@@ -27,15 +27,26 @@ export function readVerbs({ database, sql }: Context): Pick<Store, 'arrivals' | 
       const [row] = await database.read({ text, values: [chain.chainId, chain.genesisHash, key] })
       return row && transactionOf(row)
     },
-    async list(lane, { stage, limit, cursor }) {
-      const { sequence, id } = cursor === undefined ? { sequence: null, id: null } : listPlace(cursor)
-      const values = [...nameOf(lane), sequence, id, stage ?? null, limit + 1]
-      const rows = await database.read({ text: sql.listed, values })
-      const items = rows.slice(0, limit).map(transactionOf)
-      const last = items.at(-1)
-      return rows.length > limit && last ? { items, cursor: listCursor(last) } : { items }
+    async list(lanes, options) {
+      const { stage = null, group, limit } = options
+      const { below, fromMs } = listBounds(options)
+      const [first] = lanes
+      if (first === undefined) return { items: [] }
+      const { chainId, genesisHash } = first
+      const addresses = lanes.map(({ address }) => address)
+      const place = [below.createdAtMs, below.arrival, below.id]
+      const values = [chainId, genesisHash, addresses, ...place, fromMs, stage, limit + 1]
+      const statement =
+        group === undefined
+          ? { text: sql.listed, values }
+          : { text: sql.listedGroup, values: [...values, group] }
+      return listPage(await database.read(statement), limit, { place: placeOf, transaction: transactionOf })
     },
   }
+}
+
+function placeOf(row: Row): ListPlace {
+  return { createdAtMs: Number(row.created_ms), arrival: Number(row.arrival), id: String(row.id) }
 }
 
 function arrivalsOf(rows: readonly Row[]): LaneArrivals {

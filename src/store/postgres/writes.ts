@@ -15,7 +15,7 @@ import {
 } from '../store.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
-import { lines, list } from './lists.js'
+import { lines, list, listedValuesOf } from './lists.js'
 import type { Pruner } from './prune.js'
 
 // Each refusal says what the fence is; only writes of the same holder at the same time can outrun it again.
@@ -75,7 +75,9 @@ export function holderVerbs(context: Context, pruner: Pruner): Pick<Store, 'load
       // First, each good by itself: where the rest fails, all is written once more, and what was handed stays so.
       if (handed.length > 0) await hand(lease, handed)
       const own = handed.length > 0 ? { ...change, transactions: change.transactions.filter(isOwn) } : change
-      await numberedChange(lease, sql.write, [...valuesOf(own), channel, laneName(lease.lane)])
+      const written = latestOf(own.transactions)
+      const values = [...valuesOf(own), channel, laneName(lease.lane), ...listedValuesOf(written)]
+      await numberedChange(lease, sql.write, values)
       pruner.wrote()
     },
   }
@@ -126,11 +128,15 @@ function isGone(slot: Slot): boolean {
   return slot.state === 'final' || (slot.state === 'hole' && slot.attempts.length === 0)
 }
 
+const latestOf = (transactions: readonly StoredTransaction[]) => [
+  ...new Map(transactions.map((one) => [one.id, one])).values(),
+]
+
 /** `$7` to `$19` of the write. */
 function valuesOf(change: LaneWrite): unknown[] {
   // The last of several for one key counts; one statement may touch a row once only.
   const slots = [...new Map(change.slots.map((slot) => [slot.nonce, slot])).values()]
-  const transactions = [...new Map(change.transactions.map((one) => [one.id, one])).values()]
+  const transactions = latestOf(change.transactions)
   const kept = slots.filter((slot) => !isGone(slot))
   const hashes = hashesOf(change)
   const written = new Set(transactions.map(({ id }) => id))

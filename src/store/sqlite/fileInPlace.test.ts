@@ -42,7 +42,7 @@ const verbs: Record<string, (store: Store, lease: Lease) => Promise<unknown>> = 
   arrivals: (store) => store.arrivals(lane, 0, 10),
   changes: (store) => store.changes(lane, 0, 10),
   find: (store) => store.find(lane, { id: 'before' }),
-  list: (store) => store.list(lane, { limit: 10 }),
+  list: (store) => store.list([lane], { limit: 10 }),
 }
 
 async function expectReplaced(promise: Promise<unknown>, path: string): Promise<void> {
@@ -82,7 +82,7 @@ describe.skipIf(process.platform === 'win32')(
       const other = open(path)
       expect(await other.acquire(lane, 'other', 60_000)).toMatchObject({ epoch: 1 })
       for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
-      expect((await other.list(lane, { limit: 10 })).items).toEqual([])
+      expect((await other.list([lane], { limit: 10 })).items).toEqual([])
       await store.close()
       // What the first one closes is not what the second one has open.
       await other.enqueue([transactionIn(lane, 'there')])
@@ -94,7 +94,7 @@ describe.skipIf(process.platform === 'win32')(
       renameSync(path, `${path}.old`)
       for (const verb of Object.values(verbs)) await expectReplaced(verb(store, lease), path)
       renameSync(`${path}.old`, path)
-      expect((await store.list(lane, { limit: 10 })).items.map(({ id }) => id)).toEqual(['before'])
+      expect((await store.list([lane], { limit: 10 })).items.map(({ id }) => id)).toEqual(['before'])
       expect(await store.load(lease)).toMatchObject({ slots: [], cursor: undefined })
       expect((await store.arrivals(lane, 0, 10)).wishes).toEqual([])
       await store.write(lease, change)

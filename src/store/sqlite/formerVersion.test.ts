@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isTimely } from '../../sender/reasons/timely.js'
+import { recordOf } from '../../sender/transaction/record.js'
+import { fromStored, toStored } from '../../sender/transaction/stored.js'
 import { decodeTransaction, encodeBody } from '../codec.js'
 import type { StoredTransaction } from '../store.js'
 import { sqliteStore } from './index.js'
@@ -28,6 +30,7 @@ test('a file of the former version is read, and takes reasons from then on', asy
   expect(found).toMatchObject({ id: 'former', stage: 'queued' })
   expect(found.order).toBeUndefined()
   expect(found.waiting).toBeUndefined()
+  expect([found.updatedAtMs, found.attempts, found.group]).toEqual([undefined, undefined, undefined])
   const lease = await store.acquire(lane, 'holder', 10_000)
   if (lease === undefined) throw new Error('the lane is free')
   await store.load(lease)
@@ -42,6 +45,21 @@ test('a file of the former version is read, and takes reasons from then on', asy
   await store.write(lease, { slots: [], transactions: [{ ...found, order: 'strict', waiting }], cursor: 0 })
   expect(await store.find(lane, { id: 'former' })).toEqual({ ...found, order: 'strict', waiting })
   await store.close()
+})
+
+test('the newest attempt that a former version kept is the one that its record has', () => {
+  const hash = `0x${'c'.repeat(64)}` as const
+  const former = {
+    ...decodeTransaction(FORMER),
+    stage: 'accepted',
+    nonce: 3,
+    hash,
+    fees: { gasPrice: 9n },
+  } as const
+  const transaction = fromStored(former)
+  expect(transaction.attempts).toEqual([{ nonce: 3, hash, fees: { gasPrice: 9n } }])
+  expect(recordOf(transaction, undefined)).not.toHaveProperty('updatedAt')
+  expect(toStored(transaction)).toMatchObject({ attempts: transaction.attempts })
 })
 
 test('a body with a reason is read as it was written', () => {

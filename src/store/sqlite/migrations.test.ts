@@ -7,6 +7,7 @@ import { liveIn, richSlots, transactionIn } from '../contract/samples.js'
 import { sqliteStore } from './index.js'
 import { loadDriver } from './open.js'
 import { APPLICATION_ID, MIGRATIONS } from './schema.js'
+import { SQL } from './statements.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
 const PUT_SLOT = `INSERT INTO slot (lane, nonce, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body`
@@ -33,7 +34,7 @@ async function formerFile(version: number) {
   )
   const transaction = transactionIn(LANE, 'kept', { sequence: 3 })
   add.run('kept', transaction.stage, encodeBody(transaction))
-  return { path, database, put, slots, transaction }
+  return { path, database, put, add, slots, transaction }
 }
 
 async function loaded(path: string) {
@@ -52,6 +53,10 @@ test.each(former)('a file of schema %d is taken over with all that it holds', as
   expect(state.slots).toEqual(slots)
   expect(state.cursor).toBe(90)
   expect(state.transactions).toEqual([transaction])
+  const { createdAtMs } = transaction
+  for (const times of [{ createdAfterMs: createdAtMs }, { createdBeforeMs: createdAtMs + 1 }])
+    expect((await store.list([LANE], { limit: 9, ...times })).items).toEqual([transaction])
+  expect(await store.list([LANE], { limit: 9, createdAfterMs: createdAtMs + 1 })).toEqual({ items: [] })
   const changed = liveIn(LANE, slots[0]?.nonce ?? 0, 'kept', 'new')
   await store.write(lease, { slots: [changed], transactions: [], cursor: 91 })
   expect((await store.load(lease)).slots).toEqual([changed, ...slots.slice(1)])
@@ -61,15 +66,33 @@ test.each(former)('a file of schema %d is taken over with all that it holds', as
 test.each(former)(
   'a process of schema %d that has the file open goes on with the statements that it has prepared',
   async (version) => {
-    const { path, database, put, slots } = await formerFile(version)
+    const { path, database, put, add, slots, transaction } = await formerFile(version)
     const { store, lease } = await loaded(path)
     const [first] = slots
     if (first === undefined) throw new Error('there are slots')
     const changed = liveIn(LANE, first.nonce, 'kept', 'late')
     put.run(1, first.nonce, encodeBody(changed))
+    const later = transactionIn(LANE, 'later', { sequence: 4 })
+    add.run('later', later.stage, encodeBody(later))
+    expect((await store.list([LANE], { limit: 9 })).items).toEqual([later, transaction])
     expect((await store.load(lease)).slots).toEqual([changed, ...slots.slice(1)])
     database.close()
     await store.close()
+  },
+)
+
+test.each([SQL.list, SQL.listGroup])(
+  'a page of a list is read by its index, without a sort',
+  async (statement) => {
+    const { database } = await formerFile(MIGRATIONS.length)
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${statement}`)
+    const steps = plan.all(1, 0, 0, '', 0, null, ...(statement === SQL.list ? [] : ['g']), 10) as {
+      detail: string
+    }[]
+    const index = statement === SQL.list ? 'tx_list' : 'tx_group'
+    expect(steps.map(({ detail }) => detail)).toEqual([expect.stringContaining(`USING INDEX ${index} (`)])
+    expect(steps[0]?.detail).toContain('(created_ms,arrival,id)<')
+    database.close()
   },
 )
 

@@ -1,7 +1,6 @@
 import type { Hash } from 'viem'
-import type { Stage } from '../../types.js'
 import { decodeSlot, decodeTransaction, decodeWish } from '../codec.js'
-import { arrivalsPage, arrivedUpTo, listCursor, listPlace } from '../page.js'
+import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type {
   ChainKey,
   LaneArrivals,
@@ -9,11 +8,12 @@ import type {
   LaneKey,
   LaneState,
   Lease,
+  ListOptions,
   StoredPage,
   StoredTransaction,
 } from '../store.js'
 import type { Prepared } from './connection.js'
-import { idOf, type Keys, textOf } from './keys.js'
+import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
 import { fenced, laneRecord } from './leases.js'
 
 type Body = { readonly body: string }
@@ -70,19 +70,28 @@ export function find(
   return found === undefined ? undefined : transactionOf(found as Body)
 }
 
-export type ListOptions = {
-  readonly stage?: Stage | undefined
-  readonly limit: number
-  readonly cursor?: string | undefined
-}
+type ListRow = Body & ListPlace
 
-export function list(prepared: Prepared, keys: Keys, of: LaneKey, options: ListOptions): StoredPage {
-  const row = keys.findLane(prepared, of)
-  if (row === undefined) return { items: [] }
-  const { stage = null, limit, cursor } = options
-  const last = cursor === undefined ? { sequence: Number.MAX_SAFE_INTEGER, id: '' } : listPlace(cursor)
-  const rows = prepared.list.all(row.lane, last.sequence, textOf(last.id), stage, limit + 1) as Body[]
-  const items = rows.slice(0, limit).map(transactionOf)
-  const end = items.at(-1)
-  return rows.length > limit && end ? { items, cursor: listCursor(end) } : { items }
+export function list(
+  prepared: Prepared,
+  keys: Keys,
+  of: readonly LaneKey[],
+  options: ListOptions,
+): StoredPage {
+  const { stage = null, group, limit } = options
+  const { below, fromMs } = listBounds(options)
+  const place = [below.createdAtMs, below.arrival, textOf(below.id)] as const
+  const read = ({ lane }: LaneRow) => {
+    const bounds = [lane, ...place, fromMs, stage] as const
+    const [statement, rest] =
+      group === undefined ? [prepared.list, []] : [prepared.listGroup, [textOf(group)]]
+    return statement.all(...bounds, ...rest, limit + 1) as ListRow[]
+  }
+  const rows = of.flatMap((lane) => keys.findLane(prepared, lane) ?? []).map(read)
+  // Each lane's are in order, and no page has more of one lane than it has of all.
+  const all = rows.length === 1 ? (rows[0] ?? []) : rows.flat().sort(newestFirst)
+  return listPage(all, limit, {
+    place: ({ createdAtMs, arrival, id }) => ({ createdAtMs, arrival, id: idOf(id) }),
+    transaction: transactionOf,
+  })
 }

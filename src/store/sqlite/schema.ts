@@ -86,5 +86,38 @@ DROP TABLE slot;
 ALTER TABLE slot_by_rowid RENAME TO slot;
 `
 
+// What a list is in the order of, and what it is asked for. A process of the former version names none of them, and
+// gives no time. The key is in use: hashes name transactions by it.
+const LISTED = `
+CREATE TABLE tx_listed (
+  key INTEGER PRIMARY KEY,
+  chain INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  stage TEXT NOT NULL,
+  ended_ms INTEGER,
+  body TEXT NOT NULL,
+  created_ms REAL NOT NULL DEFAULT (unixepoch('subsec') * 1000),
+  arrival INTEGER NOT NULL DEFAULT 0,
+  group_name TEXT,
+  UNIQUE (chain, id)
+) STRICT;
+INSERT INTO tx_listed (key, chain, id, lane, sequence, revision, stage, ended_ms, body, created_ms, arrival)
+  SELECT key, chain, id, lane, sequence, revision, stage, ended_ms, body,
+    CAST(CASE WHEN json_valid(body) THEN coalesce(json_extract(body, '$.transaction.createdAtMs'), 0) ELSE 0 END AS REAL),
+    sequence
+  FROM tx ORDER BY key;
+DROP TABLE tx;
+ALTER TABLE tx_listed RENAME TO tx;
+CREATE INDEX tx_arrival ON tx (lane, sequence, id);
+CREATE INDEX tx_change ON tx (lane, revision);
+CREATE INDEX tx_open ON tx (lane, sequence) WHERE ended_ms IS NULL;
+CREATE INDEX tx_ended ON tx (ended_ms) WHERE ended_ms IS NOT NULL;
+CREATE INDEX tx_list ON tx (lane, created_ms, arrival, id);
+CREATE INDEX tx_group ON tx (lane, group_name, created_ms, arrival, id) WHERE group_name IS NOT NULL;
+`
+
 /** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
-export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID]
+export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED]

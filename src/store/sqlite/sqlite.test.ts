@@ -222,11 +222,11 @@ describe('a file that does not work is STORE with its path, and stays as it is',
     await store.close()
     truncateSync(path, 16_384)
     const cut = sqliteStore({ path })
-    const calls = [cut.enqueue([transactionIn(lane, 'new')]), cut.list(lane, { limit: 500 }), take(cut)]
+    const calls = [cut.enqueue([transactionIn(lane, 'new')]), cut.list([lane], { limit: 500 }), take(cut)]
     for (const error of (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')) {
       expect((error as PromiseRejectedResult).reason).toMatchObject({ code: 'STORE' })
     }
-    await expect(cut.list(lane, { limit: 500 })).rejects.toThrow(path)
+    await expect(cut.list([lane], { limit: 500 })).rejects.toThrow(path)
   })
 
   it('an obstacle may be gone the next time', async () => {
@@ -330,7 +330,7 @@ describe('the records that are kept', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     for (let round = 0; round < 200; round++) await write({ transactions: [transactionIn(lane, 'busy')] })
     expect(await store.find(lane, { hash: hashIn(lane, 't3bump') })).toBeUndefined()
-    expect((await store.list(lane, { limit: 500 })).items.map(({ id }) => id)).toEqual(['open', 'busy'])
+    expect((await store.list([lane], { limit: 500 })).items.map(({ id }) => id)).toEqual(['open', 'busy'])
 
     // Had a hash been kept, the id's next owner would be found by it.
     await store.enqueue([transactionIn(lane, 't3')])

@@ -82,7 +82,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       connection.read((sql) => changes(sql, keys.findLane(sql, lane)?.lane, { revision, limit })),
     watch: watchers.watch,
     find: (chain, by) => connection.read((sql) => find(sql, keys, chain, by)),
-    list: (lane, page) => connection.read((sql) => list(sql, keys, lane, page)),
+    list: (lanes, page) => connection.read((sql) => list(sql, keys, lanes, page)),
     async close() {
       watchers.close()
       await connection.close()

@@ -1,6 +1,15 @@
 import { LEASES_AHEAD_MAX } from '../leaseTime.js'
 import { NOW_MS } from './schema.js'
 
+const INSERT_TX = `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body, created_ms, arrival, group_name)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ${NOW_MS} END, ?8, ?9, ?4, ?10)`
+
+function listOf(group: string): string {
+  return `SELECT body, created_ms AS createdAtMs, arrival, id FROM tx
+    WHERE lane = ?1 AND (created_ms, arrival, id) < (?2, ?3, ?4) AND created_ms >= ?5 AND (?6 IS NULL OR stage = ?6) ${group}
+    ORDER BY created_ms DESC, arrival DESC, id DESC LIMIT ?${group === '' ? 7 : 8}`
+}
+
 /** Every statement that is kept prepared. */
 export const SQL = {
   dataVersion: 'PRAGMA data_version',
@@ -31,14 +40,12 @@ export const SQL = {
   dropSlot: 'DELETE FROM slot WHERE lane = ? AND nonce = ?',
   slots: 'SELECT body FROM slot WHERE lane = ? ORDER BY nonce',
 
-  addTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
-    VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?) ON CONFLICT DO NOTHING`,
+  addTx: `${INSERT_TX} ON CONFLICT DO NOTHING`,
   // What most writes are: of the indexes only that of revisions is touched.
   moveTx: `UPDATE tx SET revision = ?1, stage = ?2, body = ?3
     WHERE chain = ?4 AND id = ?5 AND lane = ?6 AND sequence = ?7 AND (ended_ms IS NOT NULL) = ?8`,
   // Its age counts from its first end.
-  putTx: `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body)
-    VALUES (?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ${NOW_MS} END, ?)
+  putTx: `${INSERT_TX}
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
       body = excluded.body WHERE lane = excluded.lane`,
@@ -49,8 +56,8 @@ export const SQL = {
   openTxs: 'SELECT body FROM tx WHERE lane = ? AND ended_ms IS NULL ORDER BY sequence',
   arrivedTxs: 'SELECT body FROM tx WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
   changedTxs: 'SELECT body, revision FROM tx WHERE lane = ? AND revision > ? ORDER BY revision LIMIT ?',
-  list: `SELECT body FROM tx WHERE lane = ?1 AND (sequence, id) < (?2, ?3) AND (?4 IS NULL OR stage = ?4)
-    ORDER BY sequence DESC, id DESC LIMIT ?5`,
+  list: listOf(''),
+  listGroup: listOf('AND group_name = ?7'),
 
   // The slot of a transaction that was forgotten already may be written once more.
   putHash: `INSERT INTO hash (chain, hash, tx) SELECT ?1, ?2, key FROM tx WHERE chain = ?1 AND id = ?3

@@ -65,9 +65,11 @@ function handTx(prepared: Prepared, keys: Keys, from: LaneRow, transaction: Stor
 }
 
 function txRow({ chain, lane }: LaneRow, transaction: StoredTransaction, revision: number) {
-  const { id, sequence, stage } = transaction
+  const { id, sequence, stage, createdAtMs, group } = transaction
   const ended = hasEnded(stage) ? 1 : 0
-  return [chain, textOf(id), lane, sequence, revision, stage, ended, encodeBody(transaction)] as const
+  const body = encodeBody(transaction)
+  const name = group === undefined ? null : textOf(group)
+  return [chain, textOf(id), lane, sequence, revision, stage, ended, body, createdAtMs, name] as const
 }
 
 export function enqueue(

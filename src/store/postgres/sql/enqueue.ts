@@ -2,7 +2,7 @@ import { lined, listed } from '../lists.js'
 
 export const enqueueStatements = (schema: string) => ({
   /**
-   * Lanes in `$1` to `$5` (with how many rows each gets and its name), rows in `$6` to `$12`. The lanes' rows are
+   * Lanes in `$1` to `$5` (with how many rows each gets and its name), rows in `$6` to `$12`, and in `$14` and `$15`. The lanes' rows are
    * locked in one order by all, before a sequence is taken from them and until the commit: whoever reads up to a
    * sequence has seen all below it. Nothing is done unless every lane is there.
    */
@@ -23,11 +23,13 @@ export const enqueueStatements = (schema: string) => ({
         l.sequence - locked.count AS sequence, l.revision - locked.count AS revision
     ),
     added AS (
-      INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, ended_at, body)
+      INSERT INTO ${schema}.transactions
+        (chain, id, lane, sequence, revision, stage, ended_at, body, created_ms, arrival, group_name)
       SELECT p.chain, u.id, p.lane, p.sequence + u.nth, p.revision + u.nth, u.stage,
-        CASE WHEN u.ended THEN clock_timestamp() END, u.body
+        CASE WHEN u.ended THEN clock_timestamp() END, u.body, u.created_ms, p.sequence + u.nth, u.group_name
       FROM unnest(${listed('$6', 'bigint')}, ${listed('$7', 'bigint')}, $8::text[], ${listed('$9', 'text')},
-        ${listed('$10', 'boolean')}, ${lined('$11')}) AS u(lane, nth, id, stage, ended, body)
+        ${listed('$10', 'boolean')}, ${lined('$11')}, ${listed('$14', 'double precision')}, $15::text[])
+        AS u(lane, nth, id, stage, ended, body, created_ms, group_name)
       JOIN placed p ON p.place = u.lane
       -- In one order: the same ids may come into two lanes at once.
       ORDER BY p.chain, u.id

@@ -1,5 +1,18 @@
 import { laneNamed } from './leases.js'
 
+/** Lanes of one chain in `$1` to `$3`. No page has more of one lane than it has of all: each is read that far. */
+const listOf = (schema: string, group: string) => `
+    SELECT t.sequence, t.body, t.created_ms, t.arrival, t.id
+    FROM ${schema}.chains c JOIN ${schema}.lanes l ON l.chain = c.chain AND l.address = ANY ($3::text[])
+    CROSS JOIN LATERAL (
+      SELECT t.sequence, t.body, t.created_ms, t.arrival, t.id FROM ${schema}.transactions t
+      WHERE t.lane = l.lane AND (t.created_ms, t.arrival, t.id) < ($4::double precision, $5::bigint, $6::text)
+        AND t.created_ms >= $7::double precision AND ($8::text IS NULL OR t.stage = $8::text) ${group}
+      ORDER BY t.created_ms DESC, t.arrival DESC, t.id DESC LIMIT $9::bigint
+    ) t
+    WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text
+    ORDER BY t.created_ms DESC, t.arrival DESC, t.id DESC LIMIT $9::bigint`
+
 export const readStatements = (schema: string) => ({
   arrived: `
     (SELECT 'transaction' AS kind, t.sequence, t.id, t.body
@@ -27,10 +40,6 @@ export const readStatements = (schema: string) => ({
     JOIN ${schema}.transactions t ON t.chain = c.chain AND t.id = h.id
     WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text`,
 
-  listed: `
-    SELECT t.sequence, t.body
-    FROM ${laneNamed(schema)} JOIN ${schema}.transactions t ON t.lane = l.lane
-    WHERE ($4::bigint IS NULL OR (t.sequence, t.id) < ($4::bigint, $5::text))
-      AND ($6::text IS NULL OR t.stage = $6::text)
-    ORDER BY t.sequence DESC, t.id DESC LIMIT $7::bigint`,
+  listed: listOf(schema, ''),
+  listedGroup: listOf(schema, 'AND t.group_name = $10::text'),
 })

@@ -32,11 +32,13 @@ export const writeStatements = (schema: string) => ({
       DELETE FROM ${schema}.wishes w USING lane WHERE w.lane = lane.lane AND w.sequence <= $11::bigint
     ),
     transactions_kept AS (
-      INSERT INTO ${schema}.transactions AS t (chain, id, lane, sequence, revision, stage, ended_at, body)
+      INSERT INTO ${schema}.transactions AS t
+        (chain, id, lane, sequence, revision, stage, ended_at, body, created_ms, arrival, group_name)
       SELECT lane.chain, u.id, lane.lane, u.sequence, lane.revision + u.place, u.stage,
-        CASE WHEN u.ended THEN clock_timestamp() END, u.body
+        CASE WHEN u.ended THEN clock_timestamp() END, u.body, u.created_ms, u.sequence, u.group_name
       FROM lane, unnest($12::text[], ${listed('$13', 'bigint')}, ${listed('$14', 'text')},
-        ${listed('$15', 'boolean')}, ${lined('$16')}) WITH ORDINALITY AS u(id, sequence, stage, ended, body, place)
+        ${listed('$15', 'boolean')}, ${lined('$16')}, ${listed('$22', 'double precision')}, $23::text[])
+        WITH ORDINALITY AS u(id, sequence, stage, ended, body, created_ms, group_name, place)
       ON CONFLICT (chain, id) DO UPDATE SET
         sequence = excluded.sequence,
         revision = excluded.revision,

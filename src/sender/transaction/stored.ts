@@ -1,0 +1,108 @@
+import type { StoredAttempt, StoredNeeds, StoredTransaction } from '../../store/store.js'
+import { isTimely } from '../reasons/timely.js'
+import { failureFrom, storedFailure } from './failure.js'
+import { begin, describe, drop, hasReached, type Needs, type Transaction, wake } from './transaction.js'
+
+export function toStored(transaction: Transaction): StoredTransaction {
+  const { failure } = transaction
+  return {
+    id: transaction.id,
+    lane: transaction.lane,
+    fingerprint: transaction.fingerprint,
+    request: transaction.request,
+    sequence: transaction.sequence,
+    priority: transaction.priority,
+    gas: transaction.gas,
+    feeCeiling: transaction.feeCeiling,
+    expiresAtMs: transaction.expiresAtMs,
+    onExpiry: transaction.onExpiry,
+    replaces: transaction.replacesId,
+    needs: storedNeeds(transaction.needs),
+    private: transaction.private,
+    order: transaction.order,
+    starved: transaction.starved,
+    pooled: transaction.pooled,
+    stage: transaction.stage,
+    nonce: transaction.nonce,
+    hash: transaction.hash,
+    attempts: transaction.attempts.length === 0 ? undefined : transaction.attempts,
+    waiting:
+      transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
+    block: transaction.block ?? transaction.keptBlock,
+    status: transaction.status,
+    verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
+    failure: failure && storedFailure(failure),
+    costs: transaction.costs,
+    group: transaction.group,
+    supersededBy: transaction.supersededBy,
+    createdAtMs: transaction.createdAtMs,
+    updatedAtMs: transaction.updatedAtMs,
+    finishedAtMs: transaction.finishedAtMs,
+  }
+}
+
+function storedNeeds(needs: Needs | undefined): StoredNeeds | undefined {
+  return needs && { ...needs, after: needs.after?.map((one) => (typeof one === 'string' ? one : one.id)) }
+}
+
+/** What it replaces is another record: who reads them all puts it in. */
+export function fromStored(stored: StoredTransaction): Transaction {
+  const { failure, verdict } = stored
+  const transaction = begin({
+    id: stored.id,
+    lane: stored.lane,
+    request: stored.request,
+    fingerprint: stored.fingerprint,
+    sequence: stored.sequence,
+    priority: stored.priority,
+    feeCeiling: stored.feeCeiling,
+    createdAtMs: stored.createdAtMs,
+    expiresAtMs: stored.expiresAtMs,
+    onExpiry: stored.onExpiry,
+    private: stored.private,
+    order: stored.order,
+    starved: stored.starved,
+    pooled: stored.pooled,
+    group: stored.group,
+    needs: stored.needs,
+    replaces: undefined,
+    replacesId: stored.replaces,
+  })
+  transaction.gas = stored.gas
+  transaction.stage = transaction.keptStage = stored.stage
+  transaction.nonce = stored.nonce
+  transaction.hash = stored.hash
+  transaction.attempts = stored.attempts ?? newestOf(stored)
+  transaction.updatedAtMs = stored.updatedAtMs
+  transaction.finishedAtMs = stored.finishedAtMs
+  transaction.supersededBy = stored.supersededBy
+  transaction.waiting = stored.waiting
+  if (stored.block) transaction.keptBlock = stored.block
+  transaction.status = stored.status
+  transaction.costs = stored.costs
+  transaction.settled = verdict === 'landed'
+  if (verdict === 'unresolved') transaction.unresolved = true
+  if (failure === undefined) return transaction
+  transaction.endKept = true
+  transaction.failure = failureFrom(failure, describe(transaction))
+  return transaction
+}
+
+/** A former version kept the newest attempt alone. */
+function newestOf({ nonce, hash, fees }: StoredTransaction): readonly StoredAttempt[] {
+  return nonce === undefined || hash === undefined || fees === undefined ? [] : [{ nonce, hash, fees }]
+}
+
+/** It is what the store says now. Who waits, and the caller's signal, stay. */
+export function refresh(transaction: Transaction, stored: StoredTransaction): void {
+  const { waiters, elsewhere, replaces, face, landed, hash, workedBy, status, costs } = transaction
+  transaction.cancelTimers?.()
+  drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
+  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock')
+  Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
+  if (transaction.settled && hash === transaction.hash) transaction.landed = landed
+  // Its receipt was read here, which whoever works the lane may not have done.
+  const isRead = costs !== undefined && transaction.costs === undefined && hash === transaction.hash
+  if (isRead && hasReached(transaction, 'sealed')) Object.assign(transaction, { status, costs })
+  wake(transaction)
+}
