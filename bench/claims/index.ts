@@ -17,6 +17,7 @@ const CLAIMS = {
   durable: () => import('./durable.js'),
   allocator: () => import('./allocator.js'),
   classify: () => import('./classify.js'),
+  groups: () => import('./groups.js'),
 } as const satisfies Record<string, Load>
 
 export type ClaimName = keyof typeof CLAIMS

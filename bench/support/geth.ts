@@ -16,9 +16,12 @@ const FUNDS = toHex(10n ** 24n)
 const LOOKS = 1_200
 const LOOK_MS = 50
 
-/** `--dev` with a block every so many seconds that holds 14,285 transfers, and its pool as it is. */
-export async function startGeth(file: string, periodS = 1): Promise<Geth> {
-  const blocks = ['--dev.period', `${periodS}`, '--dev.gaslimit', '300000000']
+/** `--dev` with a block every so many seconds, and its pool as it is. A block holds 14,285 transfers by default. */
+export async function startGeth(
+  file: string,
+  { periodS = 1, gasLimit = 300_000_000 }: { readonly periodS?: number; readonly gasLimit?: number } = {},
+): Promise<Geth> {
+  const blocks = ['--dev.period', `${periodS}`, '--dev.gaslimit', `${gasLimit}`]
   const running = await startNodeProcess(gethCommand(file), blocks)
   const [id, version] = await running.rpc.all([['eth_chainId'], ['web3_clientVersion']])
   return {

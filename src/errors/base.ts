@@ -57,8 +57,8 @@ export type TxlaneErrorCode =
    */
   | 'DEPENDENCY'
   /**
-   * `limits.queueMax` transactions wait, or an allocator has handed out `limits.windowMax` nonces that are not covered
-   * yet. Nothing was taken on.
+   * `limits.queueMax` transactions wait, or `queueMax` of its group; or an allocator has handed out `limits.windowMax`
+   * nonces that are not covered yet. Nothing was taken on.
    */
   | 'QUEUE_FULL'
   /** The account, or in a pool each account, cannot pay, and the transaction is not to wait for money (`starved: 'fail'`). */

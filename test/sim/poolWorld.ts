@@ -295,6 +295,7 @@ function optionsOf(random: Random, nowMs: number): SendOptions {
   return {
     until: 'queued',
     ...(chance(random, 0.4) ? { affinity: pick(random, ['x', 'y', 'z']) } : {}),
+    ...(chance(random, 0.5) ? { group: pick(random, ['one', 'two']) } : {}),
     ...(chance(random, 0.1) ? { expires, onExpiry: 'cancel' } : {}),
   }
 }

@@ -17,7 +17,7 @@ const MEASURE = `until all are in blocks, blocks every ${PERIOD_S} s`
 
 /** A burst has a whole block time to be in the pool, and fits into one block. */
 export async function slowBlocks({ geth, rounds, transactions: count, say }: PartContext): Promise<Outcome> {
-  await using node = await startGeth(geth, PERIOD_S)
+  await using node = await startGeth(geth, { periodS: PERIOD_S })
   await using processes = await startSubjects(SUBJECTS)
   const { values, failures } = await takeTurns({
     subjects: SUBJECTS.map((subject) => ({ name: subject.name, subject })),
