@@ -171,6 +171,7 @@ function start(world: World, keys: readonly Address[]): Machine {
       account: createStubAccount(address, { clock: process.clock }),
       store: process.store,
       lossDepth: 'child',
+      groups: { named: { two: { weight: 3 }, bound: { inFlightMax: 1 } } },
     })
   const members = keys.map((address) => make({ address }))
   return { process, opened, pool: createPool(members, { make }), keys }
@@ -251,6 +252,7 @@ function send(world: World): void {
     ...optionsOf(random, clock.wallNow()),
     // Drawn apart: seeds that were found keep the rest of their worlds.
     ...(chance(deriveRandom(world.seed, `starved ${one.id}`), 0.5) ? { starved: 'wait' } : {}),
+    ...groupOf(deriveRandom(world.seed, `group ${one.id}`)),
     id: one.id,
     signal: controller.signal,
   })
@@ -290,12 +292,15 @@ function requestOf(random: Random, marker: number): TxRequest {
   } as TxRequest
 }
 
+function groupOf(random: Random): Pick<SendOptions, 'group'> {
+  return chance(random, 0.5) ? { group: pick(random, ['one', 'two', 'bound']) } : {}
+}
+
 function optionsOf(random: Random, nowMs: number): SendOptions {
   const expires = { atMs: nowMs + between(random, 500, 9_000) }
   return {
     until: 'queued',
     ...(chance(random, 0.4) ? { affinity: pick(random, ['x', 'y', 'z']) } : {}),
-    ...(chance(random, 0.5) ? { group: pick(random, ['one', 'two']) } : {}),
     ...(chance(random, 0.1) ? { expires, onExpiry: 'cancel' } : {}),
   }
 }
