@@ -38,7 +38,7 @@ function txOf(id: string): FakeTx {
 
 /** A sender that does nothing by itself. */
 function scripted(options: InstrumentOptions = {}) {
-  const events = createEmitter((error) => {
+  const events = createEmitter({ chainId: 31_337, address: ADDRESS }, (error) => {
     throw error
   })
   const inFlight: Tx[] = []

@@ -93,7 +93,7 @@ test.each([SQL.list, SQL.listGroup])(
     expect(steps.map(({ detail }) => detail)).toEqual([expect.stringContaining(`USING INDEX ${index} (`)])
     expect(steps[0]?.detail).toContain('(created_ms,arrival,id)<')
     database.close()
-    },
+  },
 )
 
 test('a slot with a contract call and a bump stays in the page of its row', async () => {
