@@ -123,6 +123,7 @@ describe('counters and times', () => {
       'stage',
       'hold.reason',
       'reorg.deep',
+      'lease.takeover',
       'chain.id',
       'address',
       'endpoint.(?:name|role|change)',

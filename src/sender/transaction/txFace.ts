@@ -131,8 +131,10 @@ class Face implements Tx {
     return this.#parts.operations().waitingFor(this.#transaction)
   }
 
-  async wait<stage extends WaitStage = 'sealed'>(asked?: stage, options: WaitOptions = {}) {
-    const stage = asked ?? 'sealed'
+  async wait<stage extends WaitStage = 'sealed'>(
+    stage: WaitStage = 'sealed',
+    options: WaitOptions = {},
+  ): Promise<Landed<Chain, stage>> {
     checkWait(stage, options)
     return this.#parts.waiting().wait(this.#transaction, stage, options) as Promise<Landed<Chain, stage>>
   }
