@@ -1,4 +1,4 @@
-import type { Chain, Hash } from 'viem'
+import type { Address, Chain, Hash } from 'viem'
 import type { TxlaneError } from './errors/base.js'
 import type { HoldReason } from './laneTypes.js'
 import type { Tx } from './txTypes.js'
@@ -93,11 +93,24 @@ export type EndpointEvent = {
   profile: object
 }
 
+/** Which lane tells it: one listener may serve the lanes of a pool, or of several chains. */
+export type OfLane = {
+  /** The chain's id. */
+  chainId: number
+  /** The account that signs and sends. */
+  address: Address
+}
+
 /**
- * What `on` tells. `failed`, `cancelled` and `superseded` carry the error that the transaction ended with, the same that
- * its promises reject with; `held` and `released` the reason.
+ * What `on` tells, with the lane that tells it. `failed`, `cancelled` and `superseded` carry the error that the
+ * transaction ended with, the same that its promises reject with; `held` and `released` the reason.
  */
-export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
+export type SenderEvents<chain extends Chain = Chain> = {
+  [event in keyof LaneEvents<chain>]: LaneEvents<chain>[event] & OfLane
+}
+
+/** The same without the lane. */
+export type LaneEvents<chain extends Chain = Chain> = TxEvents<chain> &
   EndEvents<chain> &
   NonceEvents & {
     /** A hold was lifted. Others may stand. */
@@ -118,6 +131,11 @@ export type SenderEvents<chain extends Chain = Chain> = TxEvents<chain> &
     reordered: { tx: Tx<chain>; by: Tx<chain>; waitingFor: WaitReason }
     /** A transaction has lost its nonce to something else for the second time or more, and goes to another one. */
     rebound: { tx: Tx<chain>; times: number }
+    /**
+     * This process works the lane from now on. `epoch` rises with each change of hands. `takeover`: somebody else had it
+     * before, another process or an earlier life of this one, whose work goes on here; false where nobody had.
+     */
+    leaseGained: { epoch: number; takeover: boolean }
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
     /** Something failed that no promise tells of: a write that is tried again, a signer that failed in a repair. */

@@ -128,7 +128,7 @@ export type CancelResult<chain extends Chain = Chain> =
       /** It executed. */
       result: 'tooLate'
       /** As `wait('sealed')` gives it. */
-      landed: Landed<chain>
+      landed: Landed<chain, 'sealed'>
     }
 
 /** What the caller wants to happen once. Its fields are live: they show what is known now. */
@@ -158,11 +158,14 @@ export interface Tx<chain extends Chain = Chain> {
    */
   readonly waitingFor: WaitReason | undefined
   /**
-   * Resolves when the transaction has come to the stage or beyond it. `preconfirmed` resolves at `sealed` where
+   * Resolves when the transaction has come to the stage or beyond it: with its receipt from `sealed` on. `preconfirmed` resolves at `sealed` where
    * the endpoint has no pre-confirmations.
    * @throws TxlaneError whose `fate` says whether it may be sent again
    */
-  wait(stage?: WaitStage, options?: WaitOptions): Promise<Landed<chain>>
+  wait<stage extends WaitStage = 'sealed'>(
+    stage?: stage,
+    options?: WaitOptions,
+  ): Promise<Landed<chain, stage>>
   /**
    * Resolves when it is certain: at once where nothing was journaled, else at the lane's `lossDepth`.
    * @throws TxlaneError `CLOSED`; `STORE`, with which `send` rejected too, where it was never taken on

@@ -18,7 +18,7 @@ import type { FeePolicy, GroupPolicy, LaneSnapshot, Limits, SequenceOptions } fr
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { ListOptions, RecordPage } from './waitTypes.js'
 
-export type { EndpointEvent, SenderEvents } from './eventTypes.js'
+export type { EndpointEvent, OfLane, SenderEvents } from './eventTypes.js'
 export type {
   EnvelopeSigner,
   FeePolicy,

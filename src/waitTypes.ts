@@ -153,29 +153,30 @@ type LandedBase = {
   hash: Hash
 }
 
+type LandedPreconfirmed<chain extends Chain> = {
+  /** The endpoint's `pending` block has it, and no sealed one. */
+  stage: 'preconfirmed'
+  /** Missing where the endpoint shows no receipt before the block is sealed. */
+  status?: 'success' | 'reverted'
+  /** `null` where the endpoint shows none yet; its block has no hash. */
+  receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
+}
+
+type LandedSealed<chain extends Chain> = {
+  /** The stage that it had come to, which may be above the one waited for. */
+  stage: Exclude<WaitStage, 'preconfirmed'>
+  /** As in the receipt. A reverted transaction has executed and is paid for. */
+  status: 'success' | 'reverted'
+  /** As viem gives it, for the chain of the client. */
+  receipt: GetTransactionReceiptReturnType<chain>
+}
+
 /**
- * What `wait` resolves with. Before the block is sealed the status and the receipt may be unknown: not every
- * endpoint serves receipts of pre-confirmed transactions.
+ * What `wait` resolves with, for the stage that was waited for. Before the block is sealed the status and the receipt may
+ * be unknown: not every endpoint serves receipts of pre-confirmed transactions.
  */
-export type Landed<chain extends Chain = Chain> = LandedBase &
-  (
-    | {
-        /** The endpoint's `pending` block has it, and no sealed one. */
-        stage: 'preconfirmed'
-        /** Missing where the endpoint shows no receipt before the block is sealed. */
-        status?: 'success' | 'reverted'
-        /** `null` where the endpoint shows none yet; its block has no hash. */
-        receipt: (Omit<GetTransactionReceiptReturnType<chain>, 'blockHash'> & { blockHash: null }) | null
-      }
-    | {
-        /** The stage that it had come to, which may be above the one waited for. */
-        stage: Exclude<WaitStage, 'preconfirmed'>
-        /** As in the receipt. A reverted transaction has executed and is paid for. */
-        status: 'success' | 'reverted'
-        /** As viem gives it, for the chain of the client. */
-        receipt: GetTransactionReceiptReturnType<chain>
-      }
-  )
+export type Landed<chain extends Chain = Chain, stage extends WaitStage = WaitStage> = LandedBase &
+  (LandedSealed<chain> | ('preconfirmed' extends stage ? LandedPreconfirmed<chain> : never))
 
 /** How `wait` is to wait. */
 export type WaitOptions = {

@@ -72,8 +72,8 @@ app.post<{ Body: Call }>('/v1/transactions', { schema: { body: call } }, async (
     ...(value === undefined ? {} : { value: BigInt(value) }),
     ...(gas === undefined ? {} : { gas: BigInt(gas) }),
   }
-  const id = `${request.getDecorator<string>('caller')}/${key}`
-  const tx = await pool.send(transaction, { id, until: 'queued' })
+  const caller = request.getDecorator<string>('caller')
+  const tx = await pool.send(transaction, { id: `${caller}/${key}`, group: caller, until: 'queued' })
   return reply.code(202).header('location', `/v1/transactions/${key}`).send(tx.toJSON())
 })
 
@@ -81,6 +81,11 @@ app.get<{ Params: { key: string } }>('/v1/transactions/:key', async (request, re
   const tx = await pool.get(`${request.getDecorator<string>('caller')}/${request.params.key}`)
   return tx ? tx.toJSON() : reply.code(404).send({ error: 'not known' })
 })
+
+// A caller's own, newest first, of whatever account sent them.
+app.get<{ Querystring: { cursor?: string } }>('/v1/transactions', async (request) =>
+  pool.list({ group: request.getDecorator<string>('caller'), cursor: request.query.cursor }),
+)
 
 app.get('/healthz', async () => ({ ok: true }))
 

@@ -38,7 +38,7 @@ function txOf(id: string): FakeTx {
 
 /** A sender that does nothing by itself. */
 function scripted(options: InstrumentOptions = {}) {
-  const events = createEmitter((error) => {
+  const events = createEmitter({ chainId: 31_337, address: ADDRESS }, (error) => {
     throw error
   })
   const inFlight: Tx[] = []
@@ -123,6 +123,7 @@ describe('counters and times', () => {
       'stage',
       'hold.reason',
       'reorg.deep',
+      'lease.takeover',
       'chain.id',
       'address',
       'endpoint.(?:name|role|change)',

@@ -36,6 +36,7 @@ export function createInstruments(meter: Meter) {
     reorgs: counter('txlane.reorgs', '{nonce}', 'Nonces whose block left the chain'),
     holds: counter('txlane.holds', '{hold}', 'Times that the lane was held'),
     endpointChanges: counter('txlane.endpoint.changes', '{change}', 'Changes at endpoints'),
+    leasesGained: counter('txlane.lease.gained', '{lease}', 'Leases that this process took'),
     leasesLost: counter('txlane.lease.lost', '{lease}', 'Leases that another process took'),
     errors: counter('txlane.errors', '{error}', 'Failures in the background'),
     inFlight: level('txlane.in_flight', '{transaction}', 'Transactions with a nonce that is not settled'),

@@ -79,6 +79,8 @@ export function listenersOf(
       }
       instruments.endpointChanges.add(1, { ...attributes, ...own })
     },
+    leaseGained: ({ takeover }) =>
+      instruments.leasesGained.add(1, { ...attributes, 'txlane.lease.takeover': takeover }),
     leaseLost() {
       // The books, and what holds them, are another process's from now on.
       for (const reason of held.keys()) held.set(reason, false)

@@ -49,6 +49,7 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
       ...textOf('reason', reason),
       ...textOf('said', said),
     }),
+    leaseGained: ({ epoch, takeover }) => ({ epoch, takeover }),
     leaseLost: ({ epoch }) => ({ epoch }),
     error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
   }

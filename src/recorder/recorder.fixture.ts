@@ -1,8 +1,9 @@
 import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
 import { TxlaneError } from '../errors/base.js'
+import type { LaneEvents } from '../eventTypes.js'
 import { createEmitter } from '../sender/emitter.js'
 import { reasonOf } from '../sender/reasons/sentence.js'
-import type { Sender, SenderEvents, Tx } from '../types.js'
+import type { Sender, Tx } from '../types.js'
 import type { AppendFile } from './file.js'
 import { type RecordToOptions, settingsOf } from './options.js'
 import { createRecorderIn } from './recorder.js'
@@ -60,7 +61,7 @@ export const LANE = `31337:${ADDRESS}`
 
 /** Of a sender: what a recorder looks at. */
 export function createStubSender(address = ADDRESS) {
-  const emitter = createEmitter(() => {})
+  const emitter = createEmitter({ chainId: 31_337, address: ADDRESS }, () => {})
   const sender = { chain: { id: 31337 }, address, on: emitter.on } as unknown as Sender
   return { sender, emit: emitter.emit, heard: () => emitter.heard('queued') }
 }
@@ -111,7 +112,7 @@ export function parse(text: string): Record<string, unknown>[] {
 }
 
 /** One payload of each event there is. */
-export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: SenderEvents[event] } {
+export function everyPayload(tx: Tx): { readonly [event in keyof LaneEvents]: LaneEvents[event] } {
   const ofTx = { tx }
   const ofEnd = { tx, error: new TxlaneError('It expired.', { code: 'EXPIRED', fate: 'notExecuted' }) }
   const ofNonce = { nonce: 7, tx }
@@ -143,6 +144,7 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     held: { reason: 'starved' },
     released: { reason: 'starved' },
     endpoint: { name: 'https://node.example', role: 'both', change: 'down', profile: {} },
+    leaseGained: { epoch: 3, takeover: true },
     leaseLost: { epoch: 3 },
     error: { error: new Error('the node is gone') },
   }

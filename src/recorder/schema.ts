@@ -95,8 +95,10 @@ export type EventFields = {
   readonly role?: string
   /** What changed at the endpoint. */
   readonly change?: string
-  /** Of the lease that was lost. */
+  /** Of the lease that was gained or lost. */
   readonly epoch?: number
+  /** Somebody else had the lane before. */
+  readonly takeover?: boolean
   /** Why it ended, or what failed. */
   readonly error?: RecordedError
 }

@@ -1,3 +1,4 @@
+import type { LaneEvents, OfLane } from '../eventTypes.js'
 import type { SenderEvents } from '../types.js'
 
 const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
@@ -28,6 +29,7 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
   held: true,
   released: true,
   endpoint: true,
+  leaseGained: true,
   leaseLost: true,
   error: true,
 }
@@ -36,21 +38,27 @@ const NAMES: Readonly<Record<keyof SenderEvents, true>> = {
 export const eventNames = Object.keys(NAMES) as readonly (keyof SenderEvents)[]
 
 /** Typed events. A listener that throws harms neither the lane nor the other listeners. */
-export type Emitter<events extends object = SenderEvents> = {
-  on<event extends keyof events>(event: event, listener: (payload: events[event]) => void): () => void
+export type Emitter<events extends object = LaneEvents, common extends object = OfLane> = {
+  on<event extends keyof events>(
+    event: event,
+    listener: (payload: events[event] & common) => void,
+  ): () => void
   emit<event extends keyof events>(event: event, payload: events[event]): void
   /** Tells these listeners alone, as `emit` does. */
-  tell(these: Iterable<(payload: never) => void>, payload: unknown): void
+  tell(these: Iterable<(payload: never) => void>, payload: object): void
   /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
   heard(event: keyof events): boolean
 }
 
-export function createEmitter<events extends object = SenderEvents>(
+/** `common`: what each payload has beside its own. */
+export function createEmitter<events extends object = LaneEvents, common extends object = OfLane>(
+  common: common,
   onThrow: (error: unknown) => void,
-): Emitter<events> {
+): Emitter<events, common> {
   const listeners = new Map<keyof events, Set<(payload: never) => void>>()
 
-  function tell(these: Iterable<(payload: never) => void>, payload: unknown): void {
+  function tell(these: Iterable<(payload: never) => void>, own: object): void {
+    const payload = { ...own, ...common }
     for (const listener of these) {
       try {
         listener(payload as never)
@@ -71,7 +79,7 @@ export function createEmitter<events extends object = SenderEvents>(
     },
     emit(event, payload) {
       const these = listeners.get(event)
-      if (these !== undefined) tell(these, payload)
+      if (these?.size) tell(these, payload as object)
     },
     tell,
     heard: (event) => (listeners.get(event)?.size ?? 0) > 0,

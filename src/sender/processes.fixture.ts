@@ -6,7 +6,7 @@ import type { Sender, SenderEvents } from '../types.js'
 import { eventNames } from './emitter.js'
 import { createShared, type Environment } from './environment.js'
 import { createSenderIn } from './sender.js'
-import { openLane, type SimLane, type SimLaneOptions } from './simLane.fixture.js'
+import { openLane, type SimLane, type SimLaneOptions, withoutLane } from './simLane.fixture.js'
 
 /** A process of its own, as far as the lane can tell: it shares nothing with others but the store and the chain. */
 export type Process = {
@@ -71,7 +71,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
       environment,
       store,
       told,
-      events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+      events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
       freeze: gate.close,
       thaw: gate.open,
       storeIs: (answering) => (answering ? answers.open() : answers.close()),

@@ -7,7 +7,14 @@ import type { Sender, SenderEvents } from '../types.js'
 import { eventNames } from './emitter.js'
 import { createShared, type Environment } from './environment.js'
 import { createSenderIn } from './sender.js'
-import { nameOf, openLane, type Script, type SimLane, type SimLaneOptions } from './simLane.fixture.js'
+import {
+  nameOf,
+  openLane,
+  type Script,
+  type SimLane,
+  type SimLaneOptions,
+  withoutLane,
+} from './simLane.fixture.js'
 
 /** One of several endpoints onto the same chain, with what is wrong with it now. */
 // What is known of an endpoint, and whether its answers are of use: neither says who is read.
@@ -88,7 +95,7 @@ export async function openSeveral(
       told
         .filter(({ event, payload }) => event === 'endpoint' && !ASIDE.has(payload.change))
         .map(({ payload }) => `${payload.name} ${payload.change}`),
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     another,
     async [Symbol.asyncDispose]() {
       for (const endpoint of endpoints)

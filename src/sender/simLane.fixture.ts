@@ -61,6 +61,7 @@ export type SimLane = AsyncDisposable & {
   foreign(salt?: number): void
   /** What the sealed chain executed: the markers, `noop`, `foreign`, in the order of the nonces. */
   executed(): readonly (number | 'noop' | 'foreign')[]
+  /** Those of one kind, without the lane that tells them. */
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
   /** The holds, and what else the lane says of itself. */
   snapshot(): ReturnType<Sender['snapshot']>
@@ -221,7 +222,7 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
         .flatMap((block) => block.executed)
         .filter(({ tx }) => tx.from === ACCOUNT)
         .map(({ tx }) => nameOf(tx)),
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     snapshot: () => lane.settle(sender.snapshot()),
     async [Symbol.asyncDispose]() {
       lane.script = undefined
@@ -240,6 +241,12 @@ export async function openLane(options: SimLaneOptions = {}): Promise<SimLane> {
     await lane.settle(sender.ready())
   }
   return lane
+}
+
+/** What an event says of itself, without the lane that tells it. */
+export function withoutLane(payload: Record<string, unknown>): Record<string, unknown> {
+  const { chainId: _, address: __, ...own } = payload
+  return own
 }
 
 export function nameOf(tx: SimTransaction): number | 'noop' | 'foreign' {

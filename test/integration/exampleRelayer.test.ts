@@ -59,6 +59,12 @@ async function post(
   return { status: response.status, body: (await response.json()) as object, headers: response.headers }
 }
 
+/** The ids of a caller's own. */
+async function listed({ url }: Relayer, token: string): Promise<string[]> {
+  const response = await fetch(`${url}/v1/transactions`, { headers: { authorization: `Bearer ${token}` } })
+  return ((await response.json()) as { items: { id: string }[] }).items.map(({ id }) => id)
+}
+
 /** Asks until the transaction is in a sealed block. */
 async function sealed({ url }: Relayer, key: string): Promise<{ hash: string; nonce: number }> {
   for (;;) {
@@ -81,6 +87,7 @@ test('two processes: one key is one transaction, another body a conflict, and a 
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202])
   expect(new Set(answers.map(({ body }) => body.id))).toEqual(new Set(['alice/order-1']))
   expect(answers[0]?.headers.get('location')).toBe('/v1/transactions/order-1')
+  expect([await listed(two, 'open-sesame'), await listed(one, 'other-word')]).toEqual([['alice/order-1'], []])
   const seen = await Promise.all([sealed(one, 'order-1'), sealed(two, 'order-1')])
   expect(seen[0]).toMatchObject({ hash: seen[1]?.hash })
   expect(await nonces()).toBe(before + 1)

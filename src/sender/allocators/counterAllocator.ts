@@ -35,7 +35,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     closing,
   }: {
     readonly filler: NonceAllocatorParameters<nonce>['filler']
-    readonly events: Emitter<CounterAllocatorEvents>
+    readonly events: Emitter<CounterAllocatorEvents, object>
     readonly closing: Stop
   },
 ): AllocatorInternals<nonce> {

@@ -42,7 +42,7 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
   environment: Environment,
   filler: NonceAllocatorParameters<nonce>['filler'],
 ): Lazy<nonce> {
-  const events = createEmitter<CounterAllocatorEvents>((error) =>
+  const events = createEmitter<CounterAllocatorEvents, object>({}, (error) =>
     (options.logger || undefined)?.error?.({ error: safeError(error) }, 'a listener threw'),
   )
   return createLazy(environment, (closing) => ({

@@ -1,5 +1,5 @@
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
-import type { Tx } from '../../types.js'
+import type { Landed, Tx, WaitOptions, WaitStage } from '../../types.js'
 import { type LaneContext, txError } from '../context.js'
 import { hold } from '../registry.js'
 import type { Needs, Transaction } from '../transaction/transaction.js'
@@ -36,8 +36,7 @@ export function createConditions(
   async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
     const followed = await hold(followedById, id, () => followStored(context, id))
     const { transaction, stop } = followed.value
-    const wait: Tx['wait'] = (stage = 'sealed', options = {}) =>
-      context.handle.waiting.wait(transaction, stage, options)
+    const wait: Wait = (stage, options) => context.handle.waiting.wait(transaction, stage, options)
     try {
       await settles(transaction, wait, needs, signal)
     } finally {
@@ -48,7 +47,7 @@ export function createConditions(
   /** By its hash and receipt, or by what it brings about: the first that tells. */
   async function settles(
     transaction: Transaction,
-    wait: Tx['wait'],
+    wait: Wait,
     { afterStage = 'preconfirmed', afterStatus = 'success' }: Needs,
     signal: AbortSignal,
   ): Promise<void> {
@@ -72,14 +71,17 @@ export function createConditions(
   }
 }
 
+/** `wait` of one transaction. */
+type Wait = (stage: WaitStage, options: WaitOptions) => Promise<Landed>
+
 async function lands(
   id: string,
-  wait: Tx['wait'],
+  wait: Wait,
   {
     afterStage,
     afterStatus,
     signal,
-  }: Pick<Required<Needs>, 'afterStage' | 'afterStatus'> & { signal: AbortSignal },
+  }: { afterStage: WaitStage; afterStatus: Needs['afterStatus']; signal: AbortSignal },
 ): Promise<void> {
   let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
     // It executed, and nobody can show how.

@@ -1,4 +1,4 @@
-import type { Address, LocalAccount } from 'viem'
+import { type Address, getAddress, type LocalAccount } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
 import { safeError } from '../../errors/redactError.js'
@@ -68,7 +68,8 @@ export async function openTenure(parts: {
   const { clock, random, background = clock } = environment
   const { limits } = options
   const { logger } = parts.log
-  const events = createEmitter((error) => logger.error({ error: safeError(error) }, 'a listener threw'))
+  const lane = { chainId: key.chainId, address: getAddress(key.address) }
+  const events = createEmitter(lane, (error) => logger.error({ error: safeError(error) }, 'a listener threw'))
   parts.begun(events)
   const handle = createHandle({
     key,
@@ -164,11 +165,15 @@ export async function openTenure(parts: {
   }
 
   function install(next: Tenant): void {
+    const { epoch } = next.lease
+    const takeover = epoch > 1 && epoch !== lastEpoch + 1
     guest?.stop()
     guest = undefined
     tenant = next
     last = next.holder
     lastEpoch = next.lease.epoch
+    logger.info({ ...lane, epoch, takeover }, 'lease gained')
+    events.emit('leaseGained', { epoch, takeover })
     next.holder.engine.start()
     watchOver(next)
   }
@@ -198,7 +203,9 @@ export async function openTenure(parts: {
     const lost = tenant
     if (lost === undefined) return
     stepDown(lost)
-    events.emit('leaseLost', { epoch: lost.lease.epoch })
+    const { epoch } = lost.lease
+    logger.warn({ ...lane, epoch }, 'lease lost')
+    events.emit('leaseLost', { epoch })
   }
 
   /** At the latest with a heartbeat: a lane that has nothing to write would notice nothing. */
@@ -224,6 +231,7 @@ export async function openTenure(parts: {
   /** Gives the lane back, to whoever has work for it, or can reach a node. */
   async function yieldLane(current: Tenant): Promise<void> {
     stepDown(current)
+    logger.info({ ...lane, epoch: current.lease.epoch }, 'lease given back')
     await store.release(current.lease)
   }
 

@@ -6,7 +6,14 @@ import type { Sender, SenderEvents, TxRequest } from '../../types.js'
 import { eventNames } from '../emitter.js'
 import { createShared, type Environment } from '../environment.js'
 import { createMemberIn } from '../sender.js'
-import { nameOf, openLane, transfer as plain, type SimLane, type SimLaneOptions } from '../simLane.fixture.js'
+import {
+  nameOf,
+  openLane,
+  transfer as plain,
+  type SimLane,
+  type SimLaneOptions,
+  withoutLane,
+} from '../simLane.fixture.js'
 import { createPool, type SenderPool } from './pool.js'
 
 const GWEI = 10n ** 9n
@@ -75,7 +82,7 @@ export async function openPools(
   return {
     lane,
     pool,
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
     account: (key) => createStubAccount(KEYS[key] as (typeof KEYS)[number], { clock }),
     another: (count = keys.length) =>
       poolIn({ ...lane.environment, shared: createShared() }, keys.slice(0, count)),

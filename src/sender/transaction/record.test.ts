@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { openProcesses } from '../processes.fixture.js'
-import { ACCOUNT, openLane, refuses, transfer } from '../simLane.fixture.js'
+import { ACCOUNT, openLane, refuses, swallow, transfer } from '../simLane.fixture.js'
 
 const FROM = getAddress(ACCOUNT)
 const { to } = transfer(1) as { to: `0x${string}` }
@@ -85,6 +86,25 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     await lane.clock.advance(5_000)
     expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', block })
     expect((await lane.settle(guest.sender.list())).items).toMatchObject([{ id: 'a', block }])
+  })
+
+  test('printed by the console it fits a screen: of several attempts each on a line', async () => {
+    await using lane = await openLane({ chain: { rules: 'geth' } })
+    lane.script = swallow(1)
+    const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a', group: 'orders' }))
+    expect(inspect(tx)).toMatch(/^Tx \{\n {2}id: 'a',/)
+    expect(inspect(tx)).toContain("fees: { maxFeePerGas: '2100000', maxPriorityFeePerGas: '100000' }")
+    expect(inspect(tx)).not.toContain('attempts')
+    await lane.settle(tx.speedUp())
+    await lane.until(() => tx.attempts.length === 2)
+    const [first, second] = tx.attempts
+    const line = ({ nonce, hash, fees }: NonNullable<typeof first>) =>
+      `'${nonce} ${hash} ${fees.maxFeePerGas} ${fees.maxPriorityFeePerGas}'`
+    expect(inspect({ tx })).toContain(line(first!))
+    expect(inspect({ tx })).toContain(line(second!))
+    expect(inspect({ tx }, { depth: 5 })).not.toContain('[Object]')
+    lane.script = undefined
+    await lane.settle(tx.wait())
   })
 
   test('a creation has no address, and a replacement names what it replaces', async () => {

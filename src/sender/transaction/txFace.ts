@@ -2,6 +2,7 @@ import type { Address, Chain, FeeValues, Hex } from 'viem'
 import { checkNames } from '../../errors/checkNames.js'
 import type {
   CancelResult,
+  Landed,
   SendOptions,
   Tx,
   TxRequest,
@@ -130,9 +131,12 @@ class Face implements Tx {
     return this.#parts.operations().waitingFor(this.#transaction)
   }
 
-  async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}) {
+  async wait<stage extends WaitStage = 'sealed'>(
+    stage: WaitStage = 'sealed',
+    options: WaitOptions = {},
+  ): Promise<Landed<Chain, stage>> {
     checkWait(stage, options)
-    return this.#parts.waiting().wait(this.#transaction, stage, options)
+    return this.#parts.waiting().wait(this.#transaction, stage, options) as Promise<Landed<Chain, stage>>
   }
 
   cancel() {
@@ -171,9 +175,15 @@ class Face implements Tx {
     return recordOf(this.#transaction, this.waitingFor)
   }
 
-  /** What is printed of it. */
-  [INSPECT]() {
-    return this.toJSON()
+  /** What is printed of it: its record on one screen, `attempts` only where there are several. */
+  [INSPECT](_depth?: number, options?: object, inspect?: (value: object, options?: object) => string) {
+    const { attempts, ...record } = this.toJSON()
+    const offers = attempts.map(
+      ({ nonce, hash, fees }) => `${nonce} ${hash} ${Object.values(fees).join(' ')}`,
+    )
+    const shown = attempts.length > 1 ? { ...record, attempts: offers } : record
+    // Who calls it without Node's own gives it to its own printer.
+    return inspect ? `Tx ${inspect(shown, options)}` : shown
   }
 
   [TRANSACTION]() {

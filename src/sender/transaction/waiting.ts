@@ -1,3 +1,4 @@
+import type { Chain } from 'viem'
 import type { Clock } from '../../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
@@ -13,7 +14,11 @@ import { REVERTED } from './words.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
-  wait(transaction: Transaction, stage: WaitStage, options: WaitOptions): Promise<Landed>
+  wait<stage extends WaitStage>(
+    transaction: Transaction,
+    stage: stage,
+    options: WaitOptions,
+  ): Promise<Landed<Chain, stage>>
   /** Resolves when a node has accepted it, or it has come further. */
   accepted(transaction: Transaction): Promise<Tx>
   /** The same for who has a promise already: there is one for every `send`, and no need of a second. */
@@ -192,7 +197,7 @@ export function createWaiting(parts: {
   }
 
   return {
-    async wait(transaction, stage, options) {
+    async wait<stage extends WaitStage>(transaction: Transaction, stage: stage, options: WaitOptions) {
       const interrupt = interruptOf(transaction, options)
       try {
         checkTag(transaction, stage)
@@ -200,7 +205,7 @@ export function createWaiting(parts: {
         if (options.throwOnRevert && landed.status === 'reverted') {
           throw txError(transaction, 'REVERTED', 'executed', REVERTED)
         }
-        return landed
+        return landed as Landed<Chain, stage>
       } finally {
         interrupt.clear()
       }

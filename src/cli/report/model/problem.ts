@@ -3,7 +3,10 @@ import type { History } from './history.js'
 
 /** What goes into the table of what went wrong. */
 export type ProblemKind =
-  | Exclude<EventName, 'queued' | 'signed' | 'accepted' | 'preconfirmed' | 'sealed' | 'released' | 'endpoint'>
+  | Exclude<
+      EventName,
+      'queued' | 'signed' | 'accepted' | 'preconfirmed' | 'sealed' | 'released' | 'endpoint' | 'leaseGained'
+    >
   | 'endpointDown'
   | 'wrongChain'
   | 'dropped'

@@ -45,6 +45,7 @@ function kindOf({ event, change }: ReportEvent): ProblemKind | undefined {
     case 'preconfirmed':
     case 'sealed':
     case 'released':
+    case 'leaseGained':
       return undefined
     case 'endpoint':
       if (change === 'down' || change === 'failing') return 'endpointDown'

@@ -39,6 +39,7 @@ export function toEvent(at: number, event: EventName, lane: string, raw: Fields)
     role: text(raw.role),
     change: text(raw.change),
     epoch: count(raw.epoch),
+    takeover: typeof raw.takeover === 'boolean' ? raw.takeover : undefined,
     error: errorOf(raw.error),
   }
 }
