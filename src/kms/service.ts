@@ -12,7 +12,7 @@ export type Service = {
   /**
    * Asks for something, and again after a pause while the service throttles, fails or does not answer.
    *
-   * @param what what the service is to do, for errors: `sign`
+   * @param what what the service is to do, for errors: `sign for 0x…`
    * @throws TxlaneError `SIGNER`, which quotes the service: at once where it refuses, else when the time is over
    */
   call<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T>

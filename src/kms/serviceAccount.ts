@@ -39,7 +39,7 @@ export async function serviceAccountOf<source extends string>(key: {
   async function sign(hash: Hex, preimage: (() => Hex) | undefined): Promise<Signature> {
     const signing = { hash: bytesOf(hash), preimage }
     const answered = await turns.runExclusive(() =>
-      service.call('sign', (signal) => key.ask(signing, signal)),
+      service.call(`sign for ${address}`, (signal) => key.ask(signing, signal)),
     )
     const signature = signatureFrom(answered, signing.hash, publicKey, engine)
     if (signature !== undefined) return signature
