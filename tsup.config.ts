@@ -6,6 +6,7 @@ const shared: Options = {
     index: 'src/index.ts',
     'devnet/index': 'src/devnet/index.ts',
     'ethers/index': 'src/ethers/index.ts',
+    'kms/index': 'src/kms/index.ts',
     'opentelemetry/index': 'src/opentelemetry/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
     'recorder/index': 'src/recorder/index.ts',

@@ -10,6 +10,7 @@ const CLAIMS = {
   delivery: () => import('./delivery.js'),
   latency: () => import('./latency.js'),
   signing: () => import('./signing.js'),
+  kms: () => import('./kms.js'),
   detection: () => import('./detection.js'),
   tracking: () => import('./tracking.js'),
   memory: () => import('./memory.js'),

@@ -7,6 +7,12 @@ declare module 'secp256k1/bindings.js' {
     options: object,
     output: Uint8Array,
   ): { readonly signature: Uint8Array; readonly recid: number }
+  export function ecdsaRecover(
+    signature: Uint8Array,
+    recoveryId: number,
+    hash: Uint8Array,
+    compressed: boolean,
+  ): Uint8Array
 }
 
 declare module 'keccak/bindings.js'

@@ -1,5 +1,5 @@
 import { bytesToHex, hexToBytes, keccak256 } from 'viem'
-import { sign } from 'viem/accounts'
+import { privateKeyToAccount, sign } from 'viem/accounts'
 import { newBytes } from './hex.js'
 
 /** What signs and hashes: bytes in, bytes out. */
@@ -7,6 +7,8 @@ export type SigningEngine = {
   readonly kind: 'native' | 'wasm'
   /** Deterministic (RFC 6979), low s: what every library gives for the same hash and key. */
   readonly sign: (hash: Uint8Array, privateKey: Uint8Array) => Signature
+  /** The public key (65 bytes, uncompressed) that a signature of this hash with this `yParity` is of. It may throw. */
+  readonly recover: (hash: Uint8Array, signature: Signature) => Uint8Array | null
   readonly keccak: (bytes: Uint8Array) => Uint8Array
 }
 
@@ -23,6 +25,15 @@ export type Loader = () => Promise<SigningEngine>
 // compiler may have built them. WebAssembly runs wherever Node does.
 const LOADERS: readonly Loader[] = [loadNative, loadWasm]
 
+// Found once: which packages are there does not change while a program runs.
+let found: Promise<SigningEngine | undefined> | undefined
+
+/** `findEngine`, once for all accounts of the process. */
+export function sharedEngine(): Promise<SigningEngine | undefined> {
+  found ??= findEngine()
+  return found
+}
+
 /**
  * The fastest engine whose package is there, runs on this machine and gives the bytes that viem gives; undefined where
  * there is none.
@@ -30,7 +41,7 @@ const LOADERS: readonly Loader[] = [loadNative, loadWasm]
 export async function findEngine(loaders: readonly Loader[] = LOADERS): Promise<SigningEngine | undefined> {
   for (const load of loaders) {
     const engine = await load().catch(() => undefined)
-    if (engine && (await agrees(engine))) return engine
+    if (engine && (await agrees(engine).catch(() => false))) return engine
   }
   return undefined
 }
@@ -38,25 +49,27 @@ export async function findEngine(loaders: readonly Loader[] = LOADERS): Promise<
 const NO_OPTIONS = {}
 
 export async function loadNative(): Promise<SigningEngine> {
-  const { ecdsaSign } = interop(await import('secp256k1/bindings.js'))
+  const { ecdsaRecover, ecdsaSign } = interop(await import('secp256k1/bindings.js'))
   return {
     kind: 'native',
     sign(hash, privateKey) {
       const { signature, recid } = ecdsaSign(hash, privateKey, NO_OPTIONS, newBytes(64))
       return { rs: signature, yParity: recid }
     },
+    recover: (hash, { rs, yParity }) => ecdsaRecover(rs, yParity, hash, false),
     keccak: await loadKeccak(),
   }
 }
 
 export async function loadWasm(): Promise<SigningEngine> {
-  const { signRecoverable } = await import('tiny-secp256k1')
+  const { recover, signRecoverable } = await import('tiny-secp256k1')
   return {
     kind: 'wasm',
     sign(hash, privateKey) {
       const { signature, recoveryId } = signRecoverable(hash, privateKey)
       return { rs: signature, yParity: recoveryId }
     },
+    recover: (hash, { rs, yParity }) => recover(hash, rs, yParity === 0 ? 0 : 1, false),
     keccak: await loadKeccak(),
   }
 }
@@ -99,8 +112,15 @@ const SAMPLE = { key: new Uint8Array(32).fill(0x42), hash: new Uint8Array(32).fi
 
 /** An addon that loads and answers something else (another runtime's N-API, say) is not used. */
 async function agrees(engine: SigningEngine): Promise<boolean> {
-  const expected = await sign({ hash: bytesToHex(SAMPLE.hash), privateKey: bytesToHex(SAMPLE.key) })
-  const { rs, yParity } = engine.sign(SAMPLE.hash, SAMPLE.key)
+  const privateKey = bytesToHex(SAMPLE.key)
+  const expected = await sign({ hash: bytesToHex(SAMPLE.hash), privateKey })
+  const signature = engine.sign(SAMPLE.hash, SAMPLE.key)
+  const { rs, yParity } = signature
   const same = bytesToHex(rs) === `${expected.r}${expected.s.slice(2)}` && yParity === expected.yParity
-  return same && bytesToHex(engine.keccak(hexToBytes('0x'))) === keccak256('0x')
+  const key = same ? engine.recover(SAMPLE.hash, signature) : null
+  return (
+    key !== null &&
+    bytesToHex(key) === privateKeyToAccount(privateKey).publicKey &&
+    bytesToHex(engine.keccak(hexToBytes('0x'))) === keccak256('0x')
+  )
 }

@@ -184,6 +184,13 @@ describe('the engine', () => {
       { sign: (hash, key) => ({ ...native.sign(hash, key), yParity: 2 }) },
       { sign: () => ({ rs: new Uint8Array(64), yParity: 0 }) },
       { keccak: (bytes) => native.keccak(bytes).fill(0) },
+      { recover: () => null },
+      { recover: (hash, { rs, yParity }) => native.recover(hash, { rs, yParity: 1 - yParity }) },
+      {
+        recover: () => {
+          throw new Error('not for this machine')
+        },
+      },
     ]
     for (const part of wrong) expect(await findEngine([async () => ({ ...native, ...part })])).toBeUndefined()
     expect(await findEngine([async () => native])).toBe(native)

@@ -1,28 +1,16 @@
-import {
-  type Hex,
-  hashMessage,
-  hashTypedData,
-  hexToBytes,
-  keccak256,
-  type LocalAccount,
-  serializeTransaction,
-  type TransactionSerializable,
-} from 'viem'
-import { type PrivateKeyAccount, privateKeyToAccount, toAccount } from 'viem/accounts'
-import { hashAuthorization } from 'viem/utils'
+import { type Hex, hexToBytes, keccak256, type TransactionSerializable } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { TxlaneError } from '../errors/base.js'
 import type { EnvelopeSigner } from '../types.js'
-import { appendSignature } from './appendSignature.js'
-import { findEngine, type Signature, type SigningEngine } from './engine.js'
+import { type SigningEngine, sharedEngine } from './engine.js'
+import { plainUnsigned, signedEnvelope, unsignedEnvelope } from './envelope.js'
 import { bytesOf, hexOf } from './hex.js'
-import { plainEnvelope } from './plainEnvelope.js'
-import { isPlainSerializer, type Serializer } from './plainSerializers.js'
+import { localAccountOf } from './localAccount.js'
+import type { Serializer } from './plainSerializers.js'
+import { parse } from './signature.js'
 
 /** A private key that signs with native code. Goes wherever viem takes a local account. */
 export type NativeAccount = PrivateKeyAccount & EnvelopeSigner
-
-// Found once: which packages are there does not change while a program runs.
-let engine: Promise<SigningEngine | undefined> | undefined
 
 /**
  * What signs for `nativeAccount` on this machine: `native` (the packages secp256k1 and keccak), `wasm` (tiny-secp256k1)
@@ -30,8 +18,7 @@ let engine: Promise<SigningEngine | undefined> | undefined
  * can.
  */
 export async function signingEngine(): Promise<'native' | 'wasm' | 'javascript'> {
-  engine ??= findEngine()
-  return (await engine)?.kind ?? 'javascript'
+  return (await sharedEngine())?.kind ?? 'javascript'
 }
 
 /**
@@ -49,10 +36,7 @@ export async function signingEngine(): Promise<'native' | 'wasm' | 'javascript'>
  * const sender = createSender({ client: wallet })
  */
 export function nativeAccount(privateKey: Hex): NativeAccount {
-  return nativeAccountWith(privateKey, () => {
-    engine ??= findEngine()
-    return engine
-  })
+  return nativeAccountWith(privateKey, sharedEngine)
 }
 
 /** `nativeAccount` with a given engine. */
@@ -63,81 +47,30 @@ export function nativeAccountWith(
   const plain = plainAccount(privateKey)
   const key = hexToBytes(privateKey)
 
-  async function sign(hash: Hex): Promise<Hex> {
-    const signer = await engineOf()
-    return signer ? compact(signer.sign(bytesOf(hash), key)) : plain.sign({ hash })
-  }
-
   async function signEnvelope(transaction: TransactionSerializable, serializer?: Serializer) {
     const signer = await engineOf()
     if (signer === undefined) {
       const raw = await plain.signTransaction(transaction, serializer && { serializer })
       return { raw, hash: keccak256(raw) }
     }
-    const bytes = await signedBytes(signer, key, transaction, serializer)
+    // Serialised once, and hashed once for the signature.
+    const unsigned =
+      plainUnsigned(transaction, serializer) ?? (await unsignedEnvelope(transaction, serializer))
+    const signature = signer.sign(signer.keccak(unsigned), key)
+    const bytes = await signedEnvelope(unsigned, signature, { transaction, serializer })
     return { raw: hexOf(bytes), hash: hexOf(signer.keccak(bytes)) }
   }
 
-  const account = toAccount({
+  return localAccountOf({
     address: plain.address,
-    sign: ({ hash }) => sign(hash),
-    signMessage: ({ message }) => sign(hashMessage(message)),
-    signTypedData: (typedData) => sign(hashTypedData(typedData as Parameters<typeof hashTypedData>[0])),
-    async signTransaction(transaction, options) {
-      const { raw } = await signEnvelope(
-        transaction as TransactionSerializable,
-        options?.serializer as Serializer | undefined,
-      )
-      return raw as never
-    },
-    async signAuthorization(parameters) {
-      const { chainId, nonce } = parameters
-      const address = parameters.contractAddress ?? parameters.address
-      return { address, chainId, nonce, ...split(await sign(hashAuthorization({ address, chainId, nonce }))) }
-    },
-  }) as LocalAccount
-  return {
-    ...account,
     publicKey: plain.publicKey,
     source: 'privateKey',
-    signsAs: plain.address,
+    async sign(hash) {
+      const signer = await engineOf()
+      return signer ? signer.sign(bytesOf(hash), key) : parse(await plain.sign({ hash }))
+    },
     signEnvelope,
-  } as NativeAccount
-}
-
-/** Serialised once, and hashed once for the signature. */
-async function signedBytes(
-  signer: SigningEngine,
-  key: Uint8Array,
-  transaction: TransactionSerializable,
-  serializer: Serializer | undefined,
-): Promise<Uint8Array> {
-  const write = serializer ?? (serializeTransaction as Serializer)
-  // The network form of a blob transaction carries what is not signed.
-  const isBlob = transaction.type === 'eip4844'
-  const unsigned =
-    (isPlainSerializer(serializer) ? plainEnvelope(transaction) : undefined) ??
-    bytesOf(await write((isBlob ? { ...transaction, sidecars: false } : transaction) as never))
-  const signature = signer.sign(signer.keccak(unsigned), key)
-  const { r, chainId = 0 } = transaction as { r?: unknown; chainId?: number }
-  // A serializer writes a signature that is there already: such bytes are not the ones to append to.
-  const signed = r === undefined ? appendSignature(unsigned, signature, chainId) : undefined
-  return signed ?? bytesOf(await write(transaction as never, split(compact(signature)) as never))
-}
-
-/** r, s and v in 65 bytes, as messages are signed. */
-function compact({ rs, yParity }: Signature): Hex {
-  return `${hexOf(rs)}${yParity === 0 ? '1b' : '1c'}`
-}
-
-function split(signature: Hex) {
-  const yParity = signature.endsWith('1c') ? 1 : 0
-  return {
-    r: signature.slice(0, 66) as Hex,
-    s: `0x${signature.slice(66, 130)}` as Hex,
-    v: BigInt(27 + yParity),
-    yParity,
-  }
+  })
 }
 
 function plainAccount(privateKey: Hex): PrivateKeyAccount {

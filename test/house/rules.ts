@@ -13,6 +13,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ['allocator', 'delivery', 'tracker'],
   ['sender'],
   ['viem', 'ethers', 'opentelemetry', 'recorder', 'signer'],
+  // Signs with what the signer finds.
+  ['kms'],
   ['index'],
   // Uses the package as its users do.
   ['cli'],
@@ -153,6 +155,7 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/sender/transaction/attempts.ts',
   'src/sender/transaction/transaction.ts',
   'src/recorder/recorder.ts',
+  'src/kms/service.ts',
   'src/devnet/faults/faults.ts',
   'src/devnet/start.ts',
   'src/cli/send/command.ts',

@@ -10,6 +10,7 @@ const SUBPATHS = {
   txlane: 'index',
   'txlane/devnet': 'devnet/index',
   'txlane/ethers': 'ethers/index',
+  'txlane/kms': 'kms/index',
   'txlane/opentelemetry': 'opentelemetry/index',
   'txlane/postgres': 'store/postgres/index',
   'txlane/recorder': 'recorder/index',

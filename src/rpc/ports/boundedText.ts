@@ -32,3 +32,12 @@ export async function boundedText(stream: ReadableStream<Uint8Array>, bytesMax: 
   parts.push(decoder.decode())
   return parts.join('')
 }
+
+/** The text of an answer. A `fetch` of the user's own may bring other bodies than web streams. */
+export async function responseText(response: Response, bytesMax: number): Promise<string> {
+  const body = response.body as Partial<ReadableStream<Uint8Array>> | null
+  if (typeof body?.getReader === 'function') return boundedText(body as ReadableStream<Uint8Array>, bytesMax)
+  const text = await response.text()
+  if (text.length > bytesMax) throw new OversizedAnswer(bytesMax)
+  return text
+}

@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock.js'
 import { redactForeign, redactText, redactUrl } from '../../errors/redact.js'
 import type { BatchOptions, Port, RpcCall, RpcFailure, RpcReply } from '../port.js'
-import { boundedText, OversizedAnswer, RESPONSE_BYTES_MAX } from './boundedText.js'
+import { OversizedAnswer, RESPONSE_BYTES_MAX, responseText } from './boundedText.js'
 import { takeCallIds } from './callIds.js'
+import { withoutCredentials } from './credentials.js'
 import { dispatch, fetchDispatcher, type Route, routeOf } from './dispatch.js'
 import { decodeAnswers, encodeCalls, errorObject } from './envelope.js'
 import { createGiveUps, type GiveUp } from './giveUp.js'
@@ -115,29 +116,8 @@ async function postByFetch(
   bytesMax: number,
 ): Promise<Posted> {
   const response = await fetchFn(url, { ...init, ...request })
-  const text = await textOf(response, bytesMax)
+  const text = await responseText(response, bytesMax)
   return { status: response.status, text, retryAfter: response.headers.get('retry-after') ?? undefined }
-}
-
-/** A `fetch` of the user's own may bring other bodies than web streams. */
-async function textOf(response: Response, bytesMax: number): Promise<string> {
-  const body = response.body as Partial<ReadableStream<Uint8Array>> | null
-  if (typeof body?.getReader === 'function') return boundedText(body as ReadableStream<Uint8Array>, bytesMax)
-  const text = await response.text()
-  if (text.length > bytesMax) throw new OversizedAnswer(bytesMax)
-  return text
-}
-
-/** `fetch` refuses a URL with user and password. */
-function withoutCredentials(url: string, headers: Headers): string {
-  if (!URL.canParse(url)) return url
-  const parsed = new URL(url)
-  if (parsed.username === '' && parsed.password === '') return url
-  const credentials = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`
-  if (!headers.has('authorization')) headers.set('authorization', `Basic ${btoa(credentials)}`)
-  parsed.username = ''
-  parsed.password = ''
-  return parsed.toString()
 }
 
 function decodePosted(

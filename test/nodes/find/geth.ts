@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { buildWithGo } from '../../support/buildWithGo.js'
 import type { NodeCommand } from './nodeCommand.js'
 import { nodesFolder } from './nodesFolder.js'
 
@@ -13,7 +13,6 @@ export const NO_GETH =
 /** The version that the cases were written on, and the least: older ones make no block on demand. */
 const GETH_VERSION = '1.17.10'
 const MODULE = `github.com/ethereum/go-ethereum/cmd/geth@v${GETH_VERSION}`
-const BUILD_TIMEOUT_MS = 1_200_000
 const VERSION_TIMEOUT_MS = 20_000
 const BINARY = process.platform === 'win32' ? 'geth.exe' : 'geth'
 const run = promisify(execFile)
@@ -47,26 +46,7 @@ export function gethCommand(file: string, more: readonly string[] = []): NodeCom
 export async function buildGeth(says: (line: string) => void): Promise<string> {
   const file = cached()
   says(`     Go builds geth ${GETH_VERSION} into ${join(file, '..')}, which takes some minutes`)
-  await mkdir(nodesFolder(), { recursive: true })
-  // Renamed when it is complete: another process may look for it meanwhile.
-  const folder = await mkdtemp(join(nodesFolder(), 'build-'))
-  try {
-    await goInstall(folder)
-    await rm(join(file, '..'), { recursive: true, force: true })
-    await rename(folder, join(file, '..'))
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-  return file
-}
-
-async function goInstall(folder: string): Promise<void> {
-  const env = { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod' }
-  await run('go', ['install', MODULE], { cwd: folder, env, timeout: BUILD_TIMEOUT_MS }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw error.code === 'ENOENT' ? new Error('There is no geth, and no Go to build it with.') : error
-    },
-  )
+  return buildWithGo('geth', MODULE, file)
 }
 
 async function isUsable(file: string): Promise<boolean> {

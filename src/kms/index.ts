@@ -1,0 +1,6 @@
+export { type AwsKmsClient, type AwsKmsParameters, awsKmsAccount } from './awsKms.js'
+export { type AzureKeyClient, type AzureKeyVaultParameters, azureKeyVaultAccount } from './azureKeyVault.js'
+export { type GoogleKmsClient, type GoogleKmsParameters, googleKmsAccount } from './googleKms.js'
+export type { ServiceOptions } from './options.js'
+export type { ServiceAccount } from './serviceAccount.js'
+export { type Web3SignerParameters, web3SignerAccount } from './web3Signer.js'

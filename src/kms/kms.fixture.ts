@@ -1,0 +1,99 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { secp256k1 } from '@noble/curves/secp256k1'
+import { type Hex, hexToBytes } from 'viem'
+import { createRandom } from '../../test/sim/random.js'
+import { createVirtualClock, type VirtualClock } from '../../test/sim/virtualClock.js'
+import { sharedEngine } from '../signer/engine.js'
+import type { AwsKmsClient } from './awsKms.js'
+import type { KmsEnvironment } from './environment.js'
+
+export const KEY: Hex = `0x${'3b'.repeat(32)}`
+
+export type VirtualEnvironment = KmsEnvironment & { readonly clock: VirtualClock }
+
+export function virtualEnvironment(): VirtualEnvironment {
+  return { clock: createVirtualClock(), random: createRandom(1) }
+}
+
+/** SubjectPublicKeyInfo in DER of a private key of secp256k1. */
+export function spkiOf(key: Hex, isCompressed = false): Uint8Array {
+  const point = secp256k1.getPublicKey(hexToBytes(key), isCompressed)
+  const head = isCompressed
+    ? '3036301006072a8648ce3d020106052b8104000a032200'
+    : '3056301006072a8648ce3d020106052b8104000a034200'
+  return Uint8Array.from([...Buffer.from(head, 'hex'), ...point])
+}
+
+/** r and s in DER, with the higher of the two s where asked for: services give either. */
+export function derOf(key: Hex, hash: Uint8Array, isHigh = false): Uint8Array {
+  return derWith(secp256k1.sign(hash, hexToBytes(key)).toCompactRawBytes(), isHigh)
+}
+
+/** The same from the r and s that were signed, of which s is the lower one. */
+export function derWith(rs: Uint8Array, isHigh: boolean): Uint8Array {
+  const { r, s } = secp256k1.Signature.fromCompact(rs)
+  return new secp256k1.Signature(r, isHigh ? secp256k1.CURVE.n - s : s).toDERRawBytes()
+}
+
+export function keyPair(namedCurve: string): {
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+} {
+  return generateKeyPairSync('ec', { namedCurve })
+}
+
+export type ScriptedAws = AwsKmsClient & {
+  /** What each `sign` was asked for, in order. */
+  readonly asked: readonly { readonly hash: Uint8Array; readonly atMs: number }[]
+  /** Requests under way, and the most that there ever were. */
+  readonly under: { now: number; most: number }
+}
+
+/**
+ * A `KMS` of a key that takes its time. `fails` is asked before each signature, with how many were asked for before: what
+ * it gives is thrown; `never` is no answer.
+ */
+export function scriptedAws(
+  clock: VirtualClock,
+  options: { ms?: (count: number) => number; fails?: (count: number) => unknown; key?: Hex } = {},
+): ScriptedAws {
+  const { ms = () => 0, fails, key = KEY } = options
+  const asked: { hash: Uint8Array; atMs: number }[] = []
+  const under = { now: 0, most: 0 }
+  return {
+    asked,
+    under,
+    getPublicKey: async () => ({
+      PublicKey: spkiOf(KEY),
+      KeySpec: 'ECC_SECG_P256K1',
+      KeyUsage: 'SIGN_VERIFY',
+    }),
+    async sign({ Message: hash }) {
+      const count = asked.length
+      asked.push({ hash, atMs: clock.now() })
+      under.most = Math.max(under.most, ++under.now)
+      try {
+        const takesMs = ms(count)
+        if (takesMs > 0) await new Promise<void>((resolve) => void clock.setTimer(resolve, takesMs))
+        const failure = fails?.(count)
+        if (failure === 'never') await new Promise<never>(() => {})
+        if (failure !== undefined) throw failure
+        const engine = await sharedEngine()
+        const isHigh = count % 2 === 1
+        const signed = engine?.sign(hash, hexToBytes(key)).rs
+        return { Signature: signed ? derWith(signed, isHigh) : derOf(key, hash, isHigh) }
+      } finally {
+        under.now--
+      }
+    },
+  }
+}
+
+/** As the SDK for AWS throws. */
+export function awsError(name: string, message: string, status = 400): Error {
+  return Object.assign(new Error(message), {
+    name,
+    $fault: status < 500 ? 'client' : 'server',
+    $metadata: { httpStatusCode: status },
+  })
+}

@@ -1,0 +1,113 @@
+/** A request without an answer in its time. */
+export class NoAnswer extends Error {
+  override name = 'NoAnswer'
+  constructor(timeoutMs: number) {
+    super(`no answer in ${timeoutMs} ms`)
+  }
+}
+
+/** An answer over HTTP that is no success. */
+export class HttpFailure extends Error {
+  override name = 'HttpFailure'
+  readonly status: number
+  /** The header `Retry-After`. */
+  readonly retryAfter: string | undefined
+  constructor(status: number, said: string, retryAfter: string | undefined) {
+    super(`HTTP ${status}${said === '' ? '' : `: ${said}`}`)
+    this.status = status
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The fields by which the SDKs say what happened. */
+type Thrown = {
+  readonly name?: unknown
+  readonly code?: unknown
+  readonly status?: unknown
+  readonly statusCode?: unknown
+  readonly $metadata?: { readonly httpStatusCode?: unknown } | undefined
+  readonly $retryable?: unknown
+  readonly retryAfter?: unknown
+  readonly response?: { readonly headers?: unknown } | undefined
+  readonly $response?: { readonly headers?: unknown } | undefined
+  readonly cause?: unknown
+}
+
+// AWS throttles with the status 400, and names it in the error (AWS KMS API reference, Sign, "Errors" and "Common
+// errors"; KeyUnavailableException: "You can retry the request"). LimitExceededException is a quota.
+const AWS_NAMES: ReadonlySet<unknown> = new Set([
+  'DependencyTimeoutException',
+  'KMSInternalException',
+  'KeyUnavailableException',
+  'LimitExceededException',
+  'RequestLimitExceeded',
+  'RequestTimeout',
+  'RequestTimeoutException',
+  'Throttling',
+  'ThrottlingException',
+  'TimeoutError',
+  'TooManyRequestsException',
+])
+
+// google/rpc/code.proto: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE.
+const GRPC_CODES: ReadonlySet<unknown> = new Set([4, 8, 10, 13, 14])
+
+// Node's names for a connection that failed, undici's, and the one that Azure's pipeline has for all of them.
+const NETWORK_CODES: ReadonlySet<unknown> = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'REQUEST_SEND_ERROR',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_SOCKET',
+])
+
+const CAUSES_MAX = 5
+
+/**
+ * Whether the same request may succeed later: the service throttles, is not available or did not answer. A signature is
+ * never used twice, so that a request may be made again whatever became of the first. Everything else (a key of the
+ * wrong kind, a missing permission) stays as it is.
+ */
+export function isTransient(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > CAUSES_MAX) return false
+  if (error instanceof NoAnswer) return true
+  const thrown = error as Thrown
+  const status = statusOf(thrown)
+  if (status !== undefined && isTransientStatus(status)) return true
+  if (AWS_NAMES.has(thrown.name) || AWS_NAMES.has(thrown.code) || thrown.$retryable !== undefined) return true
+  if (GRPC_CODES.has(thrown.code) || NETWORK_CODES.has(thrown.code)) return true
+  return isTransient(thrown.cause, depth + 1)
+}
+
+function statusOf({ status, statusCode, $metadata }: Thrown): number | undefined {
+  return [status, statusCode, $metadata?.httpStatusCode].find((one): one is number => typeof one === 'number')
+}
+
+/** RFC 9110, section 15, and RFC 6585, section 4; 501 is a method that the service does not have. */
+function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && status !== 501)
+}
+
+/** The header `Retry-After` of the answer that an error is about. */
+export function retryAfterOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { retryAfter, response, $response } = error as Thrown
+  if (typeof retryAfter === 'string') return retryAfter
+  const headers = response?.headers ?? $response?.headers
+  if (typeof headers !== 'object' || headers === null) return undefined
+  const { get } = headers as { get?: unknown }
+  const value: unknown =
+    typeof get === 'function'
+      ? (headers as Headers).get('retry-after')
+      : (headers as Record<string, unknown>)['retry-after']
+  return typeof value === 'string' ? value : undefined
+}
