@@ -133,6 +133,7 @@ export type LaneSnapshot = {
 export type SequenceOptions = Pick<
   SendOptions,
   | 'id'
+  | 'again'
   | 'until'
   | 'expires'
   | 'onExpiry'

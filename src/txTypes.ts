@@ -31,6 +31,14 @@ export type TxRequest<chain extends Chain = Chain> = DistributiveOmit<
 export type SendOptions = {
   /** The caller's idempotency key, unique per store and chain. @default a generated one */
   id?: string | undefined
+  /**
+   * What happens where the id stands for the same request, which ended without execution (stage `failed` or `cancelled`).
+   * `false`: the call rejects with ENDED, which says how it ended. `true`: it begins anew under its id, with the options
+   * of this call, from any process, once: of several who ask at once, one begins it, and the others follow that one. What
+   * is on its way, or has executed, is what it is with either; what was superseded does not begin anew, since its
+   * replacement may have done the same. @default false
+   */
+  again?: boolean | undefined
   /** When `send` resolves: queued (durable, where the store is) or accepted by a node. @default 'accepted' */
   until?: 'queued' | 'accepted' | undefined
   /**

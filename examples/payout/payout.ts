@@ -36,7 +36,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 function* items() {
   for (const { id, to, value } of rows) {
     if (stopped) return
-    yield { id, request: { to, value } }
+    // What an earlier run could not pay begins anew; what is paid, or on its way, is what it is.
+    yield { id, again: true, request: { to, value } }
   }
 }
 

@@ -71,6 +71,11 @@ export type TxlaneErrorCode =
    */
   | 'ID_CONFLICT'
   /**
+   * The id stands for the same request, which was sent before and ended without execution: `tx` is how it ended, and the
+   * cause why. Nothing was sent now. `again: true` begins it anew.
+   */
+  | 'ENDED'
+  /**
    * Another process holds the lane. An allocator rejects with this code, and a store where it is written to with a lease
    * that is not the newest.
    */

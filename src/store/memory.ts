@@ -4,7 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
-import { hasEnded } from './ended.js'
+import { hasEnded, mayRestart } from './ended.js'
 import { hasRunOut } from './leaseTime.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 import {
@@ -122,8 +122,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       otherHashes: NO_HASHES,
     }
     const { lane: home, hash: before } = one.transaction
-    // It was handed to another lane.
-    if (home.address !== lane.key.address) return undefined
+    // It was handed to another lane, or began anew.
+    if (home.address !== lane.key.address || one.transaction.sequence > transaction.sequence) return undefined
     one.transaction = transaction
     one.revision = ++lane.revision
     book.byId.set(transaction.id, one)
@@ -199,6 +199,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return { fresh: true, transaction: placed }
   }
 
+  function restart(transaction: StoredTransaction, before: StoredTransaction): Enqueued {
+    const lane = kept(transaction.lane)
+    const one = lane.book.byId.get(transaction.id)
+    if (one === undefined) return enqueueOne(transaction)
+    const { lane: home, sequence, stage } = one.transaction
+    const isSame = home.address === before.lane.address && sequence === before.sequence
+    if (!isSame || !mayRestart(stage)) return { fresh: false, transaction: one.transaction }
+    const from = kept(home)
+    leave(from, one)
+    from.wishes = from.wishes.filter(({ id }) => id !== transaction.id)
+    const hashes = one.transaction.hash ? [...one.otherHashes, one.transaction.hash] : one.otherHashes
+    lane.book.byId.delete(transaction.id)
+    ended.delete(one)
+    const answer = enqueueOne(transaction)
+    for (const hash of hashes)
+      keepHash(lane.book, hash, lane.book.byId.get(transaction.id) as KeptTransaction)
+    return answer
+  }
+
   function told(lane: Kept): void {
     for (const watcher of lane.watchers) watcher(lane.sequence)
   }
@@ -271,6 +290,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async enqueue(added) {
       return added.map(enqueueOne)
     },
+    restart: async (transaction, before) => restart(transaction, before),
     async wish(chain, id, wish) {
       const found = bookOf(chain).byId.get(id)
       if (found === undefined || hasEnded(found.transaction.stage)) return false

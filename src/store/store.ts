@@ -128,7 +128,7 @@ export type LaneWrite = {
   /** Replace what is kept for their nonces; `final` and attempt-less `hole` slots are deleted. */
   readonly slots: readonly Slot[]
   /**
-   * Replace what is kept for their ids, unless that is in another lane by now. One that names another lane of the chain is handed to that lane, where it is
+   * Replace what is kept for their ids, unless that is in another lane by now, or arrived later (`restart`). One that names another lane of the chain is handed to that lane, where it is
    * kept as queued here, and nothing is done where it is not: it arrives there as the last, with a sequence of that lane.
    * That may be done before the rest, and stays done where the rest fails.
    */
@@ -236,6 +236,12 @@ export type Store = {
    * Needs no lease. Atomic for each: of two calls with one id, at once, exactly one is fresh.
    */
   enqueue(transactions: readonly StoredTransaction[]): Promise<readonly Enqueued[]>
+  /**
+   * Takes the place of what is kept by its id where that is `ended` still, by its lane and sequence, and did not execute
+   * (`failed`, `cancelled`): it arrives in its lane as the last, queued. Otherwise nothing is written. What it was is gone, and
+   * so are wishes for it; its hashes lead to the new one. Needs no lease. Atomic: of several calls at once, one is fresh.
+   */
+  restart(transaction: StoredTransaction, ended: StoredTransaction): Promise<Enqueued>
   /** Leaves word for the holder. False where the id is not known, or its transaction has ended. */
   wish(chain: ChainKey, id: string, wish: Wish): Promise<boolean>
   /** For the holder: what arrived after a sequence, at most `limit` of each; nothing is missed by going on from the last. */

@@ -1,3 +1,4 @@
+import { isTxlaneError } from '../../errors/base.js'
 import type { Landed, Sender, Tx, TxlaneError } from '../../index.js'
 import type { RowResult, RowStatus } from './results.js'
 import type { Row } from './rows.js'
@@ -10,7 +11,7 @@ export type SendRun = {
 
 /**
  * Sends each row under its id. What an earlier run sent is found by that id and only followed; what it could not send
- * (fate `notExecuted`) is sent anew under the next one, and so is, on request, what reverted. Rows are paid in their
+ * (fate `notExecuted`) begins anew under it. What reverted is sent under the next one, on request. Rows are paid in their
  * order: one that cannot be prepared for now holds up those after it, until it is sent or fails for good.
  */
 export function sendRows(
@@ -24,9 +25,9 @@ export function sendRows(
   async function* items() {
     for (const row of rows) {
       if (options.stopped()) return
-      const id = options.fresh ? row.id : await attemptId(sender, row, options.retryReverted)
+      const attempt = options.fresh ? { id: row.id } : await attemptAt(sender, row, options.retryReverted)
       counts.queued++
-      yield { id, request: row.request, order: 'strict' as const }
+      yield { ...attempt, request: row.request, order: 'strict' as const }
     }
   }
 
@@ -54,20 +55,23 @@ export function sendRows(
   return { counts, results: run() }
 }
 
-/** The id of the attempt at this row that counts: the last one, or the next where that one is over for nothing. */
-async function attemptId(sender: Sender, row: Row, retryReverted: boolean): Promise<string> {
-  for (let attempt = 1; ; attempt++) {
-    const id = attempt === 1 ? row.id : `${row.id}~${attempt}`
-    const tx = await sender.get(id)
-    if (tx === undefined || !(await isOver(tx, retryReverted))) return id
-  }
+/** The attempt at this row that counts: the last one, which begins anew where it failed, or one more where it reverted. */
+async function attemptAt(
+  sender: Sender,
+  row: Row,
+  retryReverted: boolean,
+): Promise<{ readonly id: string; readonly again?: true }> {
+  const idOf = (attempt: number) => (attempt === 1 ? row.id : `${row.id}~${attempt}`)
+  let attempt = 1
+  let last: Tx | undefined
+  for (let tx = await sender.get(idOf(1)); tx !== undefined; tx = await sender.get(idOf(++attempt))) last = tx
+  if (last === undefined || (retryReverted && (await isReverted(last)))) return { id: idOf(attempt) }
+  return last.stage === 'failed' ? { id: last.id, again: true } : { id: last.id }
 }
 
-async function isOver(tx: Tx, retryReverted: boolean): Promise<boolean> {
-  if (tx.stage === 'failed') return true
+async function isReverted(tx: Tx): Promise<boolean> {
   const executed = tx.stage === 'sealed' || tx.stage === 'safe' || tx.stage === 'finalized'
-  if (!retryReverted || !executed) return false
-  return (await tx.wait('sealed')).status === 'reverted'
+  return executed && (await tx.wait('sealed')).status === 'reverted'
 }
 
 function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
@@ -82,7 +86,9 @@ function landedResult(row: Row, tx: Tx, landed: Landed | undefined): RowResult {
   }
 }
 
-function endedResult(row: Row, error: TxlaneError): RowResult {
+function endedResult(row: Row, told: TxlaneError): RowResult {
+  // Of one that an earlier run has ended it is that end which counts.
+  const error = told.code === 'ENDED' && isTxlaneError(told.cause) ? told.cause : told
   const { nonce, hash } = error.tx ?? {}
   return { row, status: statusOf(error), nonce, hash, error: `${error.code}: ${error.shortMessage}` }
 }

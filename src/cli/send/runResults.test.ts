@@ -16,12 +16,12 @@ function senderOf(known: Known, ends: (id: string) => object = () => ({ ok: true
     on: () => () => {},
     async get(id: string) {
       const found = known[id]
-      return found && { stage: found.stage, wait: async () => ({ status: found.status ?? 'success' }) }
+      return found && { id, stage: found.stage, wait: async () => ({ status: found.status ?? 'success' }) }
     },
-    async *sendMany(items: AsyncIterable<{ id: string }>) {
+    async *sendMany(items: AsyncIterable<{ id: string; again?: true }>) {
       let index = 0
-      for await (const { id } of items) {
-        sent.push(id)
+      for await (const { id, again } of items) {
+        sent.push(again ? `${id} again` : id)
         yield { index: index++, ...ends(id) }
       }
     },
@@ -51,10 +51,24 @@ test('a line that was paid is never sent anew, and one that is under way is foll
   expect(sent).toEqual(['a', 'b'])
 })
 
-test('a line that failed is sent anew under the next id that has not failed', async () => {
-  const { sender, sent } = senderOf({ a: { stage: 'failed' }, 'a~2': { stage: 'failed' } })
+test('a line that failed begins anew under the id that it had last, and a cancelled one does not', async () => {
+  const { sender, sent } = senderOf({
+    a: { stage: 'failed' },
+    'a~2': { stage: 'failed' },
+    b: { stage: 'cancelled' },
+  })
   await sendRows(sender, rows, OPTIONS).results
-  expect(sent).toEqual(['a~3', 'b'])
+  expect(sent).toEqual(['a~2 again', 'b'])
+})
+
+test('what a former run has ended counts as it ended', async () => {
+  const cause = new TxlaneError('It was cancelled.', { code: 'CANCELLED', fate: 'notExecuted' })
+  const error = new TxlaneError('It ended.', { code: 'ENDED', fate: 'notExecuted', cause })
+  const { sender } = senderOf({ a: { stage: 'cancelled' } }, (id) =>
+    id === 'a' ? { ok: false, error } : { ok: true, tx: {} },
+  )
+  const results = await sendRows(sender, rows, OPTIONS).results
+  expect(results.map(({ status }) => status)).toEqual(['cancelled', 'paid'])
 })
 
 test('a file that no earlier run knows is sent without a look at the store', async () => {

@@ -4,6 +4,7 @@ import type { Book } from '../../ledger/book.js'
 import type { EndAs, SlotAction, Told } from '../../ledger/event.js'
 import { lastClaim, type Slot } from '../../ledger/slot.js'
 import { type LaneContext, txError } from '../context.js'
+import { isBoundElsewhere } from '../following/boundElsewhere.js'
 import { tellForeign } from '../following/foreign.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
 import { endWith } from '../transaction/telling.js'
@@ -131,6 +132,7 @@ export function createPerformer(parts: PerformParts) {
   }
 
   function ended(nonce: number, transaction: Transaction, as: EndAs): void {
+    if (isBoundElsewhere(context.lane.book, transaction, nonce)) return
     if (as === 'superseded') transaction.supersededBy = heirIn(context.lane.book.get(nonce))
     finish(transaction, as)
   }

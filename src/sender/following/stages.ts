@@ -18,6 +18,7 @@ import {
   tellVerdict,
   touched,
 } from '../transaction/transaction.js'
+import { isBoundElsewhere } from './boundElsewhere.js'
 import type { LandedIndex } from './landed.js'
 
 /** Keeps each transaction's stage, nonce and hash what its slot says, and tells who listens. */
@@ -103,6 +104,7 @@ export function createStages(
   ): void {
     const transaction = transactions.get(claim)
     if (transaction === undefined || hasFailed(transaction)) return
+    if (isBoundElsewhere(context.lane.book, transaction, nonce)) return
     let own: Attempt | undefined
     let accepted = false
     let preconfirmed = false

@@ -69,6 +69,7 @@ export const FEES = {
 
 export const SEND_OPTIONS = {
   id: true,
+  again: true,
   until: true,
   expires: true,
   onExpiry: true,

@@ -194,6 +194,7 @@ export function checkSendOptions(options: SendOptions): void {
   }
   checkSignal('options.signal', signal)
   boolean('options.private', options.private)
+  boolean('options.again', options.again)
   if (priority !== undefined && (typeof priority !== 'number' || !Number.isFinite(priority))) {
     throw invalid('options.priority', priority, 'a finite number')
   }

@@ -2,8 +2,8 @@ import type { Address } from 'viem'
 import type { Clock, Random } from '../../clock.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import { hasEnded } from '../../store/ended.js'
-import type { Enqueued, LaneKey, Store, StoredTransaction } from '../../store/store.js'
+import { hasEnded, hasEndedUnexecuted, mayRestart } from '../../store/ended.js'
+import type { Enqueued, Store, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { txError } from '../context.js'
 import { excessGas } from '../input/validate.js'
@@ -16,8 +16,10 @@ import { fromStored, refresh, toStored } from '../transaction/stored.js'
 import { begin, end, type Transaction, tellEnd } from '../transaction/transaction.js'
 import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
+import { endedError } from './endedError.js'
 import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
 import { createKeeper } from './keeper.js'
+import { randomId } from './randomId.js'
 
 /** Where it goes, other than to the end of the line. */
 export type Place = {
@@ -77,7 +79,7 @@ const UNREADABLE_MS = 1_000
 export function createAdmission(parts: {
   readonly handle: LaneHandle
   readonly hub: Pick<Hub, 'endpoints' | 'chain' | 'tracker'>
-  readonly store: Pick<Store, 'enqueue' | 'find'>
+  readonly store: Pick<Store, 'enqueue' | 'find' | 'restart'>
   readonly random: Random
   readonly clock: Clock
   readonly authorities: SignAuthorities
@@ -141,19 +143,36 @@ export function createAdmission(parts: {
     transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, caller })
   }
 
-  function kept(entry: Entry, enqueued: Enqueued | undefined): void {
+  function kept(entry: Entry, enqueued: Enqueued | undefined): Promise<void> | undefined {
+    if (enqueued && beginsAnew(entry, enqueued)) return restart(entry, enqueued.transaction)
     entry.transaction.keeping = undefined
     try {
       entry.caller.kept(taken(entry, enqueued))
     } catch (error) {
       entry.caller.failed(error)
     }
+    return undefined
+  }
+
+  /** What its id stands for has ended without execution, and its caller wants it to begin anew. */
+  function beginsAnew({ transaction, options }: Entry, { fresh, transaction: stored }: Enqueued): boolean {
+    return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
+  }
+
+  /** The store decides: of several who begin it anew, one does, and the others are told of that one. */
+  async function restart(entry: Entry, ended: StoredTransaction): Promise<void> {
+    await parts.store.restart(toStored(entry.transaction), ended).then(
+      (enqueued) => kept(entry, enqueued),
+      (error: unknown) => notKept(entry, error),
+    )
   }
 
   function taken(entry: Entry, enqueued: Enqueued | undefined): Transaction {
     const { transaction, options, taker } = entry
     try {
       if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
+      if (!enqueued.fresh && hasEndedUnexecuted(enqueued.transaction.stage))
+        throw endedBefore(transaction, enqueued.transaction)
       if (enqueued.transaction.lane.address !== key.address) return elsewhere(entry, enqueued.transaction)
       if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
       else become(transaction, enqueued.transaction)
@@ -226,6 +245,15 @@ export function createAdmission(parts: {
     forget(transaction)
     tellEnd(transaction)
     return error
+  }
+
+  /** It is what it was: whoever found it by its id meanwhile hears of that end. */
+  function endedBefore(transaction: Transaction, stored: StoredTransaction): TxlaneError {
+    checkSame(stored, transaction)
+    refresh(transaction, stored)
+    forget(transaction)
+    tellEnd(transaction)
+    return endedError(fromStored(stored))
   }
 
   /** The id is known from an earlier time, or from another process: whoever waits for this one waits for that. */
@@ -362,31 +390,4 @@ export async function requireKnown(
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
 function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
   return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
-}
-
-const ID_DIGITS = 32
-// Filled anew for each.
-const codes = new Array<number>(ID_DIGITS)
-const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
-
-/** 128 bits of chance as hex. By the codes of its digits, since each `send` makes one: a fifth of the time. */
-export function randomId(random: () => number): string {
-  let bits = 0
-  for (let place = 0; place < ID_DIGITS; place++) {
-    bits = place % 8 === 0 ? Math.floor(random() * 2 ** 32) : bits << 4
-    codes[place] = HEX_CODES[bits >>> 28] as number
-  }
-  return String.fromCharCode(...codes)
-}
-
-/** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */
-export function handedTo(
-  lane: LaneKey,
-  { lane: from, request, fingerprint, pooled = [] }: Transaction,
-): Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'> {
-  return {
-    lane,
-    fingerprint: fingerprint === NO_FINGERPRINT ? NO_FINGERPRINT : fingerprintOf(lane.address, request),
-    pooled: [...new Set([...pooled, from.address])],
-  }
 }

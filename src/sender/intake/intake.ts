@@ -10,9 +10,10 @@ import type { Caller } from '../transaction/caller.js'
 import { fromStored, refresh } from '../transaction/stored.js'
 import { endWith, follow } from '../transaction/telling.js'
 import { drop, hasFailed, rejectSenders, type Transaction } from '../transaction/transaction.js'
-import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
+import { type Place, requireKnown, type Taker } from './admission.js'
 import { createDoubted } from './doubted.js'
 import { GroupedSet, queueRefusal } from './groups.js'
+import { handedTo } from './handedTo.js'
 import type { Line } from './line.js'
 import type { Preparer } from './prepare.js'
 import { createWallDeadlines } from './wallDeadlines.js'
@@ -271,7 +272,9 @@ export function createIntake(parts: {
     const replaces = stored.replaces === undefined ? undefined : await known(stored.replaces)
     if (closed || context.closed || isMine(stored)) return
     // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
-    const here = transactions.get(stored.id) ?? handle.adopt(stored)
+    const former = transactions.get(stored.id)
+    // One that ended is not this one: it began anew, in another process.
+    const here = former && !hasFailed(former) ? former : handle.adopt(stored)
     const transaction = here ?? { ...fromStored(stored), replaces }
     if (here) refresh(here, stored)
     transaction.replaces ??= replaces
@@ -289,7 +292,8 @@ export function createIntake(parts: {
   const isMine = ({ id, sequence }: StoredTransaction): boolean => {
     const here = transactions.get(id)
     // What has left for another lane may come back, to another place.
-    return (forgotten.get(id) ?? -1) >= sequence || here?.workedBy === me
+    if ((forgotten.get(id) ?? -1) >= sequence) return true
+    return here?.workedBy === me && !(hasFailed(here) && here.sequence < sequence)
   }
 
   return {

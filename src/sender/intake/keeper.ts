@@ -14,8 +14,11 @@ export type Keeper<entry> = {
 
 /** Who is told of each entry. Neither may throw. */
 export type Kept<entry> = {
-  /** It is in the store; undefined where the keeper was closed before the store was asked. */
-  readonly kept: (entry: entry, enqueued: Enqueued | undefined) => void
+  /**
+   * It is in the store; undefined where the keeper was closed before the store was asked. Resolves when that has been told,
+   * where it is not told at once.
+   */
+  readonly kept: (entry: entry, enqueued: Enqueued | undefined) => Promise<void> | undefined
   /** The store did not take it. Resolves when that has been told. */
   readonly failed: (entry: entry, error: unknown) => Promise<void>
 }
@@ -101,8 +104,13 @@ function tellEach<entry>(
   entries: readonly entry[],
   all: readonly Enqueued[],
   kept: Kept<entry>['kept'],
-): void {
-  for (const [index, entry] of entries.entries()) kept(entry, all[index])
+): Promise<unknown> | undefined {
+  let later: Promise<void>[] | undefined
+  for (const [index, entry] of entries.entries()) {
+    const told = kept(entry, all[index])
+    if (told) later = [...(later ?? []), told]
+  }
+  return later && Promise.all(later)
 }
 
 const nobody = () => {}
@@ -122,7 +130,7 @@ function createBatch<entry>({ kept, failed }: Kept<entry>): Batch<entry> {
     }
   })
   const told = answered.then(
-    (all) => tellEach(entries, all, kept),
+    async (all) => void (await tellEach(entries, all, kept)),
     async (error: unknown) => void (await Promise.all(entries.map((entry) => failed(entry, error)))),
   )
   return { transactions, entries, answered, told, ask }

@@ -278,7 +278,7 @@ describe('dependent work outlives the process', () => {
     const follower = { ...ended, id: 's/1', stage: 'queued', failure: undefined } as const
     await inner.enqueue([{ ...follower, needs: { follows: 's/0' } }])
     await lane.clock.advance(10)
-    expect(await lane.settle(again)).toMatchObject({ stage: 'cancelled' })
+    expect(await lane.rejection(again)).toMatchObject({ code: 'ENDED', tx: { stage: 'cancelled' } })
     const tx = await lane.settle(lane.sender.get('s/1'))
     const wait = tx?.wait() ?? Promise.resolve()
     expect(await lane.rejection(wait, 5_000)).toMatchObject({ code: 'DEPENDENCY', fate: 'notExecuted' })

@@ -80,9 +80,10 @@ describe('a pool answers for an account that it does not have any more', () => {
     expect(tx.stage).toBe('failed')
     const other = pools.another(1)
     expect(await lane.rejection(other.send(transfer(1), { id: 'rent' }))).toMatchObject({
-      code: 'EXPIRED',
+      code: 'ENDED',
       fate: 'notExecuted',
       tx: { id: 'rent', stage: 'failed' },
+      cause: { code: 'EXPIRED', fate: 'notExecuted' },
     })
   })
 

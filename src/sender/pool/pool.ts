@@ -117,14 +117,20 @@ export function createPool(
     throw invalid('request.account', address, 'an account that the pool has, and does not retire')
   }
 
-  function route(request: unknown, id: string | undefined, affinity: unknown): Promise<Member> {
+  function route(
+    request: unknown,
+    id: string | undefined,
+    { affinity, again }: Pick<SendOptions, 'affinity' | 'again'>,
+  ): Promise<Member> {
     const named = accountOf(request)
     if (named !== undefined) return takerOf(named, id)
     const choose = () => (typeof affinity === 'string' ? members.nearest(affinity) : members.freest())
     if (id === undefined) return Promise.resolve(choose())
     const known = routes.get(id)
     if (known) return known
-    const found = memberThatKnows(id).then((member) => member ?? choose())
+    // What begins anew does so at an account that takes something; what does not is where it was.
+    const takes = (member: Member) => again !== true || members.taking.includes(member)
+    const found = memberThatKnows(id).then((member) => (member && takes(member) ? member : choose()))
     routes.set(id, found)
     return found
   }
@@ -139,9 +145,9 @@ export function createPool(
     const request = ownRequest(asked)
     const options = ownOptions(sendOptions)
     options.starved ??= starved
-    const { id, affinity } = options
+    const { id, affinity, again } = options
     const given = Array.isArray(options.after) ? resolved(options) : Promise.resolve(options)
-    const begun = begin(request, given, { id, affinity })
+    const begun = begin(request, given, { id, affinity, again })
     if (typeof id !== 'string' || arriving.has(id)) return begun
     arriving.set(id, begun)
     return begun.finally(() => arriving.delete(id))
@@ -150,12 +156,12 @@ export function createPool(
   async function begin(
     request: TxRequest,
     given: Promise<SendOptions>,
-    { id, affinity }: Pick<SendOptions, 'id' | 'affinity'>,
+    { id, ...way }: Pick<SendOptions, 'id' | 'affinity' | 'again'>,
   ): ReturnType<Start> {
     try {
       // First: what was named is waited for, and a route is chosen by the room that there is after that.
       const options = await given
-      const member = await route(request, typeof id === 'string' ? id : undefined, affinity)
+      const member = await route(request, typeof id === 'string' ? id : undefined, way)
       try {
         return await startIn(member, request, options)
       } catch (error) {
@@ -211,10 +217,10 @@ export function createPool(
     const options = ownOptions(sequenceOptions)
     options.starved ??= starved
     const own = requests.map(ownRequest)
-    const { id, affinity } = options
+    const { id, affinity, again } = options
     const given = options.after === undefined ? options : await resolved(options)
     const named = own.find((request) => accountOf(request) !== undefined)
-    const member = await route(named, id === undefined ? undefined : `${id}/0`, affinity)
+    const member = await route(named, id === undefined ? undefined : `${id}/0`, { affinity, again })
     try {
       return await members.starting(member, () => member.sender.sendSequence(own, given))
     } finally {

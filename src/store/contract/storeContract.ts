@@ -8,6 +8,7 @@ import { hand } from './hand.js'
 import { leases } from './leases.js'
 import { list } from './list.js'
 import { reopen } from './reopen.js'
+import { restart } from './restart.js'
 import { watch } from './watch.js'
 import { wishes } from './wishes.js'
 import { createWorld, sleep } from './world.js'
@@ -56,6 +57,7 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
     ...fencing,
     ...writes,
     ...enqueue,
+    ...restart,
     ...hand,
     ...arrivals,
     ...wishes,

@@ -19,7 +19,7 @@ import { lines, list, listedValuesOf } from './lists.js'
 const TRIES_MAX = 5
 
 /** What any process does. */
-export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
+export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'restart' | 'wish'> {
   const { database, sql, channel } = context
 
   /** Those that were added, by name, with their place in the lane. */
@@ -44,33 +44,49 @@ export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'wish'> {
   }
 
   return {
-    async enqueue(asked) {
-      const results = new Map<string, Enqueued>()
-      let open = firstOfEach(asked)
-      try {
-        for (let tries = 1; open.length > 0 && tries <= TRIES_MAX; tries++) {
-          const added = await add(open)
-          for (const one of open) {
-            const sequence = added.get(txName(one))
-            if (sequence !== undefined)
-              results.set(txName(one), { fresh: true, transaction: { ...one, sequence } })
-          }
-          open = open.filter((one) => !results.has(txName(one)))
-          if (open.length === 0) break
-          for (const before of await kept(open))
-            results.set(txName(before), { fresh: false, transaction: before })
-          open = open.filter((one) => !results.has(txName(one)))
-        }
-        return inOrder(asked, results)
-      } catch (error) {
-        // What was added is kept, and will be sent: nobody may take this failure for a certain one.
-        throw [...results.values()].some(({ fresh }) => fresh) ? halfDone(error) : error
+    enqueue,
+    async restart(transaction, ended) {
+      const { lane, id, createdAtMs, group = null } = transaction
+      const of = [...nameOf(lane), id, encodeBody(transaction), createdAtMs, group]
+      const values = [...of, ended.lane.address, ended.sequence, channel]
+      const restarted = () => database.change({ text: sql.restart, values })
+      // A lane that nobody has used yet has no row.
+      let [row] = await restarted()
+      if (row === undefined && lane.address !== ended.lane.address) {
+        await addLanes(context, [lane])
+        row = (await restarted())[0]
       }
+      if (row === undefined) return (await enqueue([transaction]))[0] as Enqueued
+      return { fresh: true, transaction: { ...transaction, sequence: Number(row.sequence) } }
     },
     async wish(chain, id, wish) {
       const values = [chain.chainId, chain.genesisHash, id, encodeBody(wish), channel]
       return (await database.change({ text: sql.wish, values })).length > 0
     },
+  }
+
+  async function enqueue(asked: readonly StoredTransaction[]): Promise<readonly Enqueued[]> {
+    const results = new Map<string, Enqueued>()
+    let open = firstOfEach(asked)
+    try {
+      for (let tries = 1; open.length > 0 && tries <= TRIES_MAX; tries++) {
+        const added = await add(open)
+        for (const one of open) {
+          const sequence = added.get(txName(one))
+          if (sequence !== undefined)
+            results.set(txName(one), { fresh: true, transaction: { ...one, sequence } })
+        }
+        open = open.filter((one) => !results.has(txName(one)))
+        if (open.length === 0) break
+        for (const before of await kept(open))
+          results.set(txName(before), { fresh: false, transaction: before })
+        open = open.filter((one) => !results.has(txName(one)))
+      }
+      return inOrder(asked, results)
+    } catch (error) {
+      // What was added is kept, and will be sent: nobody may take this failure for a certain one.
+      throw [...results.values()].some(({ fresh }) => fresh) ? halfDone(error) : error
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { type SqliteStoreOptions, settingsOf } from './options.js'
 import { createPruner } from './prune.js'
 import { arrivals, changes, find, list, load } from './reads.js'
 import { createWatchers } from './watchers.js'
-import { enqueue, leaveWish, write } from './writes.js'
+import { enqueue, leaveWish, restart, write } from './writes.js'
 
 // Several times what is in flight at once: what is forgotten is written once more, and found to be there.
 const HASHES_MAX = 16_384
@@ -70,6 +70,11 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       const answers = await connection.write((sql) => enqueue(sql, keys, transactions))
       watchers.tell([...new Set<LaneKey>(transactions.map(({ lane }) => lane))])
       return answers
+    },
+    async restart(transaction, ended) {
+      const answer = await connection.write((sql) => restart(sql, keys, transaction, ended))
+      watchers.tell(lanesOf([transaction, ended]))
+      return answer
     },
     async wish(chain, id, wish) {
       const found = await connection.write((sql) => leaveWish(sql, keys, chain, { id, wish }))

@@ -48,7 +48,10 @@ export const SQL = {
   putTx: `${INSERT_TX}
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, revision = excluded.revision, stage = excluded.stage,
       ended_ms = CASE WHEN excluded.ended_ms IS NOT NULL THEN coalesce(ended_ms, excluded.ended_ms) END,
-      body = excluded.body WHERE lane = excluded.lane`,
+      body = excluded.body WHERE lane = excluded.lane AND sequence <= excluded.sequence`,
+  restartTx: `UPDATE tx SET lane = ?3, sequence = ?4, revision = ?5, stage = ?6, ended_ms = NULL, body = ?8, created_ms = ?9,
+      arrival = ?4, group_name = ?10
+    WHERE chain = ?1 AND id = ?2 AND lane = ?11 AND sequence = ?12 AND stage IN ('failed', 'cancelled') AND NOT ?7`,
   handTx: `UPDATE tx SET lane = ?1, sequence = ?2, revision = ?3, body = ?4
     WHERE chain = ?5 AND id = ?6 AND lane = ?7 AND stage = 'queued'`,
   txById: 'SELECT body, lane, ended_ms AS endedMs FROM tx WHERE chain = ? AND id = ?',
@@ -66,6 +69,7 @@ export const SQL = {
   addWish: 'INSERT INTO wish (lane, sequence, id, body) VALUES (?, ?, ?, ?)',
   wishes: 'SELECT sequence, id, body FROM wish WHERE lane = ? AND sequence > ? ORDER BY sequence LIMIT ?',
   firstWish: 'SELECT min(sequence) AS sequence FROM wish WHERE lane = ?',
+  dropWishesFor: 'DELETE FROM wish WHERE lane = ? AND id = ?',
   dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
 
   oldest: `SELECT key FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,

@@ -95,6 +95,25 @@ export function enqueue(
   return answers
 }
 
+/** Once: what comes late finds another. */
+export function restart(
+  prepared: Prepared,
+  keys: Keys,
+  transaction: StoredTransaction,
+  ended: StoredTransaction,
+): Enqueued {
+  const row = keys.lane(prepared, transaction.lane)
+  const from = keys.lane(prepared, ended.lane)
+  const { sequence, revision } = laneRecord(prepared, row.lane)
+  const placed = { ...transaction, sequence: sequence + 1 }
+  const values = txRow(row, placed, revision + 1)
+  if (prepared.restartTx.run(...values, from.lane, ended.sequence).changes === 0)
+    return enqueue(prepared, keys, [transaction])[0] as Enqueued
+  prepared.placed.run(sequence + 1, revision + 1, row.lane)
+  prepared.dropWishesFor.run(from.lane, textOf(transaction.id))
+  return { fresh: true, transaction: placed }
+}
+
 /** The transaction that the wish is for; undefined where it is none. */
 export function leaveWish(
   prepared: Prepared,

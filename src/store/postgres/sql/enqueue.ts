@@ -49,6 +49,33 @@ export const enqueueStatements = (schema: string) => ({
     UNION ALL
     SELECT p.place, a.id, a.sequence, NULL FROM added a JOIN placed p ON p.lane = a.lane`,
 
+  /**
+   * The lane in `$1` to `$3`, whose row is locked first, as by all who write; the transaction in `$4` to `$7`; and what it
+   * takes the place of in `$8` and `$9`, by address and sequence.
+   */
+  restart: `
+    WITH lane AS (
+      UPDATE ${schema}.lanes l SET sequence = l.sequence + 1, revision = l.revision + 1
+      FROM ${schema}.chains c
+      WHERE c.chain = l.chain AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text
+      RETURNING l.lane, l.chain, l.sequence, l.revision, c.chain_id || ':' || c.genesis_hash || ':' || l.address AS name
+    ),
+    restarted AS (
+      UPDATE ${schema}.transactions t SET lane = lane.lane, sequence = lane.sequence, revision = lane.revision,
+        stage = 'queued', ended_at = NULL, body = $5::text, created_ms = $6::double precision, arrival = lane.sequence,
+        group_name = $7::text
+      FROM lane, ${schema}.lanes home
+      WHERE home.chain = lane.chain AND home.address = $8::text
+        AND t.chain = lane.chain AND t.id = $4::text AND t.lane = home.lane AND t.sequence = $9::bigint
+        AND t.stage IN ('failed', 'cancelled')
+      RETURNING home.lane AS home, t.id
+    ),
+    wishes_gone AS (
+      DELETE FROM ${schema}.wishes w USING restarted r
+      WHERE w.lane = r.home AND w.id = r.id
+    )
+    SELECT lane.sequence, pg_notify($10, lane.name || ' ' || lane.sequence)::text AS told FROM lane, restarted`,
+
   /** What is kept of each id. */
   kept: `
     SELECT t.sequence, t.body

@@ -45,8 +45,8 @@ export const writeStatements = (schema: string) => ({
         stage = excluded.stage,
         body = excluded.body,
         ended_at = CASE WHEN excluded.ended_at IS NULL THEN NULL ELSE coalesce(t.ended_at, excluded.ended_at) END
-      -- It was handed to another lane otherwise.
-      WHERE t.lane = excluded.lane
+      -- It was handed to another lane, or began anew, otherwise.
+      WHERE t.lane = excluded.lane AND t.sequence <= excluded.sequence
     ),
     -- The slot of a transaction that is forgotten already may be written once more.
     hashes_kept AS (
