@@ -2,8 +2,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encryptKeystoreJson } from 'ethers'
-import { privateKeyToAccount } from 'viem/accounts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { keySource, openAccount } from './keys.js'
 
 const KEY = `0x${'4'.repeat(64)}` as const
@@ -55,6 +55,117 @@ test('a key is never an argument, and has one place', () => {
   expect(() => keySource({ keyEnv: KEY.slice(2) })).toThrow('--key-env names the place of the key')
   expect(() => keySource({ keyEnv: 'A', keyFile: 'b' })).toThrow('Give one of')
   expect(() => keySource({ passwordFile: 'b' })).toThrow('is for --keystore')
+  expect(() => keySource({ mnemonicEnv: WORDS })).toThrow('--mnemonic-env names the place of the key')
+  expect(() => keySource({ mnemonicFile: WORDS })).toThrow('--mnemonic-file names the place of the key')
+  expect(() => keySource({ mnemonicFile: 'a', keyFile: 'b' })).toThrow('Give one of')
+  expect(keySource({ keyFile: 'my folder of keys/the one' })).toMatchObject({ kind: 'file' })
+})
+
+const WORDS = 'test test test test test test test test test test test junk'
+
+describe('a mnemonic', () => {
+  test('gives the key at its first path, or at the one that is named, as viem derives it', async () => {
+    const mnemonicFile = await file('words', `  ${WORDS.replaceAll(' ', '\n')}\n`, 0o600)
+    for (const flags of [{ mnemonicFile }, { mnemonicEnv: 'MINE' }]) {
+      const environment = { MINE: `${WORDS.toUpperCase()} ` }
+      const first = await openAccount(keySource(flags), environment)
+      expect(first.address).toBe(mnemonicToAccount(WORDS).address)
+      const hdPath = "m/44'/60'/2'/0/7"
+      const other = await openAccount(keySource({ ...flags, hdPath }), environment)
+      expect(other.address).toBe(mnemonicToAccount(WORDS, { path: hdPath }).address)
+    }
+  })
+
+  test.each([
+    [WORDS.replace('junk', 'test'), 'invalid mnemonic checksum'],
+    [WORDS.replace('junk', 'gnorm'), 'invalid mnemonic word at index 11'],
+    [WORDS.replace(' junk', ''), 'invalid mnemonic length'],
+    ['', 'invalid mnemonic length'],
+    [KEY, 'invalid mnemonic length'],
+  ])('that is wrong is refused for what is wrong, and no word of it is shown: %s', async (words, why) => {
+    const mnemonicFile = await file('words', words, 0o600)
+    for (const flags of [{ mnemonicFile }, { mnemonicEnv: 'MINE' }]) {
+      const error = await openAccount(keySource(flags), { MINE: words }).catch((thrown: Error) => thrown)
+      expect((error as Error).message).toContain(`holds no mnemonic (12 to 24 English words, BIP-39): ${why}`)
+      expect(String((error as Error).stack)).not.toMatch(/gnorm|junk|4444/)
+    }
+  })
+
+  test('in a file that others may read, or in a variable that is not set, is refused', async () => {
+    const open = await file('words', WORDS, 0o640)
+    await expect(openAccount(keySource({ mnemonicFile: open }), {})).rejects.toThrow('others may read it')
+    await expect(openAccount(keySource({ mnemonicEnv: 'MINE' }), {})).rejects.toThrow('is not set')
+    await expect(openAccount(keySource({ mnemonicFile: join(folder, 'none') }), {})).rejects.toThrow(
+      '--mnemonic-file expects the path of a file',
+    )
+  })
+
+  test.each(['m', '44/60', "m/44'/x", 'm/2147483648', "m/44'/60'/0'/0/", ' m/1', '7'])(
+    'has no key at a path that is none: %s',
+    (hdPath) => {
+      expect(() => keySource({ mnemonicEnv: 'MINE', hdPath })).toThrow('--hd-path expects a path such as')
+    },
+  )
+
+  test('alone has a path', () => {
+    expect(() => keySource({ hdPath: 'm/1' })).toThrow('--hd-path is for --mnemonic-env')
+    expect(() => keySource({ keyFile: 'a', hdPath: 'm/1' })).toThrow('--hd-path is for --mnemonic-env')
+  })
+})
+
+describe('a keystore', () => {
+  // The test vector of the Web3 Secret Storage definition for PBKDF2.
+  const VECTOR = {
+    crypto: {
+      cipher: 'aes-128-ctr',
+      cipherparams: { iv: '6087dab2f9fdbbfaddc31a909735c1e6' },
+      ciphertext: '5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46',
+      kdf: 'pbkdf2',
+      kdfparams: {
+        c: 262_144,
+        dklen: 32,
+        prf: 'hmac-sha256',
+        salt: 'ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd',
+      },
+      mac: '517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2',
+    },
+    id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
+    version: 3,
+  }
+
+  async function open(keystoreText: string, password: string) {
+    const keystore = await file('keystore.json', keystoreText, 0o644)
+    const passwordFile = await file('password', password, 0o600)
+    return openAccount(keySource({ keystore, passwordFile }), {})
+  }
+
+  test('opens with PBKDF2', async () => {
+    const { address } = await open(JSON.stringify(VECTOR), 'testpassword\r\n')
+    expect(address).toBe('0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b')
+  })
+
+  test('opens with a password that ends in a blank', async () => {
+    const scrypt = { N: 2 }
+    const text = await encryptKeystoreJson({ address, privateKey: KEY }, 'open sesame ', { scrypt })
+    expect((await open(text, 'open sesame \n')).address).toBe(address)
+    await expect(open(text, 'open sesame\n')).rejects.toThrow('The password does not open')
+  })
+
+  test('that is encrypted in another way, or damaged, is not taken for one with another password', async () => {
+    const { crypto } = VECTOR
+    const damaged: readonly (readonly [object, string])[] = [
+      [{ ...VECTOR, crypto: { ...crypto, cipher: 'aes-256-gcm' } }, 'unsupported cipher'],
+      [{ ...VECTOR, crypto: { ...crypto, kdf: 'argon2id' } }, 'unsupported key-derivation function'],
+      [{ ...VECTOR, address: '00'.repeat(20) }, 'keystore address/privateKey mismatch'],
+    ]
+    for (const [keystore, why] of damaged)
+      await expect(open(JSON.stringify(keystore), 'testpassword')).rejects.toThrow(
+        `is a keystore that cannot be opened: ${why}`,
+      )
+    await expect(open(JSON.stringify({ ...VECTOR, version: 1 }), 'testpassword')).rejects.toThrow(
+      'is no keystore',
+    )
+  })
 })
 
 test('without a terminal nobody is asked for a password', async () => {

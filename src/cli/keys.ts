@@ -1,23 +1,28 @@
-import { readFile, stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { type Hex, isHex, type LocalAccount } from 'viem'
 import { nativeAccount } from '../signer/index.js'
 import { badOption } from './commandLine.js'
+import { type KeystorePlace, openKeystore } from './keystore.js'
+import { HD_PATH, keyOfMnemonic } from './mnemonic.js'
 import { Refusal } from './program.js'
+import { readSecret } from './secretFile.js'
 
 /** Where a command finds the key. Never the key itself: what stands in the command line is seen by everybody. */
 export type KeySource =
   | { readonly kind: 'environment'; readonly name: string }
   | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'keystore'; readonly path: string; readonly passwordFile: string | undefined }
+  | ({ readonly kind: 'keystore' } & KeystorePlace)
+  | { readonly kind: 'mnemonicInEnvironment'; readonly name: string; readonly hdPath: string }
+  | { readonly kind: 'mnemonicInFile'; readonly path: string; readonly hdPath: string }
 
 export type KeyFlags = {
   readonly keyEnv?: string
   readonly keyFile?: string
   readonly keystore?: string
   readonly passwordFile?: string
+  readonly mnemonicEnv?: string
+  readonly mnemonicFile?: string
+  readonly hdPath?: string
 }
 
 const KEY_ENV = 'TXLANE_PRIVATE_KEY'
@@ -31,22 +36,53 @@ export function keyFlags(command: Command): Command {
       '--password-file <path>',
       'file with the password of the keystore (mode 0600), in place of the prompt',
     )
+    .option('--mnemonic-env <name>', 'environment variable that holds a mnemonic')
+    .option('--mnemonic-file <path>', 'file with a mnemonic, readable by its owner only (mode 0600)')
+    .option(
+      '--hd-path <path>',
+      `which key of the mnemonic; the last number is the index (default: ${HD_PATH})`,
+    )
 }
 
-/** @throws badOption where two places are named, or where a name looks like a key */
+/** A private key, or as many words as a mnemonic has at least: what slipped into the place of a name. */
+const SECRET = /[0-9a-f]{64}|(?:\S+\s+){11}\S/i
+
+/** @throws badOption where two places are named, or where a name looks like a secret */
 export function keySource(flags: KeyFlags): KeySource {
-  const { keyEnv, keyFile, keystore, passwordFile } = flags
-  const places = { '--key-env': keyEnv, '--key-file': keyFile, '--keystore': keystore }
+  const { keyEnv, keyFile, keystore, passwordFile, mnemonicEnv, mnemonicFile } = flags
+  const places = {
+    '--key-env': keyEnv,
+    '--key-file': keyFile,
+    '--keystore': keystore,
+    '--mnemonic-env': mnemonicEnv,
+    '--mnemonic-file': mnemonicFile,
+  }
   const named = Object.entries(places).filter(([, place]) => place !== undefined)
-  if (named.length > 1) throw badOption('Give one of --key-env, --key-file and --keystore.')
+  if (named.length > 1)
+    throw badOption('Give one of --key-env, --key-file, --keystore, --mnemonic-env and --mnemonic-file.')
   if (passwordFile !== undefined && keystore === undefined)
     throw badOption('--password-file is for --keystore.')
   for (const [option, place] of named)
-    if (/[0-9a-f]{64}/i.test(place ?? ''))
+    if (SECRET.test(place ?? ''))
       throw badOption(`${option} names the place of the key. A key is never an argument.`)
+  const hdPath = hdPathOf(flags)
+  if (mnemonicEnv !== undefined) return { kind: 'mnemonicInEnvironment', name: mnemonicEnv, hdPath }
+  if (mnemonicFile !== undefined) return { kind: 'mnemonicInFile', path: mnemonicFile, hdPath }
   if (keyFile !== undefined) return { kind: 'file', path: keyFile }
   if (keystore !== undefined) return { kind: 'keystore', path: keystore, passwordFile }
   return { kind: 'environment', name: keyEnv ?? KEY_ENV }
+}
+
+// BIP-32: an index has 31 bits, and a mark where it is hardened.
+const INDEX_MAX = 2 ** 31 - 1
+
+function hdPathOf({ hdPath, mnemonicEnv, mnemonicFile }: KeyFlags): string {
+  if (hdPath === undefined) return HD_PATH
+  if (mnemonicEnv === undefined && mnemonicFile === undefined)
+    throw badOption('--hd-path is for --mnemonic-env and --mnemonic-file.')
+  const indices = /^m((?:\/\d{1,10}'?)+)$/.exec(hdPath)?.[1]?.match(/\d+/g)
+  if (indices?.every((index) => Number(index) <= INDEX_MAX)) return hdPath
+  throw badOption(`--hd-path expects a path such as ${HD_PATH}.`)
 }
 
 /** The account, signing natively where it can. @throws Refusal that says what to do, and never shows what it read */
@@ -69,16 +105,24 @@ async function readKey(
       const isShown = source.name === KEY_ENV || environment[source.name] !== undefined
       const variable = isShown ? source.name : 'that --key-env names'
       throw new Refusal(
-        `The environment variable ${variable} holds no private key (32 bytes of hex). --key-file and --keystore are the other places for it.`,
+        `The environment variable ${variable} holds no private key (32 bytes of hex). --key-file, --keystore and --mnemonic-file are other places for it.`,
       )
     }
     case 'file': {
-      const key = keyOf(await secret('--key-file', source.path))
+      const key = keyOf(await readSecret('--key-file', source.path))
       if (key) return key
       throw new Refusal(`${source.path} holds no private key (32 bytes of hex).`)
     }
     case 'keystore':
-      return decrypt(source)
+      return openKeystore(source)
+    case 'mnemonicInEnvironment': {
+      const words = environment[source.name]
+      if (words === undefined)
+        throw new Refusal('The environment variable that --mnemonic-env names is not set.')
+      return keyOfMnemonic(words, source.hdPath, `The environment variable ${source.name}`)
+    }
+    case 'mnemonicInFile':
+      return keyOfMnemonic(await readSecret('--mnemonic-file', source.path), source.hdPath, source.path)
     default:
       return source satisfies never
   }
@@ -88,75 +132,4 @@ function keyOf(text: string | undefined): Hex | undefined {
   const digits = text?.trim().replace(/^0x/i, '') ?? ''
   const key = `0x${digits}`
   return digits.length === 64 && isHex(key, { strict: true }) ? key : undefined
-}
-
-type FileOption = '--key-file' | '--keystore' | '--password-file'
-
-/** @throws Refusal where it is no file. Its name is not shown then: the secret itself may have been given for it */
-async function fileMode(option: FileOption, path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined)
-  if (found?.isFile()) return found.mode
-  throw new Refusal(
-    `${option} expects the path of a file, and there is none. What was given is not shown: it may be a secret.`,
-  )
-}
-
-/** A secret that others on the machine may read is none. Windows has no such modes. */
-async function secret(option: FileOption, path: string): Promise<string> {
-  const mode = await fileMode(option, path)
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    const shown = (mode & 0o777).toString(8).padStart(4, '0')
-    throw new Refusal(`${path} has the mode ${shown}: others may read it. Run: chmod 600 ${path}`)
-  }
-  return contents(path)
-}
-
-function contents(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => {
-    throw new Refusal(`${path} cannot be read.`)
-  })
-}
-
-async function decrypt({ path, passwordFile }: Extract<KeySource, { kind: 'keystore' }>): Promise<Hex> {
-  const { decryptKeystoreJson, isKeystoreJson } = await import('ethers')
-  await fileMode('--keystore', path)
-  const text = await contents(path)
-  if (!isKeystoreJson(text))
-    throw new Refusal(`${path} is no keystore (version 3, as geth and foundry write it).`)
-  const password =
-    passwordFile === undefined
-      ? await askSecret(`Password of ${path}: `)
-      : (await secret('--password-file', passwordFile)).trimEnd()
-  try {
-    return (await decryptKeystoreJson(text, password)).privateKey as Hex
-  } catch {
-    throw new Refusal(`The password does not open ${path}.`)
-  }
-}
-
-/** What is typed is not shown. @throws Refusal where there is nobody to ask */
-async function askSecret(question: string): Promise<string> {
-  if (!process.stdin.isTTY)
-    throw new Refusal('There is no terminal to ask for the password: give --password-file.')
-  process.stderr.write(question)
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true })
-  try {
-    return await terminal.question('')
-  } finally {
-    terminal.close()
-    process.stderr.write('\n')
-  }
-}
-
-/** Yes or no, from a person. @throws Refusal where there is none: `instead` says which option stands for the answer */
-export async function confirm(question: string, instead: string): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new Refusal(`There is no terminal to ask at: give ${instead} to go on without a question.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } finally {
-    terminal.close()
-  }
 }

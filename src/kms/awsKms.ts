@@ -54,6 +54,7 @@ export async function awsKmsAccount(parameters: AwsKmsParameters): Promise<Servi
   return awsKmsAccountIn(systemEnvironment, parameters)
 }
 
+/** `awsKmsAccount` in another time. */
 export async function awsKmsAccountIn(
   environment: KmsEnvironment,
   parameters: AwsKmsParameters,

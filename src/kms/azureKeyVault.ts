@@ -1,4 +1,4 @@
-import { type KmsEnvironment, systemEnvironment } from './environment.js'
+import { systemEnvironment } from './environment.js'
 import { checkClient, checkText, type ServiceOptions, serviceSettings } from './options.js'
 import { fromCoordinates } from './publicKey.js'
 import { createService } from './service.js'
@@ -65,19 +65,12 @@ const NAMES = { client: true, keyName: true, keyVersion: true } as const
 export async function azureKeyVaultAccount(
   parameters: AzureKeyVaultParameters,
 ): Promise<ServiceAccount<'azureKeyVault'>> {
-  return azureKeyVaultAccountIn(systemEnvironment, parameters)
-}
-
-export async function azureKeyVaultAccountIn(
-  environment: KmsEnvironment,
-  parameters: AzureKeyVaultParameters,
-): Promise<ServiceAccount<'azureKeyVault'>> {
   const settings = serviceSettings(parameters, NAMES)
   const { client, keyName, keyVersion } = parameters
   checkClient(client, ['getKey', 'getCryptographyClient'], 'a KeyClient of @azure/keyvault-keys')
   checkText('keyName', keyName, 'the name of a key')
   if (keyVersion !== undefined) checkText('keyVersion', keyVersion, 'a version of the key')
-  const service = createService('Azure Key Vault', settings, environment)
+  const service = createService('Azure Key Vault', settings, systemEnvironment)
   const found = await service.call('give the public key', (abortSignal) =>
     client.getKey(keyName, { abortSignal, ...(keyVersion === undefined ? {} : { version: keyVersion }) }),
   )

@@ -1,4 +1,4 @@
-import { type KmsEnvironment, systemEnvironment } from './environment.js'
+import { systemEnvironment } from './environment.js'
 import { checkClient, checkText, type ServiceOptions, serviceSettings } from './options.js'
 import { fromPem } from './publicKey.js'
 import { createService } from './service.js'
@@ -62,18 +62,11 @@ const VERSION =
 export async function googleKmsAccount(
   parameters: GoogleKmsParameters,
 ): Promise<ServiceAccount<'googleKms'>> {
-  return googleKmsAccountIn(systemEnvironment, parameters)
-}
-
-export async function googleKmsAccountIn(
-  environment: KmsEnvironment,
-  parameters: GoogleKmsParameters,
-): Promise<ServiceAccount<'googleKms'>> {
   const settings = serviceSettings(parameters, NAMES)
   const { client, keyVersion: name } = parameters
   checkClient(client, ['getPublicKey', 'asymmetricSign'], 'a KeyManagementServiceClient of @google-cloud/kms')
   checkText('keyVersion', name, 'the name of a version of a key', VERSION)
-  const service = createService('Google Cloud KMS', settings, environment)
+  const service = createService('Google Cloud KMS', settings, systemEnvironment)
   const call: GoogleCall = { timeout: settings.requestTimeoutMs, retry: null }
   const [key] = await service.call('give the public key', () => client.getPublicKey({ name }, call))
   const publicKey = fromPem(key.pem ?? '')

@@ -30,7 +30,7 @@ export function derOf(key: Hex, hash: Uint8Array, isHigh = false): Uint8Array {
 }
 
 /** The same from the r and s that were signed, of which s is the lower one. */
-export function derWith(rs: Uint8Array, isHigh: boolean): Uint8Array {
+function derWith(rs: Uint8Array, isHigh: boolean): Uint8Array {
   const { r, s } = secp256k1.Signature.fromCompact(rs)
   return new secp256k1.Signature(r, isHigh ? secp256k1.CURVE.n - s : s).toDERRawBytes()
 }

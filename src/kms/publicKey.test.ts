@@ -63,5 +63,9 @@ describe('a public key', () => {
     for (let length = 0; length < spki.length; length++)
       expect(fromSpki(spki.subarray(0, length))).toBeUndefined()
     expect(fromSpki(Uint8Array.of(...spki, 0))).toBeUndefined()
+    // The length of the bit string is that of the other form.
+    const compressed = spkiOf(KEY, true)
+    expect(fromSpki(Uint8Array.of(...spki.subarray(0, -65), ...compressed.subarray(-33)))).toBeUndefined()
+    expect(fromSpki(Uint8Array.of(...compressed.subarray(0, -33), ...spki.subarray(-65)))).toBeUndefined()
   })
 })

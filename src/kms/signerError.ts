@@ -19,7 +19,9 @@ export function wordsOf(error: unknown): string {
   const inner = error.message === '' && errors?.[0] instanceof Error ? errors[0].message : error.message
   const names = [error.name === 'Error' ? '' : error.name, typeof code === 'string' ? code : '']
   const missing = names.filter((name, index) => !inner.includes(name) && names.indexOf(name) === index)
-  return cut(missing.length === 0 ? inner : `${missing.join(' ')}: ${inner}`)
+  // `fetch` says why it failed in the cause alone.
+  const why = error.cause instanceof Error && error.cause !== error ? ` (${error.cause.message})` : ''
+  return cut(`${missing.length === 0 ? '' : `${missing.join(' ')}: `}${inner}${why}`)
 }
 
 function cut(text: string): string {

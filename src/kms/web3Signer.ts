@@ -5,7 +5,7 @@ import { invalid } from '../errors/invalid.js'
 import { responseText } from '../rpc/ports/boundedText.js'
 import { withoutCredentials } from '../rpc/ports/credentials.js'
 import { bytesOf, hexOf } from '../signer/hex.js'
-import { type KmsEnvironment, systemEnvironment } from './environment.js'
+import { systemEnvironment } from './environment.js'
 import { checkText, type ServiceOptions, serviceSettings } from './options.js'
 import { fromPoint, type PublicKey } from './publicKey.js'
 import { createService } from './service.js'
@@ -48,18 +48,11 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 export async function web3SignerAccount(
   parameters: Web3SignerParameters,
 ): Promise<ServiceAccount<'web3Signer'>> {
-  return web3SignerAccountIn(systemEnvironment, parameters)
-}
-
-export async function web3SignerAccountIn(
-  environment: KmsEnvironment,
-  parameters: Web3SignerParameters,
-): Promise<ServiceAccount<'web3Signer'>> {
   const settings = serviceSettings(parameters, NAMES)
   const request = requesterOf(parameters)
   const { address } = parameters
   if (address !== undefined && !isAddress(address)) throw invalid('address', address, 'an address')
-  const service = createService('Web3Signer', settings, environment)
+  const service = createService('Web3Signer', settings, systemEnvironment)
   const listed = await service.call('list its public keys', (signal) => request('publicKeys', { signal }))
   const publicKey = pick(listed, address)
   // It names its keys without the first byte of the point.

@@ -283,7 +283,9 @@ test.each<[string, string, readonly string[]]>([
     ['--key-file', ['--key-file', slip]],
     ['--key-file', [`--key-file=${slip}`]],
     ['--keystore', ['--keystore', slip]],
+    ['--mnemonic-file', ['--mnemonic-file', slip]],
     ['--key-env', ['--key-env', slip]],
+    ['--mnemonic-env', ['--mnemonic-env', slip]],
     ['--password-file', ['--keystore', keystore, '--password-file', slip]],
   ]
   const runs = await Promise.all(slips.map(([, args]) => txlane(['send', good, '--yes', ...args])))

@@ -3,6 +3,10 @@ import type { Example } from './typeCheck.js'
 
 // What examples take for granted: what viem and ethers export, and the reader's account, client and data.
 const GIVEN = `
+import { KMS } from '@aws-sdk/client-kms'
+import { DefaultAzureCredential } from '@azure/identity'
+import { KeyClient } from '@azure/keyvault-keys'
+import { KeyManagementServiceClient } from '@google-cloud/kms'
 import { Contract, JsonRpcProvider } from 'ethers'
 import { type Address, concat, createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, keccak256, type LocalAccount, pad, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'

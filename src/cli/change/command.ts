@@ -6,9 +6,10 @@ import { sqliteStore } from '../../store/sqlite/index.js'
 import { badOption, readCommandLine, whole } from '../commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
 import { poolOf, type Waiting, waitingByHash } from '../inspect/pool.js'
-import { confirm, type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
 import { json } from '../output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
+import { confirm } from '../terminal.js'
 import { feesAbove, handOver, type Plain, usedBelow } from './replacement.js'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -5,10 +5,11 @@ import { feesAbove, handOver, type Plain, usedBelow } from '../change/replacemen
 import { badOption, readCommandLine, whole } from '../commandLine.js'
 import { type Connection, connect, type RpcFlags, rpcFlag, rpcUrl } from '../connect.js'
 import { holesOf, type Look, lookAt } from '../inspect/look.js'
-import { confirm, type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
 import { LISTED_MAX, type Missing, missingIn, missingText } from '../missing.js'
 import { count, json } from '../output.js'
 import { answer, EXIT, type Parsed, Refusal, write } from '../program.js'
+import { confirm } from '../terminal.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

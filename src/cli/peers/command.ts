@@ -19,9 +19,10 @@ import { createSender, type Sender } from '../../index.js'
 import { usedBelow } from '../change/replacement.js'
 import { badOption, readCommandLine, whole } from '../commandLine.js'
 import { type Connection, connect, isHttpUrl, type RpcFlags, rpcFlag } from '../connect.js'
-import { confirm, type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
+import { type KeyFlags, type KeySource, keyFlags, keySource, openAccount } from '../keys.js'
 import { json, tableOf } from '../output.js'
 import { answer, EXIT, type Parsed, write } from '../program.js'
+import { confirm } from '../terminal.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
