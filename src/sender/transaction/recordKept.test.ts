@@ -1,9 +1,10 @@
 import { encodeErrorResult } from 'viem'
 import { expect, test } from 'vitest'
+import { programRequest } from '../../../test/sim/program.js'
 import type { RpcReply } from '../../rpc/port.js'
 import type { Tx, TxRequest } from '../../types.js'
 import { openProcesses } from '../processes.fixture.js'
-import { type SimLane, swallow, transfer } from '../simLane.fixture.js'
+import { openLane, type SimLane, swallow, transfer } from '../simLane.fixture.js'
 import { ATTEMPTS_MAX } from './attempts.js'
 
 /** What a third process says, which has never heard of it, once the two others are gone. */
@@ -131,6 +132,38 @@ test('a wait that reads the receipt once it is final keeps what it tells', async
   const record = tx.toJSON()
   expect(record).toMatchObject({ status: 'success', costs: { gasUsed: '21000' } })
   expect(await saidLater(world, 'a')).toEqual(record)
+})
+
+test('what executed and reverted says so, with the fate that it ran, in every process and after a restart', async () => {
+  await using world = await openProcesses()
+  const { lane } = world
+  const [holder, guest] = await world.pair()
+  const request = { ...programRequest({ kind: 'revert', marker: 1 }), gas: 60_000n } as TxRequest
+  const tx = await lane.settle(holder.sender.send(request, { id: 'a' }))
+  await lane.settle(tx.wait('sealed'))
+  const error = { code: 'REVERTED', fate: 'executed', message: 'It executed and reverted.' }
+  expect(tx.toJSON()).toMatchObject({ status: 'reverted', error })
+  await lane.settle(tx.wait('finalized'), 4_000_000)
+  await lane.clock.advance(5_000)
+  expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', error })
+  expect(await saidLater(world, 'a')).toMatchObject({ error })
+})
+
+test('a reorg takes away what the block had told, and the next block tells it anew', async () => {
+  await using lane = await openLane({ lossDepth: 8 })
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  await lane.settle(tx.wait('sealed'))
+  const { costs, updatedAt, block } = tx.toJSON()
+  expect(costs).toBeDefined()
+  await lane.clock.advance(3_000)
+  lane.chain.reorg({ depth: 3, drops: () => true })
+  await lane.until(() => tx.stage === 'accepted')
+  expect(tx.toJSON()).not.toHaveProperty('costs')
+  expect(tx.toJSON()).not.toHaveProperty('status')
+  expect(tx.toJSON().updatedAt! > updatedAt!).toBe(true)
+  await lane.settle(tx.wait('sealed'))
+  expect(tx.toJSON()).toMatchObject({ costs, status: 'success' })
+  expect(tx.toJSON().block).not.toEqual(block)
 })
 
 /** Without pre-confirmations, so that nothing is in a block before it is asked about. */
