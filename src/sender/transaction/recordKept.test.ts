@@ -192,6 +192,20 @@ test('what was replaced names what took its nonce, and that one what it replaced
   }
 })
 
+test('what was replaced where another wallet takes the nonce names its replacement, which goes on', async () => {
+  await using lane = await openLane({ chain: { rules: 'geth' } })
+  lane.script = swallow(1, 2)
+  const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+  const next = await lane.settle(tx.replace(transfer(2), { id: 'b' }))
+  lane.foreign()
+  lane.script = undefined
+  await lane.settle(next.wait('sealed'))
+  await lane.until(() => tx.stage === 'superseded')
+  expect(tx.toJSON()).toMatchObject({ supersededBy: 'b' })
+  expect(next.toJSON()).toMatchObject({ nonce: 1, replaces: 'a' })
+  expect(next.toJSON().attempts.map(({ nonce }) => nonce)).toEqual([0, 1])
+})
+
 test('what was replaced before it had a nonce names what took its place', async () => {
   await using world = await openProcesses()
   const { lane } = world
