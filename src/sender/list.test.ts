@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ListOptions, Sender } from '../types.js'
 import { KEYS, ONE_ETHER, openPools, transfer as payment } from './pool/poolRelief.fixture.js'
 import { openProcesses } from './processes.fixture.js'
-import { openLane, type SimLane, swallow, transfer } from './simLane.fixture.js'
+import { onSend, openLane, type SimLane, TIMES_OUT, transfer } from './simLane.fixture.js'
 
 /** The ids of all pages, in their order. */
 async function listed(lane: SimLane, sender: Sender, options: ListOptions = {}): Promise<string[]> {
@@ -53,16 +53,17 @@ test('the items of sendMany and the members of a sequence have their group', asy
 })
 
 test('a list of one stage has what is at that stage now, also where nobody else waits for it', async () => {
-  await using lane = await openLane({ chain: { rules: 'geth' } })
-  lane.script = swallow(2)
-  const first = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
-  await lane.settle(lane.sender.send(transfer(2), { id: 'b' }))
-  await lane.settle(first.wait('sealed'))
-  expect(await listed(lane, lane.sender, { stage: 'sealed' })).toEqual(['a'])
-  expect(await listed(lane, lane.sender, { stage: 'accepted' })).toEqual(['b'])
-  expect(await listed(lane, lane.sender, { stage: 'signed' })).toEqual([])
+  await using lane = await openLane({ chain: { rules: 'geth', blockTimeMs: 12_000 } })
+  lane.script = onSend(() => TIMES_OUT)
+  const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+  await lane.until(() => tx.stage === 'signed')
+  expect(await listed(lane, lane.sender, { stage: 'signed' })).toEqual(['a'])
   lane.script = undefined
-  await lane.settle(lane.sender.drain())
+  await lane.until(() => tx.stage === 'accepted')
+  expect(await listed(lane, lane.sender, { stage: 'accepted' })).toEqual(['a'])
+  expect(await listed(lane, lane.sender, { stage: 'signed' })).toEqual([])
+  await lane.settle(tx.wait('sealed'))
+  expect(await listed(lane, lane.sender, { stage: 'sealed' })).toEqual(['a'])
 })
 
 test('a pool lists all of its accounts in one order, with one cursor, while more is sent', async () => {

@@ -39,7 +39,7 @@ const ABOVE_ALL: ListPlace = {
   id: '',
 }
 
-export function listCursor({ createdAtMs, arrival, id }: ListPlace): string {
+function listCursor({ createdAtMs, arrival, id }: ListPlace): string {
   return `${createdAtMs}:${arrival}:${id}`
 }
 

@@ -61,10 +61,11 @@ export type StoredTransaction = {
   readonly hash: Hash | undefined
   /** What it has waited for, for some seconds, as its holder noticed it: for other processes. */
   readonly waiting?: WaitReason | undefined
-  /** What was signed of it, the oldest first; of many the newest. */
+  /** What was signed of it, the oldest first; of many the newest. Missing where that is one, with its nonce and hash. */
   readonly attempts?: readonly StoredAttempt[] | undefined
-  /** What its newest attempt offers: where a former version wrote it, which kept no attempts. */
+  /** Of that one. Nearly all have no more, and each is written several times. */
   readonly fees?: Fees | undefined
+  readonly signedAtMs?: number | undefined
   /** The sealed block that has it. */
   readonly block?: BlockRef | undefined
   readonly status: 'success' | 'reverted' | undefined

@@ -1,9 +1,10 @@
 import { encodeErrorResult } from 'viem'
 import { expect, test } from 'vitest'
+import { programRequest } from '../../../test/sim/program.js'
 import type { RpcReply } from '../../rpc/port.js'
 import type { Tx, TxRequest } from '../../types.js'
 import { openProcesses } from '../processes.fixture.js'
-import { type SimLane, swallow, transfer } from '../simLane.fixture.js'
+import { openLane, type SimLane, swallow, transfer } from '../simLane.fixture.js'
 import { ATTEMPTS_MAX } from './attempts.js'
 
 /** What a third process says, which has never heard of it, once the two others are gone. */
@@ -133,6 +134,38 @@ test('a wait that reads the receipt once it is final keeps what it tells', async
   expect(await saidLater(world, 'a')).toEqual(record)
 })
 
+test('what executed and reverted says so, with the fate that it ran, in every process and after a restart', async () => {
+  await using world = await openProcesses()
+  const { lane } = world
+  const [holder, guest] = await world.pair()
+  const request = { ...programRequest({ kind: 'revert', marker: 1 }), gas: 60_000n } as TxRequest
+  const tx = await lane.settle(holder.sender.send(request, { id: 'a' }))
+  await lane.settle(tx.wait('sealed'))
+  const error = { code: 'REVERTED', fate: 'executed', message: 'It executed and reverted.' }
+  expect(tx.toJSON()).toMatchObject({ status: 'reverted', error })
+  await lane.settle(tx.wait('finalized'), 4_000_000)
+  await lane.clock.advance(5_000)
+  expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', error })
+  expect(await saidLater(world, 'a')).toMatchObject({ error })
+})
+
+test('a reorg takes away what the block had told, and the next block tells it anew', async () => {
+  await using lane = await openLane({ lossDepth: 8 })
+  const tx = await lane.settle(lane.sender.send(transfer(1)))
+  await lane.settle(tx.wait('sealed'))
+  const { costs, updatedAt, block } = tx.toJSON()
+  expect(costs).toBeDefined()
+  await lane.clock.advance(3_000)
+  lane.chain.reorg({ depth: 3, drops: () => true })
+  await lane.until(() => tx.stage === 'accepted')
+  expect(tx.toJSON()).not.toHaveProperty('costs')
+  expect(tx.toJSON()).not.toHaveProperty('status')
+  expect(tx.toJSON().updatedAt! > updatedAt!).toBe(true)
+  await lane.settle(tx.wait('sealed'))
+  expect(tx.toJSON()).toMatchObject({ costs, status: 'success' })
+  expect(tx.toJSON().block).not.toEqual(block)
+})
+
 /** Without pre-confirmations, so that nothing is in a block before it is asked about. */
 async function replaced(lane: SimLane, tx: Tx): Promise<Tx> {
   const next = await lane.settle(tx.replace(transfer(2), { id: 'b' }))
@@ -157,6 +190,20 @@ test('what was replaced names what took its nonce, and that one what it replaced
     expect((await lane.settle(guest.sender.get(id)))?.toJSON()).toEqual(record)
     expect(await saidLater(world, id)).toEqual(record)
   }
+})
+
+test('what was replaced where another wallet takes the nonce names its replacement, which goes on', async () => {
+  await using lane = await openLane({ chain: { rules: 'geth' } })
+  lane.script = swallow(1, 2)
+  const tx = await lane.settle(lane.sender.send(transfer(1), { id: 'a' }))
+  const next = await lane.settle(tx.replace(transfer(2), { id: 'b' }))
+  lane.foreign()
+  lane.script = undefined
+  await lane.settle(next.wait('sealed'))
+  await lane.until(() => tx.stage === 'superseded')
+  expect(tx.toJSON()).toMatchObject({ supersededBy: 'b' })
+  expect(next.toJSON()).toMatchObject({ nonce: 1, replaces: 'a' })
+  expect(next.toJSON().attempts.map(({ nonce }) => nonce)).toEqual([0, 1])
 })
 
 test('what was replaced before it had a nonce names what took its place', async () => {

@@ -25,7 +25,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     stage: transaction.stage,
     nonce: transaction.nonce,
     hash: transaction.hash,
-    attempts: transaction.attempts.length === 0 ? undefined : transaction.attempts,
+    ...attemptsToKeep(transaction),
     waiting:
       transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
     block: transaction.block ?? transaction.keptBlock,
@@ -72,7 +72,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.stage = transaction.keptStage = stored.stage
   transaction.nonce = stored.nonce
   transaction.hash = stored.hash
-  transaction.attempts = stored.attempts ?? newestOf(stored)
+  transaction.attempts = keptAttempts(stored)
   transaction.updatedAtMs = stored.updatedAtMs
   transaction.finishedAtMs = stored.finishedAtMs
   transaction.supersededBy = stored.supersededBy
@@ -88,9 +88,26 @@ export function fromStored(stored: StoredTransaction): Transaction {
   return transaction
 }
 
-/** A former version kept the newest attempt alone. */
-function newestOf({ nonce, hash, fees }: StoredTransaction): readonly StoredAttempt[] {
-  return nonce === undefined || hash === undefined || fees === undefined ? [] : [{ nonce, hash, fees }]
+type KeptAttempts = Pick<StoredTransaction, 'attempts' | 'fees' | 'signedAtMs'>
+
+function attemptsToKeep({ attempts, nonce, hash }: Transaction): KeptAttempts {
+  const [one] = attempts
+  if (one === undefined) return { attempts: undefined, fees: undefined, signedAtMs: undefined }
+  const isAll = attempts.length === 1 && one.nonce === nonce && one.hash === hash
+  if (!isAll) return { attempts, fees: undefined, signedAtMs: undefined }
+  return { attempts: undefined, fees: one.fees, signedAtMs: one.signedAtMs }
+}
+
+function keptAttempts({
+  attempts,
+  nonce,
+  hash,
+  fees,
+  signedAtMs,
+}: StoredTransaction): readonly StoredAttempt[] {
+  if (attempts !== undefined) return attempts
+  if (nonce === undefined || hash === undefined || fees === undefined) return []
+  return [signedAtMs === undefined ? { nonce, hash, fees } : { nonce, hash, fees, signedAtMs }]
 }
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */

@@ -21,10 +21,10 @@ const client = createWalletClient({ account, chain: base, transport: http() })
 
 export const sender: Sender<typeof base> = createSender({ client, store: memoryStore() })
 
-export async function l1FeeOf(): Promise<bigint | null | undefined> {
+export async function l1FeeOf(): Promise<bigint | null> {
   const tx = await sender.send({ to: account.address, value: 1n })
-  const landed: Landed<typeof base> = await tx.wait('sealed')
-  return landed.stage === 'preconfirmed' ? undefined : landed.receipt.l1Fee
+  const landed: Landed<typeof base, 'sealed'> = await tx.wait('sealed')
+  return landed.receipt.l1Fee
 }
 
 export function fateOf(error: unknown): TxlaneError['fate'] | undefined {

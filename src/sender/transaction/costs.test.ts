@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { noteReceipt } from './costs.js'
+import type { Transaction } from './transaction.js'
+
+const RECEIPT = { status: 'success', gasUsed: 21_000n, effectiveGasPrice: 7n } as const
+const clock = { wallNow: () => 9 }
+const fresh = () => ({ status: undefined, costs: undefined, updatedAtMs: 1 }) as unknown as Transaction
+
+test.each([
+  ['of a plain chain', {}, { totalFee: 147_000n }],
+  ['of an OP-stack chain, with what its data cost below', { l1Fee: 5n }, { l1Fee: 5n, totalFee: 147_005n }],
+  ['of an OP-stack chain that names none', { l1Fee: null }, { totalFee: 147_000n }],
+  ['with blobs', { blobGasUsed: 2n, blobGasPrice: 3n }, { totalFee: 147_006n }],
+])('the total fee %s', (_, fields, expected) => {
+  const transaction = fresh()
+  expect(noteReceipt(transaction, { ...RECEIPT, ...fields } as never, clock)).toBe(true)
+  expect(transaction.costs).toEqual({ gasUsed: 21_000n, effectiveGasPrice: 7n, ...expected })
+  expect(transaction).toMatchObject({ status: 'success', updatedAtMs: 9 })
+})
+
+test('what was known is no news, and a receipt without a price tells no costs', () => {
+  const transaction = fresh()
+  noteReceipt(transaction, RECEIPT as never, clock)
+  expect(noteReceipt(transaction, RECEIPT as never, { wallNow: () => 11 })).toBe(false)
+  expect(transaction.updatedAtMs).toBe(9)
+  const other = fresh()
+  const bare = { status: 'success', gasUsed: 21_000n } as never
+  expect(noteReceipt(other, bare, clock)).toBe(true)
+  expect(other.costs).toBeUndefined()
+  expect(noteReceipt(other, bare, clock)).toBe(false)
+})
