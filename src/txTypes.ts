@@ -1,5 +1,6 @@
 import type { Address, Chain, FeeValues, Hash, Hex, LocalAccount, SendTransactionRequest } from 'viem'
 import type { TxlaneError } from './errors/base.js'
+import type { FeePreset } from './feeTypes.js'
 import type { Stage, WaitStage } from './types.js'
 import type { Landed, TxRecord, WaitOptions, WaitReason } from './waitTypes.js'
 
@@ -66,6 +67,13 @@ export type SendOptions = {
    * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
    */
   feeCeiling?: bigint | undefined
+  /**
+   * How soon it is to be included, by what others paid in the last blocks: see `FeePolicy.preset`. Fees in the request go
+   * before it. @default the lane's
+   */
+  feePreset?: FeePreset | undefined
+  /** The group that it belongs to, as `fees.groups` names them. @default none */
+  group?: string | undefined
   /**
    * Its bytes go to endpoints with the role `send` and to no other, however often they are sent, by whichever
    * process. `request.gas` has to be given, and it is not simulated: either would show it to a node that is read.

@@ -14,14 +14,15 @@ import type {
 } from 'viem'
 import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
-import type { FeePolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
+import type { FeeChange, FeePolicy } from './feeTypes.js'
+import type { LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { TxRecord } from './waitTypes.js'
 
 export type { EndpointEvent, SenderEvents } from './eventTypes.js'
+export type { FeeBudget, FeeChange, FeePolicy, FeePreset } from './feeTypes.js'
 export type {
   EnvelopeSigner,
-  FeePolicy,
   HoldReason,
   LaneSnapshot,
   Limits,
@@ -277,6 +278,14 @@ export interface Sender<chain extends Chain = Chain> {
   pause(): void
   /** Ends `pause`, and lifts the holds that wait for an operator: see `HoldReason`. */
   resume(): void
+  /**
+   * Changes what the lane may offer, from now on: the next bump and the next transaction go by it, and what stands at its
+   * ceiling is looked at again at once. For every sender of the lane in this process, until it is closed or changed again; a lane
+   * that another process holds goes on by what was set there. What was signed before stays as it is.
+   *
+   * @throws TxlaneError `INVALID` at once
+   */
+  setFees(fees: FeeChange): void
   /**
    * Resolves when nothing is queued, all is sealed and no gap is left. Nonces that were handed to outside code are seen
    * through by the process that holds the lane; others need not wait for them.

@@ -1,8 +1,10 @@
 import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
+import { feesAbove } from './input/feeBounds.js'
 import { excessGas } from './input/validate.js'
-import { randomId, requireKnown } from './intake/admission.js'
+import { requireKnown } from './intake/admission.js'
+import { randomId } from './intake/randomId.js'
 import type { OpenLane } from './lane/open.js'
 import { ANYWHERE, added } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
@@ -20,7 +22,7 @@ export async function sendSequence(
   const { tenure, handle } = lane
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
   if (requests.length > tenure.seat.queueRoom) await requireKnown(lane, options.id && `${id}/0`, queueMax)
-  await checkRoom(lane, requests, options.id && `${id}/0`)
+  await checkBounds(lane, requests, options)
   const taken: Promise<Transaction>[] = []
   for (const [index, request] of requests.entries()) {
     const own: SendOptions = { ...all, id: `${id}/${index}` }
@@ -44,14 +46,23 @@ export async function sendSequence(
   return transactions.map(handle.txOf)
 }
 
-/** None is taken on where no block has room for one of them; a sequence that was sent before is what it was. */
-async function checkRoom(
+/**
+ * None is taken on where no block has room for one of them, or its group may not offer so much; a sequence that was sent
+ * before is what it was.
+ */
+async function checkBounds(
   { handle, hub, store }: Pick<OpenLane, 'handle' | 'hub' | 'store'>,
   requests: readonly TxRequest[],
-  firstId: string | undefined,
+  { id, group }: SendOptions,
 ): Promise<void> {
-  const excess = requests.map((one) => excessGas(one, hub.chain, hub.tracker.newest)).find(Boolean)
-  if (excess && !(firstId !== undefined && (await store.find(handle.key, { id: firstId })))) throw excess
+  const excess = requests
+    .map(
+      (one) =>
+        excessGas(one, hub.chain, hub.tracker.newest) ??
+        feesAbove(one, handle.settings.groupCeiling(group)?.maxFeePerGas, 'the ceiling of its group'),
+    )
+    .find(Boolean)
+  if (excess && !(id !== undefined && (await store.find(handle.key, { id: `${id}/0` })))) throw excess
 }
 
 /** What was refused first: those before it go their way. */

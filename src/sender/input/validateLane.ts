@@ -2,12 +2,10 @@ import type { Chain, Client, LocalAccount } from 'viem'
 import { checkNames, unknownName } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { LaneOptions, Limits } from '../../types.js'
-import { BUMP_OPTIONS, ENDPOINT_OPTIONS, FEE_POLICY, FEES, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
+import { ENDPOINT_OPTIONS, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
 import {
   address,
   boolean,
-  callable,
-  checkFees,
   type Fields,
   MS_MAX,
   ORDERS,
@@ -17,6 +15,7 @@ import {
   unsupported,
   whole,
 } from './validate.js'
+import { checkFeePolicy } from './validateFees.js'
 
 /** What createSender was given, before anything is asked of a node. `names`: the options that exist. */
 export function checkLaneOptions(
@@ -65,24 +64,6 @@ function checkProfile(argument: string, profile: unknown): void {
 
 const PENDING = ['mempool', 'preconfirmed', 'latest', 'absent'] as const
 const PROFILE_FLAGS: readonly string[] = ['pendingState', 'blockReceipts', 'simulateV1']
-
-function checkFeePolicy(policy: unknown): void {
-  if (policy === undefined) return
-  const fields = object('fees', policy)
-  checkNames('fees', fields, FEE_POLICY)
-  const { ceiling, estimate, bump } = fields
-  if (ceiling !== undefined) {
-    checkNames('fees.ceiling', object('fees.ceiling', ceiling), FEES)
-    checkFees(ceiling, 'fees.ceiling')
-  }
-  callable('fees.estimate', estimate)
-  if (bump === undefined) return
-  const own = object('fees.bump', bump)
-  checkNames('fees.bump', own, BUMP_OPTIONS)
-  const { percent, attemptsMax } = own
-  whole('fees.bump.percent', percent, 1, 1_000)
-  whole('fees.bump.attemptsMax', attemptsMax, 1, 1_000)
-}
 
 function checkLossDepth(depth: unknown): void {
   if (depth === undefined || depth === 'child' || depth === 'safe') return

@@ -6,6 +6,7 @@ import { hasEnded } from '../../store/ended.js'
 import type { Enqueued, LaneKey, Store, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { txError } from '../context.js'
+import { feesAbove } from '../input/feeBounds.js'
 import { excessGas } from '../input/validate.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Hub } from '../nodes/hub.js'
@@ -25,6 +26,7 @@ import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
 import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
 import { createKeeper } from './keeper.js'
+import { randomId } from './randomId.js'
 
 /** Where it goes, other than to the end of the line. */
 export type Place = {
@@ -105,7 +107,13 @@ export function createAdmission(parts: {
       const transaction = create(withTuples(request, key.address), options, place)
       const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
-      const excess = excessGas(request, parts.hub.chain, parts.hub.tracker.newest)
+      const excess =
+        excessGas(request, parts.hub.chain, parts.hub.tracker.newest) ??
+        feesAbove(
+          request,
+          handle.settings.groupCeiling(transaction.group)?.maxFeePerGas,
+          'the ceiling of its group',
+        )
       const asksNothing = unknown.length === 0 && !others && excess === undefined
       if (asksNothing || transactions.has(transaction.id)) return take(transaction, options, takers)
       admitAsking({ transaction, unknown, others, excess, request }, options, takers).catch(
@@ -129,7 +137,7 @@ export function createAdmission(parts: {
     takers: Takers,
   ): Promise<void> {
     const { transaction, unknown, others, excess, request } = asked
-    // What was sent before by the same id may have been taken: its blocks had more room.
+    // What was sent before by the same id may have been taken: its blocks had more room, its group a higher ceiling.
     if (excess && !(await isKept(options.id))) throw excess
     if (unknown.length > 0) await checkKnown(unknown, options.id)
     if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
@@ -317,6 +325,8 @@ export function createAdmission(parts: {
       sequence: ++sequence,
       priority: options.priority ?? 0,
       feeCeiling: options.feeCeiling,
+      feePreset: options.feePreset ?? replaces?.feePreset,
+      group: options.group ?? replaces?.group,
       createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
@@ -370,21 +380,6 @@ export async function requireKnown(
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */
 function closedBefore(transaction: Transaction, { id }: SendOptions): TxlaneError {
   return txError(transaction, 'CLOSED', id === undefined ? 'notExecuted' : 'inFlight', CLOSED)
-}
-
-const ID_DIGITS = 32
-// Filled anew for each.
-const codes = new Array<number>(ID_DIGITS)
-const HEX_CODES = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
-
-/** 128 bits of chance as hex. By the codes of its digits, since each `send` makes one: a fifth of the time. */
-export function randomId(random: () => number): string {
-  let bits = 0
-  for (let place = 0; place < ID_DIGITS; place++) {
-    bits = place % 8 === 0 ? Math.floor(random() * 2 ** 32) : bits << 4
-    codes[place] = HEX_CODES[bits >>> 28] as number
-  }
-  return String.fromCharCode(...codes)
 }
 
 /** What is kept of it in the lane that it is handed to: there it is as if it had been sent there. */

@@ -10,11 +10,11 @@ import {
   hasReached,
   moveTo,
   refresh,
-  rejectWaiters,
   type Transaction,
   tellEnd,
 } from '../transaction/transaction.js'
 import { unresolvedError } from '../transaction/unresolved.js'
+import { rejectWaiters } from '../transaction/waiters.js'
 
 export type Followed = {
   /** Moves as the store and the chain tell; who waits for it is woken. */

@@ -8,14 +8,8 @@ import type { Pump } from '../signing/pump.js'
 import { ownTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
 import { endWith, follow } from '../transaction/telling.js'
-import {
-  drop,
-  fromStored,
-  hasFailed,
-  refresh,
-  rejectSenders,
-  type Transaction,
-} from '../transaction/transaction.js'
+import { drop, fromStored, hasFailed, refresh, type Transaction } from '../transaction/transaction.js'
+import { rejectSenders } from '../transaction/waiters.js'
 import { handedTo, type Place, requireKnown, type Taker } from './admission.js'
 import { createDoubted } from './doubted.js'
 import type { Line } from './line.js'

@@ -1,12 +1,13 @@
-import type { Address } from 'viem'
+import type { Address, Chain } from 'viem'
 import type { Clock } from '../../clock.js'
 import { onAbort } from '../../onAbort.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
-import type { Tx } from '../../types.js'
+import type { FeePolicy, Tx } from '../../types.js'
 import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { Hub } from '../nodes/hub.js'
+import { createFeeSettings, type FeeSettings } from '../signing/feeSettings.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
@@ -25,6 +26,8 @@ export type LaneHandle = {
   /** The public face of a transaction: always the same object. */
   readonly txOf: (transaction: Transaction) => Tx
   readonly waiting: Waiting
+  /** What the lane may offer. */
+  readonly settings: FeeSettings
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   readonly waits: number
   /** Somebody waits for as long as the work takes. */
@@ -76,6 +79,7 @@ export function createHandle(options: {
   readonly events: Emitter
   readonly hub: Hub
   readonly clock: Clock
+  readonly fees: FeePolicy<Chain> | undefined
   readonly receiptPatienceMs: number
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
@@ -112,6 +116,7 @@ export function createHandle(options: {
     events,
     transactions: new Map(),
     txOf,
+    settings: createFeeSettings(options.fees),
     waiting: createWaiting({ hub, clock, receiptPatienceMs, closing, waits: { begin, end }, txOf, reverted }),
     get waits() {
       return waits

@@ -46,8 +46,8 @@ export function createPump(options: {
   let again = false
   let retryingFees = false
   let feeFailures = 0
-  // What the market asks for is known in this turn.
-  let asked = false
+  // For transactions like this one, by their preset, what the market asks for is known in this turn.
+  let asked: Transaction | undefined
 
   /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
   function refuseDear(): void {
@@ -69,17 +69,17 @@ export function createPump(options: {
     const looking = options.fresh()
     if (looking) await looking
     const first = line.peek()
-    const asks = first !== undefined && !fees.known(first.request)
+    const asks = first !== undefined && !fees.known(first)
     // However often something else changes: the market is asked again when its pause is over.
     if (asks && retryingFees) return
     try {
       // Once a block, for the lane: what is signed in between goes by the same answer.
-      if (asks) await fees.market()
+      if (asks) await fees.market(undefined, first.feePreset)
       feeFailures = 0
     } catch (error) {
       return retryFees(error)
     }
-    asked = asks
+    asked = asks ? first : undefined
     const turn = lane.exclusiveNow(reserveAll)
     if (turn) await turn
   }
@@ -113,7 +113,8 @@ export function createPump(options: {
       line.remove(transaction)
       return true
     }
-    if (!asked && !fees.known(transaction.request)) {
+    const isAsked = asked !== undefined && asked.feePreset === transaction.feePreset
+    if (!isAsked && !fees.known(transaction)) {
       again = true
       return false
     }

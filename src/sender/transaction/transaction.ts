@@ -4,27 +4,15 @@ import { type ErrorTx, type Fate, TxlaneError, type TxlaneErrorCode } from '../.
 import type { Fees } from '../../ledger/fees.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneKey, OwnNeeds, StoredNeeds, StoredTransaction } from '../../store/store.js'
-import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
+import type { FeePreset, Landed, SendOptions, Stage, Tx, TxRequest, WaitReason } from '../../types.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import { isTimely } from '../reasons/timely.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
+import { rejectWaiters, tellReached, type Waiter } from './waiters.js'
 import { errorTxOf, ORDER } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
-
-/** One of these is told, once. */
-export type Waiter = {
-  readonly stage: WaitStage | 'accepted'
-  /** The stage was reached, or something above it. */
-  readonly reached: (tx: Tx) => void
-  /** It never will be. */
-  readonly failed: (error: TxlaneError) => void
-  /** What it is told of. */
-  readonly tx: Tx
-  /** It waits no longer. */
-  readonly over: (stage: Waiter['stage']) => void
-}
 
 /** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
 export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
@@ -39,6 +27,8 @@ export type Transaction = {
   sequence: number
   readonly priority: number
   readonly feeCeiling: bigint | undefined
+  readonly feePreset?: FeePreset | undefined
+  readonly group?: string | undefined
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
@@ -137,21 +127,7 @@ export function fateOf(transaction: Transaction): Fate {
 /** Moves to a stage and wakes who waits for it. A reorg may move it back. */
 export function moveTo(transaction: Transaction, stage: Stage): void {
   transaction.stage = stage
-  const { waiters } = transaction
-  if (waiters === undefined) return
-  keepWaiters(transaction, ({ stage: wanted }) => !hasReached(transaction, wanted))
-  for (const waiter of waiters) if (hasReached(transaction, waiter.stage)) tell(waiter)
-}
-
-function tell({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
-  over(stage)
-  if (error) failed(error)
-  else reached(tx)
-}
-
-function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolean): void {
-  const left = transaction.waiters?.filter(stays)
-  transaction.waiters = left?.length ? left : undefined
+  tellReached(transaction, (wanted) => hasReached(transaction, wanted))
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
@@ -194,37 +170,6 @@ export function tellVerdict(transaction: Transaction): void {
   for (const tell of verdicts) tell()
 }
 
-/** Tells who waits that no answer will come; the transaction itself goes on. */
-export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
-  const waiters = transaction.waiters ?? []
-  transaction.waiters = undefined
-  for (const waiter of waiters) tell(waiter, error)
-}
-
-/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
-export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
-  rejectWaitersFor(transaction, 'accepted', error)
-}
-
-/** Who waits for this stage is told that it will not be reached; the others go on waiting. */
-export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'], error: TxlaneError): void {
-  const { waiters = [] } = transaction
-  keepWaiters(transaction, (waiter) => waiter.stage !== stage)
-  for (const waiter of waiters) if (waiter.stage === stage) tell(waiter, error)
-}
-
-export function addWaiter(transaction: Transaction, waiter: Waiter): void {
-  const { waiters } = transaction
-  transaction.waiters = waiters === undefined ? [waiter] : [...waiters, waiter]
-}
-
-/** False where it has been told already. */
-export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
-  const waits = transaction.waiters?.includes(waiter) ?? false
-  keepWaiters(transaction, (other) => other !== waiter)
-  return waits
-}
-
 /** What an error says of it. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
@@ -242,6 +187,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     priority: transaction.priority,
     gas: transaction.gas,
     feeCeiling: transaction.feeCeiling,
+    feePreset: transaction.feePreset,
     expiresAtMs: transaction.expiresAtMs,
     onExpiry: transaction.onExpiry,
     replaces: transaction.replaces?.id,
@@ -278,6 +224,8 @@ export type Beginning = Pick<
   | 'sequence'
   | 'priority'
   | 'feeCeiling'
+  | 'feePreset'
+  | 'group'
   | 'createdAtMs'
   | 'expiresAtMs'
   | 'onExpiry'
@@ -302,6 +250,8 @@ export function begin(as: Beginning): Transaction {
     sequence: as.sequence,
     priority: as.priority,
     feeCeiling: as.feeCeiling,
+    feePreset: as.feePreset,
+    group: as.group,
     createdAtMs: as.createdAtMs,
     expiresAtMs: as.expiresAtMs,
     onExpiry: as.onExpiry,
@@ -361,6 +311,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     sequence: stored.sequence,
     priority: stored.priority,
     feeCeiling: stored.feeCeiling,
+    feePreset: stored.feePreset,
     createdAtMs: stored.createdAtMs,
     expiresAtMs: stored.expiresAtMs,
     onExpiry: stored.onExpiry,

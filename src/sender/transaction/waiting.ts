@@ -6,8 +6,9 @@ import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
-import { addWaiter, describe, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
+import { describe, hasReached, type Transaction } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
+import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
 export type Waiting = {
