@@ -159,6 +159,7 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/sender/intake/intake.ts',
   'src/sender/intake/wallDeadlines.ts',
   'src/sender/intake/order.ts',
+  'src/sender/lane/spentInRecords.ts',
   'src/sender/nodes/trouble.ts',
   'src/sender/engine/waitReasons.ts',
   'src/sender/engine/reservations.ts',

@@ -25,6 +25,7 @@ import { createPreparer } from '../intake/prepare.js'
 import { createRelief } from '../intake/relief.js'
 import { createRequeue } from '../intake/requeue.js'
 import { attemptCostBound } from '../signing/cost.js'
+import { createFeeBudget } from '../signing/feeBudget.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
 import { createSigning } from '../signing/signing.js'
@@ -38,6 +39,7 @@ import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFreshness } from './freshness.js'
 import { createPerformer } from './perform.js'
 import { createReservations } from './reservations.js'
+import { tellHold, watchSurroundings } from './surroundings.js'
 import { createWaitReasons } from './waitReasons.js'
 
 export function createEngine(options: EngineOptions): Engine {
@@ -97,6 +99,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   const funds = createFunds(context, line, () => forMoney)
+  const budget = createFeeBudget(context, line, options.spentBefore)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
@@ -141,6 +144,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     signing,
     funds,
+    budget,
     admits,
     hasRoom: () => broadcaster.hasRoom,
     due: (transaction) => intake.due(transaction),
@@ -215,6 +219,7 @@ export function createEngine(options: EngineOptions): Engine {
   const follower = createFollower({
     context,
     funds,
+    budget,
     seeding,
     usage,
     regression,
@@ -229,6 +234,7 @@ export function createEngine(options: EngineOptions): Engine {
     ticked(newHead) {
       // Before those that wait for money are asked about once more.
       relief.look()
+      budget.look()
       if (newHead) {
         broadcaster.kick()
         preparer.newHead()
@@ -245,6 +251,7 @@ export function createEngine(options: EngineOptions): Engine {
   })
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, before, after)
+    budget.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') {
@@ -264,12 +271,7 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(isDrained)
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = hub.onEndpoint(({ port, role, profile, trouble }, change, reason) => {
-    const said = change === 'failing' ? trouble?.said : undefined
-    const more = { ...(reason === undefined ? {} : { reason }), ...(said === undefined ? {} : { said }) }
-    events.emit('endpoint', { name: port.name, role, change, profile: profile.current(), ...more })
-    broadcaster.kick()
-  })
+  const offSurroundings = watchSurroundings(context, { broadcaster, budget, pump, repair })
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
@@ -284,9 +286,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function held(reason: HoldReason, isHeld: boolean, detail?: string): void {
-    logger.warn?.({ reason, detail, lane: options.key.address }, isHeld ? 'lane held' : 'lane released')
-    if (isHeld) events.emit('held', detail === undefined ? { reason } : { reason, detail })
-    else events.emit('released', { reason })
+    tellHold(context, reason, isHeld, detail)
     if (!isHeld) pump.run()
   }
 
@@ -309,6 +309,7 @@ export function createEngine(options: EngineOptions): Engine {
     settled: seeding.settled,
     start() {
       handle.operations = operations
+      handle.receipt = budget.receipt
       handle.left = (transaction) => {
         intake.left(transaction)
         drains.check()
@@ -336,6 +337,7 @@ export function createEngine(options: EngineOptions): Engine {
       if (lane.holds.has('jump')) usage.acceptJump()
       regression.accept()
       seeding.accept()
+      budget.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
     observe(blockNumber, hashes) {
@@ -370,6 +372,9 @@ export function createEngine(options: EngineOptions): Engine {
     get balanceWei() {
       return funds.balanceWei
     },
+    get feeBudget() {
+      return budget.windows
+    },
     get spareWei() {
       return funds.spareWei
     },
@@ -382,7 +387,7 @@ export function createEngine(options: EngineOptions): Engine {
     closing.stop()
     unfollow?.()
     arrivals?.stop()
-    offEndpoint()
+    offSurroundings()
     stages.unfollow()
     broadcaster.stop()
     seeding.stop()

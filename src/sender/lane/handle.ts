@@ -1,4 +1,4 @@
-import type { Address, Chain } from 'viem'
+import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { onAbort } from '../../onAbort.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
@@ -51,6 +51,8 @@ export type LaneHandle = {
   relief: Relieving | undefined
   /** After it nobody of this process works the lane, or waits for it. */
   readonly closing: Stop & { stop(): void }
+  /** A receipt was read that fits; set by whoever works the lane. */
+  receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** Nothing is to be reserved here. */
   paused: boolean
   /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
@@ -117,7 +119,16 @@ export function createHandle(options: {
     transactions: new Map(),
     txOf,
     settings: createFeeSettings(options.fees),
-    waiting: createWaiting({ hub, clock, receiptPatienceMs, closing, waits: { begin, end }, txOf, reverted }),
+    waiting: createWaiting({
+      hub,
+      clock,
+      receiptPatienceMs,
+      closing,
+      waits: { begin, end },
+      txOf,
+      reverted,
+      receipt: (receipt) => handle.receipt?.(receipt),
+    }),
     get waits() {
       return waits
     },
@@ -155,6 +166,7 @@ export function createHandle(options: {
     left: undefined,
     relief: undefined,
     closing,
+    receipt: undefined,
     paused: false,
     operations: undefined,
   }

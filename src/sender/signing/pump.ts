@@ -3,7 +3,8 @@ import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import type { Line } from '../intake/line.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
-import { attemptCostBound } from './cost.js'
+import { attemptFeesBound } from './cost.js'
+import type { FeeBudgetGuard } from './feeBudget.js'
 import type { Funds } from './funds.js'
 import type { Signing } from './signing.js'
 
@@ -24,6 +25,7 @@ export function createPump(options: {
   line: Line<Transaction>
   signing: Signing
   funds: Funds
+  budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
   /** Whether it may take the next nonce now: some go alone. */
   admits: (transaction: Transaction) => boolean
   /** It is next: ends it where its deadline has passed. */
@@ -39,7 +41,7 @@ export function createPump(options: {
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
-  const { context, line, signing, funds } = options
+  const { context, line, signing, funds, budget } = options
   const { lane, clock, limits, fees } = context
   let scheduled = false
   let running = false
@@ -118,17 +120,19 @@ export function createPump(options: {
       again = true
       return false
     }
-    const cost = attemptCostBound(context, transaction)
+    const feesWei = attemptFeesBound(context, transaction)
+    const cost = (transaction.request.value ?? 0n) + feesWei
     if (funds.isBeyond(cost)) {
       options.setAside(transaction, cost)
       return true
     }
     // Whether it is only backpressure is seen with the next reading of the balance.
-    if (!funds.afford(cost)) return false
+    if (!funds.afford(cost) || !budget.allows(feesWei)) return false
     line.shift()
     const nonce = lane.next()
     const token = lane.token()
     funds.reserved(nonce, cost)
+    budget.reserved(nonce, feesWei)
     lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
     return true
   }

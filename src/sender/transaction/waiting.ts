@@ -1,3 +1,4 @@
+import type { TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
@@ -39,6 +40,8 @@ export function createWaiting(parts: {
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
   readonly reverted: (transaction: Transaction) => void
+  /** Somebody asked for it, and it is of the block that has the transaction. */
+  readonly receipt: (receipt: TransactionReceipt) => void
 }): Waiting {
   const { hub, clock, closing, waits, txOf } = parts
   const { receipts } = hub
@@ -131,6 +134,7 @@ export function createWaiting(parts: {
     // Any receipt of its hash will do where the block is not known: it was read from the store after it was final.
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
+    parts.receipt(receipt)
     tellReverted(transaction, receipt)
     transaction.status = receipt.status
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
