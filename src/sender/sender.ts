@@ -118,7 +118,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
   let paused = false
-  let feeChange: FeeChange = {}
+  let feeChange: FeeChange | undefined
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
@@ -130,7 +130,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   function attach(lane: OpenLane): OpenLane {
     opened = lane
     if (paused) lane.tenure.pause()
-    lane.handle.settings.change(feeChange)
+    if (feeChange) lane.handle.settings.change(feeChange)
     if (relief) lane.handle.relief = relief
     early.attach(lane)
     return lane
@@ -300,7 +300,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       checkFeeChange(change, parameters.fees)
       const own = ownFees(change)
       if (opened) opened.handle.settings.change(own)
-      else feeChange = withChange(feeChange, own)
+      else feeChange = withChange(feeChange ?? {}, own)
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
