@@ -268,6 +268,17 @@ describe('over a restart', () => {
     await lane.settle(next.close())
   })
 
+  test('what has landed and is not final counts once, as the lane still has it', async () => {
+    const store = { ...memoryStore(), durable: true }
+    await using lane = await open({ perHourWei: 10n * BOUND }, { store, lossDepth: 'safe' })
+    await lane.settle(lane.sender.send(paid(1)).then((tx) => tx.wait('sealed')))
+    const next = await restarted(lane, { perHourWei: 10n * BOUND })
+    const spentWei = (await lane.settle(next.snapshot())).feeBudget?.hour?.spentWei
+    expect(spentWei).toBeGreaterThanOrEqual(COST)
+    expect(spentWei).toBeLessThanOrEqual(BOUND)
+    await lane.settle(next.close())
+  })
+
   test('what is still in flight counts once', async () => {
     const store = { ...memoryStore(), durable: true }
     await using lane = await open({ perHourWei: 10n * BOUND }, { store })
