@@ -9,6 +9,7 @@ import type { FeeBudget, TxRequest } from '../../types.js'
 import { createPool } from '../pool/pool.js'
 import { createMemberIn, createSenderIn } from '../sender.js'
 import {
+  nameOf,
   onSend,
   openLane,
   type SimLane,
@@ -139,6 +140,18 @@ describe('the hold', () => {
     expect(lane.warned).toEqual([expect.stringContaining('higher budget (`setFees`)')])
   })
 
+  test('comes in the middle of a burst: what is reserved in one turn counts before it is signed', async () => {
+    await using lane = await open({ perHourWei: 2n * BOUND })
+    lane.script = onSend(swallows)
+    const burst = [1, 2, 3, 4, 5].map((marker) => lane.sender.send(paid(marker), { until: 'queued' }))
+    await lane.settle(Promise.all(burst))
+    await lane.clock.advance(500)
+    expect(new Set(lane.sent.map(nameOf))).toEqual(new Set([1, 2]))
+    expect(await isHeld(lane)).toBe(true)
+    lane.sender.setFees({ budget: {} })
+    lane.script = undefined
+  })
+
   test('does not come where the budget is just enough', async () => {
     await using lane = await open({ perHourWei: COST + BOUND })
     await sendAll(lane, [1])
@@ -163,6 +176,7 @@ describe('the hold', () => {
     await using lane = await open({ perHourWei: COST + BOUND - 1n })
     await sendAll(lane, [1, 2])
     lane.sender.setFees({ budget: { perHourWei: 2n * COST + BOUND - 1n } })
+    expect((await lane.sender.snapshot()).holds).toEqual([])
     await lane.blocks(3)
     expect(lane.executed()).toEqual([1, 2])
     await sendAll(lane, [3])
@@ -327,6 +341,18 @@ describe('by itself', () => {
     await clock.advance(MINUTE_MS)
     expect(guard.allows(2n)).toBe(true)
     expect(holds.any).toBe(false)
+  })
+
+  test('where nobody can tell what used a nonce, the dearest of what was signed for it counts', () => {
+    const { guard } = guarded({ perHourWei: 100n })
+    guard.look()
+    const attempts = [7n, 9n].map((gas) => ({ hash: `0x${gas}`, gas, fees: { gasPrice: 1n }, raw: '0x' }))
+    const used = { state: 'used', nonce: 1, attempts, by: { kind: 'unproven' }, at: undefined }
+    guard.moved(1, undefined, used as never)
+    expect(guard.windows?.hour?.spentWei).toBe(9n)
+    // It turns out that somebody else did: nothing was paid here.
+    guard.moved(1, used as never, { ...used, by: { kind: 'other', hash: '0xff' } } as never)
+    expect(guard.windows?.hour?.spentWei).toBe(0n)
   })
 
   test('no order of spending passes a limit by what was allowed', async () => {
