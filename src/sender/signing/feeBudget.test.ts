@@ -195,7 +195,11 @@ describe('the hold', () => {
     await sendAll(lane, [3])
     expect(lane.executed()).toEqual([1, 2])
     expect((await budgetOf(lane))?.hour?.spentWei).toBe(COST)
+    lane.sender.setFees({ budget: { perHourWei: 9n * BOUND } })
+    await lane.blocks(3)
+    // Without the hold there is nothing to accept.
     lane.sender.resume()
+    expect((await budgetOf(lane))?.hour?.spentWei).toBe(2n * COST)
   })
 
   test('what costs more than the whole budget waits for a higher one, and nothing of it is sent', async () => {

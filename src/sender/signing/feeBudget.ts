@@ -26,7 +26,7 @@ export type FeeBudgetGuard = {
   receipt(receipt: TransactionReceipt): void
   /** The window slid, or the budget is another one. */
   look(): void
-  /** An operator has seen it: what was spent does not count any more. What is in flight does. */
+  /** An operator has seen the hold: what was spent does not count any more. What is in flight does. */
   accept(): void
   /** Undefined where nothing is bounded. */
   readonly windows: LaneSnapshot['feeBudget']
@@ -181,6 +181,7 @@ export function createFeeBudget(
     },
     look,
     accept() {
+      if (!lane.holds.has('feeBudget')) return
       spending.clear()
       landed = new NonceMap()
       look()
