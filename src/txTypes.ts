@@ -64,7 +64,7 @@ export type SendOptions = {
   starved?: 'wait' | 'fail' | undefined
   /**
    * The most that a bump of this transaction may offer for a unit of gas, in wei, by `speedUp` too. At it the transaction makes way for a
-   * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
+   * no-op, which may offer two bump steps more. Fees in the request above it are INVALID. @default two steps below the lane's, or above the fees in the request
    */
   feeCeiling?: bigint | undefined
   /**
