@@ -1,14 +1,4 @@
-import type {
-  Address,
-  Chain,
-  Client,
-  FeeValues,
-  Hash,
-  Hex,
-  SerializeTransactionFn,
-  TransactionSerializable,
-  Transport,
-} from 'viem'
+import type { Address, Hash, Hex, SerializeTransactionFn, TransactionSerializable } from 'viem'
 import type { SendOptions } from './txTypes.js'
 import type { WaitReason } from './waitTypes.js'
 
@@ -53,6 +43,11 @@ export type HoldReason =
    * sealed block has it, or it has given its nonces back.
    */
   | 'authorizing'
+  /**
+   * The next transaction could bring the lane's fees above `fees.budget`. Lifted as the window slides, by a higher budget
+   * (`setFees`), and by `resume()`, which begins the window anew.
+   */
+  | 'feeBudget'
   /** A transaction was moved to another nonce more than three times, each time because its nonce was used by others; lifted by `resume()`. */
   | 'rebound'
 
@@ -89,6 +84,11 @@ export type LaneSnapshot = {
   head: { number: number; hash: Hash } | undefined
   /** The account's balance as it was read last, in wei. It is read where it begins to matter. */
   balanceWei: bigint | undefined
+  /** Fees in the windows of `fees.budget`, in wei: spent, and bound for what is in flight. Those that are bounded. */
+  feeBudget?: {
+    hour?: { spentWei: bigint; limitWei: bigint }
+    day?: { spentWei: bigint; limitWei: bigint }
+  }
   /** The code at the address: none, a contract, or a delegation (EIP-7702). */
   account: { kind: 'plain' } | { kind: 'contract' } | { kind: 'delegated'; to: Address } | { kind: 'unknown' }
   /** The nodes that the lane talks to. */
@@ -141,6 +141,7 @@ export type SequenceOptions = Pick<
   | 'priority'
   | 'starved'
   | 'feeCeiling'
+  | 'feePreset'
   | 'after'
   | 'afterStage'
   | 'afterStatus'
@@ -148,23 +149,6 @@ export type SequenceOptions = Pick<
   | 'group'
   | 'order'
 >
-
-/** What a lane may offer, and how it finds that out. */
-export type FeePolicy<chain extends Chain = Chain> = {
-  /**
-   * The most that the lane offers for a unit of gas by itself, in wei. Transactions stop two bump steps below it; those
-   * two are kept for no-ops. Where a request or `speedUp` names more, the ceilings of its nonce are above what it names:
-   * two steps for the transaction (less with a `feeCeiling`), two more for a no-op. @default 10 × the first estimate
-   */
-  ceiling?: Partial<FeeValues> | undefined
-  /** Replaces the estimate. Called at most once per block. */
-  estimate?: ((parameters: { client: Client<Transport, chain> }) => Promise<FeeValues>) | undefined
-  /**
-   * `percent`: the least raise of both fees (@default 10). `attemptsMax`: bumps of one transaction; after so many in
-   * vain it makes way for a no-op, as at its ceiling, unless `speedUp` asks for another (@default 12).
-   */
-  bump?: { percent?: number | undefined; attemptsMax?: number | undefined } | undefined
-}
 
 /** How groups share a lane, or the lanes of a pool. */
 export type GroupPolicy = {

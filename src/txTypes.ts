@@ -1,5 +1,6 @@
 import type { Address, Chain, FeeValues, Hash, Hex, LocalAccount, SendTransactionRequest } from 'viem'
 import type { TxlaneError } from './errors/base.js'
+import type { FeePreset } from './feeTypes.js'
 import type { Stage, WaitStage } from './types.js'
 import type { Landed, TxRecord, WaitOptions, WaitReason } from './waitTypes.js'
 
@@ -71,9 +72,14 @@ export type SendOptions = {
   starved?: 'wait' | 'fail' | undefined
   /**
    * The most that a bump of this transaction may offer for a unit of gas, in wei, by `speedUp` too. At it the transaction makes way for a
-   * no-op, which may offer two bump steps more. @default two steps below the lane's, or above the fees in the request
+   * no-op, which may offer two bump steps more. Fees in the request above it are INVALID. @default two steps below the lane's, or above the fees in the request
    */
   feeCeiling?: bigint | undefined
+  /**
+   * How soon it is to be included, by what others paid in the last blocks: see `FeePolicy.preset`. Fees in the request go
+   * before it. @default the lane's
+   */
+  feePreset?: FeePreset | undefined
   /**
    * Its bytes go to endpoints with the role `send` and to no other, however often they are sent, by whichever
    * process. `request.gas` has to be given, and it is not simulated: either would show it to a node that is read.
@@ -116,7 +122,7 @@ export type SendOptions = {
    * Whose it is: a tenant, a caller. 1 to 128 printable characters. Its record shows it, and `list` finds by it; what
    * replaces a transaction is of its group, unless it names another. Transactions of one priority take their nonces by
    * turns of their groups, in the order of the calls within a group, so that many of one group do not hold up one of
-   * another; `groups` of the lane gives weights and bounds. What names none is a group too. All that name one have at
+   * another; `groups` of the lane gives weights and bounds, `fees.groups` ceilings. What names none is a group too. All that name one have at
    * most the gas of one block in flight together (in a pool: in all lanes that the process holds), since what a node's
    * pool has goes before what comes later. @default none
    *

@@ -14,14 +14,15 @@ import type {
 } from 'viem'
 import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
-import type { FeePolicy, GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
+import type { FeeChange, FeePolicy } from './feeTypes.js'
+import type { GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { ListOptions, RecordPage } from './waitTypes.js'
 
 export type { EndpointEvent, OfLane, SenderEvents } from './eventTypes.js'
+export type { FeeBudget, FeeChange, FeePolicy, FeePreset } from './feeTypes.js'
 export type {
   EnvelopeSigner,
-  FeePolicy,
   GroupPolicy,
   GroupShare,
   HoldReason,
@@ -289,6 +290,14 @@ export interface Sender<chain extends Chain = Chain> {
   pause(): void
   /** Ends `pause`, and lifts the holds that wait for an operator: see `HoldReason`. */
   resume(): void
+  /**
+   * Changes what the lane may offer, from now on: the next bump and the next transaction go by it, and what stands at its
+   * ceiling is looked at again at once. For every sender of the lane in this process, until it is closed or changed again; a lane
+   * that another process holds goes on by what was set there. What was signed before stays as it is.
+   *
+   * @throws TxlaneError `INVALID` at once
+   */
+  setFees(fees: FeeChange): void
   /**
    * Resolves when nothing is queued, all is sealed and no gap is left. Nonces that were handed to outside code are seen
    * through by the process that holds the lane; others need not wait for them.

@@ -3,6 +3,7 @@ import type { Lane } from '../allocator/lane.js'
 import type { Clock, Random } from '../clock.js'
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { safeError } from '../errors/redactError.js'
+import { effectiveTip, feeCap } from '../ledger/fees.js'
 import type { Attempt, BlockRef } from '../ledger/slot.js'
 import type { Signatures } from '../rpc/signatures.js'
 import type { Store, StoredTransaction } from '../store/store.js'
@@ -96,7 +97,16 @@ export function newestBlock({ hub }: Pick<LaneContext, 'hub'>): BlockRef | undef
 /** The most this attempt can cost, in wei: what the node holds against the balance. */
 export function attemptCost(context: LaneContext, attempt: Attempt): bigint {
   const transaction = attempt.claim === undefined ? undefined : context.transactions.get(attempt.claim)
-  const value = transaction?.request.value ?? 0n
-  const cap = 'gasPrice' in attempt.fees ? attempt.fees.gasPrice : attempt.fees.maxFeePerGas
-  return value + attempt.gas * cap + context.fees.dataFee(attempt.raw.length / 2)
+  return (transaction?.request.value ?? 0n) + attemptFees(context, attempt)
+}
+
+/** The same without the value: in a block with this base fee, in wei, where that is known. */
+export function attemptFees(
+  context: Pick<LaneContext, 'fees'>,
+  { fees, gas, raw }: Attempt,
+  baseFee?: bigint,
+): bigint {
+  const cap = feeCap(fees)
+  const price = baseFee === undefined ? cap : baseFee + effectiveTip(fees, baseFee)
+  return gas * price + context.fees.dataFee(raw.length / 2)
 }

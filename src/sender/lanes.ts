@@ -2,14 +2,17 @@ import type { Account, Chain, Client, LocalAccount, Transport } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import type { LaneOptions, Logger, Sender, Store } from '../types.js'
+import type { FeeChange, LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { LANE_OPTIONS } from './input/names.js'
+import { ownFees } from './input/own.js'
 import { object } from './input/validate.js'
+import { checkFeeChange } from './input/validateFees.js'
 import { checkAccount, checkLaneOptions } from './input/validateLane.js'
 import { createLazyMember, type LazyMember, type Maker } from './lazyMember.js'
 import { checkAccounts, createPool, type SenderPool } from './pool/pool.js'
 import { createMemberIn } from './sender.js'
+import { withChange } from './signing/feeSettings.js'
 
 /** A chain of `createLanes`: its client and what goes for every lane on it. */
 export type LanesChain = LaneOptions<Chain> & {
@@ -31,6 +34,13 @@ export interface Lanes<chains extends readonly LanesChain[] = readonly LanesChai
     chainId: id
     accounts: readonly LocalAccount[]
   }): SenderPool<Extract<ChainOf<chains>, { id: id }>>
+  /**
+   * As `setFees` of a sender, for every account of a chain, those that are first asked for later as well. A budget is each
+   * account's own.
+   *
+   * @throws TxlaneError `INVALID` at once; `CLOSED`
+   */
+  setFees(options: { chainId: ChainOf<chains>['id'] } & FeeChange): void
   /** Closes every sender that was made. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -71,6 +81,7 @@ export function createLanesIn(
 ): Lanes {
   const chains = checkChains(parameters)
   const members = new Map<number, Map<string, LazyMember>>()
+  const feeChanges = new Map<number, FeeChange>()
   let closing: Promise<void> | undefined
   const makers = new Map([...chains].map(([chainId, options]) => [chainId, makerOf(options)]))
 
@@ -80,17 +91,27 @@ export function createLanesIn(
     const common = { ...options, store: options.store ?? store, logger: options.logger ?? logger, client }
     return {
       chain: client.chain,
-      make: (account) => createMemberIn(environment, { ...common, account }),
+      make(account) {
+        const member = createMemberIn(environment, { ...common, account })
+        const change = feeChanges.get(client.chain.id)
+        if (change) member.sender.setFees(change)
+        return member
+      },
       get closed() {
         return closing !== undefined
       },
     }
   }
 
-  function memberOf(chainId: number, account: LocalAccount): LazyMember {
+  function makerFor(chainId: number): Maker {
     if (closing) throw new TxlaneError('The lanes are closed.', { code: 'CLOSED', fate: 'notExecuted' })
     const maker = makers.get(chainId)
     if (maker === undefined) throw invalid('chainId', chainId, `one of ${[...chains.keys()].join(', ')}`)
+    return maker
+  }
+
+  function memberOf(chainId: number, account: LocalAccount): LazyMember {
+    const maker = makerFor(chainId)
     checkAccount(account)
     const ofChain = members.get(chainId) ?? new Map<string, LazyMember>()
     const address = account.address.toLowerCase()
@@ -101,10 +122,11 @@ export function createLanesIn(
     return fresh
   }
 
+  const madeIn = (ofChain: ReadonlyMap<string, LazyMember> | undefined) =>
+    [...(ofChain?.values() ?? [])].flatMap((one) => one.member ?? [])
+
   async function close(): Promise<void> {
-    const made = [...members.values()].flatMap((ofChain) =>
-      [...ofChain.values()].flatMap((one) => one.member ?? []),
-    )
+    const made = [...members.values()].flatMap(madeIn)
     await Promise.all(made.map(({ sender }) => sender.close()))
   }
 
@@ -124,6 +146,14 @@ export function createLanesIn(
         return { ...one.made(), sender: one.sender }
       }
       return createPool(accounts.map(make), { starved: chains.get(chainId)?.starved, make }) as never
+    },
+    setFees(options) {
+      const { chainId, ...change } = object('options', options) as typeof options
+      makerFor(chainId)
+      checkFeeChange(change, chains.get(chainId)?.fees)
+      const own = ownFees(change)
+      feeChanges.set(chainId, withChange(feeChanges.get(chainId) ?? {}, own))
+      for (const { sender } of madeIn(members.get(chainId))) sender.setFees(own)
     },
     close() {
       closing ??= close()

@@ -36,6 +36,7 @@ const METHODS: Record<Exclude<keyof Sender, 'chain' | 'address' | typeof Symbol.
   snapshot: true,
   resync: true,
   pause: true,
+  setFees: true,
   resume: true,
   drain: true,
   close: true,

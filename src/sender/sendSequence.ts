@@ -1,9 +1,10 @@
 import type { Random } from '../clock.js'
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types.js'
+import { feesAbove } from './input/feeBounds.js'
 import { excessGas } from './input/validate.js'
-import { requireKnown } from './intake/admission.js'
 import { randomId } from './intake/randomId.js'
+import { requireKnown } from './intake/requireKnown.js'
 import type { OpenLane } from './lane/open.js'
 import { ANYWHERE, added } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
@@ -22,7 +23,7 @@ export async function sendSequence(
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
   const full = tenure.seat.refusal(options.group, requests.length)
   if (full) await requireKnown(lane, options.id && `${id}/0`, full)
-  await checkRoom(lane, requests, options.id && `${id}/0`)
+  await checkBounds(lane, requests, options)
   const taken: Promise<Transaction>[] = []
   for (const [index, request] of requests.entries()) {
     const own: SendOptions = { ...all, id: `${id}/${index}` }
@@ -46,14 +47,23 @@ export async function sendSequence(
   return transactions.map(handle.txOf)
 }
 
-/** None is taken on where no block has room for one of them; a sequence that was sent before is what it was. */
-async function checkRoom(
+/**
+ * None is taken on where no block has room for one of them, or its group may not offer so much; a sequence that was sent
+ * before is what it was.
+ */
+async function checkBounds(
   { handle, hub, store }: Pick<OpenLane, 'handle' | 'hub' | 'store'>,
   requests: readonly TxRequest[],
-  firstId: string | undefined,
+  { id, group }: SendOptions,
 ): Promise<void> {
-  const excess = requests.map((one) => excessGas(one, hub.chain, hub.tracker.newest)).find(Boolean)
-  if (excess && !(firstId !== undefined && (await store.find(handle.key, { id: firstId })))) throw excess
+  const excess = requests
+    .map(
+      (one) =>
+        excessGas(one, hub.chain, hub.tracker.newest) ??
+        feesAbove(one, handle.settings.groupCeiling(group)?.maxFeePerGas, 'the ceiling of its group'),
+    )
+    .find(Boolean)
+  if (excess && !(id !== undefined && (await store.find(handle.key, { id: `${id}/0` })))) throw excess
 }
 
 /** What was refused first: those before it go their way. */

@@ -4,6 +4,7 @@ import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
 import type {
+  FeeChange,
   Item,
   LaneOptions,
   ListOptions,
@@ -19,8 +20,9 @@ import type {
 import { createEarlyListeners, resumeOpened } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
+import { checkCost } from './input/feeBounds.js'
 import { defaultLimits } from './input/limits.js'
-import { ownOptions, ownRequest } from './input/own.js'
+import { ownFees, ownOptions, ownRequest } from './input/own.js'
 import {
   checkAccountOf,
   checkRequest,
@@ -30,6 +32,7 @@ import {
   oneOf,
 } from './input/validate.js'
 import { checkList, checkSequence } from './input/validateCalls.js'
+import { checkFeeChange } from './input/validateFees.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLane.js'
 import type { Place } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
@@ -38,6 +41,7 @@ import type { Member } from './member.js'
 import { createOpening } from './opening.js'
 import { printedAs } from './printedAs.js'
 import { sendMany } from './sendMany.js'
+import { withChange } from './signing/feeSettings.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
 import { errorTxOf } from './transaction/words.js'
@@ -116,6 +120,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   let closing: Promise<void> | undefined
   // Kept for a lane that is not open yet: it may take more than one try.
   let paused = false
+  let feeChange: FeeChange | undefined
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
@@ -127,6 +132,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   function attach(lane: OpenLane): OpenLane {
     opened = lane
     if (paused) lane.tenure.pause()
+    if (feeChange) lane.handle.settings.change(feeChange)
     if (relief) lane.handle.relief = relief
     early.attach(lane)
     return lane
@@ -145,6 +151,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     const sendOptions = options === NO_OPTIONS ? defaults : withDefaults(ownOptions(options), defaults)
     checkRequest(request, chain)
     checkSendOptions(sendOptions)
+    checkCost(request, sendOptions, parameters.fees)
     if (sendOptions.signal?.aborted)
       return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
@@ -233,6 +240,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       const own = requests.map(ownRequest)
       for (const request of own) {
         checkRequest(request, chain)
+        checkCost(request, options, parameters.fees)
         checkAccountOf(request, address)
       }
       if (options.signal?.aborted) throw await abortedBefore(options.id && `${options.id}/0`)
@@ -292,6 +300,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
           () => {},
         )
       opened.tenure.resume()
+    },
+    setFees(change) {
+      checkFeeChange(change, parameters.fees)
+      const own = ownFees(change)
+      if (opened) opened.handle.settings.change(own)
+      else feeChange = withChange(feeChange ?? {}, own)
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions

@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { BlockRef, Slot } from '../ledger/slot.js'
-import type { SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
+import type { FeePreset, SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
@@ -40,6 +40,8 @@ export type StoredTransaction = {
   readonly priority: number
   readonly gas: bigint | undefined
   readonly feeCeiling: bigint | undefined
+  /** How soon it is to be included, where it says so itself. */
+  readonly feePreset?: FeePreset | undefined
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
   /** The id of what it was to take the place of. Alone, it must not be sent beside it. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { payouts } from './cases/payouts.js'
+import { presets } from './cases/presets.js'
 import { quickStart } from './cases/quickStart.js'
 import { anvil } from './nodes/anvil.js'
 import { openSetting } from './run/openSetting.js'
@@ -14,7 +15,7 @@ describe('anvil without options', () => {
   })
   afterAll(() => setting[Symbol.asyncDispose]())
 
-  test.each([quickStart, payouts])('$name', async (one) => {
+  test.each([quickStart, payouts, presets])('$name', async (one) => {
     expect(await runCase(one, setting)).toMatchObject({ ok: true })
   })
 })

@@ -2,9 +2,8 @@ import { liftedByResume } from '../../allocator/holds.js'
 import { createLane } from '../../allocator/lane.js'
 import { stoppableClock } from '../../clock.js'
 import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
-import { signatures } from '../../rpc/signatures.js'
 import { createBytesSender } from '../broadcast/bytesSender.js'
-import { type LaneContext, reportError } from '../context.js'
+import { reportError } from '../context.js'
 import { createCodeWatch } from '../following/codeWatch.js'
 import { createFollower } from '../following/follow.js'
 import { createLandedIndex } from '../following/landed.js'
@@ -26,6 +25,7 @@ import { createPreparer } from '../intake/prepare.js'
 import { createRelief } from '../intake/relief.js'
 import { createRequeue } from '../intake/requeue.js'
 import { attemptCostBound } from '../signing/cost.js'
+import { createFeeBudget } from '../signing/feeBudget.js'
 import { createFunds } from '../signing/funds.js'
 import { createPump } from '../signing/pump.js'
 import { createSigning } from '../signing/signing.js'
@@ -34,25 +34,22 @@ import { createHolderOperations } from '../transaction/txOperations.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
 import { createWishes } from '../transaction/wishes.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
+import { createContext } from './createContext.js'
 import { closedLaneError, createDrains, isAllDone } from './drains.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
 import { createFreshness } from './freshness.js'
 import { createPerformer } from './perform.js'
 import { createReservations } from './reservations.js'
-import { tellEndpoints, tellHold } from './tellings.js'
+import { tellHold, watchSurroundings } from './surroundings.js'
 import { createWaitReasons } from './waitReasons.js'
 
 export function createEngine(options: EngineOptions): Engine {
-  const { environment, hub, limits, logger, groups } = options
-  const { random } = environment
-  const { clock, fees, estimator } = options.ahead
+  const { environment, handle, hub, groups } = options
+  const { clock, estimator } = options.ahead
   const background = stoppableClock(environment.background ?? environment.clock)
   const weightOf = (group: string | undefined) => shareOf(groups, group).weight
   const line = createLine<Transaction>(weightOf)
-  const { handle } = options
-  const { events, transactions, txOf } = handle
   const closing = createStop(closedLaneError)
-  const changed = new Set<Transaction>()
 
   const lane = createLane({
     ...options,
@@ -73,34 +70,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
   })
 
-  const context: LaneContext = {
-    lane,
-    hub,
-    store: options.store,
-    clock,
-    random,
-    limits,
-    logger,
-    notice: options.notice,
-    events,
-    fees,
-    lossDepth: options.lossDepth,
-    broadcast: options.broadcast,
-    signer: options.signer,
-    signatures: environment.signatures ?? signatures,
-    transactions,
-    changed,
-    handed: new Map(),
-    txOf,
-    handle,
-    admission: options.admission,
-    closing,
-    get closed() {
-      return closing.stopped()
-    },
-    history: options.seed.history,
-    blockedAt: -1,
-  }
+  const context = createContext(options, { lane, closing })
 
   const funds = createFunds(context, line, () => forMoney)
   const inFlight = createInFlight(context, {
@@ -109,6 +79,7 @@ export function createEngine(options: EngineOptions): Engine {
     queued: (group) => intake.queuedOf(group),
     lanes: () => handle.relief?.lanes() ?? [inFlight],
   })
+  const budget = createFeeBudget(context, line, options.spentBefore)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
   const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
@@ -153,6 +124,7 @@ export function createEngine(options: EngineOptions): Engine {
     line,
     signing,
     funds,
+    budget,
     admits,
     hasRoom: () => broadcaster.hasRoom,
     inFlight,
@@ -229,6 +201,7 @@ export function createEngine(options: EngineOptions): Engine {
   const follower = createFollower({
     context,
     funds,
+    budget,
     seeding,
     usage,
     regression,
@@ -244,6 +217,7 @@ export function createEngine(options: EngineOptions): Engine {
       inFlight.look()
       // Before those that wait for money are asked about once more.
       relief.look()
+      budget.look()
       if (newHead) {
         broadcaster.kick()
         preparer.newHead()
@@ -261,6 +235,7 @@ export function createEngine(options: EngineOptions): Engine {
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, before, after)
     inFlight.moved(nonce, before, after)
+    budget.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
     if (after.state === 'hole' && before?.state !== 'hole') {
@@ -280,7 +255,7 @@ export function createEngine(options: EngineOptions): Engine {
   const drains = createDrains(isDrained)
   let unfollow: (() => void) | undefined
   let arrivals: Arrivals | undefined
-  const offEndpoint = tellEndpoints(context, () => broadcaster.kick())
+  const offSurroundings = watchSurroundings(context, { broadcaster, budget, pump, repair })
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
@@ -313,6 +288,7 @@ export function createEngine(options: EngineOptions): Engine {
     settled: seeding.settled,
     start() {
       handle.operations = operations
+      handle.receipt = budget.receipt
       handle.left = (transaction) => {
         intake.left(transaction)
         drains.check()
@@ -340,6 +316,7 @@ export function createEngine(options: EngineOptions): Engine {
       if (lane.holds.has('jump')) usage.acceptJump()
       regression.accept()
       seeding.accept()
+      budget.accept()
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
     observe(blockNumber, hashes) {
@@ -375,6 +352,9 @@ export function createEngine(options: EngineOptions): Engine {
     get balanceWei() {
       return funds.balanceWei
     },
+    get feeBudget() {
+      return budget.windows
+    },
     get spareWei() {
       return funds.spareWei
     },
@@ -387,7 +367,7 @@ export function createEngine(options: EngineOptions): Engine {
     closing.stop()
     unfollow?.()
     arrivals?.stop()
-    offEndpoint()
+    offSurroundings()
     stages.unfollow()
     broadcaster.stop()
     seeding.stop()

@@ -14,6 +14,7 @@ import type { Ahead } from '../lane/ahead.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Restored } from '../lane/restore.js'
 import type { Hub } from '../nodes/hub.js'
+import type { SpentBefore } from '../signing/feeBudget.js'
 import type { Signing } from '../signing/signing.js'
 import type { Reservations } from './reservations.js'
 import type { WaitReasons } from './waitReasons.js'
@@ -42,6 +43,7 @@ export type EngineOptions = {
   readonly signer: LocalAccount | undefined
   /** The engine's own from here on: it ends with it. */
   readonly ahead: Ahead
+  readonly spentBefore: readonly SpentBefore[]
   readonly lossDepth: LaneContext['lossDepth']
   readonly broadcast: 'first' | 'all'
   readonly simulate: boolean
@@ -86,6 +88,7 @@ export type Engine = {
   /** Nothing is left to send, to watch or to wait for: the lane could be given to anybody. */
   readonly idle: boolean
   readonly balanceWei: bigint | undefined
+  readonly feeBudget: LaneSnapshot['feeBudget']
   /** What is left of it beside all that is in flight, or waits for a nonce; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** True where that may be out of date: the balance is read with the next tick. */

@@ -68,7 +68,7 @@ export function createWaitReasons(
     return {
       holds: holds.list(),
       holdDetails: holds.details(),
-      feesKnown: first === undefined || context.fees.known(first.request),
+      feesKnown: first === undefined || context.fees.known(first),
       hasRoom: broadcaster.hasRoom,
       window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
       shortWei: funds.shortWei,

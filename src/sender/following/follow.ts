@@ -4,6 +4,7 @@ import type { Follower, Look, SealedBlock } from '../../tracker/follower.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Barrier } from '../intake/barrier.js'
+import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
@@ -20,6 +21,7 @@ import { createWitnessCheck } from './witnessCheck.js'
 export type FollowOptions = {
   readonly context: LaneContext
   readonly funds: Funds
+  readonly budget: Pick<FeeBudgetGuard, 'sealing'>
   readonly seeding: Seeding
   readonly usage: NonceUsage
   readonly regression: NonceRegression
@@ -140,6 +142,7 @@ export function createFollower(options: FollowOptions): Follower {
 
   async function sealed(block: SealedBlock, own: readonly Hash[]): Promise<void> {
     const ref = { number: block.number, hash: block.hash }
+    options.budget.sealing(block)
     await hub.turns.each(own, (hash) => {
       const nonce = book.nonceOf(hash)
       if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: ref, walked: true })

@@ -1,5 +1,6 @@
 import type { TxlaneError } from '../../errors/base.js'
-import { moveTo, rejectWaitersFor, type Transaction, type WallClock } from '../transaction/transaction.js'
+import { moveTo, type Transaction, type WallClock } from '../transaction/transaction.js'
+import { rejectWaitersFor } from '../transaction/waiters.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
 export type LandedIndex = {

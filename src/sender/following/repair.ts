@@ -23,6 +23,8 @@ export type Repair = {
   sent(nonce: number): void
   /** Nonces that have stood still for too long are nudged: each at most once in so many sealed blocks. */
   ticked(): void
+  /** What may be offered is another than before: what waits for a higher price is looked at with the next tick. */
+  feesChanged(): void
   /** There may be a hole below the cursor. */
   watchGaps(): void
   stop(): void
@@ -84,6 +86,7 @@ export function createRepair(options: {
   // What a block would take next and a pool has: when it was sent last, and since when it has been the next.
   let pooled: { nonce: number; sent: Sent | undefined; from: Sent } | undefined
   let gapTimer: CancelTimer | undefined
+  let haveFeesChanged = false
   let gapSinceMs: number | undefined
 
   /** One for all that are sent in the same millisecond. */
@@ -217,6 +220,11 @@ export function createRepair(options: {
     return ('gasPrice' in newest.fees ? newest.fees.gasPrice : newest.fees.maxFeePerGas) >= baseFee
   }
 
+  /** A block would take it at a higher price, or has passed it over since its bytes were sent again. */
+  function isWaitingForPrice(slot: Live, head: boolean): boolean {
+    return !priced(slot) || (head && slot.nudged)
+  }
+
   /**
    * The next one that a block could take, where a pool counts it and its price is too low: it is below the base fee, or
    * blocks took others. What is above it waits too. Of somebody else's only blocks tell.
@@ -300,12 +308,18 @@ export function createRepair(options: {
         const unpriced = head && slot.state === 'live' && !priced(slot)
         const refused = head && slot.state === 'live' && isGivenUp(slot)
         const stranded = head && options.broadcaster().isStranded(nonce) && stood(nonce, limits.stuckAfterMs)
-        const byBlocks = refused || stranded || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
+        const repriced = haveFeesChanged && slot.state === 'live' && isWaitingForPrice(slot, head)
+        const byBlocks =
+          refused || stranded || repriced || isStuck(slot) || (unpriced && stoodOneBlock(nonce))
         const byTime = silent && !options.broadcaster().delivers(nonce) && stood(nonce, quietMs(nonce))
         if (byBlocks || byTime) nudge(slot, head, !byBlocks)
         isByTime ||= byTime && !byBlocks
       }
+      haveFeesChanged = false
       if (isByTime) pauseLonger(open)
+    },
+    feesChanged() {
+      haveFeesChanged = true
     },
     watchGaps() {
       if (lane.book.lowestHole() === undefined) return

@@ -3,6 +3,8 @@ import { editDistance, type Names, nearestName, unknownName } from '../../errors
 import type {
   Endpoint,
   EndpointProfileInput,
+  FeeBudget,
+  FeeChange,
   FeePolicy,
   GroupPolicy,
   GroupShare,
@@ -47,7 +49,14 @@ export const PROFILE_OPTIONS = {
   simulateV1: true,
 } satisfies Names<EndpointProfileInput>
 
-export const FEE_POLICY = { ceiling: true, estimate: true, bump: true } satisfies Names<FeePolicy>
+export const FEE_CHANGE = {
+  ceiling: true,
+  preset: true,
+  groups: true,
+  budget: true,
+} satisfies Names<FeeChange>
+export const FEE_POLICY = { ...FEE_CHANGE, estimate: true, bump: true } satisfies Names<FeePolicy>
+export const BUDGET_OPTIONS = { perHourWei: true, perDayWei: true } satisfies Names<FeeBudget>
 export const BUMP_OPTIONS = {
   percent: true,
   attemptsMax: true,
@@ -78,6 +87,7 @@ export const SEND_OPTIONS = {
   order: true,
   starved: true,
   feeCeiling: true,
+  feePreset: true,
   private: true,
   after: true,
   afterStage: true,

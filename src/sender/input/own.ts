@@ -1,4 +1,4 @@
-import type { SendOptions, TxRequest } from '../../types.js'
+import type { FeeChange, SendOptions, TxRequest } from '../../types.js'
 import { object } from './validate.js'
 
 // Objects with a life of their own: who sends, and where.
@@ -23,6 +23,11 @@ export function ownOptions<options extends SendOptions>(options: options): optio
   if (typeof own.effect === 'object' && own.effect !== null) own.effect = { ...own.effect }
   if (typeof own.expires === 'object' && own.expires !== null) own.expires = { ...own.expires }
   return own
+}
+
+/** The same for fees that are to change: whoever keeps the object may fill it anew. */
+export function ownFees(change: FeeChange): FeeChange {
+  return ownFields(change, DEPTH_MAX)
 }
 
 /** Spread, so that the copies of one kind have one shape; most fields are no objects. */

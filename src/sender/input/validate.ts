@@ -7,7 +7,7 @@ import { isOutsideId, OUTSIDE_PREFIX, transactionOf } from '../transaction/words
 import { type GasBlock, leastGas, mostGas } from './gasBounds.js'
 import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
-const UINT256_MAX = 2n ** 256n - 1n
+export const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
 const HEX_DATA = /^0x([0-9a-f]{2})*$/i
 const HASH = /^0x[0-9a-f]{64}$/i
@@ -17,6 +17,7 @@ const REQUIRED = {}
 const OPTIONAL = { optional: true }
 const WAIT_STAGES: readonly unknown[] = ['preconfirmed', 'sealed', 'safe', 'finalized']
 export const ORDERS: readonly unknown[] = ['relaxed', 'strict']
+export const PRESETS: readonly unknown[] = ['economy', 'normal', 'urgent']
 export const STARVED: readonly unknown[] = ['wait', 'fail']
 const TYPES: readonly unknown[] = ['legacy', 'eip2930', 'eip1559']
 const ID_LENGTH_MAX = 256
@@ -199,6 +200,9 @@ export function checkSendOptions(options: SendOptions): void {
     throw invalid('options.priority', priority, 'a finite number')
   }
   amount('options.feeCeiling', feeCeiling, UINT256_MAX, 1n)
+  oneOf('options.feePreset', options.feePreset, PRESETS)
+  if (options.group !== undefined && typeof options.group !== 'string')
+    throw invalid('options.group', options.group, 'a string')
   if (options.deploys !== undefined) address('options.deploys', options.deploys)
   if (options.affinity !== undefined && typeof options.affinity !== 'string')
     throw invalid('options.affinity', options.affinity, 'a string')
@@ -279,7 +283,7 @@ function data(argument: string, value: unknown): void {
   if (typeof value !== 'string' || !HEX_DATA.test(value)) throw invalid(argument, value, 'hex data')
 }
 
-function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
+export function amount(argument: string, value: unknown, max: bigint, min = 0n): void {
   if (value === undefined) return
   if (typeof value !== 'bigint' || value < min || value > max)
     throw invalid(argument, value, `a bigint from ${min} to ${max}`)

@@ -2,21 +2,10 @@ import type { Chain, Client, LocalAccount } from 'viem'
 import { checkNames, unknownName } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { LaneOptions, Limits } from '../../types.js'
-import {
-  BUMP_OPTIONS,
-  ENDPOINT_OPTIONS,
-  FEE_POLICY,
-  FEES,
-  GROUP_POLICY,
-  GROUP_SHARE,
-  PROFILE_OPTIONS,
-  SENDER_OPTIONS,
-} from './names.js'
+import { ENDPOINT_OPTIONS, GROUP_POLICY, GROUP_SHARE, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
 import {
   address,
   boolean,
-  callable,
-  checkFees,
   checkGroup,
   type Fields,
   MS_MAX,
@@ -27,6 +16,7 @@ import {
   unsupported,
   whole,
 } from './validate.js'
+import { checkFeePolicy } from './validateFees.js'
 
 /** What createSender was given, before anything is asked of a node. `names`: the options that exist. */
 export function checkLaneOptions(
@@ -76,24 +66,6 @@ function checkProfile(argument: string, profile: unknown): void {
 
 const PENDING = ['mempool', 'preconfirmed', 'latest', 'absent'] as const
 const PROFILE_FLAGS: readonly string[] = ['pendingState', 'blockReceipts', 'simulateV1']
-
-function checkFeePolicy(policy: unknown): void {
-  if (policy === undefined) return
-  const fields = object('fees', policy)
-  checkNames('fees', fields, FEE_POLICY)
-  const { ceiling, estimate, bump } = fields
-  if (ceiling !== undefined) {
-    checkNames('fees.ceiling', object('fees.ceiling', ceiling), FEES)
-    checkFees(ceiling, 'fees.ceiling')
-  }
-  callable('fees.estimate', estimate)
-  if (bump === undefined) return
-  const own = object('fees.bump', bump)
-  checkNames('fees.bump', own, BUMP_OPTIONS)
-  const { percent, attemptsMax } = own
-  whole('fees.bump.percent', percent, 1, 1_000)
-  whole('fees.bump.attemptsMax', attemptsMax, 1, 1_000)
-}
 
 function checkGroupPolicy(policy: unknown): void {
   if (policy === undefined) return

@@ -6,6 +6,7 @@ import { hasEnded, hasEndedUnexecuted, mayRestart } from '../../store/ended.js'
 import type { Enqueued, Store, StoredTransaction } from '../../store/store.js'
 import type { SendOptions, TxRequest } from '../../types.js'
 import { txError } from '../context.js'
+import { feesAbove } from '../input/feeBounds.js'
 import { excessGas } from '../input/validate.js'
 import type { LaneHandle } from '../lane/handle.js'
 import type { Hub } from '../nodes/hub.js'
@@ -100,7 +101,13 @@ export function createAdmission(parts: {
       const transaction = create(withTuples(request, key.address), options, place)
       const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
-      const excess = excessGas(request, parts.hub.chain, parts.hub.tracker.newest)
+      const excess =
+        excessGas(request, parts.hub.chain, parts.hub.tracker.newest) ??
+        feesAbove(
+          request,
+          handle.settings.groupCeiling(transaction.group)?.maxFeePerGas,
+          'the ceiling of its group',
+        )
       const asksNothing = unknown.length === 0 && !others && excess === undefined
       if (asksNothing || transactions.has(transaction.id)) return take(transaction, options, takers)
       admitAsking({ transaction, unknown, others, excess, request }, options, takers).catch(
@@ -124,7 +131,7 @@ export function createAdmission(parts: {
     takers: Takers,
   ): Promise<void> {
     const { transaction, unknown, others, excess, request } = asked
-    // What was sent before by the same id may have been taken: its blocks had more room.
+    // What was sent before by the same id may have been taken: its blocks had more room, its group a higher ceiling.
     if (excess && !(await isKept(options.id))) throw excess
     if (unknown.length > 0) await checkKnown(unknown, options.id)
     if (!others || transactions.has(transaction.id)) return take(transaction, options, takers)
@@ -338,6 +345,7 @@ export function createAdmission(parts: {
       sequence: ++sequence,
       priority: options.priority ?? 0,
       feeCeiling: options.feeCeiling,
+      feePreset: options.feePreset ?? replaces?.feePreset,
       createdAtMs: clock.wallNow(),
       expiresAtMs: options.expires?.atMs,
       onExpiry: options.onExpiry ?? 'leave',
@@ -371,20 +379,6 @@ export function createAdmission(parts: {
 function same(known: Transaction, asked: Transaction): Transaction {
   if (isSameRequest(known, asked)) return known
   throw idConflict(known, asked)
-}
-
-/**
- * Where the queue is full nothing is taken on, and what is known already is no news.
- * @throws `full` for what is not known
- */
-export async function requireKnown(
-  { store, handle }: { readonly store: Pick<Store, 'find'>; readonly handle: LaneHandle },
-  id: string | undefined,
-  full: TxlaneError,
-): Promise<void> {
-  if (id !== undefined && handle.transactions.has(id)) return
-  if (id !== undefined && (await store.find(handle.key, { id }))) return
-  throw full
 }
 
 /** An id of the caller's own may be in the store from an earlier life, which may have sent it. */

@@ -4,16 +4,9 @@ import { type LaneContext, reportError, txError } from '../context.js'
 import { createLooks } from '../looks.js'
 import { createPauses } from '../pauses.js'
 import { fromStored, refresh } from '../transaction/stored.js'
-import {
-  end,
-  hasFailed,
-  hasReached,
-  moveTo,
-  rejectWaiters,
-  type Transaction,
-  tellEnd,
-} from '../transaction/transaction.js'
+import { end, hasFailed, hasReached, moveTo, type Transaction, tellEnd } from '../transaction/transaction.js'
 import { unresolvedError } from '../transaction/unresolved.js'
+import { rejectWaiters } from '../transaction/waiters.js'
 
 export type Followed = {
   /** Moves as the store and the chain tell; who waits for it is woken. */

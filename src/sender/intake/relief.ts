@@ -18,7 +18,7 @@ export type Relief = {
 export type Relieved = 'gone' | 'later' | 'never'
 
 /** Held by one of these, the lane sends nothing of what waits. */
-const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'deepReorg']
+const IDLE: readonly HoldReason[] = ['starved', 'blocked', 'paused', 'jump', 'deepReorg', 'feeBudget']
 
 export function createRelief(parts: {
   readonly context: LaneContext

@@ -31,7 +31,7 @@ export function createAhead(parts: {
   const { address } = handle.key
   const clock = stoppableClock(environment.clock)
   const failed = (error: unknown) => reportError(handle, error)
-  const fees = createFeeOracle({ hub, policy: options.fees, limits, clock, failed })
+  const fees = createFeeOracle({ hub, settings: handle.settings, limits, clock, failed })
   const estimator = createGasEstimator({
     hub,
     clock,

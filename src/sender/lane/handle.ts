@@ -1,13 +1,14 @@
-import type { Address } from 'viem'
+import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { onAbort } from '../../onAbort.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
-import type { Tx } from '../../types.js'
+import type { FeePolicy, Tx } from '../../types.js'
 import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { GroupCounts } from '../intake/groups.js'
 import type { Hub } from '../nodes/hub.js'
+import { createFeeSettings, type FeeSettings } from '../signing/feeSettings.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
@@ -26,6 +27,8 @@ export type LaneHandle = {
   /** The public face of a transaction: always the same object. */
   readonly txOf: (transaction: Transaction) => Tx
   readonly waiting: Waiting
+  /** What the lane may offer. */
+  readonly settings: FeeSettings
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   readonly waits: number
   /** Somebody waits for as long as the work takes. */
@@ -49,6 +52,8 @@ export type LaneHandle = {
   relief: Relieving | undefined
   /** After it nobody of this process works the lane, or waits for it. */
   readonly closing: Stop & { stop(): void }
+  /** A receipt was read that fits; set by whoever works the lane. */
+  receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** Nothing is to be reserved here. */
   paused: boolean
   /** Who answers callers now; set by whoever begins to work the lane, before anybody can ask. */
@@ -79,6 +84,7 @@ export function createHandle(options: {
   readonly events: Emitter
   readonly hub: Hub
   readonly clock: Clock
+  readonly fees: FeePolicy<Chain> | undefined
   readonly receiptPatienceMs: number
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
@@ -114,6 +120,7 @@ export function createHandle(options: {
     events,
     transactions: new Map(),
     txOf,
+    settings: createFeeSettings(options.fees),
     waiting: createWaiting({
       hub,
       clock,
@@ -122,6 +129,7 @@ export function createHandle(options: {
       waits: { begin, end },
       txOf,
       reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
+      receipt: (receipt) => handle.receipt?.(receipt),
       learned: (transaction) => handle.operations?.keep(transaction),
     }),
     get waits() {
@@ -161,6 +169,7 @@ export function createHandle(options: {
     left: undefined,
     relief: undefined,
     closing,
+    receipt: undefined,
     paused: false,
     operations: undefined,
   }

@@ -8,7 +8,7 @@ import { defaultLossDepth } from './takeUp.js'
 /**
  * One lane has one behaviour, whichever sender a transaction comes from. An option that a later sender or allocator
  * names must be what the lane does already; an option that it leaves out is the lane's. `order`, `starved` and `logger`
- * are each sender's own, the store is part of the lane's name, and `coldStart` is about the opening alone.
+ * are each sender's own, what `setFees` changed since is no option, the store is part of the lane's name, and `coldStart` is about the opening alone.
  *
  * @throws TxlaneError `INVALID`, which names the option
  */
@@ -21,8 +21,8 @@ export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
     same(name, given[name], lane[name] ?? DEFAULTS[name])
   same('lossDepth', given.lossDepth, lane.lossDepth ?? defaultLossDepth(lane.client.chain))
   same('groups', given.groups, lane.groups)
-  same('fees.ceiling', given.fees?.ceiling, lane.fees?.ceiling)
-  same('fees.estimate', given.fees?.estimate, lane.fees?.estimate)
+  for (const name of ['ceiling', 'preset', 'groups', 'budget', 'estimate'] as const)
+    same(`fees.${name}`, given.fees?.[name], lane.fees?.[name])
   for (const name of ['percent', 'attemptsMax'] as const)
     same(`fees.bump.${name}`, given.fees?.bump?.[name], lane.fees?.bump?.[name] ?? BUMP_DEFAULTS[name])
   for (const [name, value] of Object.entries(given.limits ?? {}))

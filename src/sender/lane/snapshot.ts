@@ -30,6 +30,7 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     holdDetails: holds.details(),
     head: head && { number: head.number, hash: head.hash },
     balanceWei: engine.balanceWei,
+    ...(engine.feeBudget === undefined ? {} : { feeBudget: engine.feeBudget }),
     account: engine.account,
     endpoints: endpointsOf(hub),
     waiting: engine.reasons.summary(),

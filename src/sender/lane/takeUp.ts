@@ -21,6 +21,7 @@ import { createHolder, type Holder } from './holder.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import { restoreTransactions } from './restore.js'
+import { spentInRecords } from './spentInRecords.js'
 
 export type TakeUpParts = {
   readonly options: OpenOptions
@@ -69,6 +70,7 @@ async function begin(
   hub.tracker.saw(reading.latest.header)
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
+  const spentBefore = await spentInRecords({ store, clock: ahead.clock, handle }, state)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
   for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
   const restored = await restoreTransactions(state.transactions, {
@@ -98,6 +100,7 @@ async function begin(
     notice: parts.log.notice,
     signer: parts.signer(),
     ahead,
+    spentBefore,
     lossDepth: options.lossDepth ?? defaultLossDepth(options.client.chain),
     broadcast: options.broadcast ?? 'first',
     simulate: options.simulate ?? false,

@@ -11,7 +11,8 @@ import type { Environment } from '../environment.js'
 import { createAdmission } from '../intake/admission.js'
 import { createAuthorities } from '../intake/authorities.js'
 import type { Hub } from '../nodes/hub.js'
-import { rejectWaiters, tellVerdict } from '../transaction/transaction.js'
+import { tellVerdict } from '../transaction/transaction.js'
+import { rejectWaiters } from '../transaction/waiters.js'
 import { closedError } from '../transaction/waiting.js'
 import { closeHolder } from './close.js'
 import { createGuest, type Guest } from './guest.js'
@@ -76,6 +77,7 @@ export async function openTenure(parts: {
     events,
     hub,
     clock,
+    fees: options.fees,
     receiptPatienceMs: limits.receiptPatienceMs,
     beside: (address) => beside(address)?.handle,
   })

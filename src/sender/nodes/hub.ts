@@ -13,7 +13,9 @@ import type { Environment } from '../environment.js'
 import { createTurns, type Turns } from '../turns.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
+import { createDataFees, type DataFees } from './dataFees.js'
 import { shareDeliveries } from './deliveries.js'
+import { createFeeHistory, type FeeHistory } from './feeHistory.js'
 import { type HeldGate, holdGate } from './gates.js'
 import { createProber } from './probing.js'
 import { createReaders } from './readers.js'
@@ -62,6 +64,8 @@ export type Hub = {
   readonly reader: HubEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
+  readonly feeHistory: FeeHistory
+  readonly dataFees: DataFees
   /** Bursts of its lanes let the event loop turn. */
   readonly turns: Turns
   /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
@@ -168,17 +172,17 @@ export async function openHub(options: {
     })
   }
   prober.again()
-  const receipts = createReceipts(
-    {
-      endpoints,
-      chain: client.chain,
-      tracker,
-      get reader() {
-        return readers.current
-      },
+  const read = {
+    endpoints,
+    chain: client.chain,
+    tracker,
+    get reader() {
+      return readers.current
     },
-    { clock, timeoutMs: limits.readTimeoutMs, restMsMax: limits.restMsMax },
-  )
+  }
+  const { readTimeoutMs: timeoutMs, restMsMax } = limits
+  const dataFees = createDataFees(read, timeoutMs)
+  const receipts = createReceipts(read, { clock, timeoutMs, restMsMax, shown: dataFees.shown })
   return {
     chainId: client.chain.id,
     genesisHash: prober.genesis(),
@@ -191,6 +195,8 @@ export async function openHub(options: {
     },
     tracker,
     receipts,
+    feeHistory: createFeeHistory(read, timeoutMs),
+    dataFees,
     turns: createTurns(turnsClock),
     others: readers.others,
     doubt: readers.doubt,

@@ -79,7 +79,13 @@ export type ReceiptsHub = Pick<Hub, 'reader' | 'endpoints' | 'chain' | 'tracker'
 
 export function createReceipts(
   hub: ReceiptsHub,
-  options: { clock: Clock; timeoutMs: number; restMsMax: number },
+  options: {
+    clock: Clock
+    timeoutMs: number
+    restMsMax: number
+    /** As the node gave it. */
+    shown?: (receipt: object) => void
+  },
 ): Receipts {
   const { clock, timeoutMs } = options
   const missing = new Map<string, Missing>()
@@ -159,6 +165,7 @@ export function createReceipts(
     if (found === undefined || found === null) return { said: 'it has no receipt' }
     if (isReceiptError(found))
       return { said: found.details ?? found.shortMessage, retryAfterMs: found.retryAfterMs }
+    options.shown?.(found)
     try {
       const receipt = formatted(found)
       const said = misfit(receipt, one)

@@ -2,10 +2,12 @@ import type { Address, Chain, LocalAccount } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
-import type { Sender, SenderEvents } from '../../types.js'
+import type { FeeChange, Sender, SenderEvents } from '../../types.js'
+import { ownFees } from '../input/own.js'
 import { checkSignal, object } from '../input/validate.js'
 import { checkAccount } from '../input/validateLane.js'
 import type { Member } from '../member.js'
+import { withChange } from '../signing/feeSettings.js'
 import { stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type { Members } from './members.js'
 
@@ -41,6 +43,8 @@ export type AccountsOf<chain extends Chain> = {
   pause(address?: Address): void
   /** As `resume` of a sender, for one account or for all. */
   resume(address?: Address): void
+  /** As `setFees` of a sender, for all accounts, those that are added later as well. A budget is each account's own. */
+  setFees(fees: FeeChange): void
 }
 
 /** The sender of one more account. */
@@ -63,6 +67,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
   const retirements = new Map<Member, Promise<void>>()
   // Of one process: a member that comes later is paused as well.
   let allPaused = false
+  let feeChange: FeeChange | undefined
   let closing: Promise<void> | undefined
 
   const sendersOf = (some: readonly Member[]): Sender[] => some.map(({ sender }) => sender)
@@ -73,6 +78,7 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
     const member = make(account)
     for (const one of listening) listen(one, member.sender)
     if (allPaused) member.sender.pause()
+    if (feeChange) member.sender.setFees(feeChange)
     return member
   }
 
@@ -125,6 +131,10 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
     resume(address) {
       if (address === undefined) allPaused = false
       for (const sender of named(address)) sender.resume()
+    },
+    setFees(change) {
+      for (const { sender } of members.all) sender.setFees(change)
+      feeChange = withChange(feeChange ?? {}, ownFees(change))
     },
     on(event, listener) {
       const one: Listening = { event, listener: listener as (payload: unknown) => void, offs: [] }

@@ -38,6 +38,7 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'deepReorg',
   'storeBehindChain',
   'storeReplaced',
+  'feeBudget',
 ])
 
 export function createMembers(given: readonly Member[]): Members {

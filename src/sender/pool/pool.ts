@@ -270,6 +270,7 @@ export function createPool(
     retire: accounts.retire,
     pause: accounts.pause,
     resume: accounts.resume,
+    setFees: accounts.setFees,
     async ready() {
       await Promise.all(accounts.senders.map((sender) => sender.ready()))
     },

@@ -85,6 +85,7 @@ const HOLDS: Readonly<Record<HoldReason, string>> = {
   seeding: 'the counts that the endpoint shows for the account are not believed yet',
   storeReplaced: 'the file of the store was replaced or removed',
   rebound: 'a transaction lost more than three nonces to others, until resume()',
+  feeBudget: 'the next transaction could bring its fees above `fees.budget`',
   authorizing: 'a transaction that authorizes for the account is under way, and goes alone',
 }
 
@@ -99,6 +100,8 @@ const LIFTS: Partial<Readonly<Record<HoldReason, string>>> = {
   storeBehindChain:
     'The store knows less than the chain: it may be an old copy. Look at both, then call `resume()`.',
   storeReplaced: 'The file of the store was replaced or removed. Start the process again with the right one.',
+  feeBudget:
+    'It goes on as the window slides, or with a higher budget (`setFees`); `resume()` begins the window anew.',
   rebound:
     'A transaction lost more than three nonces to others. Find who else uses the key, then call `resume()`.',
 }

@@ -2,12 +2,12 @@ import { ceilingAbove, type FeeCeiling, type Fees, transactionCeiling } from '..
 import { newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { LaneContext } from '../context.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { explicitFees } from './feeOracle.js'
+import { explicitFees } from './explicitFees.js'
 
 /** The most that may be offered for a unit of gas at one nonce. */
 export type Ceilings = {
   /**
-   * The transaction's own where it has one. Otherwise two steps below the lane's, or two above what callers themselves
+   * The transaction's own, or its group's, where it has one. Otherwise two steps below the lane's, or two above what callers themselves
    * named for what sits there.
    */
   transaction(transaction: Transaction, slot: Slot | undefined): FeeCeiling
@@ -21,7 +21,7 @@ export type Ceilings = {
 }
 
 export function createCeilings(
-  { fees, transactions }: Pick<LaneContext, 'fees' | 'transactions'>,
+  { fees, handle, transactions }: Pick<LaneContext, 'fees' | 'handle' | 'transactions'>,
   waiting: () => Transaction | undefined,
 ): Ceilings {
   const { rule } = fees
@@ -37,7 +37,8 @@ export function createCeilings(
   }
 
   return {
-    transaction({ feeCeiling: own }, slot) {
+    transaction(transaction, slot) {
+      const own = handle.settings.ownCeiling(transaction)
       const usual = ceilingAbove(namedAt(slot), transactionCeiling(fees.laneCeiling(), rule), rule)
       return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
     },

@@ -5,7 +5,7 @@ import type { LaneContext } from '../context.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { Ceilings } from './ceilings.js'
 import type { Dear } from './dear.js'
-import { explicitFees } from './feeOracle.js'
+import { explicitFees } from './explicitFees.js'
 
 export type OfferOptions = {
   /** The least to offer. */

@@ -4,7 +4,8 @@ import { type LaneContext, reportError, txError } from '../context.js'
 import type { InFlight } from '../intake/inFlight.js'
 import type { Line } from '../intake/line.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
-import { attemptCostBound } from './cost.js'
+import { attemptFeesBound } from './cost.js'
+import type { FeeBudgetGuard } from './feeBudget.js'
 import type { Funds } from './funds.js'
 import type { Signing } from './signing.js'
 
@@ -25,6 +26,7 @@ export function createPump(options: {
   line: Line<Transaction>
   signing: Signing
   funds: Funds
+  budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
   /** Whether it may take the next nonce now: some go alone. */
   admits: (transaction: Transaction) => boolean
   /** It is next: ends it where its deadline has passed. */
@@ -42,15 +44,15 @@ export function createPump(options: {
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
-  const { context, line, signing, funds, inFlight } = options
+  const { context, line, signing, funds, inFlight, budget } = options
   const { lane, clock, limits, fees } = context
   let scheduled = false
   let running = false
   let again = false
   let retryingFees = false
   let feeFailures = 0
-  // What the market asks for is known in this turn.
-  let asked = false
+  // For transactions like this one, by their preset, what the market asks for is known in this turn.
+  let asked: Transaction | undefined
 
   /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
   function refuseDear(): void {
@@ -73,17 +75,17 @@ export function createPump(options: {
     const looking = options.fresh()
     if (looking) await looking
     const first = line.peek()
-    const asks = first !== undefined && !fees.known(first.request)
+    const asks = first !== undefined && !fees.known(first)
     // However often something else changes: the market is asked again when its pause is over.
     if (asks && retryingFees) return
     try {
       // Once a block, for the lane: what is signed in between goes by the same answer.
-      if (asks) await fees.market()
+      if (asks) await fees.market(undefined, first.feePreset)
       feeFailures = 0
     } catch (error) {
       return retryFees(error)
     }
-    asked = asks
+    asked = asks ? first : undefined
     const turn = lane.exclusiveNow(reserveAll)
     if (turn) await turn
   }
@@ -119,22 +121,25 @@ export function createPump(options: {
       line.remove(transaction)
       return true
     }
-    if (!asked && !fees.known(transaction.request)) {
+    const isAsked = asked !== undefined && asked.feePreset === transaction.feePreset
+    if (!isAsked && !fees.known(transaction)) {
       again = true
       return false
     }
-    const cost = attemptCostBound(context, transaction)
+    const feesWei = attemptFeesBound(context, transaction)
+    const cost = (transaction.request.value ?? 0n) + feesWei
     if (funds.isBeyond(cost)) {
       options.setAside(transaction, cost)
       return true
     }
     // Whether it is only backpressure is seen with the next reading of the balance.
-    if (!funds.afford(cost)) return false
+    if (!funds.afford(cost) || !budget.allows(feesWei)) return false
     line.shift()
     const nonce = lane.next()
     const token = lane.token()
     funds.reserved(nonce, cost)
     inFlight.reserved(nonce, transaction)
+    budget.reserved(nonce, feesWei)
     lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
     return true
   }

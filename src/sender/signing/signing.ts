@@ -15,7 +15,7 @@ import type { Transaction } from '../transaction/transaction.js'
 import { isOutsideId } from '../transaction/words.js'
 import { createCeilings } from './ceilings.js'
 import { type Content, createEnvelopes } from './envelope.js'
-import { explicitFees } from './feeOracle.js'
+import { explicitFees } from './explicitFees.js'
 import { createSigningGroup, type SigningGroup } from './group.js'
 import { createOffers, type Offers } from './offers.js'
 import { createSignerCheck } from './signerCheck.js'
@@ -221,7 +221,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
 
   async function claimedAtMarket(nonce: number, transaction: Transaction): Promise<Order> {
     const ceiling = ceilings.transaction(transaction, lane.book.get(nonce))
-    const market = await fees.market(ceiling)
+    const market = await fees.market(ceiling, transaction.feePreset)
     const first = inTypeOf(transaction.request, capped(market, ceiling))
     return claimedAt(nonce, transaction, first)
   }
@@ -267,7 +267,7 @@ export function createSigning(context: LaneContext, parts: SigningParts): Signin
     if (transaction && hurry) transaction.hurry = undefined
     const named = hurry?.fees
     const offer = offers.above(slot, {
-      market: named ?? (await fees.market(ceiling)),
+      market: named ?? (await fees.market(ceiling, transaction?.feePreset)),
       ceiling,
       underbids,
       // Fees that a caller named are offered as they are, unless the pool refused as much.

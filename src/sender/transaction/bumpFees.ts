@@ -2,7 +2,6 @@ import type { FeeValues } from 'viem'
 import { invalid } from '../../errors/invalid.js'
 import { type BumpRule, type Fees, replacementFees } from '../../ledger/fees.js'
 import { newestAttempt, type Slot } from '../../ledger/slot.js'
-import type { Transaction } from './transaction.js'
 
 type Wanted = Partial<FeeValues>
 
@@ -13,10 +12,10 @@ const UNBOUNDED = { maxFeePerGas: 2n ** 255n }
  * place of the newest attempt. `undefined` where nothing was sent yet.
  *
  * @throws TxlaneError `INVALID` for fees that no pool takes, that are of another kind than the transaction's, or that
- *   are above its own `feeCeiling`
+ *   are above its own ceiling, or that of its group
  */
 export function bumpFees(
-  { feeCeiling }: Pick<Transaction, 'feeCeiling'>,
+  ceilingWei: bigint | undefined,
   { slot, wanted, rule }: { slot: Slot; wanted: Wanted; rule: BumpRule },
 ): Fees | undefined {
   const newest = newestAttempt(slot)
@@ -32,8 +31,12 @@ export function bumpFees(
         value,
         `at least ${lowest} wei, which is what a pool takes as a replacement`,
       )
-    if (feeCeiling !== undefined && value > feeCeiling)
-      throw invalid(`fees.${argument}`, value, `at most ${feeCeiling} wei, the transaction's own feeCeiling`)
+    if (ceilingWei !== undefined && value > ceilingWei)
+      throw invalid(
+        `fees.${argument}`,
+        value,
+        `at most ${ceilingWei} wei, the transaction's own feeCeiling or that of its group`,
+      )
     return value
   }
 

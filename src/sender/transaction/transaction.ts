@@ -4,26 +4,14 @@ import type { ErrorTx, Fate, TxlaneError, TxlaneErrorCode } from '../../errors/b
 import type { Fees } from '../../ledger/fees.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { LaneKey, OwnNeeds, StoredAttempt, StoredCosts } from '../../store/store.js'
-import type { Landed, SendOptions, Stage, Tx, TxRequest, WaitReason, WaitStage } from '../../types.js'
+import type { FeePreset, Landed, SendOptions, Stage, Tx, TxRequest, WaitReason } from '../../types.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import type { Dear } from '../signing/dear.js'
 import type { GivenUp } from './givenUp.js'
+import { rejectWaiters, tellReached, type Waiter } from './waiters.js'
 import { errorTxOf, ORDER } from './words.js'
 
 const rank = new Map<Stage, number>(ORDER.map((stage, index) => [stage, index]))
-
-/** One of these is told, once. */
-export type Waiter = {
-  readonly stage: WaitStage | 'accepted'
-  /** The stage was reached, or something above it. */
-  readonly reached: (tx: Tx) => void
-  /** It never will be. */
-  readonly failed: (error: TxlaneError) => void
-  /** What it is told of. */
-  readonly tx: Tx
-  /** It waits no longer. */
-  readonly over: (stage: Waiter['stage']) => void
-}
 
 /** What a transaction depends on, and what those that depend on it may look for (`deploys`, `effect`). */
 export type Needs = Pick<SendOptions, 'after' | 'afterStage' | 'afterStatus' | 'deploys' | 'effect'> &
@@ -38,6 +26,7 @@ export type Transaction = {
   sequence: number
   readonly priority: number
   readonly feeCeiling: bigint | undefined
+  readonly feePreset?: FeePreset | undefined
   readonly createdAtMs: number
   readonly expiresAtMs: number | undefined
   readonly onExpiry: 'cancel' | 'leave'
@@ -169,21 +158,7 @@ export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock)
 
 /** Tells who waits for what it has come to. */
 export function wake(transaction: Transaction): void {
-  const { waiters } = transaction
-  if (waiters === undefined) return
-  keepWaiters(transaction, ({ stage: wanted }) => !hasReached(transaction, wanted))
-  for (const waiter of waiters) if (hasReached(transaction, waiter.stage)) tell(waiter)
-}
-
-function tell({ stage, over, reached, failed, tx }: Waiter, error?: TxlaneError): void {
-  over(stage)
-  if (error) failed(error)
-  else reached(tx)
-}
-
-function keepWaiters(transaction: Transaction, stays: (waiter: Waiter) => boolean): void {
-  const left = transaction.waiters?.filter(stays)
-  transaction.waiters = left?.length ? left : undefined
+  tellReached(transaction, (wanted) => hasReached(transaction, wanted))
 }
 
 /** Ends it without execution. Who waits is told by `tellEnd`, once the end is in the store. */
@@ -228,37 +203,6 @@ export function tellVerdict(transaction: Transaction): void {
   for (const tell of verdicts) tell()
 }
 
-/** Tells who waits that no answer will come; the transaction itself goes on. */
-export function rejectWaiters(transaction: Transaction, error: TxlaneError): void {
-  const waiters = transaction.waiters ?? []
-  transaction.waiters = undefined
-  for (const waiter of waiters) tell(waiter, error)
-}
-
-/** Who sent it is told; who waits for more than its acceptance goes on waiting. */
-export function rejectSenders(transaction: Transaction, error: TxlaneError): void {
-  rejectWaitersFor(transaction, 'accepted', error)
-}
-
-/** Who waits for this stage is told that it will not be reached; the others go on waiting. */
-export function rejectWaitersFor(transaction: Transaction, stage: Waiter['stage'], error: TxlaneError): void {
-  const { waiters = [] } = transaction
-  keepWaiters(transaction, (waiter) => waiter.stage !== stage)
-  for (const waiter of waiters) if (waiter.stage === stage) tell(waiter, error)
-}
-
-export function addWaiter(transaction: Transaction, waiter: Waiter): void {
-  const { waiters } = transaction
-  transaction.waiters = waiters === undefined ? [waiter] : [...waiters, waiter]
-}
-
-/** False where it has been told already. */
-export function dropWaiter(transaction: Transaction, waiter: Waiter): boolean {
-  const waits = transaction.waiters?.includes(waiter) ?? false
-  keepWaiters(transaction, (other) => other !== waiter)
-  return waits
-}
-
 /** What an error says of it. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
@@ -275,6 +219,7 @@ export type Beginning = Pick<
   | 'sequence'
   | 'priority'
   | 'feeCeiling'
+  | 'feePreset'
   | 'createdAtMs'
   | 'expiresAtMs'
   | 'onExpiry'
@@ -303,6 +248,7 @@ export function begin(as: Beginning): Transaction {
     sequence: as.sequence,
     priority: as.priority,
     feeCeiling: as.feeCeiling,
+    feePreset: as.feePreset,
     createdAtMs: as.createdAtMs,
     expiresAtMs: as.expiresAtMs,
     onExpiry: as.onExpiry,

@@ -10,6 +10,7 @@ import type {
   WaitReason,
   WaitStage,
 } from '../../types.js'
+import { checkCost } from '../input/feeBounds.js'
 import { FEES } from '../input/names.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import {
@@ -150,6 +151,7 @@ class Face implements Tx {
     checkRequest(request, chain)
     checkAccountOf(request, address)
     checkSendOptions(options)
+    checkCost(request, options)
     this.#checkChangeable('replace')
     const replacement = await operations().replace(this.#transaction, request, options)
     if (options.until !== 'queued') await waiting().accepted(replacement)

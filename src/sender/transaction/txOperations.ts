@@ -43,7 +43,8 @@ export function createHolderOperations(parts: {
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return
-    const fees = wanted && bumpFees(transaction, { slot, wanted, rule: context.fees.rule })
+    const fees =
+      wanted && bumpFees(handle.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })
     transaction.hurry = { fees }
     if (fees) transaction.named = fees
     const named = fees !== undefined && lastClaim(slot) === transaction.id

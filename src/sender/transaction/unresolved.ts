@@ -1,7 +1,8 @@
 import type { TxlaneError } from '../../errors/base.js'
 import { txError } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
-import { rejectWaiters, type Transaction } from './transaction.js'
+import type { Transaction } from './transaction.js'
+import { rejectWaiters } from './waiters.js'
 
 /** Nobody can tell whether it executed: who waits is told so, and who listens that an operator's word is needed. */
 export function tellUnresolved(

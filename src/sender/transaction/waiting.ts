@@ -1,4 +1,4 @@
-import type { Chain } from 'viem'
+import type { Chain, TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
@@ -8,8 +8,9 @@ import type { Hub } from '../nodes/hub.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
 import { noteReceipt } from './costs.js'
-import { addWaiter, describe, dropWaiter, hasReached, type Transaction, type Waiter } from './transaction.js'
+import { describe, hasReached, type Transaction } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
+import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
 import { REVERTED } from './words.js'
 
 /** Promises about a transaction: that it comes to a stage, with the receipt that goes with it. */
@@ -47,6 +48,8 @@ export function createWaiting(parts: {
   readonly reverted: (transaction: Transaction) => void
   /** Its receipt told something of it. */
   readonly learned: (transaction: Transaction) => void
+  /** Somebody asked for it, and it is of the block that has the transaction. */
+  readonly receipt: (receipt: TransactionReceipt) => void
 }): Waiting {
   const { hub, clock, closing, waits, txOf } = parts
   const { receipts } = hub
@@ -139,6 +142,7 @@ export function createWaiting(parts: {
     // Any receipt of its hash will do where the block is not known: it was read from the store after it was final.
     const receipt = await receipts.get(hash, block)
     if (receipt === undefined || transaction.block?.hash !== block?.hash) return undefined
+    parts.receipt(receipt)
     tellReverted(transaction, receipt)
     if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const

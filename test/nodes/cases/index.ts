@@ -5,6 +5,7 @@ import { foreign } from './foreign.js'
 import type { NodeCase } from './nodeCase.js'
 import { payouts } from './payouts.js'
 import { poolModel } from './poolModel.js'
+import { presets } from './presets.js'
 import { quickStart } from './quickStart.js'
 import { reads } from './reads.js'
 import { refusedCases } from './refused.js'
@@ -23,6 +24,7 @@ export const cases: readonly NodeCase[] = [
   cancel,
   replace,
   speedUp,
+  presets,
   delegated,
   reserved,
   ...bursts,
