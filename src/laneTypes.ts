@@ -60,7 +60,8 @@ export type HoldReason =
 export type LaneSnapshot = {
   /**
    * This process hands out the lane's nonces. Otherwise another one does, or nobody while there is nothing to do: the
-   * counts are the chain's own then, and what only the holder's books say (holes, holds, window, balance) is missing.
+   * counts are the chain's own then, as they were read last where no node answers, and what only the holder's books say
+   * (holes, holds, window, balance) is missing.
    */
   holder: boolean
   /** The lane's chain. */
@@ -79,7 +80,10 @@ export type LaneSnapshot = {
   holes: number[]
   /** Transactions without a nonce. */
   queued: number
-  /** Unfinished nonces: reserved, live or outside. */
+  /**
+   * Nonces that were taken and that no sealed block has used: of transactions, of no-ops and of outside code. Elsewhere than
+   * with the holder: those of the transactions that this process knows.
+   */
   inFlight: number
   /** Why no nonces are reserved now; empty while they are. */
   holds: HoldReason[]

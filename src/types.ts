@@ -14,11 +14,13 @@ import type {
 } from 'viem'
 import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
+import type { Health } from './healthTypes.js'
 import type { FeePolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { TxRecord } from './waitTypes.js'
 
 export type { EndpointEvent, SenderEvents } from './eventTypes.js'
+export type { Health, HealthCause, HealthReason } from './healthTypes.js'
 export type {
   EnvelopeSigner,
   FeePolicy,
@@ -248,8 +250,18 @@ export interface Sender<chain extends Chain = Chain> {
     limit?: number | undefined
     cursor?: string | undefined
   }): Promise<{ items: TxRecord[]; cursor?: string }>
-  /** Those that this process knows, that have a nonce and that no block has at `lossDepth` yet. */
+  /**
+   * Those that this process knows at nonces that no sealed block has used, as `snapshot().inFlight` counts them: two at
+   * one nonce where one is to replace the other, and none at a nonce of a no-op or of outside code.
+   */
   inFlight(): readonly Tx<chain>[]
+  /**
+   * Whether it can take work now, and what stands in the way. From memory alone: no node and no store is asked, and no lane
+   * is opened, so that a probe may call it each second. `ready()` opens the lane; before that it is not `ready` here.
+   *
+   * Not guaranteed: that an endpoint that nobody asks, since nothing is under way, would answer. It is taken as it was last.
+   */
+  health(): Health
   /** Hashes seen pre-confirmed by the caller's own feed. */
   observe(seen: { hashes: readonly Hash[]; blockNumber: bigint }): void
   /**

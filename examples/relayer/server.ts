@@ -49,7 +49,7 @@ const call = {
 
 app.decorateRequest('caller', '')
 app.addHook('onRequest', async (request, reply) => {
-  if (request.url === '/healthz') return
+  if (request.url === '/healthz' || request.url === '/readyz') return
   const caller = callerOf(request.headers.authorization)
   if (caller === undefined) return reply.code(401).send({ error: 'a bearer token is needed' })
   request.setDecorator('caller', caller)
@@ -82,7 +82,15 @@ app.get<{ Params: { key: string } }>('/v1/transactions/:key', async (request, re
   return tx ? tx.toJSON() : reply.code(404).send({ error: 'not known' })
 })
 
-app.get('/healthz', async () => ({ ok: true }))
+// Restart it; send it no calls for now. Neither asks a node or the database.
+app.get('/healthz', async (_, reply) => {
+  const { live } = pool.health()
+  return reply.code(live ? 200 : 503).send({ live })
+})
+app.get('/readyz', async (_, reply) => {
+  const { ready, reasons } = pool.health()
+  return reply.code(ready ? 200 : 503).send({ ready, reasons })
+})
 
 async function stop(): Promise<void> {
   // First the door, then what came in by it.

@@ -5,7 +5,7 @@ import type { Instruments } from './instruments.js'
 import type { Transactions } from './transactions.js'
 
 /** What of a sender is looked at. */
-export type Watched = Pick<Sender, 'chain' | 'address' | 'on' | 'inFlight'>
+export type Watched = Pick<Sender, 'chain' | 'address' | 'on' | 'health'>
 
 type Listeners = { readonly [event in keyof SenderEvents]: (payload: SenderEvents[event]) => void }
 

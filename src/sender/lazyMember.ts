@@ -30,6 +30,7 @@ const METHODS: Record<Exclude<keyof Sender, 'chain' | 'address' | typeof Symbol.
   get: true,
   list: true,
   inFlight: true,
+  health: true,
   observe: true,
   on: true,
   resolve: true,

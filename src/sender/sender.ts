@@ -1,7 +1,6 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
-import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
 import type {
   Item,
@@ -10,24 +9,17 @@ import type {
   SenderParameters,
   SendManyOptions,
   SendOptions,
-  Stage,
   Tx,
   TxRequest,
 } from '../types.js'
 import { createEarlyListeners, resumeOpened } from './earlyListeners.js'
 import { type Environment, systemEnvironment } from './environment.js'
+import { healthOf } from './health.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
 import { defaultLimits } from './input/limits.js'
 import { ownOptions, ownRequest } from './input/own.js'
-import {
-  checkAccountOf,
-  checkRequest,
-  checkSendOptions,
-  checkSignal,
-  object,
-  oneOf,
-} from './input/validate.js'
-import { checkList, checkSequence } from './input/validateCalls.js'
+import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object } from './input/validate.js'
+import { checkKey, checkList, checkResolve, checkSeen, checkSequence } from './input/validateCalls.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLane.js'
 import type { Place } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
@@ -35,6 +27,7 @@ import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Member } from './member.js'
 import { createOpening } from './opening.js'
 import { printedAs } from './printedAs.js'
+import { closedError, drainAborted, fateOf, hasEnded, unknownFate } from './senderErrors.js'
 import { sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
@@ -240,17 +233,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
       const lane = await open()
       return lane.list(listOptions)
     },
-    inFlight() {
-      if (!opened) return []
-      const { transactions, txOf } = opened.handle
-      return [...transactions.values()].filter((t) => t.nonce !== undefined && !t.settled).map(txOf)
-    },
+    inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
+    health: () =>
+      healthOf({ address, opening, lane: opened?.tenure.seat.health(), isClosed: closing !== undefined }),
     observe(seen) {
-      const { hashes, blockNumber } = object('seen', seen) as unknown as typeof seen
-      if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
-      for (const [index, hash] of hashes.entries()) checkHash(`hashes[${index}]`, hash)
-      if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
-        throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
+      checkSeen(seen)
+      const { hashes, blockNumber } = seen
       opened?.tenure.seat.observe(
         Number(blockNumber),
         hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
@@ -258,9 +246,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     on: (event, listener) => early.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
-      if (typeof id !== 'string') throw invalid('id', id, 'the id of an unresolved transaction')
-      oneOf('fate', fate, ['executed', 'notExecuted'])
-      if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
+      checkResolve(id, fate)
       const { tenure } = await open()
       await tenure.seat.resolve(id, fate)
     },
@@ -335,42 +321,4 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
 /** However often the lane changes hands until then. */
 async function drained({ tenure }: OpenLane): Promise<void> {
   while (!(await tenure.seat.drained())) {}
-}
-
-function checkKey(by: unknown): void {
-  if (typeof by === 'string') return
-  checkHash('hash', object('id', by).hash)
-}
-
-function checkHash(argument: string, hash: unknown): void {
-  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
-    throw invalid(argument, hash, 'a transaction hash')
-}
-
-function hasEnded(stage: Stage): boolean {
-  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
-}
-
-function fateOf(stage: Stage): Fate {
-  if (hasEnded(stage)) return 'notExecuted'
-  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
-}
-
-function closedError(): TxlaneError {
-  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
-}
-
-function unknownFate(id: string, error: unknown): unknown {
-  if (!(error instanceof TxlaneError)) return error
-  const { code, shortMessage } = error
-  return new TxlaneError(shortMessage, {
-    code,
-    fate: 'inFlight',
-    cause: error,
-    metaMessages: [`Whether ${id} was sent before is not known: its records could not be read.`],
-  })
-}
-
-function drainAborted(): TxlaneError {
-  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
 }

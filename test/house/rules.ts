@@ -7,7 +7,19 @@ export type Rule = (sources: readonly Source[]) => readonly string[]
 
 // A value may be imported from a lower row only. Parts in one row are siblings and do not know each other.
 const LAYERS: readonly (readonly string[])[] = [
-  ['clock', 'errors', 'eventTypes', 'laneTypes', 'lazy', 'onAbort', 'soon', 'txTypes', 'types', 'waitTypes'],
+  [
+    'clock',
+    'errors',
+    'eventTypes',
+    'healthTypes',
+    'laneTypes',
+    'lazy',
+    'onAbort',
+    'soon',
+    'txTypes',
+    'types',
+    'waitTypes',
+  ],
   ['ledger'],
   ['rpc', 'store'],
   ['allocator', 'delivery', 'tracker'],
@@ -142,12 +154,15 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
  */
 const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/clock.ts',
+  'src/allocator/holds.ts',
   'src/rpc/ports/http.ts',
   'src/sender/intake/admission.ts',
   'src/sender/intake/intake.ts',
   'src/sender/intake/wallDeadlines.ts',
   'src/sender/intake/order.ts',
+  'src/sender/lane/storeTrouble.ts',
   'src/sender/nodes/trouble.ts',
+  'src/sender/opening.ts',
   'src/sender/engine/waitReasons.ts',
   'src/sender/engine/reservations.ts',
   'src/recorder/recorder.ts',

@@ -11,6 +11,7 @@ import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
 import { createStop, type Stop } from '../unlessStopped.js'
+import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
 import type { Strays } from './strays.js'
 
 /**
@@ -40,6 +41,8 @@ export type LaneHandle = {
   adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
   /** What callers do with it, and wait for, goes by these from now on. */
   faceIn(transaction: Transaction, by: { readonly operations: TxOperations; readonly waiting: Waiting }): void
+  /** Of the store that the lane is in. */
+  readonly storeTrouble: StoreTrouble
   /** Set when the lane is opened. */
   strays: Strays | undefined
   /** It is another lane's by now; set by whoever works the lane. */
@@ -146,6 +149,7 @@ export function createHandle(options: {
       }
       return undefined
     },
+    storeTrouble: createStoreTrouble(clock),
     strays: undefined,
     left: undefined,
     relief: undefined,

@@ -179,7 +179,18 @@ export async function openTenure(parts: {
   }
 
   function becomeGuest(): void {
-    guest = createGuest({ handle, hub, store, admission, clock, background, limits, take: takeForWork })
+    const shown = last?.look()
+    guest = createGuest({
+      handle,
+      hub,
+      store,
+      admission,
+      clock,
+      background,
+      limits,
+      shown,
+      take: takeForWork,
+    })
     guest.start()
   }
 
@@ -192,6 +203,7 @@ export async function openTenure(parts: {
 
   /** At the latest with a heartbeat: a lane that has nothing to write would notice nothing. */
   function storeFailed(error: unknown): void {
+    handle.storeTrouble.failed(error)
     if (tenant === undefined || !isReplaced(error)) return
     const { holds } = tenant.holder.engine.context.lane
     if (!holds.has('storeReplaced')) reportError(handle, error)
@@ -199,6 +211,7 @@ export async function openTenure(parts: {
   }
 
   function storeIsBack(): void {
+    handle.storeTrouble.works()
     tenant?.holder.engine.context.lane.holds.lift('storeReplaced')
   }
 

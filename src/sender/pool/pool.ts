@@ -12,6 +12,7 @@ import type {
   TxRequest,
 } from '../../types.js'
 import { type Environment, systemEnvironment } from '../environment.js'
+import { healthOfAll } from '../health.js'
 import { type ContractCall, contractCall, deployCall } from '../input/contracts.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
@@ -280,6 +281,7 @@ export function createPool(
         options,
       ),
     inFlight: () => members.all.flatMap(({ sender }) => sender.inFlight()),
+    health: () => healthOfAll(members.all.map(healthOf), members.taking.map(healthOf)),
     observe(seen) {
       for (const { sender } of members.all) sender.observe(seen)
     },
@@ -315,6 +317,8 @@ export function createPool(
     }
   }
 }
+
+const healthOf = ({ sender }: Member) => sender.health()
 
 function accountOf(request: unknown): string | undefined {
   const { account, from } = (request ?? {}) as { account?: unknown; from?: unknown }

@@ -1,0 +1,30 @@
+import { type Fate, TxlaneError } from '../errors/base.js'
+import type { Stage } from '../types.js'
+
+export function hasEnded(stage: Stage): boolean {
+  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
+}
+
+export function fateOf(stage: Stage): Fate {
+  if (hasEnded(stage)) return 'notExecuted'
+  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
+}
+
+export function closedError(): TxlaneError {
+  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
+}
+
+export function unknownFate(id: string, error: unknown): unknown {
+  if (!(error instanceof TxlaneError)) return error
+  const { code, shortMessage } = error
+  return new TxlaneError(shortMessage, {
+    code,
+    fate: 'inFlight',
+    cause: error,
+    metaMessages: [`Whether ${id} was sent before is not known: its records could not be read.`],
+  })
+}
+
+export function drainAborted(): TxlaneError {
+  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
+}
