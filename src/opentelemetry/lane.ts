@@ -84,9 +84,9 @@ export function listenersOf(
       for (const reason of held.keys()) held.set(reason, false)
       instruments.leasesLost.add(1, attributes)
     },
-    error({ error }) {
+    error({ error, times }) {
       const type = isTxlaneError(error) ? error.code : error.name
-      instruments.errors.add(1, { ...attributes, 'error.type': type })
+      instruments.errors.add(times, { ...attributes, 'error.type': type })
     },
   }
 }

@@ -50,7 +50,7 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
       ...textOf('said', said),
     }),
     leaseLost: ({ epoch }) => ({ epoch }),
-    error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
+    error: ({ error, times }) => ({ ...transactionOf(error), error: describeError(error), times }),
   }
 }
 

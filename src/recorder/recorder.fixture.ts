@@ -144,6 +144,6 @@ export function everyPayload(tx: Tx): { readonly [event in keyof SenderEvents]: 
     released: { reason: 'starved' },
     endpoint: { name: 'https://node.example', role: 'both', change: 'down', profile: {} },
     leaseLost: { epoch: 3 },
-    error: { error: new Error('the node is gone') },
+    error: { error: new Error('the node is gone'), times: 3 },
   }
 }

@@ -77,6 +77,7 @@ export function createEngine(options: EngineOptions): Engine {
     logger,
     notice: options.notice,
     events,
+    errors: handle.errors,
     fees,
     lossDepth: options.lossDepth,
     broadcast: options.broadcast,

@@ -7,6 +7,7 @@ import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { Hub } from '../nodes/hub.js'
+import { createRepeats, kindOfError, type Repeats } from '../repeats.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
@@ -21,6 +22,8 @@ import type { Strays } from './strays.js'
 export type LaneHandle = {
   readonly key: LaneKey
   readonly events: Emitter
+  /** What nobody awaits, on its way to the event `error`. */
+  readonly errors: Repeats<Error>
   /** Transactions that have not ended, by id. Elsewhere than with the holder: those that somebody here asked for. */
   readonly transactions: Map<string, Transaction>
   /** The public face of a transaction: always the same object. */
@@ -79,11 +82,19 @@ export function createHandle(options: {
   readonly events: Emitter
   readonly hub: Hub
   readonly clock: Clock
+  /** For what stands for no unfinished work. */
+  readonly background: Clock
   readonly receiptPatienceMs: number
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
   const { key, events, hub, clock, receiptPatienceMs } = options
   const closing = createStop(closedLaneError)
+  const errors = createRepeats<Error>({
+    clock: options.background,
+    kindOf: kindOfError,
+    tell: (error, times) => events.emit('error', { error, times }),
+  })
+  closing.listen(errors.stop)
   const operations = () => handle.operations as TxOperations
   const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
     createTxFaces({ chain: hub.chain, address: key.address, closing, ...by })
@@ -113,6 +124,7 @@ export function createHandle(options: {
   const handle: LaneHandle = {
     key,
     events,
+    errors,
     transactions: new Map(),
     txOf,
     waiting: createWaiting({ hub, clock, receiptPatienceMs, closing, waits: { begin, end }, txOf, reverted }),

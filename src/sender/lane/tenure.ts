@@ -75,6 +75,7 @@ export async function openTenure(parts: {
     events,
     hub,
     clock,
+    background,
     receiptPatienceMs: limits.receiptPatienceMs,
     beside: (address) => beside(address)?.handle,
   })
