@@ -172,7 +172,7 @@ export interface Sender<chain extends Chain = Chain> {
    * A call that was lost, has no answer or was refused for the rate is asked again by itself, until
    * `limits.readyTimeoutMs` has passed; a refusal in other words three times. May be called again after a rejection.
    *
-   * @throws TxlaneError `REJECTED` (no endpoint answers; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
+   * @throws TxlaneError `UNREACHABLE` (no endpoint answers), `REJECTED` (a reading was refused; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
    */
   ready(): Promise<void>
   /**

@@ -117,7 +117,14 @@ describe('counters and times', () => {
     events.emit('rebroadcast', { tx: unknown as Tx })
     tell(unknown, 'accepted')
     for (const name of eventNames) {
-      const payload = { tx: tx as Tx, nonce: 7, reason: 'starved', epoch: 1, error: new Error('no'), times: 1 }
+      const payload = {
+        tx: tx as Tx,
+        nonce: 7,
+        reason: 'starved',
+        epoch: 1,
+        error: new Error('no'),
+        times: 1,
+      }
       events.emit(name, payload as unknown as SenderEvents[typeof name])
     }
     const { attributes, names } = await telemetry.collect()

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue'
-import { TxlaneError } from '../../errors/base.js'
+import { isTxlaneError, TxlaneError } from '../../errors/base.js'
 import type { WaitCause } from '../../waitTypes.js'
 import { type LaneContext, reportError, txError } from '../context.js'
 import { mostGas } from '../input/gasBounds.js'
@@ -384,7 +384,8 @@ function refused(transaction: Transaction, cause: Error, said: string): TxlaneEr
 }
 
 function unanswered(transaction: Transaction, cause: Error): TxlaneError {
-  return txError(transaction, 'REJECTED', 'notExecuted', 'The gas estimate brought no answer.', cause)
+  const code = isTxlaneError(cause) && cause.code === 'UNREACHABLE' ? 'UNREACHABLE' : 'REJECTED'
+  return txError(transaction, code, 'notExecuted', 'The gas estimate brought no answer.', cause)
 }
 
 function noPrivateWay(transaction: Transaction): TxlaneError {
