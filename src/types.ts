@@ -239,11 +239,18 @@ export interface Sender<chain extends Chain = Chain> {
    * By its id or the hash of any of its attempts, ended or not, of any account of this chain and store: ids are one for
    * all of them. What another account sent is followed in the store, and a cancel of it is left there for whoever has its
    * lane; `replace` is for its own sender. Undefined where the store has none.
+   *
+   * Where the lane is not open within a second, or no endpoint answers, it is what the store has: its fields are of then,
+   * `wait` goes on once the lane opens, and `cancel`, `replace` and `speedUp` reject with why it does not. From when the lane
+   * is open it is live.
+   *
+   * @throws TxlaneError `UNREACHABLE` where no endpoint answers and the store keeps several chains with this id; `STORE`
    */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   /**
    * A page of the account's transactions in the store, newest first: 100, or `limit`; `cursor` is what the page before gave
-   * back, and is missing with the last one. `stage` leaves out the others.
+   * back, and is missing with the last one. `stage` leaves out the others. Without an answer of an endpoint as the store
+   * has them, as `get` does.
    */
   list(options?: {
     stage?: Stage | undefined

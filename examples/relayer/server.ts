@@ -92,7 +92,10 @@ app.get('/readyz', async (_, reply) => {
   return reply.code(ready ? 200 : 503).send({ ready, reasons })
 })
 
+let isStopping = false
+
 async function stop(): Promise<void> {
+  isStopping = true
   // First the door, then what came in by it.
   await app.close()
   await pool.close()
@@ -100,6 +103,15 @@ async function stop(): Promise<void> {
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
 
-// What an earlier life left is sent now, not at the first call.
-await pool.ready()
+// What was sent can be asked for also while no node answers.
 await app.listen({ host: env.HOST ?? '127.0.0.1', port: Number(env.PORT ?? 8000) })
+// What an earlier life left is sent now, not at the first call. Each try takes up to half a minute.
+for (let isOpen = false; !isOpen && !isStopping; ) {
+  isOpen = await pool.ready().then(
+    () => true,
+    (error) => {
+      app.log.error({ err: error }, 'not ready')
+      return false
+    },
+  )
+}

@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import type { StoredTransaction } from '../store/store.js'
+import type { LaneKey, Store, StoredTransaction } from '../store/store.js'
 import type { Tx, TxRecord } from '../types.js'
 import type { ListOptions } from './input/validateCalls.js'
 import type { OpenLane } from './lane/open.js'
@@ -44,19 +44,29 @@ function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
 
 const LIMIT_DEFAULT = 100
 
+/** A page of the lane's transactions as the store has them. */
+export async function listStored(
+  store: Store,
+  key: LaneKey,
+  { stage, limit = LIMIT_DEFAULT, cursor }: ListOptions,
+  shown: (stored: StoredTransaction) => TxRecord | undefined = () => undefined,
+): Promise<{ items: TxRecord[]; cursor?: string }> {
+  const page = await store.list(key, { stage, limit, cursor })
+  const items = page.items.map(
+    (stored) => shown(stored) ?? recordOf(fromStored(stored), stored.waiting, stored.replaces),
+  )
+  return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+}
+
 /** A page of the lane's transactions, newest first. Stages of the unfinished ones are as they are now. */
 export async function listTransactions(
   lane: Omit<Lane, 'beside'>,
   options: ListOptions,
 ): Promise<{ items: TxRecord[]; cursor?: string }> {
-  const { stage, limit = LIMIT_DEFAULT, cursor } = options
   const { seat } = lane.tenure
   await seat.flushed()
-  const page = await lane.store.list(lane.key, { stage, limit, cursor })
-  const items = page.items.map((stored): TxRecord => {
+  return listStored(lane.store, lane.key, options, (stored) => {
     const live = seat.live({ id: stored.id })
-    if (live) return recordOf(live, lane.handle.operations?.waitingFor(live))
-    return recordOf(fromStored(stored), stored.waiting, stored.replaces)
+    return live && recordOf(live, lane.handle.operations?.waitingFor(live))
   })
-  return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }

@@ -13,7 +13,7 @@ import type {
   TxRequest,
 } from '../types.js'
 import { createEarlyListeners, resumeOpened } from './earlyListeners.js'
-import { type Environment, systemEnvironment } from './environment.js'
+import { defaultStore, type Environment, systemEnvironment } from './environment.js'
 import { healthOf } from './health.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
 import { defaultLimits } from './input/limits.js'
@@ -27,7 +27,8 @@ import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Member } from './member.js'
 import { createOpening } from './opening.js'
 import { printedAs } from './printedAs.js'
-import { closedError, drainAborted, fateOf, hasEnded, unknownFate } from './senderErrors.js'
+import type { Records } from './records/records.js'
+import { closedError, drainAborted, fateOf, hasEnded, unknownOf } from './senderErrors.js'
 import { sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
 import type { Transaction } from './transaction/transaction.js'
@@ -110,6 +111,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
+  let records: Records | undefined
 
   function open(): Promise<OpenLane> {
     return closing ? Promise.reject(closedError()) : opening.open()
@@ -120,14 +122,23 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     if (paused) lane.tenure.pause()
     if (relief) lane.handle.relief = relief
     early.attach(lane)
+    records?.opened(lane)
     return lane
+  }
+
+  /** Reads what the store has while no endpoint answers. */
+  async function recordsFor(opening: Promise<unknown>): Promise<Records> {
+    // Whoever asked waits for it later.
+    opening.catch(() => {})
+    const { createRecords } = await environment.machinery()
+    const store = options.store ?? defaultStore(environment.shared)
+    records ??= createRecords({ chain, address, store, clock: environment.clock, open })
+    return records
   }
 
   /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
   function openFor(id: string | undefined): Promise<OpenLane> {
-    return open().catch((error: unknown) => {
-      throw id === undefined ? error : unknownFate(id, error)
-    })
+    return id === undefined ? open() : open().catch(unknownOf(id))
   }
 
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
@@ -225,13 +236,17 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     async get(by) {
       checkKey(by)
-      const lane = await openFor(typeof by === 'string' ? by : by.hash)
-      return lane.find(by)
+      const own = typeof by === 'string' ? by : { hash: by.hash }
+      const key = typeof own === 'string' ? own : own.hash
+      const opening = openFor(key)
+      if (opened) return (await opening).find(own)
+      return (await recordsFor(opening)).find(own, opening).catch(unknownOf(key))
     },
     async list(listOptions = {}) {
       checkList(listOptions)
-      const lane = await open()
-      return lane.list(listOptions)
+      const own = { ...listOptions }
+      const opening = open()
+      return opened ? (await opening).list(own) : (await recordsFor(opening)).list(own, opening)
     },
     inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
     health: () =>

@@ -14,15 +14,14 @@ export function closedError(): TxlaneError {
   return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
 }
 
-export function unknownFate(id: string, error: unknown): unknown {
-  if (!(error instanceof TxlaneError)) return error
-  const { code, shortMessage } = error
-  return new TxlaneError(shortMessage, {
-    code,
-    fate: 'inFlight',
-    cause: error,
-    metaMessages: [`Whether ${id} was sent before is not known: its records could not be read.`],
-  })
+/** Rejects with the same error, and says that nobody knows whether the id was sent before. */
+export function unknownOf(id: string): (error: unknown) => never {
+  const line = `Whether ${id} was sent before is not known: its records could not be read.`
+  return (error) => {
+    if (!(error instanceof TxlaneError) || error.metaMessages?.includes(line)) throw error
+    const { code, shortMessage } = error
+    throw new TxlaneError(shortMessage, { code, fate: 'inFlight', cause: error, metaMessages: [line] })
+  }
 }
 
 export function drainAborted(): TxlaneError {

@@ -167,29 +167,9 @@ export function createWaiting(parts: {
     if (isTag && hub.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
   }
 
-  function interruptOf(transaction: Transaction, options: WaitOptions): Interrupt {
-    const clears: (() => void)[] = []
-    const promise = new Promise<never>((_, reject) => {
-      const { timeoutMs, signal } = options
-      if (timeoutMs !== undefined) {
-        const late = () => reject(timeoutError(transaction, timeoutMs, missing(transaction)))
-        clears.push(clock.setTimer(late, timeoutMs))
-      }
-      if (signal) {
-        const abort = () =>
-          reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
-        if (signal.aborted) abort()
-        clears.push(onAbort(signal, abort))
-      }
-    })
-    // It may reject while nobody races against it any more.
-    promise.catch(() => {})
-    return { promise, clear: () => clears.forEach((clear) => void clear()) }
-  }
-
   return {
     async wait(transaction, stage, options) {
-      const interrupt = interruptOf(transaction, options)
+      const interrupt = interruptOf(clock, transaction, options, () => missing(transaction))
       try {
         checkTag(transaction, stage)
         const landed = await land(transaction, stage, interrupt)
@@ -206,6 +186,31 @@ export function createWaiting(parts: {
     whenAccepted,
     waitsFor: (stage) => (waited.get(stage) ?? 0) > 0,
   }
+}
+
+/** Ends a wait by the time or the signal that its caller gave. */
+export function interruptOf(
+  clock: Clock,
+  transaction: Transaction,
+  { timeoutMs, signal }: Pick<WaitOptions, 'timeoutMs' | 'signal'>,
+  missing: () => MissingReceipt | undefined = () => undefined,
+): Interrupt {
+  const clears: (() => void)[] = []
+  const promise = new Promise<never>((_, reject) => {
+    if (timeoutMs !== undefined) {
+      const late = () => reject(timeoutError(transaction, timeoutMs, missing()))
+      clears.push(clock.setTimer(late, timeoutMs))
+    }
+    if (signal) {
+      const abort = () =>
+        reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
+      if (signal.aborted) abort()
+      clears.push(onAbort(signal, abort))
+    }
+  })
+  // It may reject while nobody races against it any more.
+  promise.catch(() => {})
+  return { promise, clear: () => clears.forEach((clear) => void clear()) }
 }
 
 function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized' {
