@@ -30,6 +30,7 @@ export type {
   SequenceOptions,
 } from './laneTypes.js'
 export type {
+  CancelOptions,
   CancelResult,
   Item,
   ItemResult,

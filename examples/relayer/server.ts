@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { createSenderPool } from 'txlane'
+import { createSenderPool, isTxlaneError } from 'txlane'
 import { postgresStore } from 'txlane/postgres'
 import { type Chain, createPublicClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -110,6 +110,8 @@ for (let isOpen = false; !isOpen && !isStopping; ) {
   isOpen = await pool.ready().then(
     () => true,
     (error) => {
+      // Another chain, or options that cannot be, are nothing that passes.
+      if (!isTxlaneError(error) || !['UNREACHABLE', 'STORE', 'CLOSED'].includes(error.code)) throw error
       app.log.error({ err: error }, 'not ready')
       return false
     },

@@ -86,7 +86,10 @@ export type TxlaneErrorCode =
    * opens the lane next.
    */
   | 'CLOSED'
-  /** The `timeoutMs` of a wait passed. What was waited for may still come. */
+  /**
+   * The `timeoutMs` of a wait, a `send`, a `replace` or a `cancel` passed. What was waited for may still come. What a `send` had
+   * not taken on by then is not sent any more.
+   */
   | 'WAIT_TIMEOUT'
   /** The transaction executed, and no endpoint showed a receipt that fits for `limits.receiptPatienceMs`. */
   | 'NO_RECEIPT'

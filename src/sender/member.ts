@@ -1,4 +1,5 @@
 import type { Hash } from 'viem'
+import type { Clock } from '../clock.js'
 import type { LaneKey } from '../store/store.js'
 import type { HoldReason, Sender, SendOptions, Tx, TxRequest } from '../types.js'
 import type { Place } from './intake/admission.js'
@@ -9,6 +10,7 @@ import type { Start } from './sendMany.js'
 /** A sender, with what a pool has to know of it. */
 export type Member = {
   readonly sender: Sender
+  readonly clock: Clock
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
   /** From now on what it does not send goes where this says. */
   relieveBy(relief: NonNullable<LaneHandle['relief']>): void

@@ -31,6 +31,7 @@ import type { Records } from './records/records.js'
 import { closedError, drainAborted, fateOf, hasEnded, unknownOf } from './senderErrors.js'
 import { sendMany } from './sendMany.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
+import { timedCaller, untilOf } from './transaction/timeLimit.js'
 import type { Transaction } from './transaction/transaction.js'
 import { errorTxOf } from './transaction/words.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
@@ -96,6 +97,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     waiting: () => arriving,
   }
   const { chain } = parameters.client
+  const { clock } = environment
   const early = createEarlyListeners()
   const opening = createOpening(
     () =>
@@ -150,27 +152,27 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     if (sendOptions.signal?.aborted)
       return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
-    if (opened && !closing && arriving.size === 0)
-      return opened.tenure.seat.add(request, sendOptions, place, caller)
+    const timed = timedCaller(clock, sendOptions, caller, () => arriving.delete(request))
+    if (opened && !closing && arriving.size === 0) {
+      timed.handOver()
+      return opened.tenure.seat.add(request, sendOptions, place, timed.caller)
+    }
     arriving.set(request, sendOptions)
     openFor(sendOptions.id)
-      .then(
-        ({ tenure }) => {
-          arriving.delete(request)
-          tenure.seat.add(request, sendOptions, place, caller)
-        },
-        (error: unknown) => {
-          arriving.delete(request)
-          throw error
-        },
-      )
-      .catch(caller.failed)
+      .finally(() => arriving.delete(request))
+      .then(({ tenure }) => {
+        if (timed.isOver) return
+        timed.handOver()
+        tenure.seat.add(request, sendOptions, place, timed.caller)
+      })
+      .catch(timed.caller.failed)
   }
 
   const start: Member['start'] = async (request, sendOptions, to) => {
+    const untilMs = untilOf(clock, sendOptions)
     const transaction = await added(add, request, sendOptions, to)
     const { txOf, waiting } = (opened as OpenLane).handle
-    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction) }
+    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction, untilMs) }
   }
 
   /** This call sends nothing; an earlier one with the same id may have. */
@@ -189,11 +191,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   /** One promise, and no async function: thousands may wait at once. */
   function send(request: TxRequest, sendOptions: SendOptions = NO_OPTIONS): Promise<Tx> {
     const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
+    const untilMs = untilOf(clock, (sendOptions as SendOptions | null) ?? NO_OPTIONS)
     return new Promise((reached, failed) => {
       const kept = (transaction: Transaction) => {
         const { txOf, waiting } = (opened as OpenLane).handle
         if (untilQueued) reached(txOf(transaction))
-        else waiting.whenAccepted(transaction, { reached, failed })
+        else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
       }
       add(request, sendOptions, ANYWHERE, { kept, failed })
     })
@@ -321,6 +324,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     load: () => opened?.tenure.seat.load ?? 0,
     holds: () => opened?.tenure.seat.holds ?? [],
     live: (by) => opened?.live(by),
+    clock,
     opened: () => opened !== undefined,
     closed: () => closing !== undefined,
   }

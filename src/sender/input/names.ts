@@ -1,6 +1,7 @@
 import type { Chain } from 'viem'
 import { editDistance, type Names, nearestName, unknownName } from '../../errors/checkNames.js'
 import type {
+  CancelOptions,
   Endpoint,
   EndpointProfileInput,
   FeePolicy,
@@ -62,6 +63,7 @@ export const SEND_OPTIONS = {
   expires: true,
   onExpiry: true,
   signal: true,
+  timeoutMs: true,
   priority: true,
   order: true,
   starved: true,
@@ -86,6 +88,7 @@ export const WAIT_OPTIONS = {
   signal: true,
   throwOnRevert: true,
 } satisfies Names<WaitOptions>
+export const CANCEL_OPTIONS = { timeoutMs: true, signal: true } satisfies Names<CancelOptions>
 export const LIST_OPTIONS = { stage: true, limit: true, cursor: true } as const
 
 /** viem's fields of a request, those of its chains included, and the lane's own. */

@@ -26,7 +26,7 @@ export function checkList(options: ListOptions): void {
 
 // Leaves room for the number behind it in what an id may be long.
 const ID_LENGTH_MAX = 240
-const ITSELF = ['deploys', 'effect'] as const
+const ITSELF = ['deploys', 'effect', 'timeoutMs'] as const
 
 /** @throws `INVALID` for what no lane could send in order */
 export function checkSequence(requests: unknown, options: SequenceOptions): void {

@@ -97,7 +97,7 @@ export function createHandle(options: {
   closing.listen(errors.stop)
   const operations = () => handle.operations as TxOperations
   const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
-    createTxFaces({ chain: hub.chain, address: key.address, closing, ...by })
+    createTxFaces({ chain: hub.chain, address: key.address, clock, closing, ...by })
   const faces = facesBy({ operations, waiting: () => handle.waiting })
   const txOf = faces.of
   let waits = 0

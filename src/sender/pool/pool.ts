@@ -1,4 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Clock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type {
@@ -22,6 +23,7 @@ import type { Member } from '../member.js'
 import { printedAs } from '../printedAs.js'
 import { createMemberIn } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
+import { type TimeLimit, timeLimit } from '../transaction/timeLimit.js'
 import { transactionOf } from '../transaction/words.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { listAll } from './listAll.js'
@@ -142,7 +144,8 @@ export function createPool(
     options.starved ??= starved
     const { id, affinity } = options
     const given = Array.isArray(options.after) ? resolved(options) : Promise.resolve(options)
-    const begun = begin(request, given, { id, affinity })
+    const limit = timeLimit(members.all[0]?.clock as Clock, options)
+    const begun = limit.untilBegun(begin(request, given, { id, affinity, limit }))
     if (typeof id !== 'string' || arriving.has(id)) return begun
     arriving.set(id, begun)
     return begun.finally(() => arriving.delete(id))
@@ -151,18 +154,18 @@ export function createPool(
   async function begin(
     request: TxRequest,
     given: Promise<SendOptions>,
-    { id, affinity }: Pick<SendOptions, 'id' | 'affinity'>,
+    { id, affinity, limit }: Pick<SendOptions, 'id' | 'affinity'> & { readonly limit: TimeLimit },
   ): ReturnType<Start> {
     try {
       // First: what was named is waited for, and a route is chosen by the room that there is after that.
       const options = await given
       const member = await route(request, typeof id === 'string' ? id : undefined, affinity)
       try {
-        return await startIn(member, request, options)
+        return await startIn(member, request, limit.left(options))
       } catch (error) {
         const other = await takenElsewhere(error, request, id)
         if (other === undefined || other === member) throw error
-        return await startIn(other, request, options)
+        return await startIn(other, request, limit.left(options))
       }
     } finally {
       // It is in the store now, or nowhere.

@@ -2,10 +2,19 @@ import type { FeeValues } from 'viem'
 import type { Clock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import type { StoredTransaction } from '../../store/store.js'
-import type { CancelResult, Landed, SendOptions, Tx, TxRequest, WaitOptions, WaitStage } from '../../types.js'
+import type {
+  CancelOptions,
+  CancelResult,
+  Landed,
+  SendOptions,
+  Tx,
+  TxRequest,
+  WaitOptions,
+  WaitStage,
+} from '../../types.js'
 import { txError } from '../context.js'
 import { ownOptions, ownRequest } from '../input/own.js'
-import { checkWait } from '../input/validate.js'
+import { checkCancel, checkWait } from '../input/validate.js'
 import type { OpenLane } from '../lane/open.js'
 import { recordOf } from '../transaction/record.js'
 import { fateOf, fromStored, refresh, type Transaction } from '../transaction/transaction.js'
@@ -81,25 +90,36 @@ export class RecordFace implements Tx {
 
   async wait(stage: WaitStage = 'sealed', options: WaitOptions = {}): Promise<Landed> {
     checkWait(stage, options)
+    const { live, left } = await this.#inTime(options, (isOver) => this.#whenOpen(isOver))
+    return live.wait(stage, left)
+  }
+
+  /** What of the time is left is for what the lane does. */
+  async #inTime<options extends CancelOptions>(
+    options: options,
+    open: (isOver: () => boolean) => Promise<Tx>,
+  ): Promise<{ readonly live: Tx; readonly left: options }> {
     const { clock } = this.#parts
     const startedMs = clock.now()
     const interrupt = interruptOf(clock, this.#transaction, options)
     let isOver = false
-    let live: Tx
     try {
-      live = await Promise.race([this.#whenOpen(() => isOver), interrupt.promise])
+      const live = await Promise.race([open(() => isOver), interrupt.promise])
+      const { timeoutMs } = options
+      if (timeoutMs === undefined) return { live, left: options }
+      const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs))
+      return { live, left: { ...options, timeoutMs: leftMs } }
     } finally {
       isOver = true
       interrupt.clear()
     }
-    const { timeoutMs } = options
-    const leftMs = timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (clock.now() - startedMs))
-    return live.wait(stage, { ...options, timeoutMs: leftMs })
   }
 
-  async cancel(): Promise<CancelResult> {
+  async cancel(options: CancelOptions = {}): Promise<CancelResult> {
+    checkCancel(options)
     if (!this.#live && this.#transaction.endKept) return endedResult(this.#transaction)
-    return (await this.#opened()).cancel()
+    const { live, left } = await this.#inTime(options, () => this.#opened())
+    return live.cancel(left)
   }
 
   async replace(asked: TxRequest, options: SendOptions = {}): Promise<Tx> {
