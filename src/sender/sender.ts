@@ -80,7 +80,12 @@ function withDefaults<options extends SendOptions>(own: options, { order, starve
   return Object.assign(own, { order: own.order ?? order, starved: own.starved ?? starved })
 }
 
-export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
+/** `closed` is called once it has closed. */
+export function createMemberIn(
+  environment: Environment,
+  parameters: LooseParameters,
+  closed?: () => void,
+): Member {
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
@@ -332,8 +337,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   async function close(): Promise<void> {
     const lane = await opening.close(closedError)
     if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
-    await lane?.release(lane.tenure.close)
-    early.detach()
+    try {
+      await lane?.release(lane.tenure.close)
+    } finally {
+      early.detach()
+      closed?.()
+    }
   }
 }
 
