@@ -249,7 +249,7 @@ export type Limits = {
   resendMax: number
   /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
   reservationTtlMs: number
-  /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
+  /** Milliseconds `close` waits for what is reserved to be signed and sent, and for gaps. @default 10_000 */
   closeTimeoutMs: number
   /**
    * Milliseconds between polls while something is open; more, up to 600, where nothing but the next block can say more and

@@ -305,9 +305,13 @@ export interface Sender<chain extends Chain = Chain> {
    */
   drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Finishes what has a nonce, fills gaps within `limits.closeTimeoutMs` and gives the lane back last. What is queued
-   * ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens the lane
-   * next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
+   * Signs what has a nonce, hands it to an endpoint and fills gaps, within `limits.closeTimeoutMs`, and gives the lane back
+   * last. What is queued ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens
+   * the lane next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
+   *
+   * Not guaranteed: that what was sent is in a block, or that an endpoint has accepted it. It is waited for by `drain()`, which
+   * goes before. In a store that outlives the process whoever opens the lane next sends it again where it is lost; with
+   * `memoryStore()` nobody does, and the logger is warned where something is in flight.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

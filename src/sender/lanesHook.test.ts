@@ -18,7 +18,7 @@ describe('onSender of createLanes', () => {
     const heard: string[] = []
     const made: Sender[] = []
     const lanes = open(lane, (sender) => {
-      made.pushsender
+      made.push(sender)
       return sender.on('queued', ({ tx }) => heard.push(tx.id))
     })
     const { account } = lane

@@ -18,6 +18,7 @@ import { createGuest, type Guest } from './guest.js'
 import { createHandle, type LaneHandle } from './handle.js'
 import { heartbeatOf } from './heartbeat.js'
 import type { Holder } from './holder.js'
+import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import type { Seat } from './seat.js'
@@ -273,11 +274,21 @@ export async function openTenure(parts: {
     return holder.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
   }
 
+  /** A store that ends with the process has nobody who sends again what a pool loses. */
+  function warnOfLosses(): void {
+    const inFlight = tenant === undefined ? 0 : countInFlight(tenant.holder.engine.context.lane.book)
+    if (store.durable || inFlight === 0) return
+    const message =
+      'closed with transactions in flight: the store ends with the process, and nobody sends them again'
+    logger.warn({ inFlight, lane: key.address }, message)
+  }
+
   async function close(): Promise<void> {
     admission.close()
     await taking?.catch(() => {})
     if (tenant) await closeHolder(tenant.holder.engine, limits)
     leaving = true
+    warnOfLosses()
     const held = tenant
     if (held) stepDown(held)
     guest?.stop()
