@@ -47,7 +47,7 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
   logger?: Logger | false | undefined
   /**
    * Called with each sender once, when it is made and before anything happens in it: the place to `instrument` it, to record
-   * it and to listen to it. Members of a pool are senders too. What it gives back is called when the sender has closed. What
+   * it and to listen to it. Members of a pool are senders too. A function that it gives back is called when the sender has closed. What
    * either throws is logged, and stops nothing.
    *
    * @example
@@ -56,7 +56,7 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
    *   onSender: (sender) => sender.on('error', ({ error }) => console.error(sender.address, error)),
    * })
    */
-  onSender?: ((sender: Sender) => (() => void) | undefined | void) | undefined
+  onSender?: ((sender: Sender) => unknown) | undefined
 }
 
 /**

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-async function failure(change: (url: URL) => void): Promise<TxlaneError> {
+async function failure(change: (url: URL) => URL): Promise<TxlaneError> {
   const url = new URL(server.connectionString)
   change(url)
   const store = postgresStore({ connectionString: url.href, timeoutMs: 2_000 })
@@ -30,13 +30,13 @@ async function failure(change: (url: URL) => void): Promise<TxlaneError> {
 const WRONG = 'wr0ng-pass-w0rd'
 const CREDENTIALS = 'PostgreSQL refuses the user or the password.'
 
-it.each<[string, (url: URL) => void | Promise<void>, string, string]>([
-  ['a wrong password', (url) => void (url.password = WRONG), CREDENTIALS, '28P01'],
-  ['a user that does not exist', (url) => void (url.username = 'nobody'), CREDENTIALS, '28P01'],
-  ['no password', (url) => void (url.password = ''), CREDENTIALS, 'password'],
+it.each<[string, (url: URL) => URL, string, string]>([
+  ['a wrong password', (url) => Object.assign(url, { password: WRONG }), CREDENTIALS, '28P01'],
+  ['a user that does not exist', (url) => Object.assign(url, { username: 'nobody' }), CREDENTIALS, '28P01'],
+  ['no password', (url) => Object.assign(url, { password: '' }), CREDENTIALS, 'password'],
   [
     'a database that does not exist',
-    (url) => void (url.pathname = '/none'),
+    (url) => Object.assign(url, { pathname: '/none' }),
     'PostgreSQL does not have the database.',
     '3D000',
   ],
@@ -49,11 +49,8 @@ it.each<[string, (url: URL) => void | Promise<void>, string, string]>([
 
 it('a port at which nobody listens, and a host that nobody knows, cannot be reached', async () => {
   const port = await freePort()
-  for (const change of [
-    (url: URL) => void (url.port = String(port)),
-    (url: URL) => void (url.hostname = 'nowhere.invalid'),
-  ]) {
-    const error = await failure(change)
+  for (const change of [{ port: String(port) }, { hostname: 'nowhere.invalid' }]) {
+    const error = await failure((url) => Object.assign(url, change))
     expect(error).toMatchObject({ code: 'STORE', shortMessage: 'PostgreSQL cannot be reached.' })
     expect(leaksOf([error, String(error), error.stack], [PASSWORD])).toEqual([])
   }

@@ -278,9 +278,10 @@ export async function openTenure(parts: {
   function warnOfLosses(): void {
     const inFlight = tenant === undefined ? 0 : countInFlight(tenant.holder.engine.context.lane.book)
     if (store.durable || inFlight === 0) return
-    const message =
-      'closed with transactions in flight: the store ends with the process, and nobody sends them again'
-    logger.warn({ inFlight, lane: key.address }, message)
+    logger.warn(
+      { inFlight, lane: key.address },
+      'closed with transactions in flight: the store ends with the process, and nobody sends them again',
+    )
   }
 
   async function close(): Promise<void> {
