@@ -78,7 +78,7 @@ const SENDER_LAYERS: readonly (readonly string[])[] = [
   ['broadcast', 'following', 'intake'],
   ['engine'],
   ['lane'],
-  ['allocators', 'pool'],
+  ['allocators', 'pool', 'records'],
 ]
 
 /** `intake` for src/sender/intake/line.ts, undefined beside the folders. */
