@@ -138,6 +138,11 @@ export type LaneEvents<chain extends Chain = Chain> = TxEvents<chain> &
     leaseGained: { epoch: number; takeover: boolean }
     /** Another process has taken the lane: this one goes on as its guest. */
     leaseLost: { epoch: number }
-    /** Something failed that no promise tells of: a write that is tried again, a signer that failed in a repair. */
-    error: { error: Error }
+    /**
+     * Something failed that no promise tells of: a write that is tried again, a signer that failed in a repair. `times` is how
+     * many failures this one stands for: the first is told at once, with 1, and those that are like it (the same code and
+     * words, but for numbers and hashes) as the newest of them after 10 s, then after pauses that double up to 5 minutes
+     * while more come, and at `close()`.
+     */
+    error: { error: Error; times: number }
   }

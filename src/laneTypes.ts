@@ -55,7 +55,8 @@ export type HoldReason =
 export type LaneSnapshot = {
   /**
    * This process hands out the lane's nonces. Otherwise another one does, or nobody while there is nothing to do: the
-   * counts are the chain's own then, and what only the holder's books say (holes, holds, window, balance) is missing.
+   * counts are the chain's own then, as they were read last where no node answers, and what only the holder's books say
+   * (holes, holds, window, balance) is missing.
    */
   holder: boolean
   /** The lane's chain. */
@@ -74,7 +75,10 @@ export type LaneSnapshot = {
   holes: number[]
   /** Transactions without a nonce. */
   queued: number
-  /** Unfinished nonces: reserved, live or outside. */
+  /**
+   * Nonces that were taken and that no sealed block has used: of transactions, of no-ops and of outside code. Elsewhere than
+   * with the holder: those of the transactions that this process knows.
+   */
   inFlight: number
   /** Why no nonces are reserved now; empty while they are. */
   holds: HoldReason[]
@@ -255,7 +259,7 @@ export type Limits = {
   resendMax: number
   /** Milliseconds a nonce handed to outside code may stay silent. @default 120_000 */
   reservationTtlMs: number
-  /** Milliseconds `close` waits for what is reserved and for gaps. @default 10_000 */
+  /** Milliseconds `close` waits for what is reserved to be signed and sent, and for gaps. @default 10_000 */
   closeTimeoutMs: number
   /**
    * Milliseconds between polls while something is open; more, up to 600, where nothing but the next block can say more and

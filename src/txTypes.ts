@@ -54,6 +54,11 @@ export type SendOptions = {
    * journaled goes on, since it may have been sent: `cancel` ends that.
    */
   signal?: AbortSignal | undefined
+  /**
+   * Milliseconds until `send`, or `replace`, rejects with WAIT_TIMEOUT. What has been taken on by then goes on, and the error
+   * says `inFlight`; what has not is not sent any more, which is `notExecuted` unless it has an `id` of yours. @default no limit
+   */
+  timeoutMs?: number | undefined
   /** Higher goes first. @default 0 */
   priority?: number | undefined
   /**
@@ -132,6 +137,14 @@ export type SendOptions = {
   group?: string | undefined
 }
 
+/** How long `cancel` is to wait for its end. */
+export type CancelOptions = {
+  /** Milliseconds until it rejects with WAIT_TIMEOUT. The cancel goes on. @default no limit */
+  timeoutMs?: number | undefined
+  /** Ends the wait with ABORTED, and not the cancel. */
+  signal?: AbortSignal | undefined
+}
+
 /** How a cancel ended. */
 export type CancelResult<chain extends Chain = Chain> =
   | {
@@ -182,9 +195,10 @@ export interface Tx<chain extends Chain = Chain> {
   ): Promise<Landed<chain, stage>>
   /**
    * Resolves when it is certain: at once where nothing was journaled, else at the lane's `lossDepth`.
-   * @throws TxlaneError `CLOSED`; `STORE`, with which `send` rejected too, where it was never taken on
+   * @throws TxlaneError `CLOSED`; `STORE`, with which `send` rejected too, where it was never taken on; `WAIT_TIMEOUT` and
+   * `ABORTED` of the options: what was asked for goes on, and another `cancel()` tells how it ends
    */
-  cancel(): Promise<CancelResult<chain>>
+  cancel(options?: CancelOptions): Promise<CancelResult<chain>>
   /** Sends another transaction under the same nonce; at most one of the two executes. */
   replace(request: TxRequest<chain>, options?: SendOptions): Promise<Tx<chain>>
   /**

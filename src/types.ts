@@ -15,12 +15,14 @@ import type {
 import type { Fate } from './errors/base.js'
 import type { SenderEvents } from './eventTypes.js'
 import type { FeeChange, FeePolicy } from './feeTypes.js'
+import type { Health } from './healthTypes.js'
 import type { GroupPolicy, LaneSnapshot, Limits, SequenceOptions } from './laneTypes.js'
 import type { Item, ItemResult, SendManyOptions, SendOptions, Tx, TxRequest } from './txTypes.js'
 import type { ListOptions, RecordPage } from './waitTypes.js'
 
 export type { EndpointEvent, OfLane, SenderEvents } from './eventTypes.js'
 export type { FeeBudget, FeeChange, FeePolicy, FeePreset } from './feeTypes.js'
+export type { Health, HealthCause, HealthReason } from './healthTypes.js'
 export type {
   EnvelopeSigner,
   GroupPolicy,
@@ -31,6 +33,7 @@ export type {
   SequenceOptions,
 } from './laneTypes.js'
 export type {
+  CancelOptions,
   CancelResult,
   Item,
   ItemResult,
@@ -184,7 +187,7 @@ export interface Sender<chain extends Chain = Chain> {
    * A call that was lost, has no answer or was refused for the rate is asked again by itself, until
    * `limits.readyTimeoutMs` has passed; a refusal in other words three times. May be called again after a rejection.
    *
-   * @throws TxlaneError `REJECTED` (no endpoint answers; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
+   * @throws TxlaneError `UNREACHABLE` (no endpoint answers), `REJECTED` (a reading was refused; the code cannot be loaded), `CHAIN_MISMATCH`, `STORE`
    */
   ready(): Promise<void>
   /**
@@ -251,18 +254,35 @@ export interface Sender<chain extends Chain = Chain> {
    * By its id or the hash of any of its attempts, ended or not, of any account of this chain and store: ids are one for
    * all of them. What another account sent is followed in the store, and a cancel of it is left there for whoever has its
    * lane; `replace` is for its own sender. Undefined where the store has none.
+   *
+   * Where the lane is not open within a second, or no endpoint answers, it is what the store has: its fields are of then,
+   * `wait` goes on once the lane opens, and `cancel`, `replace` and `speedUp` reject with why it does not. From when the lane
+   * is open it is live.
+   *
+   * @throws TxlaneError `UNREACHABLE` where no endpoint answers and the store keeps several chains with this id; `STORE`
    */
   get(id: string | { hash: Hash }): Promise<Tx<chain> | undefined>
   /**
    * A page of the account's transactions in the store, newest first by `createdAt`. What is there when the first page is
    * asked for comes once in all pages together, whatever is sent meanwhile; of what changes its stage meanwhile, a list of one
-   * stage has what fits when its page is read. Ended ones stay as long as the store keeps them.
+   * stage has what fits when its page is read. Ended ones stay as long as the store keeps them. Without an answer of an
+   * endpoint as the store has them, as `get` does.
    *
-   * @throws TxlaneError as `ready`, which it waits for; `INVALID` at once, for a cursor that no page gave back too; `STORE`
+   * @throws TxlaneError as `get`; `INVALID` at once, for a cursor that no page gave back too; `STORE`
    */
   list(options?: ListOptions): Promise<RecordPage>
-  /** Those that this process knows, that have a nonce and that no block has at `lossDepth` yet. */
+  /**
+   * Those that this process knows at nonces that no sealed block has used, as `snapshot().inFlight` counts them: two at
+   * one nonce where one is to replace the other, and none at a nonce of a no-op or of outside code.
+   */
   inFlight(): readonly Tx<chain>[]
+  /**
+   * Whether it can take work now, and what stands in the way. From memory alone: no node and no store is asked, and no lane
+   * is opened, so that a probe may call it each second. `ready()` opens the lane; before that it is not `ready` here.
+   *
+   * Not guaranteed: that an endpoint that nobody asks, since nothing is under way, would answer. It is taken as it was last.
+   */
+  health(): Health
   /** Hashes seen pre-confirmed by the caller's own feed. */
   observe(seen: { hashes: readonly Hash[]; blockNumber: bigint }): void
   /**
@@ -306,9 +326,13 @@ export interface Sender<chain extends Chain = Chain> {
    */
   drain(options?: { signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Finishes what has a nonce, fills gaps within `limits.closeTimeoutMs` and gives the lane back last. What is queued
-   * ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens the lane
-   * next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
+   * Signs what has a nonce, hands it to an endpoint and fills gaps, within `limits.closeTimeoutMs`, and gives the lane back
+   * last. What is queued ends with `CLOSED` and `notExecuted`; in a store that outlives the process it stays, for whoever opens
+   * the lane next. What the store has not been asked to keep yet is `CLOSED` at once. Who still waits is told `CLOSED`.
+   *
+   * Not guaranteed: that what was sent is in a block, or that an endpoint has accepted it. It is waited for by `drain()`, which
+   * goes before. In a store that outlives the process whoever opens the lane next sends it again where it is lost; with
+   * `memoryStore()` nobody does, and the logger is warned where something is in flight.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

@@ -45,7 +45,7 @@ try {
   await quoter.pull()
   await sender.drain()
   await flashblocks?.stop()
-  const unsealed = sender.inFlight().filter(({ stage }) => stage !== 'sealed' && stage !== 'safe').length
+  const unsealed = sender.inFlight().length
   tell({ ...quoter.counts, flashblockTransactions: flashblocks?.seen ?? 0, unsealed })
   await sender.close()
 }

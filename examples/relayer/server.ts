@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { createSenderPool } from 'txlane'
+import { createSenderPool, isTxlaneError } from 'txlane'
 import { postgresStore } from 'txlane/postgres'
 import { type Chain, createPublicClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -49,7 +49,7 @@ const call = {
 
 app.decorateRequest('caller', '')
 app.addHook('onRequest', async (request, reply) => {
-  if (request.url === '/healthz') return
+  if (request.url === '/healthz' || request.url === '/readyz') return
   const caller = callerOf(request.headers.authorization)
   if (caller === undefined) return reply.code(401).send({ error: 'a bearer token is needed' })
   request.setDecorator('caller', caller)
@@ -87,9 +87,20 @@ app.get<{ Querystring: { cursor?: string } }>('/v1/transactions', async (request
   pool.list({ group: request.getDecorator<string>('caller'), cursor: request.query.cursor }),
 )
 
-app.get('/healthz', async () => ({ ok: true }))
+// Restart it; send it no calls for now. Neither asks a node or the database.
+app.get('/healthz', async (_, reply) => {
+  const { live } = pool.health()
+  return reply.code(live ? 200 : 503).send({ live })
+})
+app.get('/readyz', async (_, reply) => {
+  const { ready, reasons } = pool.health()
+  return reply.code(ready ? 200 : 503).send({ ready, reasons })
+})
+
+let isStopping = false
 
 async function stop(): Promise<void> {
+  isStopping = true
   // First the door, then what came in by it.
   await app.close()
   await pool.close()
@@ -97,6 +108,17 @@ async function stop(): Promise<void> {
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
 
-// What an earlier life left is sent now, not at the first call.
-await pool.ready()
+// What was sent can be asked for also while no node answers.
 await app.listen({ host: env.HOST ?? '127.0.0.1', port: Number(env.PORT ?? 8000) })
+// What an earlier life left is sent now, not at the first call. Each try takes up to half a minute.
+for (let isOpen = false; !isOpen && !isStopping; ) {
+  isOpen = await pool.ready().then(
+    () => true,
+    (error) => {
+      // Another chain, or options that cannot be, are nothing that passes.
+      if (!isTxlaneError(error) || !['UNREACHABLE', 'STORE', 'CLOSED'].includes(error.code)) throw error
+      app.log.error({ err: error }, 'not ready')
+      return false
+    },
+  )
+}

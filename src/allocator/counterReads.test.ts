@@ -133,7 +133,7 @@ test('no contract, or one without the getter, is refused; a getter that was not 
   const { look } = setUp({ node: { ...node, call: () => answers.shift() ?? { result: word(3n) } } })
   await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
   await expect(look()).rejects.toMatchObject({ code: 'INVALID' })
-  await expect(look()).rejects.toMatchObject({ code: 'REJECTED', failure: 'timeout' })
+  await expect(look()).rejects.toMatchObject({ code: 'UNREACHABLE', failure: 'timeout' })
   expect((await look()).latest).toBe(3n)
 })
 

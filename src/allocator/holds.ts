@@ -1,4 +1,9 @@
+import type { Clock } from '../clock.js'
 import type { HoldReason } from '../types.js'
+
+type Since = { readonly detail: string | undefined; readonly sinceMs: number }
+
+export type StandingHold = Since & { readonly reason: HoldReason }
 
 /** The only state of a lane: why it reserves nothing for now. Empty, it reserves. Repair goes on regardless. */
 export type Holds = {
@@ -7,6 +12,8 @@ export type Holds = {
   list(): HoldReason[]
   /** The sentence that was given with each reason: what was read, and what lifts the hold. */
   details(): Partial<Record<HoldReason, string>>
+  /** All of each: `sinceMs` is the wall time since when it stands. */
+  standing(): readonly StandingHold[]
   /** Idempotent: listeners are notified of a change only. A later detail replaces the former one without an event. */
   add(reason: HoldReason, detail?: string): void
   lift(reason: HoldReason): void
@@ -21,8 +28,11 @@ export const liftedByResume: readonly HoldReason[] = [
   'rebound',
 ]
 
-export function createHolds(onChange: (reason: HoldReason, held: boolean, detail?: string) => void): Holds {
-  const reasons = new Map<HoldReason, string | undefined>()
+export function createHolds(
+  clock: Pick<Clock, 'wallNow'>,
+  onChange: (reason: HoldReason, held: boolean, detail?: string) => void,
+): Holds {
+  const reasons = new Map<HoldReason, Since>()
   return {
     has: (reason) => reasons.has(reason),
     get any() {
@@ -30,12 +40,17 @@ export function createHolds(onChange: (reason: HoldReason, held: boolean, detail
     },
     list: () => [...reasons.keys()],
     details() {
-      const given = [...reasons].filter(([, detail]) => detail !== undefined)
+      const given = [...reasons].flatMap(([reason, { detail }]) =>
+        detail === undefined ? [] : [[reason, detail]],
+      )
       return Object.fromEntries(given)
     },
+    standing: () => [...reasons].map(([reason, since]) => ({ reason, ...since })),
     add(reason, detail) {
-      const isNew = !reasons.has(reason)
-      if (isNew || detail !== undefined) reasons.set(reason, detail)
+      const standing = reasons.get(reason)
+      const isNew = standing === undefined
+      if (isNew || detail !== undefined)
+        reasons.set(reason, { detail, sinceMs: standing?.sinceMs ?? clock.wallNow() })
       if (isNew) onChange(reason, true, detail)
     },
     lift(reason) {

@@ -73,7 +73,7 @@ export function createLane(options: {
   let stopped = false
   let coveredTo = book.coveredTo
 
-  const holds = createHolds(duties.held)
+  const holds = createHolds(clock, duties.held)
   const journal = createJournal({
     store,
     lease,

@@ -23,10 +23,16 @@ export type TxlaneErrorCode =
   /**
    * A node, or something else outside txlane, did not do what was asked of it. A transaction ends with this code where no
    * node can include its bytes, where a no-op took its nonce, where its fees are above the ceiling, and where the gas
-   * estimate brings no answer. A call ends with it where no endpoint answers, where a read fails, and where code that is
-   * loaded later cannot be loaded.
+   * estimate is refused again and again. A call ends with it where a read is refused or answered with nonsense, and where
+   * code that is loaded later cannot be loaded.
    */
   | 'REJECTED'
+  /**
+   * No endpoint answered with anything of use: silence, a connection that failed, an HTTP status of 5xx or 429, and where a
+   * lane is to be opened a refused key too. A call ends with this code where its lane cannot be opened or a read had no
+   * answer, and a transaction where its gas estimate had none eight times. `details` quotes the endpoints.
+   */
+  | 'UNREACHABLE'
   /**
    * The deadline in `expires` passed. A transaction without journaled bytes ends with this code. After that the pending
    * `send` alone rejects with it, and the fate is `inFlight`.
@@ -85,7 +91,10 @@ export type TxlaneErrorCode =
    * opens the lane next.
    */
   | 'CLOSED'
-  /** The `timeoutMs` of a wait passed. What was waited for may still come. */
+  /**
+   * The `timeoutMs` of a wait, a `send`, a `replace` or a `cancel` passed. What was waited for may still come. What a `send` had
+   * not taken on by then is not sent any more.
+   */
   | 'WAIT_TIMEOUT'
   /** The transaction executed, and no endpoint showed a receipt that fits for `limits.receiptPatienceMs`. */
   | 'NO_RECEIPT'
@@ -99,7 +108,9 @@ export type TxlaneErrorCode =
   | 'SIGNER'
   /**
    * The store did not read or write, or its records are not what they should be. `details` is `unknown` where nobody
-   * knows whether a write was kept. A recorder that cannot write its file tells this code, too.
+   * knows whether a write was kept. Of PostgreSQL the message says which it was: the server cannot be reached, it is
+   * starting or stopping, it refuses the user or the password, the database does not exist, the user has no right, it has no
+   * connection left, or it refused a statement; the SQLSTATE or the system's error stands in `details`. A recorder that cannot write its file tells this code, too.
    */
   | 'STORE'
   /** The request, the signed bytes or an endpoint is of another chain than the lane. */

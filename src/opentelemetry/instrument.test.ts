@@ -6,7 +6,7 @@ import { createTelemetry, type Telemetry } from '../../test/support/telemetry.js
 import type { Clock } from '../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../errors/base.js'
 import { createEmitter, eventNames } from '../sender/emitter.js'
-import type { SenderEvents, Stage, Tx } from '../types.js'
+import type { Health, SenderEvents, Stage, Tx } from '../types.js'
 import { type InstrumentOptions, instrumentIn } from './instrument.js'
 import type { Watched } from './lane.js'
 
@@ -41,8 +41,8 @@ function scripted(options: InstrumentOptions = {}) {
   const events = createEmitter({ chainId: 31_337, address: ADDRESS }, (error) => {
     throw error
   })
-  const inFlight: Tx[] = []
-  const sender = { chain: { id: 31337 }, address: ADDRESS, on: events.on, inFlight: () => inFlight }
+  const health: Health = { live: true, ready: true, inFlight: 0, queued: 0, reasons: [] }
+  const sender = { chain: { id: 31337 }, address: ADDRESS, on: events.on, health: () => health }
   const { meterProvider, tracerProvider } = telemetry
   const off = instrumentIn(clock, sender as unknown as Watched, {
     meterProvider,
@@ -51,7 +51,7 @@ function scripted(options: InstrumentOptions = {}) {
   })
   return {
     events,
-    inFlight,
+    health,
     off,
     tell(tx: FakeTx, stage: Stage, afterMs = 0) {
       nowMs += afterMs
@@ -105,7 +105,9 @@ describe('counters and times', () => {
   })
 
   test('no id, hash or nonce stands on a metric, and each is in the docs with its unit', async () => {
-    const { tell, events } = scripted()
+    const { tell, events, health } = scripted()
+    const about = { address: ADDRESS, sentence: '', operator: false } as const
+    health.reasons = [{ for: 'endpoint', endpoint: 'http://a', role: 'both', ...about }]
     const [tx, unknown] = [txOf('one'), txOf('two')]
     tell(tx, 'queued')
     tx.nonce = 7
@@ -115,7 +117,14 @@ describe('counters and times', () => {
     events.emit('rebroadcast', { tx: unknown as Tx })
     tell(unknown, 'accepted')
     for (const name of eventNames) {
-      const payload = { tx: tx as Tx, nonce: 7, reason: 'starved', epoch: 1, error: new Error('no') }
+      const payload = {
+        tx: tx as Tx,
+        nonce: 7,
+        reason: 'starved',
+        epoch: 1,
+        error: new Error('no'),
+        times: 1,
+      }
       events.emit(name, payload as unknown as SenderEvents[typeof name])
     }
     const { attributes, names } = await telemetry.collect()
@@ -175,12 +184,12 @@ describe('unknown outcomes', () => {
 
 describe('levels', () => {
   test('queued, in flight and unresolved are what they are when they are read', async () => {
-    const { tell, events, inFlight } = scripted()
+    const { tell, events, health } = scripted()
     const [first, second] = [txOf('one'), txOf('two')]
     tell(first, 'queued')
     tell(second, 'queued')
     tell(second, 'accepted')
-    inFlight.push(second as Tx)
+    Object.assign(health, { queued: 1, inFlight: 1 })
     events.emit('unresolved', { nonce: 0, tx: second as Tx })
     const before = await telemetry.collect()
     const levels = (of: typeof before) =>
@@ -188,10 +197,33 @@ describe('levels', () => {
     expect(levels(before)).toEqual([1, 1, 1])
     // The operator's word ends it without an event.
     second.stage = 'finalized'
-    inFlight.pop()
+    Object.assign(health, { queued: 0, inFlight: 0 })
     tell(first, 'signed')
     expect(levels(await telemetry.collect())).toEqual([0, 0, 0])
     expect(telemetry.spans().map(({ attributes }) => attributes['txlane.stage'])).toEqual(['finalized'])
+  })
+
+  test('ready and failing endpoints are what health() says; one that answers again is 0', async () => {
+    const { health } = scripted()
+    const levels = async () => {
+      const { value } = await telemetry.collect()
+      return [value('txlane.ready'), value('txlane.endpoint.failing', { 'txlane.endpoint.name': 'http://a' })]
+    }
+    expect(await levels()).toEqual([1, undefined])
+    const about = { address: ADDRESS, sentence: '', operator: false } as const
+    const said = { endpoint: 'http://a', role: 'both', said: 'no answer in time' } as const
+    health.reasons = [{ for: 'endpoint', ...said, ...about }]
+    health.ready = false
+    expect(await levels()).toEqual([0, 0])
+    nowMs += 12_500
+    expect(await levels()).toEqual([0, 12.5])
+    health.reasons = []
+    health.ready = true
+    expect(await levels()).toEqual([1, 0])
+    health.reasons = [{ for: 'endpoint', ...said, ...about }]
+    expect(await levels()).toEqual([1, 0])
+    nowMs += 1_000
+    expect(await levels()).toEqual([1, 1])
   })
 
   test('a hold is 1 while it lasts and 0 after it, also where the lane went to another process', async () => {
@@ -291,9 +323,8 @@ describe('bounds', () => {
   })
 
   test('taken off, it ends the open spans as they are, listens no more and shows no level', async () => {
-    const { tell, off, inFlight } = scripted()
+    const { tell, off } = scripted()
     const tx = txOf('one')
-    inFlight.push(tx as Tx)
     tell(tx, 'queued')
     off()
     off()

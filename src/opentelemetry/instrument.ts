@@ -9,7 +9,7 @@ import {
 import type { Chain } from 'viem'
 import { type Clock, systemClock } from '../clock.js'
 import { invalid } from '../errors/invalid.js'
-import type { HoldReason, Sender, SenderEvents } from '../types.js'
+import type { Health, HoldReason, Sender, SenderEvents } from '../types.js'
 import { createInstruments } from './instruments.js'
 import { listenersOf, type Watched } from './lane.js'
 import { createSpans } from './spans.js'
@@ -62,7 +62,7 @@ export function instrument<chain extends Chain>(
 /** `instrument` in a given time: for tests. */
 export function instrumentIn(clock: Clock, sender: Watched, options: InstrumentOptions = {}): () => void {
   const { openMax = OPEN_MAX } = options
-  if (typeof sender?.on !== 'function' || typeof sender.inFlight !== 'function')
+  if (typeof sender?.on !== 'function' || typeof sender.health !== 'function')
     throw invalid('sender', sender, 'a sender or a pool')
   if (!Number.isSafeInteger(openMax) || openMax < 1)
     throw invalid('openMax', openMax, 'a positive whole number')
@@ -71,6 +71,18 @@ export function instrumentIn(clock: Clock, sender: Watched, options: InstrumentO
   const offs = lanes.map((lane) => instrumentLane(clock, lane, { ...options, openMax }))
   return () => {
     for (const off of offs.splice(0)) off()
+  }
+}
+
+/** Seconds by endpoint, of those that fail now, since that was first read here; 0 for those that did. */
+function createFailing(clock: Pick<Clock, 'now'>) {
+  const firstReadMs = new Map<string, number>()
+  return ({ reasons }: Health): ReadonlyMap<string, number> => {
+    const failing = new Set(reasons.flatMap((reason) => (reason.for === 'endpoint' ? reason.endpoint : [])))
+    const nowMs = clock.now()
+    for (const name of firstReadMs.keys()) if (!failing.has(name)) firstReadMs.set(name, Number.NaN)
+    for (const name of failing) firstReadMs.set(name, firstReadMs.get(name) || nowMs)
+    return new Map([...firstReadMs].map(([name, atMs]) => [name, (nowMs - atMs) / 1_000 || 0]))
   }
 }
 
@@ -87,14 +99,21 @@ function instrumentLane(clock: Clock, lane: Watched, options: InstrumentOptions 
   const transactions = createTransactions({ instruments, spans, attributes, clock, openMax })
   const held = new Map<HoldReason, boolean>()
 
+  const failing = createFailing(clock)
+
   const observe: BatchObservableCallback = (result) => {
-    result.observe(instruments.inFlight, lane.inFlight().length, attributes)
-    result.observe(instruments.queued, transactions.queued, attributes)
+    const health = lane.health()
+    result.observe(instruments.ready, health.ready ? 1 : 0, attributes)
+    result.observe(instruments.inFlight, health.inFlight, attributes)
+    result.observe(instruments.queued, health.queued, attributes)
+    for (const [name, seconds] of failing(health))
+      result.observe(instruments.failing, seconds, { ...attributes, 'txlane.endpoint.name': name })
     result.observe(instruments.unresolved, transactions.waitingForWord, attributes)
     for (const [reason, now] of held)
       result.observe(instruments.held, now ? 1 : 0, { ...attributes, 'txlane.hold.reason': reason })
   }
-  const observed = [instruments.inFlight, instruments.queued, instruments.unresolved, instruments.held]
+  const { inFlight, queued, unresolved, ready, failing: failingFor, held: heldNow } = instruments
+  const observed = [inFlight, queued, unresolved, ready, failingFor, heldNow]
   meter.addBatchObservableCallback(observe, observed)
 
   const listeners = listenersOf(instruments, transactions, attributes, held)

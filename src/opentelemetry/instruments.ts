@@ -39,9 +39,20 @@ export function createInstruments(meter: Meter) {
     leasesGained: counter('txlane.lease.gained', '{lease}', 'Leases that this process took'),
     leasesLost: counter('txlane.lease.lost', '{lease}', 'Leases that another process took'),
     errors: counter('txlane.errors', '{error}', 'Failures in the background'),
-    inFlight: level('txlane.in_flight', '{transaction}', 'Transactions with a nonce that is not settled'),
+    inFlight: level(
+      'txlane.in_flight',
+      '{nonce}',
+      'Nonces that were taken and that no sealed block has used',
+    ),
     queued: level('txlane.queued', '{transaction}', 'Transactions that wait for a nonce'),
     unresolved: level('txlane.unresolved', '{transaction}', "Transactions that wait for an operator's word"),
+    ready: meter.createObservableGauge<Attributes>('txlane.ready', {
+      description: 'Whether what is sent now goes its way: 1 or 0',
+    }),
+    failing: meter.createObservableGauge<Attributes>('txlane.endpoint.failing', {
+      unit: 's',
+      description: 'For how long an endpoint has answered nothing of use; 0 while it answers',
+    }),
     held: meter.createObservableGauge<Attributes>('txlane.held', {
       description: 'Whether the lane is held, by reason: 1 or 0',
     }),

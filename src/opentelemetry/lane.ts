@@ -5,7 +5,7 @@ import type { Instruments } from './instruments.js'
 import type { Transactions } from './transactions.js'
 
 /** What of a sender is looked at. */
-export type Watched = Pick<Sender, 'chain' | 'address' | 'on' | 'inFlight'>
+export type Watched = Pick<Sender, 'chain' | 'address' | 'on' | 'health'>
 
 type Listeners = { readonly [event in keyof SenderEvents]: (payload: SenderEvents[event]) => void }
 
@@ -86,9 +86,9 @@ export function listenersOf(
       for (const reason of held.keys()) held.set(reason, false)
       instruments.leasesLost.add(1, attributes)
     },
-    error({ error }) {
+    error({ error, times }) {
       const type = isTxlaneError(error) ? error.code : error.name
-      instruments.errors.add(1, { ...attributes, 'error.type': type })
+      instruments.errors.add(times, { ...attributes, 'error.type': type })
     },
   }
 }

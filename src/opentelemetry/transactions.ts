@@ -27,8 +27,7 @@ export type Transactions = {
   rebroadcast(tx: Tx): void
   unresolved(tx: Tx): void
   reverted(tx: Tx): void
-  /** How many are at this stage now, of those that have not ended. */
-  readonly queued: number
+  /** How many wait for an operator's word. */
   readonly waitingForWord: number
   /** Nobody listens any more: spans end as they are. */
   stop(): void
@@ -138,12 +137,6 @@ export function createTransactions(parts: {
       ended.set(tx, { span: known?.span, reverted: true })
       instruments.reverted.add(1, attributes)
       spans.reverted(tx, known?.span?.context)
-    },
-    get queued() {
-      sweep()
-      let queued = 0
-      for (const tx of open.keys()) if (tx.stage === 'queued') queued++
-      return queued
     },
     get waitingForWord() {
       sweep()

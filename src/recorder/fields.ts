@@ -51,7 +51,7 @@ export function createFields(told: WeakMap<Tx, string> = new WeakMap()): FieldsO
     }),
     leaseGained: ({ epoch, takeover }) => ({ epoch, takeover }),
     leaseLost: ({ epoch }) => ({ epoch }),
-    error: ({ error }) => ({ ...transactionOf(error), error: describeError(error) }),
+    error: ({ error, times }) => ({ ...transactionOf(error), error: describeError(error), times }),
   }
 }
 

@@ -146,6 +146,6 @@ export function everyPayload(tx: Tx): { readonly [event in keyof LaneEvents]: La
     endpoint: { name: 'https://node.example', role: 'both', change: 'down', profile: {} },
     leaseGained: { epoch: 3, takeover: true },
     leaseLost: { epoch: 3 },
-    error: { error: new Error('the node is gone') },
+    error: { error: new Error('the node is gone'), times: 3 },
   }
 }

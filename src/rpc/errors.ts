@@ -18,7 +18,7 @@ export type RpcErrorContext = {
 /** A read that brought no result. `fate` is `notExecuted`: a read changes nothing and may be asked again. */
 export type RpcError = TxlaneError & RpcErrorContext
 
-/** The node did not do what was asked of it. A read has no code of its own in the list: this is the nearest. */
+/** The node answered, and did not do what was asked of it. */
 const READ_FAILED: TxlaneErrorCode = 'REJECTED'
 
 // -32601: JSON-RPC 2.0. -32004: EIP-1474. 4200: EIP-1193.
@@ -63,7 +63,18 @@ export function rpcError(method: string, failure: RpcFailure): RpcError {
   if (isMethodRefused(method, failure)) {
     return make(`The endpoint does not offer ${method}.`, 'UNSUPPORTED', said, context, causeOf(failure))
   }
-  return make(`${method} failed: ${KIND_TEXT[failure.kind]}.`, READ_FAILED, said, context, causeOf(failure))
+  const code = isUnanswered(failure.kind, status, rpcCode) ? 'UNREACHABLE' : READ_FAILED
+  return make(`${method} failed: ${KIND_TEXT[failure.kind]}.`, code, said, context, causeOf(failure))
+}
+
+/** Nothing of the node's own came back: silence, or the word of a gateway that it cannot be asked now. */
+function isUnanswered(
+  kind: RpcFailure['kind'],
+  status: number | undefined,
+  rpcCode: number | undefined,
+): boolean {
+  if (kind === 'timeout' || kind === 'network' || status === 429) return true
+  return status !== undefined && status >= 500 && rpcCode === undefined
 }
 
 /** The typed error for an answer that cannot be what the interface documents. Names the method and the field. */
@@ -77,7 +88,12 @@ export function malformed(method: string, what: string): RpcError {
 /** What a call brought. @throws a typed error that names the method where it brought nothing */
 export function resultOf(method: string, reply: RpcReply | undefined): unknown {
   if (reply?.ok) return reply.result
-  throw reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
+  throw readError(method, reply)
+}
+
+/** Why a call brought nothing; undefined: the batch had no part for it. */
+export function readError(method: string, reply: Exclude<RpcReply, { ok: true }> | undefined): RpcError {
+  return reply ? rpcError(method, reply.failure) : malformed(method, 'no answer')
 }
 
 /** The endpoint is not on the chain that was asked for. */

@@ -13,6 +13,7 @@ import type { Seed } from './following/seeding.js'
 import type { Admission } from './intake/admission.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { Hub } from './nodes/hub.js'
+import type { Repeats } from './repeats.js'
 import { sayDear } from './signing/dear.js'
 import type { FeeOracle } from './signing/feeOracle.js'
 import { describe, type Transaction } from './transaction/transaction.js'
@@ -30,6 +31,8 @@ export type LaneContext = {
   /** See `LaneLog`. */
   readonly notice: (sentence: string) => void
   readonly events: Emitter
+  /** See `reportError`. */
+  readonly errors: Repeats<Error>
   readonly fees: FeeOracle
   readonly lossDepth: 'child' | 'safe' | number
   readonly broadcast: 'first' | 'all'
@@ -63,10 +66,10 @@ export function block(context: LaneContext, nonce: number, detail?: string): voi
 
 /**
  * What nobody awaits is told as an event. An error of a signer, a store or an endpoint may quote a key or a URL: a copy
- * without them is told.
+ * without them is told, and the same again as a number.
  */
-export function reportError({ events }: Pick<LaneContext, 'events'>, error: unknown): void {
-  events.emit('error', { error: safeError(error) })
+export function reportError({ errors }: Pick<LaneContext, 'errors'>, error: unknown): void {
+  errors.note(safeError(error))
 }
 
 /** An error about one transaction. */

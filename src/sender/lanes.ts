@@ -2,6 +2,7 @@ import type { Account, Chain, Client, LocalAccount, Transport } from 'viem'
 import { TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
+import { safeError } from '../errors/redactError.js'
 import type { FeeChange, LaneOptions, Logger, Sender, Store } from '../types.js'
 import { type Environment, systemEnvironment } from './environment.js'
 import { LANE_OPTIONS } from './input/names.js'
@@ -54,6 +55,18 @@ export type LanesParameters<chains extends readonly LanesChain[]> = {
   store?: Store | undefined
   /** Likewise. */
   logger?: Logger | false | undefined
+  /**
+   * Called with each sender once, when it is made and before anything happens in it: the place to `instrument` it, to record
+   * it and to listen to it. Members of a pool are senders too. A function that it gives back is called when the sender has closed. What
+   * either throws is logged, and stops nothing.
+   *
+   * @example
+   * const lanes = createLanes({
+   *   chains: [{ client: baseClient }],
+   *   onSender: (sender) => sender.on('error', ({ error }) => console.error(sender.address, error)),
+   * })
+   */
+  onSender?: ((sender: Sender) => unknown) | undefined
 }
 
 /**
@@ -89,13 +102,26 @@ export function createLanesIn(
     const { store, logger } = parameters
     const client = options.client as Client<Transport, Chain, Account | undefined>
     const common = { ...options, store: options.store ?? store, logger: options.logger ?? logger, client }
+    /** What a caller's hook throws is not the sender's. */
+    function guarded<T>(work: () => T): T | undefined {
+      try {
+        return work()
+      } catch (error) {
+        if (common.logger) common.logger.error?.({ error: safeError(error) }, 'a listener threw')
+        return undefined
+      }
+    }
     return {
       chain: client.chain,
-      make(account) {
-        const member = createMemberIn(environment, { ...common, account })
+      make(account, closed) {
+        const member = createMemberIn(environment, { ...common, account }, closed)
         const change = feeChanges.get(client.chain.id)
         if (change) member.sender.setFees(change)
         return member
+      },
+      made(sender) {
+        const off = guarded(() => parameters.onSender?.(sender as never))
+        return () => void guarded(() => (typeof off === 'function' ? off() : undefined))
       },
       get closed() {
         return closing !== undefined
@@ -167,8 +193,10 @@ export function createLanesIn(
 const CHAIN_OPTIONS = { ...LANE_OPTIONS, client: true } as const
 
 function checkChains(parameters: LanesParameters<readonly LanesChain[]>): ReadonlyMap<number, LanesChain> {
-  const { chains } = object('options', parameters)
-  checkNames('options', parameters, { chains: true, store: true, logger: true })
+  const { chains, onSender } = object('options', parameters)
+  checkNames('options', parameters, { chains: true, store: true, logger: true, onSender: true })
+  if (onSender !== undefined && typeof onSender !== 'function')
+    throw invalid('onSender', onSender, 'a function')
   if (!Array.isArray(chains) || chains.length === 0) throw invalid('chains', chains, 'at least one chain')
   const byId = new Map<number, LanesChain>()
   for (const entry of chains as LanesChain[]) {

@@ -6,7 +6,10 @@ import { printedAs } from './printedAs.js'
 /** What all lanes of a chain have in common. */
 export type Maker = {
   readonly chain: Sender['chain']
-  make(account: LocalAccount): Member
+  /** `closed` is called once it has closed. */
+  make(account: LocalAccount, closed: () => void): Member
+  /** It was made. What this gives back is called once it has closed. */
+  made(sender: Sender): () => void
   /** Nothing is sent any more: one that is made now is closed at once. */
   readonly closed: boolean
 }
@@ -30,6 +33,7 @@ const METHODS: Record<Exclude<keyof Sender, 'chain' | 'address' | typeof Symbol.
   get: true,
   list: true,
   inFlight: true,
+  health: true,
   observe: true,
   on: true,
   resolve: true,
@@ -72,7 +76,9 @@ class Lazy implements LazyMember {
 
   made(): Member {
     if (this.#member === undefined) {
-      this.#member = this.#maker.make(this.#account)
+      let off = () => {}
+      this.#member = this.#maker.make(this.#account, () => off())
+      off = this.#maker.made(this.sender)
       if (this.#maker.closed) void this.#member.sender.close()
     }
     return this.#member

@@ -1,5 +1,5 @@
 import type { Address, Hash } from 'viem'
-import type { StoredTransaction } from '../store/store.js'
+import type { ChainKey, LaneKey, Store, StoredTransaction } from '../store/store.js'
 import type { ListOptions, RecordPage, Tx, TxRecord } from '../types.js'
 import type { OpenLane } from './lane/open.js'
 import type { Tenure } from './lane/tenure.js'
@@ -43,33 +43,56 @@ function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
 
 const LIMIT_DEFAULT = 100
 
+/** A page of the transactions of these accounts of a chain, newest first, as the store has them, or as they are `shown`. */
+export async function listStored(
+  store: Pick<Store, 'list'>,
+  lanes: readonly LaneKey[],
+  { createdAfter, createdBefore, limit = LIMIT_DEFAULT, stage, group, cursor }: ListOptions,
+  shown: (stored: StoredTransaction) => TxRecord | undefined = () => undefined,
+): Promise<RecordPage> {
+  const page = await store.list(lanes, {
+    stage,
+    group,
+    cursor,
+    limit,
+    createdAfterMs: timeOf(createdAfter),
+    createdBeforeMs: timeOf(createdBefore),
+  })
+  const items = page.items.map((stored) => shown(stored) ?? recordOf(fromStored(stored), stored.waiting))
+  return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+}
+
+/** The lanes that a list is of: those of the account that it names, or of these. */
+export function listedLanes(
+  chain: ChainKey,
+  { account }: ListOptions,
+  accounts: readonly Address[],
+): readonly LaneKey[] {
+  const { chainId, genesisHash } = chain
+  const addresses = account === undefined ? accounts : [account]
+  return addresses.map((address) => ({ chainId, genesisHash, address: address.toLowerCase() as Address }))
+}
+
 /**
  * A page of the transactions of these accounts of the chain and store, newest first. Those that are not finished are as
  * they are now.
  */
 export async function listTransactions(
   lane: Lane,
-  { account, createdAfter, createdBefore, limit = LIMIT_DEFAULT, ...rest }: ListOptions,
+  options: ListOptions,
   accounts: readonly Address[] = [lane.key.address],
 ): Promise<RecordPage> {
-  const addresses = account === undefined ? accounts : [account]
-  const lanes = addresses.map((address) => ({ ...lane.key, address: address.toLowerCase() as Address }))
-  const isStage = rest.stage !== undefined
+  const lanes = listedLanes(lane.key, options, accounts)
+  const isStage = options.stage !== undefined
   await Promise.all(lanes.map(({ address }) => tenureOf(lane, address)?.seat.flushed(isStage)))
-  const page = await lane.store.list(lanes, {
-    ...rest,
-    limit,
-    createdAfterMs: timeOf(createdAfter),
-    createdBeforeMs: timeOf(createdBefore),
-  })
-  const items = page.items.map((stored) => recordIn(tenureOf(lane, stored.lane.address), stored))
-  return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
+  return listStored(lane.store, lanes, options, (stored) =>
+    recordIn(tenureOf(lane, stored.lane.address), stored),
+  )
 }
 
-function recordIn(tenure: Tenure | undefined, stored: StoredTransaction): TxRecord {
+function recordIn(tenure: Tenure | undefined, stored: StoredTransaction): TxRecord | undefined {
   const live = tenure?.seat.live({ id: stored.id })
-  if (live) return recordOf(live, tenure?.handle.operations?.waitingFor(live))
-  return recordOf(fromStored(stored), stored.waiting)
+  return live && recordOf(live, tenure?.handle.operations?.waitingFor(live))
 }
 
 /** Whoever works the lane of this account in this process. */

@@ -5,3 +5,4 @@
 export { createAccountAllocator } from './allocators/accountAllocator.js'
 export { createCounterAllocator } from './allocators/counterAllocator.js'
 export { openLane } from './lane/open.js'
+export { createRecords } from './records/records.js'

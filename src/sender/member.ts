@@ -1,4 +1,5 @@
 import type { Address, Hash } from 'viem'
+import type { Clock } from '../clock.js'
 import type { LaneKey } from '../store/store.js'
 import type { HoldReason, ListOptions, RecordPage, Sender, SendOptions, Tx, TxRequest } from '../types.js'
 import type { Place } from './intake/admission.js'
@@ -10,6 +11,7 @@ import type { Start } from './sendMany.js'
 /** A sender, with what a pool has to know of it. */
 export type Member = {
   readonly sender: Sender
+  readonly clock: Clock
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
   /** A page of the transactions of these accounts, of its chain and store. */
   list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>

@@ -7,6 +7,8 @@ export type Opening<T> = {
    * more than once. Those who ask meanwhile wait for the same try.
    */
   open(): Promise<T>
+  /** Why the last try failed, and since when none has succeeded, in wall time; undefined before that, and once one has. */
+  readonly failed: { readonly error: unknown; readonly sinceMs: number } | undefined
   /** What is open, or about to be. */
   readonly begun: Promise<T> | undefined
   /** Ends a pause: those who wait get the error. Resolves with what is open, after the end of a try under way. */
@@ -21,6 +23,7 @@ export function createOpening<T>(openIt: () => Promise<T>, clock: Clock): Openin
   let begun: Promise<T> | undefined
   let notBeforeMs = Number.NEGATIVE_INFINITY
   let pauseMs = 0
+  let failed: Opening<T>['failed']
   let endPause = (_error: Error) => {}
 
   function pause(ms: number): Promise<void> {
@@ -40,13 +43,23 @@ export function createOpening<T>(openIt: () => Promise<T>, clock: Clock): Openin
 
   return {
     open() {
-      begun ??= begin().catch((error: unknown) => {
-        begun = undefined
-        notBeforeMs = clock.now() + pauseMs
-        pauseMs = Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS, 2 * pauseMs))
-        throw error
-      })
+      begun ??= begin().then(
+        (opened) => {
+          failed = undefined
+          return opened
+        },
+        (error: unknown) => {
+          begun = undefined
+          failed = { error, sinceMs: failed?.sinceMs ?? clock.wallNow() }
+          notBeforeMs = clock.now() + pauseMs
+          pauseMs = Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS, 2 * pauseMs))
+          throw error
+        },
+      )
       return begun
+    },
+    get failed() {
+      return failed
     },
     get begun() {
       return begun

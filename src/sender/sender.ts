@@ -1,7 +1,6 @@
 import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { type Fate, TxlaneError } from '../errors/base.js'
 import { checkNames } from '../errors/checkNames.js'
-import { invalid } from '../errors/invalid.js'
 import { whenLoaded } from '../lazy.js'
 import type {
   FeeChange,
@@ -13,25 +12,18 @@ import type {
   SenderParameters,
   SendManyOptions,
   SendOptions,
-  Stage,
   Tx,
   TxRequest,
 } from '../types.js'
 import { createEarlyListeners, resumeOpened } from './earlyListeners.js'
-import { type Environment, systemEnvironment } from './environment.js'
+import { defaultStore, type Environment, systemEnvironment } from './environment.js'
+import { healthOf } from './health.js'
 import { type ContractCall, contractCall, deployCall } from './input/contracts.js'
 import { checkCost } from './input/feeBounds.js'
 import { defaultLimits } from './input/limits.js'
 import { ownFees, ownOptions, ownRequest } from './input/own.js'
-import {
-  checkAccountOf,
-  checkRequest,
-  checkSendOptions,
-  checkSignal,
-  object,
-  oneOf,
-} from './input/validate.js'
-import { checkList, checkSequence } from './input/validateCalls.js'
+import { checkAccountOf, checkRequest, checkSendOptions, checkSignal, object } from './input/validate.js'
+import { checkKey, checkList, checkResolve, checkSeen, checkSequence } from './input/validateCalls.js'
 import { checkFeeChange } from './input/validateFees.js'
 import { checkAccount, checkLaneOptions, checkLimits } from './input/validateLane.js'
 import type { Place } from './intake/admission.js'
@@ -40,9 +32,12 @@ import type { OpenLane, OpenOptions } from './lane/open.js'
 import type { Member } from './member.js'
 import { createOpening } from './opening.js'
 import { printedAs } from './printedAs.js'
+import type { Records } from './records/records.js'
+import { closedError, drainAborted, fateOf, hasEnded, unknownOf } from './senderErrors.js'
 import { sendMany } from './sendMany.js'
 import { withChange } from './signing/feeSettings.js'
 import { ANYWHERE, added, type Caller } from './transaction/caller.js'
+import { timedCaller, untilOf } from './transaction/timeLimit.js'
 import type { Transaction } from './transaction/transaction.js'
 import { errorTxOf } from './transaction/words.js'
 import { stopOfSignal, unlessStopped } from './unlessStopped.js'
@@ -91,7 +86,12 @@ function withDefaults<options extends SendOptions>(own: options, { order, starve
   return Object.assign(own, { order: own.order ?? order, starved: own.starved ?? starved })
 }
 
-export function createMemberIn(environment: Environment, parameters: LooseParameters): Member {
+/** `closed` is called once it has closed. */
+export function createMemberIn(
+  environment: Environment,
+  parameters: LooseParameters,
+  closed?: () => void,
+): Member {
   checkLaneOptions(parameters)
   const account = parameters.account ?? parameters.client.account
   checkAccount(account)
@@ -108,6 +108,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     waiting: () => arriving,
   }
   const { chain } = parameters.client
+  const { clock } = environment
   const early = createEarlyListeners()
   const opening = createOpening(
     () =>
@@ -124,6 +125,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
   let relief: LaneHandle['relief']
+  let records: Records | undefined
 
   function open(): Promise<OpenLane> {
     return closing ? Promise.reject(closedError()) : opening.open()
@@ -135,14 +137,23 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     if (feeChange) lane.handle.settings.change(feeChange)
     if (relief) lane.handle.relief = relief
     early.attach(lane)
+    records?.opened(lane)
     return lane
+  }
+
+  /** Reads what the store has while no endpoint answers. */
+  async function recordsFor(opening: Promise<unknown>): Promise<Records> {
+    // Whoever asked waits for it later.
+    opening.catch(() => {})
+    const { createRecords } = await environment.machinery()
+    const store = options.store ?? defaultStore(environment.shared)
+    records ??= createRecords({ chain, address, store, clock: environment.clock, open })
+    return records
   }
 
   /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
   function openFor(id: string | undefined): Promise<OpenLane> {
-    return open().catch((error: unknown) => {
-      throw id === undefined ? error : unknownFate(id, error)
-    })
+    return id === undefined ? open() : open().catch(unknownOf(id))
   }
 
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
@@ -155,27 +166,27 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     if (sendOptions.signal?.aborted)
       return void abortedBefore(sendOptions.id).then(caller.failed, caller.failed)
     checkAccountOf(request, address)
-    if (opened && !closing && arriving.size === 0)
-      return opened.tenure.seat.add(request, sendOptions, place, caller)
+    const timed = timedCaller(clock, sendOptions, caller, () => arriving.delete(request))
+    if (opened && !closing && arriving.size === 0) {
+      timed.handOver()
+      return opened.tenure.seat.add(request, sendOptions, place, timed.caller)
+    }
     arriving.set(request, sendOptions)
     openFor(sendOptions.id)
-      .then(
-        ({ tenure }) => {
-          arriving.delete(request)
-          tenure.seat.add(request, sendOptions, place, caller)
-        },
-        (error: unknown) => {
-          arriving.delete(request)
-          throw error
-        },
-      )
-      .catch(caller.failed)
+      .finally(() => arriving.delete(request))
+      .then(({ tenure }) => {
+        if (timed.isOver) return
+        timed.handOver()
+        tenure.seat.add(request, sendOptions, place, timed.caller)
+      })
+      .catch(timed.caller.failed)
   }
 
   const start: Member['start'] = async (request, sendOptions, to) => {
+    const untilMs = untilOf(clock, sendOptions)
     const transaction = await added(add, request, sendOptions, to)
     const { txOf, waiting } = (opened as OpenLane).handle
-    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction) }
+    return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction, untilMs) }
   }
 
   /** This call sends nothing; an earlier one with the same id may have. */
@@ -194,11 +205,12 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   /** One promise, and no async function: thousands may wait at once. */
   function send(request: TxRequest, sendOptions: SendOptions = NO_OPTIONS): Promise<Tx> {
     const untilQueued = (sendOptions as SendOptions | null)?.until === 'queued'
+    const untilMs = untilOf(clock, (sendOptions as SendOptions | null) ?? NO_OPTIONS)
     return new Promise((reached, failed) => {
       const kept = (transaction: Transaction) => {
         const { txOf, waiting } = (opened as OpenLane).handle
         if (untilQueued) reached(txOf(transaction))
-        else waiting.whenAccepted(transaction, { reached, failed })
+        else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
       }
       add(request, sendOptions, ANYWHERE, { kept, failed })
     })
@@ -215,8 +227,9 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   async function list(listOptions: ListOptions, accounts?: readonly Address[]): Promise<RecordPage> {
     checkList(listOptions)
     const options = { ...listOptions }
-    const lane = await open()
-    return lane.list(options, accounts)
+    const opening = open()
+    if (opened) return (await opening).list(options, accounts)
+    return (await recordsFor(opening)).list(options, opening, accounts)
   }
 
   const sender: Sender = {
@@ -249,21 +262,19 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     async get(by) {
       checkKey(by)
-      const lane = await openFor(typeof by === 'string' ? by : by.hash)
-      return lane.find(by)
+      const own = typeof by === 'string' ? by : { hash: by.hash }
+      const key = typeof own === 'string' ? own : own.hash
+      const opening = openFor(key)
+      if (opened) return (await opening).find(own)
+      return (await recordsFor(opening)).find(own, opening).catch(unknownOf(key))
     },
     list: (listOptions = {}) => list(listOptions),
-    inFlight() {
-      if (!opened) return []
-      const { transactions, txOf } = opened.handle
-      return [...transactions.values()].filter((t) => t.nonce !== undefined && !t.settled).map(txOf)
-    },
+    inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
+    health: () =>
+      healthOf({ address, opening, lane: opened?.tenure.seat.health(), isClosed: closing !== undefined }),
     observe(seen) {
-      const { hashes, blockNumber } = object('seen', seen) as unknown as typeof seen
-      if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
-      for (const [index, hash] of hashes.entries()) checkHash(`hashes[${index}]`, hash)
-      if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
-        throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
+      checkSeen(seen)
+      const { hashes, blockNumber } = seen
       opened?.tenure.seat.observe(
         Number(blockNumber),
         hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
@@ -271,9 +282,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     },
     on: (event, listener) => early.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
-      if (typeof id !== 'string') throw invalid('id', id, 'the id of an unresolved transaction')
-      oneOf('fate', fate, ['executed', 'notExecuted'])
-      if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
+      checkResolve(id, fate)
       const { tenure } = await open()
       await tenure.seat.resolve(id, fate)
     },
@@ -341,6 +350,7 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
     counts: () => opened?.tenure.seat.counts,
     holds: () => opened?.tenure.seat.holds ?? [],
     live: (by) => opened?.live(by),
+    clock,
     opened: () => opened !== undefined,
     closed: () => closing !== undefined,
   }
@@ -348,50 +358,16 @@ export function createMemberIn(environment: Environment, parameters: LooseParame
   async function close(): Promise<void> {
     const lane = await opening.close(closedError)
     if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
-    await lane?.release(lane.tenure.close)
-    early.detach()
+    try {
+      await lane?.release(lane.tenure.close)
+    } finally {
+      early.detach()
+      closed?.()
+    }
   }
 }
 
 /** However often the lane changes hands until then. */
 async function drained({ tenure }: OpenLane): Promise<void> {
   while (!(await tenure.seat.drained())) {}
-}
-
-function checkKey(by: unknown): void {
-  if (typeof by === 'string') return
-  checkHash('hash', object('id', by).hash)
-}
-
-function checkHash(argument: string, hash: unknown): void {
-  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
-    throw invalid(argument, hash, 'a transaction hash')
-}
-
-function hasEnded(stage: Stage): boolean {
-  return stage === 'failed' || stage === 'cancelled' || stage === 'superseded'
-}
-
-function fateOf(stage: Stage): Fate {
-  if (hasEnded(stage)) return 'notExecuted'
-  return stage === 'sealed' || stage === 'safe' || stage === 'finalized' ? 'executed' : 'inFlight'
-}
-
-function closedError(): TxlaneError {
-  return new TxlaneError('The sender is closed.', { code: 'CLOSED', fate: 'notExecuted' })
-}
-
-function unknownFate(id: string, error: unknown): unknown {
-  if (!(error instanceof TxlaneError)) return error
-  const { code, shortMessage } = error
-  return new TxlaneError(shortMessage, {
-    code,
-    fate: 'inFlight',
-    cause: error,
-    metaMessages: [`Whether ${id} was sent before is not known: its records could not be read.`],
-  })
-}
-
-function drainAborted(): TxlaneError {
-  return new TxlaneError('The drain was aborted; the lane goes on.', { code: 'ABORTED', fate: 'inFlight' })
 }

@@ -231,8 +231,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     kind: 'memory',
     durable: false,
     async chains({ chainId, genesisHash }) {
-      const found = chains.get(chainId) ?? [genesisHash]
-      chains.set(chainId, found)
+      const found = chains.get(chainId) ?? (genesisHash === undefined ? [] : [genesisHash])
+      if (found.length > 0) chains.set(chainId, found)
       return [...found]
     },
     async acquire(lane, holder, ttlMs) {

@@ -211,9 +211,12 @@ export type Store = {
   /**
    * The genesis hashes under which chains with this id are kept, the one kept first in front. A chain is kept from its
    * first lane on; where none with the id is kept yet, this call keeps the given one. Atomic: of several calls at once,
-   * one keeps its own, and all read that.
+   * one keeps its own, and all read that. Without a genesis hash nothing is kept by it.
    */
-  chains(chain: ChainKey): Promise<readonly Hash[]>
+  chains(chain: {
+    readonly chainId: number
+    readonly genesisHash?: Hash | undefined
+  }): Promise<readonly Hash[]>
   /**
    * Takes the lane for `ttlMs`: with a new epoch, or again with the same one where `holder` has it. `undefined` while
    * the time of another holder has not run out. A lease that ends further ahead than any lease lasts counts as run out:

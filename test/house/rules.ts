@@ -12,6 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'errors',
     'eventTypes',
     'feeTypes',
+    'healthTypes',
     'laneTypes',
     'lazy',
     'onAbort',
@@ -80,7 +81,7 @@ const SENDER_LAYERS: readonly (readonly string[])[] = [
   ['broadcast', 'following', 'intake'],
   ['engine'],
   ['lane'],
-  ['allocators', 'pool'],
+  ['allocators', 'pool', 'records'],
 ]
 
 /** `intake` for src/sender/intake/line.ts, undefined beside the folders. */
@@ -156,13 +157,16 @@ export const timeAndChanceAreInjected: Rule = (sources) =>
  */
 const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/clock.ts',
+  'src/allocator/holds.ts',
   'src/rpc/ports/http.ts',
   'src/sender/intake/admission.ts',
   'src/sender/intake/intake.ts',
   'src/sender/intake/wallDeadlines.ts',
   'src/sender/intake/order.ts',
   'src/sender/lane/spentInRecords.ts',
+  'src/sender/lane/storeTrouble.ts',
   'src/sender/nodes/trouble.ts',
+  'src/sender/opening.ts',
   'src/sender/engine/waitReasons.ts',
   'src/sender/engine/reservations.ts',
   'src/sender/transaction/attempts.ts',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { DEVNET_KEY, EXAMPLE_TIMEOUT_MS, startExample } from '../support/exampleProcess.js'
@@ -34,18 +33,4 @@ test('Prometheus reads transactions by stage, their times and the levels', async
   example.kill('SIGTERM')
   const { code, err } = await example.ended
   expect(code, err).toBe(0)
-})
-
-test('the alert rules name metrics and attributes that there are', () => {
-  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-  const docs = [...read('docs/metrics.md').matchAll(/`((?:txlane|error)\.[\w.]+)`/g)].map(([, name = '']) =>
-    name.replaceAll('.', '_'),
-  )
-  const known = new Set(docs.flatMap((name) => [name, `${name}_total`]))
-  for (const part of ['role', 'change']) known.add(`txlane_endpoint_${part}`)
-  const named = [...read('examples/prometheus/alerts.yml').matchAll(/\b(?:txlane|error)_\w+/g)].map(
-    ([name]) => name,
-  )
-  expect(named.length).toBeGreaterThan(20)
-  expect(named.filter((name) => !known.has(name))).toEqual([])
 })

@@ -20,6 +20,7 @@ export function createContext(
     logger: options.logger,
     notice: options.notice,
     events: handle.events,
+    errors: handle.errors,
     fees: ahead.fees,
     lossDepth: options.lossDepth,
     broadcast: options.broadcast,

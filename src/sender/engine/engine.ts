@@ -16,8 +16,8 @@ import { type Arrivals, createArrivals } from '../intake/arrivals.js'
 import { createBarrier } from '../intake/barrier.js'
 import { createDependence } from '../intake/dependence.js'
 import { createForMoney } from '../intake/forMoney.js'
+import { createGroupBounds } from '../intake/groupBounds.js'
 import { shareOf } from '../intake/groups.js'
-import { createInFlight } from '../intake/inFlight.js'
 import { createIntake } from '../intake/intake.js'
 import { createLine } from '../intake/line.js'
 import { createOrder } from '../intake/order.js'
@@ -73,11 +73,11 @@ export function createEngine(options: EngineOptions): Engine {
   const context = createContext(options, { lane, closing })
 
   const funds = createFunds(context, line, () => forMoney)
-  const inFlight = createInFlight(context, {
+  const bounds = createGroupBounds(context, {
     policy: groups,
     line,
     queued: (group) => intake.queuedOf(group),
-    lanes: () => handle.relief?.lanes() ?? [inFlight],
+    lanes: () => handle.relief?.lanes() ?? [bounds],
   })
   const budget = createFeeBudget(context, line, options.spentBefore)
   const landed = createLandedIndex((transaction) => stages.finalized(transaction))
@@ -127,7 +127,7 @@ export function createEngine(options: EngineOptions): Engine {
     budget,
     admits,
     hasRoom: () => broadcaster.hasRoom,
-    inFlight,
+    bounds,
     due: (transaction) => intake.due(transaction),
     setAside: (transaction, neededWei) =>
       preparer.setAside(transaction, { for: 'funds', neededWei, balanceWei: funds.balanceWei }),
@@ -177,7 +177,7 @@ export function createEngine(options: EngineOptions): Engine {
     nextSequence: options.admission.nextSequence,
     freed: () => pump.run(),
   })
-  const reasons = createWaitReasons(context, { order, line, funds, inFlight, broadcaster })
+  const reasons = createWaitReasons(context, { order, line, funds, bounds, broadcaster })
   const operations = createHolderOperations({ context, intake, waitingFor: reasons.of })
   const wishes = createWishes(context, operations)
   const perform = createPerformer({
@@ -214,7 +214,7 @@ export function createEngine(options: EngineOptions): Engine {
     transactionOf: stages.transactionOf,
     broken,
     ticked(newHead) {
-      inFlight.look()
+      bounds.look()
       // Before those that wait for money are asked about once more.
       relief.look()
       budget.look()
@@ -234,7 +234,7 @@ export function createEngine(options: EngineOptions): Engine {
   })
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     funds.moved(nonce, before, after)
-    inFlight.moved(nonce, before, after)
+    bounds.moved(nonce, before, after)
     budget.moved(nonce, before, after)
     stages.moved(nonce, before, after)
     code.moved(before, after)
@@ -335,7 +335,7 @@ export function createEngine(options: EngineOptions): Engine {
     get waiting() {
       return intake.open
     },
-    counts: inFlight,
+    counts: bounds,
     async drained() {
       // Somebody waits: the poller looks at every refresh, not once a block.
       await handle.counted(() => unlessStopped(drains.add(), [closing]))

@@ -3,7 +3,7 @@ import type { LaneSnapshot } from '../../types.js'
 import type { WaitReason } from '../../waitTypes.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import { type LaneContext, reportError } from '../context.js'
-import type { InFlight } from '../intake/inFlight.js'
+import type { GroupBounds } from '../intake/groupBounds.js'
 import type { Line } from '../intake/line.js'
 import type { Order } from '../intake/order.js'
 import { refusalOf } from '../reasons/quote.js'
@@ -48,13 +48,13 @@ export function createWaitReasons(
     readonly order: Pick<Order, 'reasonFor'>
     readonly line: Line<Transaction>
     readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
-    readonly inFlight: Pick<InFlight, 'boundOf'>
+    readonly bounds: Pick<GroupBounds, 'boundOf'>
     readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
   },
 ): WaitReasons {
   const { lane, hub, clock, transactions, events, logger } = context
   const { book, holds } = lane
-  const { order, line, funds, inFlight, broadcaster } = parts
+  const { order, line, funds, bounds, broadcaster } = parts
   // Since when each waits for what it waits for now, as it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
@@ -117,7 +117,7 @@ export function createWaitReasons(
   function groupCause(transaction: Transaction): TxFacts['group'] {
     const { group, nonce } = transaction
     if (group === undefined || nonce !== undefined) return undefined
-    const bound = inFlight.boundOf(transaction)
+    const bound = bounds.boundOf(transaction)
     return bound && { for: 'group', group, bound }
   }
 

@@ -4,6 +4,7 @@ import type { Follower, Look, SealedBlock } from '../../tracker/follower.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { LaneContext } from '../context.js'
 import type { Barrier } from '../intake/barrier.js'
+import { createRepeats, kindOfWords } from '../repeats.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import type { Transaction } from '../transaction/transaction.js'
@@ -66,6 +67,12 @@ export function createFollower(options: FollowOptions): Follower {
     if (stood || left(nonce, block) === false) unwalked.delete(nonce)
   })
 
+  const silence = createRepeats<{ readonly endpoint: string; readonly why: string }>({
+    clock,
+    kindOf: ({ endpoint, why }) => kindOfWords(endpoint, why),
+    tell: (said, times) => context.logger.warn?.({ ...said, times }, 'the endpoint did not answer'),
+  })
+  context.closing.listen(silence.stop)
   const witnesses = createWitnessCheck(context)
   const deepReorgs = createDeepReorgs(context)
 
@@ -256,7 +263,7 @@ export function createFollower(options: FollowOptions): Follower {
     unreachable(why) {
       hub.reader.nonsense(why)
       options.unreachable()
-      context.logger.warn?.({ endpoint: hub.reader.port.name, why }, 'the endpoint did not answer')
+      silence.note({ endpoint: hub.reader.port.name, why })
     },
   }
 }

@@ -22,7 +22,7 @@ export type JumpHold = {
 export const JUMP_MAX = 64
 
 export function createJumpHold(
-  context: Pick<LaneContext, 'lane' | 'hub' | 'events' | 'closed'>,
+  context: Pick<LaneContext, 'lane' | 'hub' | 'errors' | 'closed'>,
   belief: CountBelief,
 ): JumpHold {
   const { lane, hub } = context

@@ -1,6 +1,7 @@
 import type { Chain } from 'viem'
 import { editDistance, type Names, nearestName, unknownName } from '../../errors/checkNames.js'
 import type {
+  CancelOptions,
   Endpoint,
   EndpointProfileInput,
   FeeBudget,
@@ -83,6 +84,7 @@ export const SEND_OPTIONS = {
   expires: true,
   onExpiry: true,
   signal: true,
+  timeoutMs: true,
   priority: true,
   order: true,
   starved: true,
@@ -110,6 +112,7 @@ export const WAIT_OPTIONS = {
   throwOnRevert: true,
 } satisfies Names<WaitOptions>
 
+export const CANCEL_OPTIONS = { timeoutMs: true, signal: true } satisfies Names<CancelOptions>
 export const LIST_OPTIONS = {
   stage: true,
   group: true,

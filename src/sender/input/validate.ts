@@ -2,10 +2,10 @@ import { type Address, type Chain, isAddress } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
-import type { SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
+import type { CancelOptions, SendOptions, TxRequest, WaitOptions, WaitStage } from '../../types.js'
 import { isOutsideId, OUTSIDE_PREFIX, transactionOf } from '../transaction/words.js'
 import { type GasBlock, leastGas, mostGas } from './gasBounds.js'
-import { checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
+import { CANCEL_OPTIONS, checkRequestNames, SEND_OPTIONS, WAIT_OPTIONS } from './names.js'
 
 export const UINT256_MAX = 2n ** 256n - 1n
 const UINT64_MAX = 2n ** 64n - 1n
@@ -194,6 +194,7 @@ export function checkSendOptions(options: SendOptions): void {
       throw invalid('options.expires.atMs', atMs, 'milliseconds since the epoch')
   }
   checkSignal('options.signal', signal)
+  checkTimeout(options.timeoutMs)
   boolean('options.private', options.private)
   boolean('options.again', options.again)
   if (priority !== undefined && (typeof priority !== 'number' || !Number.isFinite(priority))) {
@@ -250,13 +251,21 @@ export function checkWait(stage: WaitStage, options: WaitOptions): void {
   const { timeoutMs, signal, throwOnRevert } = object('options', options)
   checkNames('options', options, WAIT_OPTIONS)
   boolean('options.throwOnRevert', throwOnRevert)
-  if (
-    timeoutMs !== undefined &&
-    (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))
-  ) {
-    throw invalid('options.timeoutMs', timeoutMs, `milliseconds from 0 to ${MS_MAX}`)
-  }
+  checkTimeout(timeoutMs)
   checkSignal('options.signal', signal)
+}
+
+export function checkCancel(options: CancelOptions): void {
+  const { timeoutMs, signal } = object('options', options)
+  checkNames('options', options, CANCEL_OPTIONS)
+  checkTimeout(timeoutMs)
+  checkSignal('options.signal', signal)
+}
+
+function checkTimeout(timeoutMs: unknown): void {
+  if (timeoutMs === undefined) return
+  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MS_MAX))
+    throw invalid('options.timeoutMs', timeoutMs, `milliseconds from 0 to ${MS_MAX}`)
 }
 
 export function checkSignal(argument: string, signal: unknown): void {

@@ -1,3 +1,4 @@
+import type { Hash } from 'viem'
 import { checkNames } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import { listPlace } from '../../store/page.js'
@@ -35,7 +36,7 @@ function checkTime(argument: string, time: unknown): void {
 
 // Leaves room for the number behind it in what an id may be long.
 const ID_LENGTH_MAX = 240
-const ITSELF = ['deploys', 'effect'] as const
+const ITSELF = ['deploys', 'effect', 'timeoutMs'] as const
 
 /** @throws `INVALID` for what no lane could send in order */
 export function checkSequence(requests: unknown, options: SequenceOptions): void {
@@ -52,4 +53,29 @@ export function checkSequence(requests: unknown, options: SequenceOptions): void
   }
   if (options.id !== undefined && options.id.length > ID_LENGTH_MAX)
     throw invalid('options.id', options.id, `a string of 1 to ${ID_LENGTH_MAX} characters`)
+}
+
+/** An id, or a hash of an attempt. */
+export function checkKey(by: unknown): void {
+  if (typeof by === 'string') return
+  checkHash('hash', object('id', by).hash)
+}
+
+function checkHash(argument: string, hash: unknown): void {
+  if (typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash))
+    throw invalid(argument, hash, 'a transaction hash')
+}
+
+export function checkSeen(seen: unknown): asserts seen is { hashes: readonly Hash[]; blockNumber: bigint } {
+  const { hashes, blockNumber } = object('seen', seen)
+  if (!Array.isArray(hashes)) throw invalid('hashes', hashes, 'an array of transaction hashes')
+  for (const [index, hash] of hashes.entries()) checkHash(`hashes[${index}]`, hash)
+  if (typeof blockNumber !== 'bigint' || blockNumber < 0n)
+    throw invalid('blockNumber', blockNumber, 'a block number, or 0n')
+}
+
+export function checkResolve(id: unknown, fate: unknown): void {
+  if (typeof id !== 'string') throw invalid('id', id, 'the id of an unresolved transaction')
+  oneOf('fate', fate, ['executed', 'notExecuted'])
+  if (fate === undefined) throw invalid('fate', fate, "'executed' or 'notExecuted'")
 }

@@ -1,6 +1,7 @@
 import type { Address, LocalAccount } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { countCall, decodeNumber } from '../../rpc/codec.js'
+import { readError } from '../../rpc/errors.js'
 import { type LaneKey, laneName } from '../../store/store.js'
 import type { TxRequest } from '../../types.js'
 import { unsupported } from '../input/validate.js'
@@ -78,11 +79,9 @@ export function createAuthorities(parts: {
       addresses.map((address, index) => {
         const reply = replies[index]
         if (reply?.ok) return [address, decodeNumber(reply.result, 'eth_getTransactionCount')]
-        throw new TxlaneError(`The nonce of ${address} could not be read.`, {
-          code: 'REJECTED',
-          fate: 'notExecuted',
-          details: reply?.failure.message,
-        })
+        const { code, details } = readError('eth_getTransactionCount', reply)
+        const message = `The nonce of ${address} could not be read.`
+        throw new TxlaneError(message, { code, fate: 'notExecuted', details })
       }),
     )
   }

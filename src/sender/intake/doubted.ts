@@ -9,7 +9,7 @@ const LOOK_MS = 1_000
  * a time, and once a second while it does not answer.
  */
 export function createDoubted(
-  context: Pick<LaneContext, 'lane' | 'store' | 'clock' | 'closed' | 'events'>,
+  context: Pick<LaneContext, 'lane' | 'store' | 'clock' | 'closed' | 'errors'>,
   found: (stored: StoredTransaction) => Promise<void>,
 ): (id: string) => void {
   const { lane, store, clock } = context

@@ -105,6 +105,47 @@ describe('P8: what is under way when the lane closes is answered', () => {
   })
 })
 
+describe('close does not wait for blocks, and says what nobody follows any more', () => {
+  const logging = () => {
+    const lines: unknown[][] = []
+    return { lines, logger: { info() {}, warn: (...line: unknown[]) => void lines.push(line) } }
+  }
+  const losses = (lines: readonly unknown[][]) =>
+    lines.filter(([, message]) => String(message).startsWith('closed with transactions in flight'))
+
+  test('what has a nonce is signed and handed to an endpoint; with a store of the process alone the logger is warned', async () => {
+    const { lines, logger } = logging()
+    await using lane = await openLane({ logger, signMs: () => 300 })
+    const sends = [1, 2, 3].map((marker) => lane.rejection(lane.sender.send(transfer(marker))))
+    for (const send of sends) send.catch(() => {})
+    await lane.clock.advance(50)
+    lane.script = swallow(1, 2, 3)
+    await lane.settle(lane.sender.close())
+    expect(lane.sent.map(({ nonce }) => nonce)).toEqual([0, 1, 2])
+    expect(losses(lines)).toMatchObject([[{ inFlight: 3 }, expect.any(String)]])
+  })
+
+  test('drained before, nothing is in flight and nobody is warned', async () => {
+    const { lines, logger } = logging()
+    await using lane = await openLane({ logger })
+    await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(lane.sender.drain())
+    await lane.settle(lane.sender.close())
+    expect(lane.executed()).toEqual([1])
+    expect(losses(lines)).toEqual([])
+  })
+
+  test('in a store that outlives the process whoever opens the lane next has it: no warning', async () => {
+    const { lines, logger } = logging()
+    const store: Store = { ...memoryStore(), durable: true }
+    await using lane = await openLane({ logger, store })
+    lane.script = swallow(1)
+    await lane.settle(lane.sender.send(transfer(1)))
+    await lane.settle(lane.sender.close())
+    expect(losses(lines)).toEqual([])
+  })
+})
+
 test('P8: what waits for its turn with a busy store: CLOSED by the time it is closed, and it is not kept', async () => {
   const inner = memoryStore()
   const kept: string[] = []

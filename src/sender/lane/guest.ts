@@ -22,6 +22,8 @@ import { createStop, unlessStopped } from '../unlessStopped.js'
 import { FINDS, findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
 import type { LaneHandle } from './handle.js'
+import { healthOfGuest } from './health.js'
+import { isInFlightByStage } from './inFlight.js'
 import type { Seat } from './seat.js'
 import { endpointsOf } from './snapshot.js'
 
@@ -30,6 +32,9 @@ export type Guest = Seat & {
   start(): void
   stop(): void
 }
+
+/** What the chain shows of the lane. */
+type Shown = Pick<LaneSnapshot, 'floor' | 'cursor' | 'head' | 'account'>
 
 const PAGE = 500
 /** How often the store is read without a hint: while there is work in the lane, and while there is none. */
@@ -52,6 +57,8 @@ export function createGuest(options: {
   readonly background: Clock
   readonly limits: Limits
   readonly groups: GroupPolicy | undefined
+  /** What this process has seen of the chain before. */
+  readonly shown: Shown | undefined
   /** Tries to become the holder: the lane may be free. */
   readonly take: () => Promise<unknown>
 }): Guest {
@@ -65,7 +72,10 @@ export function createGuest(options: {
     everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
     restMs: REST_MS,
     read,
-    failed: (error) => reportError(handle, error),
+    failed(error) {
+      handle.storeTrouble.failed(error)
+      reportError(handle, error)
+    },
   })
   // What has no verdict yet, whoever sent it; true: it is in no sealed block.
   const open = new Map<string, boolean>()
@@ -77,6 +87,7 @@ export function createGuest(options: {
   // Known here since, and as they were before.
   const unread = new Set<string>()
   let revision: number | undefined
+  let { shown } = options
   // Somebody left word here, and it may be that nobody holds the lane.
   let wishedAtMs: number | undefined
   let unwatch = () => {}
@@ -93,6 +104,7 @@ export function createGuest(options: {
       awaiting.unshift(...asked)
       throw error
     })
+    handle.storeTrouble.works()
     for (const done of asked) done()
   }
 
@@ -297,8 +309,14 @@ export function createGuest(options: {
       await leave(id, { kind: 'resolve', fate })
     },
     async snapshot() {
-      return chainSnapshot(handle, hub, await readLaneOn(hub, key.address, limits.readTimeoutMs))
+      const read = readLaneOn(hub, key.address, limits.readTimeoutMs).then(shownBy)
+      // A node that does not answer is told with the endpoints.
+      const now = await read.catch((error: unknown) => shown ?? Promise.reject(error))
+      shown = now
+      return guestSnapshot(handle, hub, now)
     },
+    health: () => healthOfGuest(handle, hub, limits),
+    inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
       looks.look()
     },
@@ -347,30 +365,30 @@ export function createGuest(options: {
   }
 }
 
+function shownBy({ latest, pending, account }: LaneReading): Shown {
+  const { hash, number } = latest.header
+  const head = hash === null ? undefined : { number, hash }
+  return { floor: latest.count, cursor: Math.max(latest.count, pending?.count ?? 0), head, account }
+}
+
 /** Counts as the chain shows them: the books are the holder's. */
-function chainSnapshot(
-  handle: LaneHandle,
-  hub: Hub,
-  { latest, pending, account }: LaneReading,
-): LaneSnapshot {
+function guestSnapshot(handle: LaneHandle, hub: Hub, shown: Shown): LaneSnapshot {
   const own = [...handle.transactions.values()]
-  const cursor = Math.max(latest.count, pending?.count ?? 0)
   return {
     holder: false,
     chainId: handle.key.chainId,
     address: handle.key.address,
-    floor: latest.count,
-    cursor,
-    coveredTo: cursor,
+    floor: shown.floor,
+    cursor: shown.cursor,
+    coveredTo: shown.cursor,
     window: 0,
     holes: [],
     queued: own.filter(({ stage }) => stage === 'queued').length,
-    inFlight: own.filter(({ nonce, settled }) => nonce !== undefined && !settled).length,
+    inFlight: own.filter(isInFlightByStage).length,
     holds: [],
-    head:
-      latest.header.hash === null ? undefined : { number: latest.header.number, hash: latest.header.hash },
+    head: shown.head,
     balanceWei: undefined,
-    account,
+    account: shown.account,
     endpoints: endpointsOf(hub),
     waiting: summaryOf(own.map((one) => [one, keptReason(one)])),
   }

@@ -8,11 +8,13 @@ import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
 import type { GroupCounts } from '../intake/groups.js'
 import type { Hub } from '../nodes/hub.js'
+import { createRepeats, kindOfError, type Repeats } from '../repeats.js'
 import { createFeeSettings, type FeeSettings } from '../signing/feeSettings.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { abortBy, createTxFaces, type TxOperations } from '../transaction/txFace.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
 import { createStop, type Stop } from '../unlessStopped.js'
+import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
 import type { Strays } from './strays.js'
 
 /**
@@ -22,6 +24,8 @@ import type { Strays } from './strays.js'
 export type LaneHandle = {
   readonly key: LaneKey
   readonly events: Emitter
+  /** What nobody awaits, on its way to the event `error`. */
+  readonly errors: Repeats<Error>
   /** Transactions that have not ended, by id. Elsewhere than with the holder: those that somebody here asked for. */
   readonly transactions: Map<string, Transaction>
   /** The public face of a transaction: always the same object. */
@@ -44,6 +48,8 @@ export type LaneHandle = {
   adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
   /** What callers do with it, and wait for, goes by these from now on. */
   faceIn(transaction: Transaction, by: { readonly operations: TxOperations; readonly waiting: Waiting }): void
+  /** Of the store that the lane is in. */
+  readonly storeTrouble: StoreTrouble
   /** Set when the lane is opened. */
   strays: Strays | undefined
   /** It is another lane's by now; set by whoever works the lane. */
@@ -85,14 +91,22 @@ export function createHandle(options: {
   readonly hub: Hub
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
+  /** For what stands for no unfinished work. */
+  readonly background: Clock
   readonly receiptPatienceMs: number
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
   const { key, events, hub, clock, receiptPatienceMs } = options
   const closing = createStop(closedLaneError)
+  const errors = createRepeats<Error>({
+    clock: options.background,
+    kindOf: kindOfError,
+    tell: (error, times) => events.emit('error', { error, times }),
+  })
+  closing.listen(errors.stop)
   const operations = () => handle.operations as TxOperations
   const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
-    createTxFaces({ chain: hub.chain, address: key.address, closing, ...by })
+    createTxFaces({ chain: hub.chain, address: key.address, clock, closing, ...by })
   const faces = facesBy({ operations, waiting: () => handle.waiting })
   const txOf = faces.of
   let waits = 0
@@ -118,6 +132,7 @@ export function createHandle(options: {
   const handle: LaneHandle = {
     key,
     events,
+    errors,
     transactions: new Map(),
     txOf,
     settings: createFeeSettings(options.fees),
@@ -165,6 +180,7 @@ export function createHandle(options: {
       }
       return undefined
     },
+    storeTrouble: createStoreTrouble(clock),
     strays: undefined,
     left: undefined,
     relief: undefined,

@@ -3,6 +3,8 @@ import type { LaneSnapshot, Limits } from '../../types.js'
 import type { Engine } from '../engine/engineTypes.js'
 import { readLaneOn } from '../nodes/hub.js'
 import { unlessStopped } from '../unlessStopped.js'
+import { healthOfHolder } from './health.js'
+import { isInFlight } from './inFlight.js'
 import type { Seat } from './seat.js'
 import { snapshotOf } from './snapshot.js'
 
@@ -48,6 +50,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
       if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
     },
     snapshot: async () => look(),
+    health: () => healthOfHolder(engine, limits),
+    inFlight: () =>
+      [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
     async resync() {
       const { account } = await readLaneOn(hub, lane.key.address, limits.readTimeoutMs)
       engine.accountIs(account)

@@ -84,7 +84,7 @@ test('a node that stays away is reported after `readyTimeoutMs` with its words, 
       lane.script = () => (away ? { ok: false, failure } : undefined)
       const begunMs = lane.clock.now()
       const error = await lane.rejection(lane.sender.ready())
-      expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+      expect(error).toMatchObject({ code: 'UNREACHABLE', fate: 'notExecuted' })
       expect(error.message).toContain('No endpoint answered')
       expect(error.message).toMatch(words)
       const tookMs = lane.clock.now() - begunMs
@@ -111,7 +111,7 @@ test('a sender that closes while no endpoint answers is not waited for until `re
 test('a failure that will not pass is told at once: a key that is refused', async () => {
   const refused: RpcFailure = { kind: 'http', status: 401, message: 'unauthorized' }
   await using lane = await withFailures(refused, () => true)
-  expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'REJECTED' })
+  expect(await lane.rejection(lane.sender.ready())).toMatchObject({ code: 'UNREACHABLE' })
   // The batch, and one call of it alone: it might have been the batch that was refused.
   expect(lane.requests.map(({ length }) => length > 1)).toEqual([true, false])
 })
@@ -171,7 +171,7 @@ describe('of several endpoints', () => {
       },
     })
     const error = await several.lane.rejection(several.sender.ready())
-    expect(error).toMatchObject({ code: 'REJECTED' })
+    expect(error).toMatchObject({ code: 'UNREACHABLE' })
     expect(error.message).toContain('e0 said: refused')
     expect(error.message).toContain('e1 said: no answer in time')
   })

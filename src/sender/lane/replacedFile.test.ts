@@ -54,7 +54,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(errors.length).toBeGreaterThan(0)
       // The heartbeat and the reading of what arrives, each at its pace.
       expect(errors.length).toBeLessThan(15)
-      for (const one of errors) expect(one).toEqual({ error: expect.objectContaining({ code: 'STORE' }) })
+      for (const one of errors) expect(one).toMatchObject({ error: { code: 'STORE' } })
       expect((await lane.snapshot()).holds).toEqual(['storeReplaced'])
     })
 

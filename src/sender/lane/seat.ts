@@ -5,6 +5,7 @@ import type { Place } from '../intake/admission.js'
 import type { GroupCounts } from '../intake/groups.js'
 import type { Caller } from '../transaction/caller.js'
 import type { Transaction } from '../transaction/transaction.js'
+import type { LaneHealth } from './health.js'
 
 /**
  * Who answers for the lane in this process: its holder, or a guest, who leaves word for the holder and reads in the
@@ -30,6 +31,10 @@ export type Seat = {
   /** The operator's word on an unresolved transaction. */
   resolve(id: string, fate: 'executed' | 'notExecuted'): Promise<void>
   snapshot(): Promise<LaneSnapshot>
+  /** From memory alone. */
+  health(): LaneHealth
+  /** Those at nonces that are in flight. */
+  inFlight(): readonly Transaction[]
   resync(): Promise<void>
   /** True once nothing is queued, all is sealed and no gap is left; false where the lane changed hands before that. */
   drained(): Promise<boolean>

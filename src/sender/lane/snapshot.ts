@@ -1,6 +1,7 @@
 import type { LaneSnapshot } from '../../types.js'
 import type { Engine } from '../engine/engineTypes.js'
 import type { Hub } from '../nodes/hub.js'
+import { countInFlight } from './inFlight.js'
 
 /** What the lane looks like now, from its own books: nothing is asked of a node. */
 export function snapshotOf(engine: Engine): LaneSnapshot {
@@ -8,13 +9,8 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
   const { book, holds, key } = engine.context.lane
   const head = hub.tracker.head
   const holes: number[] = []
-  const supposedFrom = Math.max(book.base, book.floor)
-  let inFlight = Math.max(0, book.supposedTo - supposedFrom)
-  for (const slot of book.slots.values()) {
-    if (slot.nonce >= supposedFrom && slot.nonce < book.supposedTo) inFlight--
-    if (slot.state === 'hole' && slot.nonce < book.cursor && slot.nonce >= book.floor) holes.push(slot.nonce)
-    if (slot.state === 'reserved' || slot.state === 'live' || slot.state === 'outside') inFlight++
-  }
+  for (let nonce = book.floor; nonce < book.cursor; nonce++)
+    if (book.get(nonce)?.state === 'hole') holes.push(nonce)
   return {
     holder: !closed,
     chainId: key.chainId,
@@ -23,9 +19,9 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     cursor: book.cursor,
     coveredTo: book.coveredTo,
     window: engine.broadcaster.window,
-    holes: holes.sort((a, b) => a - b),
+    holes,
     queued: engine.waiting,
-    inFlight,
+    inFlight: countInFlight(book),
     holds: holds.list(),
     holdDetails: holds.details(),
     head: head && { number: head.number, hash: head.hash },

@@ -19,6 +19,7 @@ import { createGuest, type Guest } from './guest.js'
 import { createHandle, type LaneHandle } from './handle.js'
 import { heartbeatOf } from './heartbeat.js'
 import type { Holder } from './holder.js'
+import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import type { Seat } from './seat.js'
@@ -78,6 +79,7 @@ export async function openTenure(parts: {
     hub,
     clock,
     fees: options.fees,
+    background,
     receiptPatienceMs: limits.receiptPatienceMs,
     beside: (address) => beside(address)?.handle,
   })
@@ -187,6 +189,7 @@ export async function openTenure(parts: {
 
   function becomeGuest(): void {
     const { groups } = options
+    const shown = last?.look()
     guest = createGuest({
       handle,
       hub,
@@ -196,6 +199,7 @@ export async function openTenure(parts: {
       background,
       limits,
       groups,
+      shown,
       take: takeForWork,
     })
     guest.start()
@@ -212,6 +216,7 @@ export async function openTenure(parts: {
 
   /** At the latest with a heartbeat: a lane that has nothing to write would notice nothing. */
   function storeFailed(error: unknown): void {
+    handle.storeTrouble.failed(error)
     if (tenant === undefined || !isReplaced(error)) return
     const { holds } = tenant.holder.engine.context.lane
     if (!holds.has('storeReplaced')) reportError(handle, error)
@@ -219,6 +224,7 @@ export async function openTenure(parts: {
   }
 
   function storeIsBack(): void {
+    handle.storeTrouble.works()
     tenant?.holder.engine.context.lane.holds.lift('storeReplaced')
   }
 
@@ -280,11 +286,22 @@ export async function openTenure(parts: {
     return holder.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
   }
 
+  /** A store that ends with the process has nobody who sends again what a pool loses. */
+  function warnOfLosses(): void {
+    const inFlight = tenant === undefined ? 0 : countInFlight(tenant.holder.engine.context.lane.book)
+    if (store.durable || inFlight === 0) return
+    logger.warn(
+      { inFlight, lane: key.address },
+      'closed with transactions in flight: the store ends with the process, and nobody sends them again',
+    )
+  }
+
   async function close(): Promise<void> {
     admission.close()
     await taking?.catch(() => {})
     if (tenant) await closeHolder(tenant.holder.engine, limits)
     leaving = true
+    warnOfLosses()
     const held = tenant
     if (held) stepDown(held)
     guest?.stop()

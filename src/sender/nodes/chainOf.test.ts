@@ -78,7 +78,7 @@ test('the absence of a state is no word on block 0: the lane opens when it is sh
   world.lane.script = block0(NO_STATE)
   const { sender } = world.start()
   const error = await world.lane.rejection(sender.ready())
-  expect(error).toMatchObject({ code: 'REJECTED', fate: 'notExecuted' })
+  expect(error).toMatchObject({ code: 'UNREACHABLE', fate: 'notExecuted' })
   expect(error.message).toContain('missing trie node')
   world.lane.script = undefined
   await world.lane.settle(sender.ready())

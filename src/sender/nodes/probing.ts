@@ -208,7 +208,7 @@ function unreachable(failed: readonly HubEndpoint[], said: ReadonlyMap<HubEndpoi
   const lines = failed.map((endpoint) => `${endpoint.port.name} said: ${wordsOf(said.get(endpoint))}`)
   const causes = failed.map((endpoint) => said.get(endpoint)).filter((one) => one instanceof Error)
   return new TxlaneError('No endpoint answered.', {
-    code: 'REJECTED',
+    code: 'UNREACHABLE',
     fate: 'notExecuted',
     cause: causes.find(isWorthAsking) ?? causes[0],
     details: lines.join('; '),

@@ -23,7 +23,7 @@ export async function tryAgain<t>(read: () => Promise<t>, patience: Patience): P
 
 /** A wrong chain or a refused key stays what it is. */
 export function isWorthAsking(error: unknown): boolean {
-  if (!isTxlaneError(error) || error.code !== 'REJECTED') return false
+  if (!isTxlaneError(error) || (error.code !== 'REJECTED' && error.code !== 'UNREACHABLE')) return false
   const { status } = wordOf(error)
   return status === undefined || isPassingStatus(status)
 }

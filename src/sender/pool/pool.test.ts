@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../clock.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { HoldReason, Sender, Tx, TxRequest } from '../../types.js'
 import type { Member } from '../member.js'
@@ -41,6 +42,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
     }
     return {
       sender: sender as unknown as Sender,
+      clock: systemClock,
       async start(request: TxRequest, { id = 'none' }) {
         const known = kept.get(id) ?? { address, value: request.value }
         kept.set(id, known)
@@ -101,6 +103,7 @@ function memberAt(index: number, chosen: number[]): Member {
   const address = `0x${String(index).padStart(40, '0')}` as Address
   return {
     sender: { address, get: async () => undefined } as unknown as Sender,
+    clock: systemClock,
     async start() {
       chosen.push(index)
       return { tx: {} as Tx, accepted: async () => {} }

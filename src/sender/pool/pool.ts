@@ -1,4 +1,5 @@
 import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Clock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type {
@@ -12,6 +13,7 @@ import type {
   TxRequest,
 } from '../../types.js'
 import { type Environment, systemEnvironment } from '../environment.js'
+import { healthOfAll } from '../health.js'
 import { type ContractCall, contractCall, deployCall } from '../input/contracts.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import { unsupported } from '../input/validate.js'
@@ -21,6 +23,7 @@ import type { Member } from '../member.js'
 import { printedAs } from '../printedAs.js'
 import { createMemberIn } from '../sender.js'
 import { type Start, sendMany } from '../sendMany.js'
+import { type TimeLimit, timeLimit } from '../transaction/timeLimit.js'
 import { transactionOf } from '../transaction/words.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { createMembers } from './members.js'
@@ -147,7 +150,8 @@ export function createPool(
     options.starved ??= starved
     const { id, affinity, again } = options
     const given = Array.isArray(options.after) ? resolved(options) : Promise.resolve(options)
-    const begun = begin(request, given, { id, affinity, again })
+    const limit = timeLimit(members.all[0]?.clock as Clock, options)
+    const begun = limit.untilBegun(begin(request, given, { id, affinity, again, limit }))
     if (typeof id !== 'string' || arriving.has(id)) return begun
     arriving.set(id, begun)
     return begun.finally(() => arriving.delete(id))
@@ -156,18 +160,18 @@ export function createPool(
   async function begin(
     request: TxRequest,
     given: Promise<SendOptions>,
-    { id, ...way }: Pick<SendOptions, 'id' | 'affinity' | 'again'>,
+    { id, limit, ...way }: Pick<SendOptions, 'id' | 'affinity' | 'again'> & { readonly limit: TimeLimit },
   ): ReturnType<Start> {
     try {
       // First: what was named is waited for, and a route is chosen by the room that there is after that.
       const options = await given
       const member = await route(request, typeof id === 'string' ? id : undefined, way)
       try {
-        return await startIn(member, request, options)
+        return await startIn(member, request, limit.left(options))
       } catch (error) {
         const other = await takenElsewhere(error, request, id)
         if (other === undefined || other === member) throw error
-        return await startIn(other, request, options)
+        return await startIn(other, request, limit.left(options))
       }
     } finally {
       // It is in the store now, or nowhere.
@@ -288,6 +292,7 @@ export function createPool(
       return (members.serving[0] ?? (any as Member)).list(options, addresses)
     },
     inFlight: () => members.all.flatMap(({ sender }) => sender.inFlight()),
+    health: () => healthOfAll(members.all.map(healthOf), members.taking.map(healthOf)),
     observe(seen) {
       for (const { sender } of members.all) sender.observe(seen)
     },
@@ -323,6 +328,8 @@ export function createPool(
     }
   }
 }
+
+const healthOf = ({ sender }: Member) => sender.health()
 
 function accountOf(request: unknown): string | undefined {
   const { account, from } = (request ?? {}) as { account?: unknown; from?: unknown }

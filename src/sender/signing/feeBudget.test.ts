@@ -328,7 +328,7 @@ describe('by itself', () => {
     const clock = createVirtualClock()
     const before = [{ wei: spentNowWei, atMs: clock.now() }]
     const settings = createFeeSettings({ budget })
-    const holds = createHolds(() => {})
+    const holds = createHolds(clock, () => {})
     const lane = { holds, book: { slots: new Map() } }
     const context = { clock, handle: { settings }, lane, fees: { dataFee: () => 0n } }
     const guard = createFeeBudget(context as never, { peek: () => undefined }, before)

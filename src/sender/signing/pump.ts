@@ -1,7 +1,7 @@
 import type { TxlaneError } from '../../errors/base.js'
 import { soon } from '../../soon.js'
 import { type LaneContext, reportError, txError } from '../context.js'
-import type { InFlight } from '../intake/inFlight.js'
+import type { GroupBounds } from '../intake/groupBounds.js'
 import type { Line } from '../intake/line.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { attemptFeesBound } from './cost.js'
@@ -33,8 +33,8 @@ export function createPump(options: {
   due: (transaction: Transaction) => void
   /** Whether one more may be handed out. */
   hasRoom: () => boolean
-  /** What its group has in flight. */
-  inFlight: Pick<InFlight, 'admits' | 'closeFull' | 'reserved'>
+  /** How much groups may have in flight. */
+  bounds: Pick<GroupBounds, 'admits' | 'closeFull' | 'reserved'>
   /** The account has less than it costs: others go on before it. */
   setAside: (transaction: Transaction, costWei: bigint) => void
   /** It ends without a nonce. */
@@ -44,7 +44,7 @@ export function createPump(options: {
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
 }): Pump {
-  const { context, line, signing, funds, inFlight, budget } = options
+  const { context, line, signing, funds, bounds, budget } = options
   const { lane, clock, limits, fees } = context
   let scheduled = false
   let running = false
@@ -66,7 +66,7 @@ export function createPump(options: {
   }
 
   async function turn(): Promise<void> {
-    inFlight.closeFull()
+    bounds.closeFull()
     refuseDear()
     if (!mayReserve()) return
     // What is being signed leaves, and answers are taken in, before more is signed.
@@ -100,7 +100,7 @@ export function createPump(options: {
     return (
       first !== undefined &&
       options.admits(first) &&
-      inFlight.admits(first) &&
+      bounds.admits(first) &&
       !lane.holds.any &&
       !context.closed &&
       // A lane that an allocator opened has no key until a sender joins it.
@@ -113,7 +113,7 @@ export function createPump(options: {
 
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
   function reserveNext(): boolean {
-    inFlight.closeFull()
+    bounds.closeFull()
     const transaction = line.peek()
     if (transaction === undefined || !mayReserve()) return false
     options.due(transaction)
@@ -138,7 +138,7 @@ export function createPump(options: {
     const nonce = lane.next()
     const token = lane.token()
     funds.reserved(nonce, cost)
-    inFlight.reserved(nonce, transaction)
+    bounds.reserved(nonce, transaction)
     budget.reserved(nonce, feesWei)
     lane.apply(nonce, { type: 'reserve', claim: transaction.id, token })
     return true

@@ -27,7 +27,7 @@ const DENIED_MS = 2_000
 
 /** @param heard more is known of the shortage that was asked about */
 export function createShortageCheck(
-  context: Pick<LaneContext, 'lane' | 'hub' | 'clock' | 'fees' | 'limits' | 'events' | 'closed'>,
+  context: Pick<LaneContext, 'lane' | 'hub' | 'clock' | 'fees' | 'limits' | 'errors' | 'closed'>,
   heard: () => void,
 ): ShortageCheck {
   const { hub, fees, clock, limits } = context

@@ -1,6 +1,8 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
+import type { Clock } from '../../clock.js'
 import { checkNames } from '../../errors/checkNames.js'
 import type {
+  CancelOptions,
   CancelResult,
   Landed,
   SendOptions,
@@ -15,6 +17,7 @@ import { FEES } from '../input/names.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import {
   checkAccountOf,
+  checkCancel,
   checkFees,
   checkRequest,
   checkSendOptions,
@@ -23,6 +26,7 @@ import {
 } from '../input/validate.js'
 import type { Stop } from '../unlessStopped.js'
 import { recordOf } from './record.js'
+import { kept, untilOf } from './timeLimit.js'
 import { shownStage, type Transaction } from './transaction.js'
 import { checkOpen, checkWatched } from './verdicts.js'
 import type { Waiting } from './waiting.js'
@@ -54,6 +58,7 @@ export type TxOperations = {
 type Parts = {
   readonly chain: Chain
   readonly address: Address
+  readonly clock: Clock
   /** After it nobody of this process does anything for a transaction. */
   readonly closing: Stop
   readonly operations: () => TxOperations
@@ -140,21 +145,26 @@ class Face implements Tx {
     return this.#parts.waiting().wait(this.#transaction, stage, options) as Promise<Landed<Chain, stage>>
   }
 
-  cancel() {
-    return this.#parts.operations().cancel(this.#transaction)
+  async cancel(options: CancelOptions = {}) {
+    checkCancel(options)
+    const { operations, waiting } = this.#parts
+    return waiting().within(this.#transaction, options, () => operations().cancel(this.#transaction))
   }
 
   async replace(asked: TxRequest, sendOptions: SendOptions = {}): Promise<Tx> {
     const request = ownRequest(asked)
     const options = ownOptions(sendOptions)
-    const { chain, address, operations, waiting } = this.#parts
+    const { chain, address, clock, operations, waiting } = this.#parts
+    const untilMs = untilOf(clock, options)
     checkRequest(request, chain)
     checkAccountOf(request, address)
     checkSendOptions(options)
     checkCost(request, options)
     this.#checkChangeable('replace')
-    const replacement = await operations().replace(this.#transaction, request, options)
-    if (options.until !== 'queued') await waiting().accepted(replacement)
+    const replacement = await kept(clock, options, (caller) =>
+      operations().replace(this.#transaction, request, options).then(caller.kept, caller.failed),
+    )
+    if (options.until !== 'queued') await waiting().accepted(replacement, untilMs)
     replacement.face ??= new Face(replacement, this.#parts)
     return replacement.face
   }

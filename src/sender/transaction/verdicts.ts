@@ -27,22 +27,23 @@ export function createVerdicts(handle: LaneHandle): Verdicts {
     )
   }
 
-  function ended({ failure, hash, rebound }: Transaction): CancelResult {
-    // It was never taken on. Whether the store has it all the same is what its error says.
-    if (failure?.code === 'STORE') throw failure
-    const signed = hash !== undefined || rebound
-    const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
-    return { result: signed && !byOthers ? 'cancelled' : 'removed' }
-  }
-
   return {
     async outcome(transaction) {
       await verdict(transaction)
-      if (transaction.endKept) return ended(transaction)
+      if (transaction.endKept) return endedResult(transaction)
       if (!transaction.settled) checkWatched(transaction, closing)
       return { result: 'tooLate', landed: await handle.waiting.wait(transaction, 'sealed', {}) }
     },
   }
+}
+
+/** What `cancel` gives for one that ended without execution. */
+export function endedResult({ failure, hash, rebound }: Transaction): CancelResult {
+  // It was never taken on. Whether the store has it all the same is what its error says.
+  if (failure?.code === 'STORE') throw failure
+  const signed = hash !== undefined || rebound
+  const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'
+  return { result: signed && !byOthers ? 'cancelled' : 'removed' }
 }
 
 /** After close nobody of this process signs, sends or follows the chain any more. */

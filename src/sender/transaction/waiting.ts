@@ -2,7 +2,7 @@ import type { Chain, TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import { onAbort } from '../../onAbort.js'
-import type { Landed, Tx, WaitOptions, WaitStage } from '../../types.js'
+import type { CancelOptions, Landed, Tx, WaitOptions, WaitStage } from '../../types.js'
 import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
@@ -20,10 +20,12 @@ export type Waiting = {
     stage: stage,
     options: WaitOptions,
   ): Promise<Landed<Chain, stage>>
-  /** Resolves when a node has accepted it, or it has come further. */
-  accepted(transaction: Transaction): Promise<Tx>
+  /** Resolves when a node has accepted it, or it has come further. `untilMs`: in clock milliseconds. */
+  accepted(transaction: Transaction, untilMs?: number): Promise<Tx>
   /** The same for who has a promise already: there is one for every `send`, and no need of a second. */
-  whenAccepted(transaction: Transaction, told: Told): void
+  whenAccepted(transaction: Transaction, told: Told, untilMs?: number): void
+  /** What the work brings, within the time and the signal of its caller. The work goes on. */
+  within<T>(transaction: Transaction, options: CancelOptions, work: () => Promise<T>): Promise<T>
   /** Somebody waits for this stage. Costs the same however many transactions there are. */
   waitsFor(stage: WaitStage): boolean
 }
@@ -90,8 +92,27 @@ export function createWaiting(parts: {
     })
   }
 
-  function whenAccepted(transaction: Transaction, told: Told): void {
-    whenReached(transaction, 'accepted', told)
+  function whenAccepted(transaction: Transaction, told: Told, untilMs?: number): void {
+    if (untilMs === undefined) return void whenReached(transaction, 'accepted', told)
+    let cancel = () => {}
+    const waiter = whenReached(transaction, 'accepted', {
+      reached(tx) {
+        cancel()
+        told.reached(tx)
+      },
+      failed(error) {
+        cancel()
+        told.failed(error)
+      },
+    })
+    if (waiter === undefined) return
+    const late = () => {
+      if (!dropWaiter(transaction, waiter)) return
+      over('accepted')
+      const message = 'It was taken on, and no endpoint has accepted it in time. It goes on.'
+      told.failed(txError(transaction, 'WAIT_TIMEOUT', fateNow(transaction), message))
+    }
+    cancel = clock.setTimer(late, Math.max(0, untilMs - clock.now()))
   }
 
   async function land(transaction: Transaction, stage: WaitStage, interrupt: Interrupt): Promise<Landed> {
@@ -180,29 +201,9 @@ export function createWaiting(parts: {
     if (isTag && hub.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
   }
 
-  function interruptOf(transaction: Transaction, options: WaitOptions): Interrupt {
-    const clears: (() => void)[] = []
-    const promise = new Promise<never>((_, reject) => {
-      const { timeoutMs, signal } = options
-      if (timeoutMs !== undefined) {
-        const late = () => reject(timeoutError(transaction, timeoutMs, missing(transaction)))
-        clears.push(clock.setTimer(late, timeoutMs))
-      }
-      if (signal) {
-        const abort = () =>
-          reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
-        if (signal.aborted) abort()
-        clears.push(onAbort(signal, abort))
-      }
-    })
-    // It may reject while nobody races against it any more.
-    promise.catch(() => {})
-    return { promise, clear: () => clears.forEach((clear) => void clear()) }
-  }
-
   return {
     async wait<stage extends WaitStage>(transaction: Transaction, stage: stage, options: WaitOptions) {
-      const interrupt = interruptOf(transaction, options)
+      const interrupt = interruptOf(clock, transaction, options, () => missing(transaction))
       try {
         checkTag(transaction, stage)
         const landed = await land(transaction, stage, interrupt)
@@ -214,11 +215,46 @@ export function createWaiting(parts: {
         interrupt.clear()
       }
     },
-    accepted: (transaction) =>
-      new Promise((reached, failed) => whenAccepted(transaction, { reached, failed })),
+    accepted: (transaction, untilMs) =>
+      new Promise((reached, failed) => whenAccepted(transaction, { reached, failed }, untilMs)),
     whenAccepted,
+    async within(transaction, options, work) {
+      const { timeoutMs, signal } = options
+      if (timeoutMs === undefined && signal === undefined) return work()
+      const interrupt = interruptOf(clock, transaction, options)
+      try {
+        return await Promise.race([work(), interrupt.promise])
+      } finally {
+        interrupt.clear()
+      }
+    },
     waitsFor: (stage) => (waited.get(stage) ?? 0) > 0,
   }
+}
+
+/** Ends a wait by the time or the signal that its caller gave. */
+export function interruptOf(
+  clock: Clock,
+  transaction: Transaction,
+  { timeoutMs, signal }: Pick<WaitOptions, 'timeoutMs' | 'signal'>,
+  missing: () => MissingReceipt | undefined = () => undefined,
+): Interrupt {
+  const clears: (() => void)[] = []
+  const promise = new Promise<never>((_, reject) => {
+    if (timeoutMs !== undefined) {
+      const late = () => reject(timeoutError(transaction, timeoutMs, missing()))
+      clears.push(clock.setTimer(late, timeoutMs))
+    }
+    if (signal) {
+      const abort = () =>
+        reject(txError(transaction, 'ABORTED', fateNow(transaction), 'The wait was aborted.'))
+      if (signal.aborted) abort()
+      clears.push(onAbort(signal, abort))
+    }
+  })
+  // It may reject while nobody races against it any more.
+  promise.catch(() => {})
+  return { promise, clear: () => clears.forEach((clear) => void clear()) }
 }
 
 function atLeastSealed(transaction: Transaction): 'sealed' | 'safe' | 'finalized' {

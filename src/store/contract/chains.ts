@@ -38,6 +38,21 @@ export const chains: readonly Case[] = [
     },
   },
   {
+    name: 'who gives no name reads those that are kept, and keeps none',
+    async run(world) {
+      const { store, other } = world
+      const [first, second] = lanesOfOneId(world)
+      const { chainId } = first
+      equal(await store.chains({ chainId }), [], 'a chain that nobody named')
+      equal(await hashesOf(store, first), [first.genesisHash], 'the first name, given after that')
+      equal(
+        await other.chains({ chainId: second.chainId }),
+        [first.genesisHash],
+        'what is read by the id alone',
+      )
+    },
+  },
+  {
     name: 'of two names given at once exactly one is kept, and read by both',
     async run(world) {
       const { store, other } = world

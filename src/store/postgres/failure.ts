@@ -26,6 +26,8 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(refusal(error) ?? '')
 }
 
+const UNREACHED = 'PostgreSQL cannot be reached.'
+
 export type Failure = {
   readonly error: unknown
   /** Nobody can say whether it was committed. */
@@ -43,11 +45,43 @@ export function storeFailure({ error, unknown, secrets }: Failure): TxlaneError 
   if (unknown)
     return unknownResult('The answer of PostgreSQL was lost: what was written may be there, or not.', said)
   const cause = Object.assign(new Error(said), codeOf(error))
-  return new TxlaneError('PostgreSQL did not do what it was asked to.', {
+  return new TxlaneError(whatFailed(error), {
     code: 'STORE',
     fate: 'notExecuted',
     cause,
   })
+}
+
+/**
+ * What an operator has to look at. SQLSTATEs are those of PostgreSQL's appendix A, the others Node's of its sockets. The
+ * driver has no code where it waits for a connection in vain, and where the connection string has no password.
+ */
+const CAUSES: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/^(?:28P01|28000)$/, 'PostgreSQL refuses the user or the password.'],
+  [/^3D000$/, 'PostgreSQL does not have the database.'],
+  [/^42501$/, 'PostgreSQL does not give the user the right to do it.'],
+  [/^53300$/, 'PostgreSQL has no connection left.'],
+  [/^57P0[1-5]$/, 'PostgreSQL is starting or stopping.'],
+  [/^(?:08...|E(?:CONN|HOST|NET)[A-Z]+|ENOTFOUND|EAI_[A-Z]+|ETIMEDOUT|EPIPE|ENOENT)$/, UNREACHED],
+  [
+    /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/,
+    'The connection to PostgreSQL cannot be encrypted.',
+  ],
+]
+const WORDS: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/password must be a string/i, 'PostgreSQL refuses the user or the password.'],
+  [/does not support SSL/i, 'The connection to PostgreSQL cannot be encrypted.'],
+  [/^No answer within|timeout exceeded|timeout expired|Connection terminated/i, UNREACHED],
+]
+
+function whatFailed(error: unknown): string {
+  const { message, errors } = (error ?? {}) as { message?: unknown; errors?: readonly unknown[] }
+  // Several addresses were tried: what the first one said goes for all.
+  const code = codeOf(error).code ?? codeOf(errors?.[0]).code ?? ''
+  const found =
+    CAUSES.find(([pattern]) => pattern.test(code)) ??
+    WORDS.find(([pattern]) => typeof message === 'string' && pattern.test(message))
+  return found?.[1] ?? 'PostgreSQL did not do what it was asked to.'
 }
 
 /** Only a part of what was asked for is certain: who asked has to look before it asks again. */

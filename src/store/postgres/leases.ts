@@ -15,7 +15,8 @@ export function leaseVerbs(context: Context): Pick<Store, 'chains' | 'acquire' |
 
   return {
     async chains({ chainId, genesisHash }) {
-      await database.change({ text: sql.addFirstChain, values: [chainId, genesisHash] })
+      if (genesisHash !== undefined)
+        await database.change({ text: sql.addFirstChain, values: [chainId, genesisHash] })
       const rows = await database.read({ text: sql.chainsOf, values: [chainId] })
       return rows.map((row) => row.genesis_hash as Hash)
     },

@@ -1,6 +1,6 @@
 import type { Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import type { ChainKey, LaneKey, Lease } from '../store.js'
+import type { LaneKey, Lease, Store } from '../store.js'
 import type { Prepared } from './connection.js'
 import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
 
@@ -16,8 +16,11 @@ export function laneRecord(prepared: Prepared, lane: number): LaneRecord {
   return prepared.laneState.get(lane) as LaneRecord
 }
 
-export function chains(prepared: Prepared, { chainId, genesisHash }: ChainKey): readonly Hash[] {
-  prepared.addFirstChain.run(chainId, genesisHash)
+export function chains(
+  prepared: Prepared,
+  { chainId, genesisHash }: Parameters<Store['chains']>[0],
+): readonly Hash[] {
+  if (genesisHash !== undefined) prepared.addFirstChain.run(chainId, genesisHash)
   return (prepared.chainsOf.all(chainId) as { genesis: Hash }[]).map(({ genesis }) => genesis)
 }
 

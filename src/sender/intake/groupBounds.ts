@@ -12,7 +12,7 @@ import type { Line } from './line.js'
  * node: what is in a pool already goes before everything that comes later. Together they have at most the gas of one
  * block in flight; a group may be bounded further by its `inFlightMax`. Lanes of a pool count as one.
  */
-export type InFlight = GroupCounts & {
+export type GroupBounds = GroupCounts & {
   /** Whether it may take a nonce beside all that has one: those of a group that is full are not in line. */
   admits(transaction: Transaction): boolean
   /** What keeps it from taking a nonce now. */
@@ -29,7 +29,7 @@ export type InFlight = GroupCounts & {
 
 type Use = { readonly gas: number; readonly group: string | undefined }
 
-export function createInFlight(
+export function createGroupBounds(
   context: Pick<LaneContext, 'hub' | 'transactions'>,
   options: {
     readonly policy: GroupPolicy | undefined
@@ -39,7 +39,7 @@ export function createInFlight(
     /** Those of a group that wait for a nonce here. */
     readonly queued: GroupCounts['queued']
   },
-): InFlight {
+): GroupBounds {
   const { policy, line, lanes } = options
   const uses = new NonceMap<Use>()
   const counts = new Map<string, number>()
