@@ -153,7 +153,8 @@ export function createMemberIn(
 
   /** For a transaction that an earlier life may have sent: until its records are read nobody knows. */
   function openFor(id: string | undefined): Promise<OpenLane> {
-    return id === undefined ? open() : open().catch(unknownOf(id))
+    // As many turns with an id as without: calls are taken on in their order.
+    return open().catch(id === undefined ? asItIs : unknownOf(id))
   }
 
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
@@ -173,12 +174,18 @@ export function createMemberIn(
     }
     arriving.set(request, sendOptions)
     openFor(sendOptions.id)
-      .finally(() => arriving.delete(request))
-      .then(({ tenure }) => {
-        if (timed.isOver) return
-        timed.handOver()
-        tenure.seat.add(request, sendOptions, place, timed.caller)
-      })
+      .then(
+        ({ tenure }) => {
+          arriving.delete(request)
+          if (timed.isOver) return
+          timed.handOver()
+          tenure.seat.add(request, sendOptions, place, timed.caller)
+        },
+        (error: unknown) => {
+          arriving.delete(request)
+          throw error
+        },
+      )
       .catch(timed.caller.failed)
   }
 
@@ -365,6 +372,10 @@ export function createMemberIn(
       closed?.()
     }
   }
+}
+
+function asItIs(error: unknown): never {
+  throw error
 }
 
 /** However often the lane changes hands until then. */
