@@ -35,6 +35,8 @@ export type StoredTransaction = {
   /** Hash of from, to, data, value, access list and authorizations: the same id with another one is a conflict. */
   readonly fingerprint: Hash
   readonly request: TxRequest
+  /** How often its id began anew after it ended: see `restart`. Missing for none. */
+  readonly life?: number | undefined
   /** Order of arrival in the lane. */
   readonly sequence: number
   readonly priority: number

@@ -32,9 +32,9 @@ const plan = fc.record({
 })
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 
-// Time may pass while the schedule holds an answer back: then the endpoint is silent, and it is REJECTED.
-const REFUSALS = ['ABORTED', 'QUEUE_FULL', 'CLOSED', 'REJECTED'].map((code) => `${code}, notExecuted`)
-const SILENCE = ['REJECTED, notExecuted', 'CLOSED, notExecuted', 'CLOSED, inFlight']
+// Time may pass while the schedule holds an answer back: then the endpoint is silent, and it is UNREACHABLE.
+const REFUSALS = ['ABORTED', 'QUEUE_FULL', 'CLOSED', 'UNREACHABLE'].map((code) => `${code}, notExecuted`)
+const SILENCE = ['UNREACHABLE, notExecuted', 'CLOSED, notExecuted', 'CLOSED, inFlight']
 
 /** Plays several users of one account's nonces, and writes down what cannot be right. */
 function createUsers(world: World) {

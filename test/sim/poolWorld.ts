@@ -248,7 +248,8 @@ function send(world: World): void {
   const controller = new AbortController()
   if (chance(random, 0.1)) later(() => controller.abort())
   const cancels = chance(random, 0.1)
-  const sending = machine.pool.send(requestOf(random, one.marker), {
+  const request = requestOf(random, one.marker)
+  const sending = machine.pool.send(request, {
     ...optionsOf(random, clock.wallNow()),
     // Drawn apart: seeds that were found keep the rest of their worlds.
     ...(chance(deriveRandom(world.seed, `starved ${one.id}`), 0.5) ? { starved: 'wait' } : {}),
@@ -266,9 +267,31 @@ function send(world: World): void {
     },
     (error: TxlaneError) => {
       one.told = error.fate
+      if (error.fate === 'notExecuted')
+        sendAgain(world, one, request, deriveRandom(world.seed, `again ${one.id}`))
     },
   )
   expectEnd(world, machine, `the send of ${one.id}`, told)
+}
+
+/** Its caller was told that it did not run, and wants it all the same: whichever process is asked, and as often as it ends. */
+function sendAgain(world: World, one: Sent, request: TxRequest, random: Random): void {
+  if (!chance(random, 0.5)) return
+  const machine = pick(random, world.machines)
+  one.told = undefined
+  const anew = machine.pool
+    .send(request, { id: one.id, again: true, until: 'queued', starved: 'wait' })
+    .then((tx) => tx.wait('sealed'))
+  const told = anew.then(
+    () => {
+      one.told = 'landed'
+    },
+    (error: TxlaneError) => {
+      one.told = error.fate
+      if (error.fate === 'notExecuted') sendAgain(world, one, request, random)
+    },
+  )
+  expectEnd(world, machine, `${one.id}, sent again`, told)
 }
 
 function isWaitedFor({ open, machines }: World): boolean {

@@ -14,7 +14,7 @@ import { privateOf } from '../nodes/privacy.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
 import type { Caller } from '../transaction/caller.js'
 import { fromStored, refresh, toStored } from '../transaction/stored.js'
-import { begin, end, type Transaction, tellEnd } from '../transaction/transaction.js'
+import { begin, drop, end, type Transaction, tellEnd } from '../transaction/transaction.js'
 import { transactionOf } from '../transaction/words.js'
 import type { SignAuthorities } from './authorities.js'
 import { endedError } from './endedError.js'
@@ -147,12 +147,14 @@ export function createAdmission(parts: {
     if (closed) throw closedBefore(transaction, options)
     transactions.set(transaction.id, transaction)
     taker.taking(transaction)
+    if (options.again) transaction.again = true
     transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, caller })
   }
 
   function kept(entry: Entry, enqueued: Enqueued | undefined): Promise<void> | undefined {
     if (enqueued && beginsAnew(entry, enqueued)) return restart(entry, enqueued.transaction)
     entry.transaction.keeping = undefined
+    drop(entry.transaction, 'again')
     try {
       entry.caller.kept(taken(entry, enqueued))
     } catch (error) {
@@ -168,6 +170,7 @@ export function createAdmission(parts: {
 
   /** The store decides: of several who begin it anew, one does, and the others are told of that one. */
   async function restart(entry: Entry, ended: StoredTransaction): Promise<void> {
+    entry.transaction.life = (ended.life ?? 0) + 1
     await parts.store.restart(toStored(entry.transaction), ended).then(
       (enqueued) => kept(entry, enqueued),
       (error: unknown) => notKept(entry, error),
@@ -270,6 +273,7 @@ export function createAdmission(parts: {
     if (stored.private && !transaction.private) refresh(transaction, stored)
     if (stored.stage === 'queued') {
       transaction.sequence = stored.sequence
+      transaction.life = stored.life
       return
     }
     // What was told of it meanwhile is newer than an answer that was long on its way.

@@ -30,6 +30,20 @@ async function openWarm(options: SimLaneOptions = {}): Promise<SimLane> {
 
 const sealedNow = ({ chain }: SimLane) => chain.head.number
 
+test('what may depend on one that gave its nonce back is told that it reverts', async () => {
+  let signing = true
+  await using lane = await openLane({ signMs: () => (signing ? 10_000 : 0) })
+  const abort = new AbortController()
+  const first = lane.sender.send(call(1), { signal: abort.signal })
+  const second = lane.sender.send(programRequest({ kind: 'dependent', marker: 2, needs: 1 }) as TxRequest)
+  const refused = lane.rejection(second, 120_000)
+  await lane.clock.advance(5_000)
+  signing = false
+  abort.abort()
+  expect(await lane.rejection(first)).toMatchObject({ code: 'ABORTED', fate: 'notExecuted' })
+  expect(await refused).toMatchObject({ code: 'PREPARE_REVERTED', fate: 'notExecuted' })
+})
+
 describe('after: at pre-confirmed speed', () => {
   test('a dependent transaction goes out before the block of the first is sealed, and executes above it', async () => {
     await using lane = await openWarm()

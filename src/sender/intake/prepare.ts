@@ -238,7 +238,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const isBehind = options.isBehind(transaction) || [...asking].some((one) => goesBefore(one, transaction))
     const below = isBehind ? book.cursor : (changedBelow.get(transaction) ?? book.cursor)
     changedBelow.set(transaction, below)
-    return isBehind || book.coveredTo < below
+    // A nonce at the top that was given back is none any more.
+    return isBehind || book.coveredTo < Math.min(below, book.cursor)
   }
 
   /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */

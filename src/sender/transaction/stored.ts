@@ -1,3 +1,4 @@
+import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { StoredAttempt, StoredNeeds, StoredTransaction } from '../../store/store.js'
 import { isTimely } from '../reasons/timely.js'
 import { failureFrom, storedFailure } from './failure.js'
@@ -10,6 +11,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     lane: transaction.lane,
     fingerprint: transaction.fingerprint,
     request: transaction.request,
+    life: transaction.life,
     sequence: transaction.sequence,
     priority: transaction.priority,
     gas: transaction.gas,
@@ -84,6 +86,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.costs = stored.costs
   transaction.settled = verdict === 'landed'
   if (verdict === 'unresolved') transaction.unresolved = true
+  if (stored.life !== undefined) transaction.life = stored.life
   if (failure === undefined) return transaction
   transaction.endKept = true
   transaction.failure = failureFrom(failure, describe(transaction))
@@ -110,6 +113,12 @@ function keptAttempts({
   if (attempts !== undefined) return attempts
   if (nonce === undefined || hash === undefined || fees === undefined) return []
   return [signedAtMs === undefined ? { nonce, hash, fees } : { nonce, hash, fees, signedAtMs }]
+}
+
+/** What was read of an earlier life of its id says nothing of it, nor does the end after which it is to begin anew. */
+export function isOfFormerLife(transaction: Transaction, stored: StoredTransaction): boolean {
+  if ((stored.life ?? 0) < (transaction.life ?? 0)) return true
+  return transaction.again === true && hasEndedUnexecuted(stored.stage)
 }
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */

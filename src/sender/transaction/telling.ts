@@ -3,7 +3,7 @@ import type { StoredTransaction } from '../../store/store.js'
 import type { Stage } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import type { LaneHandle } from '../lane/handle.js'
-import { refresh } from './stored.js'
+import { isOfFormerLife, refresh } from './stored.js'
 import { end, endStage, hasFailed, hasReached, type Transaction, tellEnd } from './transaction.js'
 
 type Listeners = Pick<LaneHandle, 'events' | 'txOf'>
@@ -29,6 +29,7 @@ export function endWith(
 
 /** Another process worked on it: it is what the store says now, and who waits for it or listens here is told. */
 export function follow(listeners: Listeners, transaction: Transaction, stored: StoredTransaction): void {
+  if (isOfFormerLife(transaction, stored)) return
   const { stage: before } = transaction
   refresh(transaction, stored)
   const { stage } = transaction

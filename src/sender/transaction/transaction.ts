@@ -95,6 +95,10 @@ export type Transaction = {
   ready: boolean
   /** Fees that its caller named for a bump since: its ceilings are above them, as above those in the request. */
   named?: Fees
+  /** How often its id began anew. */
+  life?: number | undefined
+  /** Its caller wants it to begin anew where it ended before, which the store has yet to say. */
+  again?: true | undefined
   /** A bump that its caller asked for and that was not made yet, with the fees named for it. */
   hurry?: { readonly fees: Fees | undefined } | undefined
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
@@ -285,6 +289,7 @@ export function begin(as: Beginning): Transaction {
 
 /** What few transactions ever have. */
 type Rare =
+  | 'again'
   | 'cancelTimers'
   | 'dear'
   | 'failure'
