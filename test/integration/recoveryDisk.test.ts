@@ -75,7 +75,7 @@ describe('a file that takes nothing more', () => {
     }) as LocalAccount['signTransaction']
     life = startLife({ devnet, account: { ...account, signTransaction }, shelf, store })
     const tx = await life.sender.send(transfer(1), { id: 'a', until: 'queued' })
-    const tries = () => life?.events('error').length ?? 0
+    const tries = () => life?.failures() ?? 0
     await until(() => tries() >= 3)
     expect(life.events('held')[0]).toEqual({ reason: 'unknownCommit' })
     expect(life.sent).toEqual([])

@@ -176,7 +176,7 @@ describe('PostgreSQL goes away in the middle of a burst, and comes back', () => 
     const second = burst.slice(200).map(keep)
     await until(() => errors.length > 0)
     await until(() => life.events('held').some(({ reason }) => reason === 'unknownCommit'))
-    const failures = () => life.events('error').length
+    const { failures } = life
     // Some more of what it tries by itself while there is nothing: each with a pause that doubles.
     const tried = failures()
     await until(() => failures() >= tried + 5)

@@ -14,6 +14,7 @@ import { defaultLimits } from '../../src/sender/input/limits.js'
 import * as machinery from '../../src/sender/machinery.js'
 import { clientPortsOf } from '../../src/sender/nodes/clientPortsOf.js'
 import { createSenderIn } from '../../src/sender/sender.js'
+import { withoutLane } from '../../src/sender/simLane.fixture.js'
 import { sqliteStore } from '../../src/store/sqlite/index.js'
 import { startProcess } from '../sim/process.js'
 import { askAll, rpc } from './devnetSupport.js'
@@ -75,6 +76,8 @@ export type Life = {
   /** Raw transactions that were handed to the endpoint, in order. */
   readonly sent: readonly Hex[]
   events(event: keyof SenderEvents): readonly Record<string, unknown>[]
+  /** How often something failed that nobody waited for: the same again is told as a number. */
+  failures(): number
   /** As kill -9: whatever was under way never comes back to it, and its lease stays taken. */
   kill(): Promise<void>
   close(): Promise<void>
@@ -132,7 +135,11 @@ export function startLife(options: LifeOptions): Life {
     store,
     allocator,
     sent,
-    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => payload),
+    events: (event) => told.filter((one) => one.event === event).map(({ payload }) => withoutLane(payload)),
+    failures: () =>
+      told
+        .filter((one) => one.event === 'error')
+        .reduce((sum, { payload }) => sum + Number(payload.times), 0),
     async kill() {
       process.kill()
       await letGo()

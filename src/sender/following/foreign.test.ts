@@ -15,9 +15,8 @@ function laneWith(find: () => Promise<StoredTransaction | undefined>) {
     lane: { key: { chainId: 1, address: '0x01' } },
     store: { find },
     logger: {},
-    events: {
-      emit: (event: string, payload: unknown) => void (event === 'error' ? errors : emitted).push(payload),
-    },
+    errors: { note: (error: unknown) => void errors.push(error) },
+    events: { emit: (_: string, payload: unknown) => void emitted.push(payload) },
   }
   return { context: context as unknown as LaneContext & { closed: boolean }, emitted, errors }
 }

@@ -234,12 +234,13 @@ export function createPreparer(options: PrepareOptions): Preparer {
   /** Whether something comes before it that may change the answer: on its way to the chain, or still before that. */
   function mayDepend(transaction: Transaction): boolean {
     if (mayLag(transaction)) return true
-    const { book } = context.lane
     const isBehind = options.isBehind(transaction) || [...asking].some((one) => goesBefore(one, transaction))
-    const below = isBehind ? book.cursor : (changedBelow.get(transaction) ?? book.cursor)
+    if (isBehind) return true
+    const { book } = context.lane
+    const below = changedBelow.get(transaction) ?? book.cursor
     changedBelow.set(transaction, below)
     // A nonce at the top that was given back is none any more.
-    return isBehind || book.coveredTo < Math.min(below, book.cursor)
+    return book.coveredTo < Math.min(below, book.cursor)
   }
 
   /** Its conditions were met by what is pre-confirmed, a block ago at most: another replica may not show it yet. */

@@ -1,4 +1,5 @@
 import type { Book } from '../../ledger/book.js'
+import type { Slot } from '../../ledger/slot.js'
 import { hasEnded } from '../../store/ended.js'
 import { hasReached, type Transaction } from '../transaction/transaction.js'
 
@@ -7,15 +8,18 @@ import { hasReached, type Transaction } from '../transaction/transaction.js'
  * `inFlight()` and the metrics. What a sealed block has waits for its depth, and nothing has to be done for it.
  */
 export function isInFlight(book: Book, nonce: number): boolean {
-  const state = book.get(nonce)?.state
-  return state === 'reserved' || state === 'live' || state === 'outside'
+  return isOpen(book.get(nonce))
 }
 
-/** How many nonces are in flight. It costs as much as there are nonces above the floor. */
+/** How many nonces are in flight. It costs as much as there are slots, however far apart the counts of a node are (P9). */
 export function countInFlight(book: Book): number {
   let count = 0
-  for (let nonce = book.floor; nonce < book.cursor; nonce++) if (isInFlight(book, nonce)) count++
+  for (const slot of book.slots.values()) if (slot.nonce >= book.floor && isOpen(slot)) count++
   return count
+}
+
+function isOpen(slot: Slot | undefined): boolean {
+  return slot?.state === 'reserved' || slot?.state === 'live' || slot?.state === 'outside'
 }
 
 /** For a process that does not hold the lane: the store names the nonce and the stage, and has no other use of it. */

@@ -100,7 +100,7 @@ export function timeLimit(clock: Clock, { timeoutMs = -1, id }: SendOptions): Ti
 }
 
 /** By an id of the caller's an earlier call, or an earlier life, may have sent it. */
-export function timeOver(
+function timeOver(
   timeoutMs: number,
   { isTaken, id }: { readonly isTaken: boolean; readonly id: string | undefined },
 ): TxlaneError {
