@@ -3,14 +3,9 @@
 import type { base } from 'viem/chains'
 import type { CancelResult, Landed, ListOptions, Sender, SenderPool, Tx, WaitStage } from '../../src/index.js'
 
-type Base = Sender<typeof base>
-/** Each member of a sender that knows its chain serves where any chain does. */
-type Unfit = { [name in keyof Sender]: Base[name] extends Sender[name] ? never : name }[keyof Sender]
-export const unfit: readonly Unfit[] = [] satisfies readonly never[]
-
 /** What knows its chain serves where any chain does. */
-export function anyChain(pool: SenderPool<typeof base>, tx: Tx<typeof base>) {
-  const senders: readonly Sender[] = [pool]
+export function anyChain(sender: Sender<typeof base>, pool: SenderPool<typeof base>, tx: Tx<typeof base>) {
+  const senders: readonly Sender[] = [sender, pool]
   const own: Sender<typeof base> = pool
   const any: Tx = tx
   return { senders, own, any }
