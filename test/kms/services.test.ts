@@ -90,11 +90,11 @@ describe.each([
   })
 
   test('that throttles for good ends it with SIGNER, notExecuted, and its words', async () => {
-    const account = await service.account({ timeoutMs: 500 })
+    const account = await service.account({ timeoutMs: 2_000 })
     service.reply = () => 'throttles'
     const error = await thrown(account.signTransaction(transfer))
     expect(error).toMatchObject({ code: 'SIGNER', fate: 'notExecuted' })
-    expect(error.message).toContain(`${name} did not sign for ${plain.address} in 500 ms`)
+    expect(error.message).toContain(`${name} did not sign for ${plain.address} in 2000 ms`)
     expect(error.details).toMatch(/ThrottlingException|RESOURCE_EXHAUSTED|Throttled|429/)
     expect(service.asked).toBeGreaterThan(1)
   })

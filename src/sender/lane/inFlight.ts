@@ -13,8 +13,14 @@ export function isInFlight(book: Book, nonce: number): boolean {
 
 /** How many nonces are in flight. It costs as much as there are slots, however far apart the counts of a node are (P9). */
 export function countInFlight(book: Book): number {
-  let count = 0
-  for (const slot of book.slots.values()) if (slot.nonce >= book.floor && isOpen(slot)) count++
+  const { floor, supposedTo } = book
+  const supposedFrom = Math.max(book.base, floor)
+  // What a count says to be in use has no slots of its own.
+  let count = Math.max(0, supposedTo - supposedFrom)
+  for (const slot of book.slots.values()) {
+    if (slot.nonce >= supposedFrom && slot.nonce < supposedTo) count--
+    if (slot.nonce >= floor && isOpen(slot)) count++
+  }
   return count
 }
 

@@ -9,8 +9,8 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
   const { book, holds, key } = engine.context.lane
   const head = hub.tracker.head
   const holes: number[] = []
-  for (let nonce = book.floor; nonce < book.cursor; nonce++)
-    if (book.get(nonce)?.state === 'hole') holes.push(nonce)
+  for (const { nonce, state } of book.slots.values())
+    if (state === 'hole' && nonce < book.cursor && nonce >= book.floor) holes.push(nonce)
   return {
     holder: !closed,
     chainId: key.chainId,
@@ -19,7 +19,7 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     cursor: book.cursor,
     coveredTo: book.coveredTo,
     window: engine.broadcaster.window,
-    holes,
+    holes: holes.sort((a, b) => a - b),
     queued: engine.waiting,
     inFlight: countInFlight(book),
     holds: holds.list(),
