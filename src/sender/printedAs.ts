@@ -1,5 +1,4 @@
-// Where Node's console looks for it.
-const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+import { INSPECT } from './transaction/printed.js'
 
 /**
  * Gives a public object what is shown of it in JSON and by Node's `util.inspect`, and so in logs. Its chain holds URLs with API

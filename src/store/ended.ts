@@ -4,12 +4,12 @@ const ENDED: ReadonlySet<Stage> = new Set(['finalized', 'failed', 'cancelled', '
 
 const UNEXECUTED: ReadonlySet<Stage> = new Set(['failed', 'cancelled', 'superseded'])
 
-/** It ended, and did not execute. */
+/** The transaction ended without execution. */
 export function hasEndedUnexecuted(stage: Stage): boolean {
   return UNEXECUTED.has(stage)
 }
 
-/** What took the place of a superseded one may have done what it was for: that one does not begin again. */
+/** Whether the id may begin anew. A superseded transaction may not: its replacement may have executed the same request. */
 export function mayRestart(stage: Stage): boolean {
   return stage === 'failed' || stage === 'cancelled'
 }

@@ -2,8 +2,9 @@ import type { Book } from '../../ledger/book.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /**
- * Something of it may be sent at another nonce than this one, where it was before: it lost the nonce, or ended there and
- * began anew under its id. What becomes of this nonce decides nothing of it then, unless its bytes execute here.
+ * Whether the transaction is bound to another nonce than this one. A transaction moves to another nonce where it lost the
+ * first one, or where its id began anew after an end. The end of the first nonce then says nothing of the transaction,
+ * unless its bytes execute there.
  */
 export function isBoundElsewhere(
   book: Pick<Book, 'get'>,

@@ -163,12 +163,12 @@ export function createAdmission(parts: {
     return undefined
   }
 
-  /** What its id stands for has ended without execution, and its caller wants it to begin anew. */
+  /** Whether the id stands for a transaction that ended without execution, and the caller asked for `again`. */
   function beginsAnew({ transaction, options }: Entry, { fresh, transaction: stored }: Enqueued): boolean {
     return !fresh && options.again === true && mayRestart(stored.stage) && isSameRequest(stored, transaction)
   }
 
-  /** The store decides: of several who begin it anew, one does, and the others are told of that one. */
+  /** Begins the id anew. Of several callers at once the store lets one do it, and answers the others with that one. */
   async function restart(entry: Entry, ended: StoredTransaction): Promise<void> {
     entry.transaction.life = (ended.life ?? 0) + 1
     await parts.store.restart(toStored(entry.transaction), ended).then(
@@ -257,7 +257,7 @@ export function createAdmission(parts: {
     return error
   }
 
-  /** It is what it was: whoever found it by its id meanwhile hears of that end. */
+  /** The id stands for an ended transaction. Callers who found this one by its id meanwhile get that end too. */
   function endedBefore(transaction: Transaction, stored: StoredTransaction): TxlaneError {
     checkSame(stored, transaction)
     refresh(transaction, stored)

@@ -6,7 +6,7 @@ type Run = () => Promise<unknown>
 type Entry = LineEntry & { readonly run: Run }
 export type FairOptions = QueueAddOptions & Pick<LineEntry, 'group'>
 
-/** For a p-queue: what waits goes in the order of a `Line`, so that what one group asks does not hold up another. */
+/** The queue of a p-queue, in the order of a `Line`: the questions of one group do not hold up another. */
 export type FairQueueClass = new () => Queue<Run, FairOptions>
 
 export function fairQueueClass(weightOf: (group: string | undefined) => number): FairQueueClass {

@@ -3,8 +3,9 @@ import { lastClaim, newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { GroupPolicy } from '../../types.js'
 import type { LaneContext } from '../context.js'
 import { mostGas } from '../input/gasBounds.js'
+import { openMove } from '../signing/openMove.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { type GroupCounts, shareOf } from './groups.js'
+import { type GroupCounts, GroupTally, shareOf } from './groups.js'
 import type { Line } from './line.js'
 
 /**
@@ -13,17 +14,17 @@ import type { Line } from './line.js'
  * block in flight; a group may be bounded further by its `inFlightMax`. Lanes of a pool count as one.
  */
 export type GroupBounds = GroupCounts & {
-  /** Whether it may take a nonce beside all that has one: those of a group that is full are not in line. */
+  /** Whether the transaction may take a nonce now. The line holds back those of a full group. */
   admits(transaction: Transaction): boolean
-  /** What keeps it from taking a nonce now. */
+  /** The bound that keeps the transaction from taking a nonce now. */
   boundOf(transaction: Transaction): 'inFlightMax' | 'blockGas' | undefined
-  /** Closes the groups at the head of the line that have all in flight that they may. */
+  /** Closes each full group that is at the head of the line. */
   closeFull(): void
-  /** Other lanes may have less in flight by now. */
+  /** Reopens groups for which other lanes of the pool have made room. */
   look(): void
-  /** It takes this nonce. */
+  /** The transaction takes this nonce. */
   reserved(nonce: number, transaction: Transaction): void
-  /** A slot moved: what it asks for counts while it is unfinished. */
+  /** A slot moved: its gas counts while it is open. */
   moved(nonce: number, before: Slot | undefined, after: Slot): void
 }
 
@@ -33,7 +34,7 @@ export function createGroupBounds(
   context: Pick<LaneContext, 'hub' | 'transactions'>,
   options: {
     readonly policy: GroupPolicy | undefined
-    readonly line: Pick<Line<Transaction>, 'peek' | 'close' | 'reopen'>
+    readonly line: Pick<Line<Transaction>, 'peek' | 'close' | 'reopen' | 'closed'>
     /** All lanes of its pool in this process, this one among them. */
     readonly lanes: () => readonly GroupCounts[]
     /** Those of a group that wait for a nonce here. */
@@ -42,33 +43,26 @@ export function createGroupBounds(
 ): GroupBounds {
   const { policy, line, lanes } = options
   const uses = new NonceMap<Use>()
-  const counts = new Map<string, number>()
-  const closed = new Set<string>()
+  const tally = new GroupTally()
   let gasInFlight = 0
 
   function set(nonce: number, use: Use | undefined): void {
     const was = uses.get(nonce)
     gasInFlight += (use?.gas ?? 0) - (was?.gas ?? 0)
-    count(was?.group, -1)
-    count(use?.group, 1)
+    tally.add(was?.group, -1)
+    tally.add(use?.group, 1)
     if (use === undefined) uses.delete(nonce)
     else uses.set(nonce, use)
     if (was?.group !== undefined && was.group !== use?.group) reopen(was.group)
   }
 
-  function count(group: string | undefined, by: 1 | -1): void {
-    if (group === undefined) return
-    const now = (counts.get(group) ?? 0) + by
-    if (now === 0) counts.delete(group)
-    else counts.set(group, now)
-  }
-
   function isFull(group: string): boolean {
     const { inFlightMax } = shareOf(policy, group)
+    if (inFlightMax === Number.POSITIVE_INFINITY) return false
     return lanes().reduce((sum, lane) => sum + lane.inFlight(group), 0) >= inFlightMax
   }
 
-  /** One that is more than a block goes alone. */
+  /** A transaction with more gas than a block goes alone. */
   function fitsBlock(transaction: Transaction): boolean {
     if (transaction.group === undefined) return true
     const { chain, tracker } = context.hub
@@ -79,16 +73,14 @@ export function createGroupBounds(
   }
 
   function reopen(group: string): void {
-    if (!closed.has(group) || isFull(group)) return
-    closed.delete(group)
-    line.reopen(group)
+    if (line.closed.has(group) && !isFull(group)) line.reopen(group)
   }
 
   return {
     get gasInFlight() {
       return gasInFlight
     },
-    inFlight: (group) => counts.get(group) ?? 0,
+    inFlight: tally.of,
     queued: options.queued,
     admits: fitsBlock,
     boundOf(transaction) {
@@ -97,20 +89,17 @@ export function createGroupBounds(
     },
     closeFull() {
       if (policy === undefined) return
-      for (let first = line.peek(); first?.group !== undefined && isFull(first.group); first = line.peek()) {
-        closed.add(first.group)
+      for (let first = line.peek(); first?.group !== undefined && isFull(first.group); first = line.peek())
         line.close(first.group)
-      }
     },
     look() {
-      for (const group of closed) reopen(group)
+      for (const group of line.closed) reopen(group)
     },
     reserved: (nonce, transaction) => set(nonce, { gas: gasOf(transaction), group: transaction.group }),
     moved(nonce, before, after) {
-      if (after.state === 'reserved') return
-      if (after.state !== 'live') return set(nonce, undefined)
-      // What it asks for changes with its attempts alone.
-      if (before?.state === 'live' && before.attempts.length === after.attempts.length) return
+      const move = openMove(before, after)
+      if (move === 'over') return set(nonce, undefined)
+      if (move === 'same') return
       const claim = lastClaim(after)
       const transaction = claim === undefined ? undefined : context.transactions.get(claim)
       set(nonce, { gas: Number(newestAttempt(after)?.gas ?? 0n), group: transaction?.group })

@@ -2,9 +2,9 @@ import { TxlaneError } from '../../errors/base.js'
 import type { GroupPolicy, GroupShare } from '../../types.js'
 import type { Transaction } from '../transaction/transaction.js'
 
-/** What of a lane is in use, and by which groups. */
+/** The gas in flight of a lane, and its transactions by group. */
 export type GroupCounts = {
-  /** The gas limits of all that has a nonce and is in no sealed block. */
+  /** The sum of the gas limits of all transactions that have a nonce and are in no sealed block. */
   readonly gasInFlight: number
   /** Transactions of a group that wait for a nonce. */
   queued(group: string): number
@@ -14,7 +14,7 @@ export type GroupCounts = {
 
 type Share = { readonly [field in keyof GroupShare]-?: NonNullable<GroupShare[field]> }
 
-/** What a group may take. What names no group has no bounds. */
+/** The share of a group. Transactions without a group have weight 1 and no bounds. */
 export function shareOf(policy: GroupPolicy | undefined, group: string | undefined): Share {
   const own: GroupShare = group === undefined ? {} : (namedIn(policy, group) ?? {})
   const each: GroupShare = group === undefined ? {} : (policy?.each ?? {})
@@ -61,27 +61,35 @@ function queueFull(message: string): TxlaneError {
   return new TxlaneError(message, { code: 'QUEUE_FULL', fate: 'notExecuted' })
 }
 
-/** A set that knows how many of each group it has. */
-export class GroupedSet extends Set<Transaction> {
+/** Counts transactions by group. A group that has none takes no room. */
+export class GroupTally {
   private readonly counts = new Map<string, number>()
-
-  override add(one: Transaction): this {
-    if (!this.has(one)) this.count(one, 1)
-    return super.add(one)
-  }
-
-  override delete(one: Transaction): boolean {
-    const wasThere = super.delete(one)
-    if (wasThere) this.count(one, -1)
-    return wasThere
-  }
 
   readonly of = (group: string): number => this.counts.get(group) ?? 0
 
-  private count({ group }: Transaction, by: 1 | -1): void {
+  /** A transaction without a group is not counted. */
+  add(group: string | undefined, by: 1 | -1): void {
     if (group === undefined) return
     const now = this.of(group) + by
     if (now === 0) this.counts.delete(group)
     else this.counts.set(group, now)
   }
+}
+
+/** A set of transactions that counts them by group. */
+export class GroupedSet extends Set<Transaction> {
+  private readonly tally = new GroupTally()
+
+  override add(one: Transaction): this {
+    if (!this.has(one)) this.tally.add(one.group, 1)
+    return super.add(one)
+  }
+
+  override delete(one: Transaction): boolean {
+    const wasThere = super.delete(one)
+    if (wasThere) this.tally.add(one.group, -1)
+    return wasThere
+  }
+
+  readonly of = this.tally.of
 }

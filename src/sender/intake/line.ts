@@ -9,8 +9,8 @@ export type { LineEntry } from './rank.js'
  * others do not.
  *
  * The turns are those of start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996): each entry that goes puts the next
- * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group that has
- * waited for nothing saves nothing up.
+ * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group without
+ * entries saves up no turns.
  */
 export type Line<T extends LineEntry> = {
   /** Takes its place. One that is in the line already stays there, and `mayGo` is what is said now. @default true */
@@ -24,9 +24,10 @@ export type Line<T extends LineEntry> = {
   isBehind(entry: T): boolean
   /** What it waits behind: the first of its priority and group, or the first of all that may go. */
   ahead(entry: T): T | undefined
-  /** Nothing of a group that is closed goes; what stands behind it goes its way. */
+  /** No entry of a closed group goes. Entries of other groups do not wait for it. */
   close(group: string): void
   reopen(group: string): void
+  readonly closed: ReadonlySet<string>
   /** Those that may not go yet included. */
   readonly size: number
   /** Those that may go as soon as it is their turn. */
@@ -54,7 +55,7 @@ export function createLine<T extends LineEntry>(
   weightOf: (group: string | undefined) => number = () => 1,
 ): Line<T> {
   const tiers = new Map<number, Tier<T>>()
-  const closed = new Set<string | undefined>()
+  const closed = new Set<string>()
   // The first of each rank where it may go, beside some that are so no more.
   let next = createHeap<Candidate<T>>(goesBefore)
   let size = 0
@@ -79,6 +80,7 @@ export function createLine<T extends LineEntry>(
     return rank
   }
 
+  const isClosed = (group: string | undefined) => group !== undefined && closed.has(group)
   const rankOf = ({ priority, group }: T) => tiers.get(priority)?.ranks.get(group)
 
   function mayBeNext(entry: T): boolean {
@@ -86,7 +88,7 @@ export function createLine<T extends LineEntry>(
     return (
       rank !== undefined &&
       rank.members.get(entry) === true &&
-      !closed.has(entry.group) &&
+      !isClosed(entry.group) &&
       rank.first() === entry
     )
   }
@@ -102,11 +104,11 @@ export function createLine<T extends LineEntry>(
     for (const { ranks } of tiers.values())
       for (const { members, first, turn } of ranks.values()) {
         const entry = first()
-        if (entry !== undefined && members.get(entry) && !closed.has(entry.group)) next.push({ entry, turn })
+        if (entry !== undefined && members.get(entry) && !isClosed(entry.group)) next.push({ entry, turn })
       }
   }
 
-  /** Its own place, or that of one that came now. */
+  /** The turn of its group, or the turn that a new group would get. */
   function turnOf(entry: T): number {
     const tier = tiers.get(entry.priority)
     const rank = tier?.ranks.get(entry.group)
@@ -136,7 +138,7 @@ export function createLine<T extends LineEntry>(
     if (rank.members.size === 0 && tier.ranks.size > tier.pruneAt) prune(tier)
   }
 
-  /** Nobody waits: whoever comes next begins with nothing saved up, and nothing owed. */
+  /** The tier is empty: the next entry of any group starts at the first turn. */
   function clear(priority: number, tier: Tier<T>): void {
     tier.turn = 0
     if (tiers.size > KEPT || tier.ranks.size > KEPT) {
@@ -145,7 +147,7 @@ export function createLine<T extends LineEntry>(
     } else for (const rank of tier.ranks.values()) rank.turn = 0
   }
 
-  /** A group that has gone, and whose turn has come since, is as good as one that was never there. */
+  /** Forgets each empty group whose turn has passed: a new rank would have the same turn. */
   function prune(tier: Tier<T>): void {
     for (const [group, rank] of tier.ranks) {
       if (rank.members.size > 0 || rank.turn > tier.turn) continue
@@ -195,6 +197,7 @@ export function createLine<T extends LineEntry>(
       return false
     },
     close: (group) => void closed.add(group),
+    closed,
     reopen(group) {
       if (!closed.delete(group)) return
       for (const { ranks } of tiers.values()) offer(ranks.get(group)?.first())

@@ -90,7 +90,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   const metAt = new WeakMap<Transaction, number>()
   // Asked about and not answered yet. What waits for conditions is not among them: it may wait for what asks here.
   const asking = new Set<Transaction>()
-  // For those that what is on its way may change: the nonce below which that is, once nothing goes before them.
+  // By transaction: the nonces below this one may change its estimate. Noted once no queued transaction goes before it.
   const changedBelow = new WeakMap<Transaction, number>()
   const answers = createAnswers(context, (transaction) => context.closed || hasFailed(transaction))
 
@@ -239,7 +239,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
     const { book } = context.lane
     const below = changedBelow.get(transaction) ?? book.cursor
     changedBelow.set(transaction, below)
-    // A nonce at the top that was given back is none any more.
+    // The cursor falls where the highest nonce is given back.
     return book.coveredTo < Math.min(below, book.cursor)
   }
 

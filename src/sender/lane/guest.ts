@@ -240,8 +240,7 @@ export function createGuest(options: {
   // Of those that this process knows.
   const counts: GroupCounts = {
     gasInFlight: 0,
-    inFlight: (group) =>
-      ofGroup(group).filter(({ stage }) => stage !== 'queued' && UNSEALED.includes(stage)).length,
+    inFlight: (group) => ofGroup(group).filter(isInFlightByStage).length,
     queued: (group) => ofGroup(group).filter(({ stage }) => stage === 'queued').length,
   }
 

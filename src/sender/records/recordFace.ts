@@ -16,6 +16,7 @@ import { txError } from '../context.js'
 import { ownOptions, ownRequest } from '../input/own.js'
 import { checkCancel, checkWait } from '../input/validate.js'
 import type { OpenLane } from '../lane/open.js'
+import { INSPECT, printedTx } from '../transaction/printed.js'
 import { recordOf } from '../transaction/record.js'
 import { fromStored, refresh } from '../transaction/stored.js'
 import { fateOf, type Transaction } from '../transaction/transaction.js'
@@ -23,8 +24,6 @@ import { checkOpen, endedResult } from '../transaction/verdicts.js'
 import { interruptOf } from '../transaction/waiting.js'
 import { keptReason } from '../transaction/waitingFor.js'
 import { RAW, rawOf, TRANSACTION, transactionOf } from '../transaction/words.js'
-
-const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 export type RecordParts = {
   readonly clock: Clock
@@ -137,8 +136,11 @@ export class RecordFace implements Tx {
     return this.#live?.toJSON() ?? recordOf(this.#transaction, this.waitingFor)
   }
 
-  [INSPECT]() {
-    return this.toJSON()
+  [INSPECT](
+    _depth?: number,
+    ...by: [options?: object, inspect?: (value: object, options?: object) => string]
+  ) {
+    return printedTx(this.toJSON(), ...by)
   }
 
   [TRANSACTION]() {

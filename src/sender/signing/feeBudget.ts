@@ -8,6 +8,7 @@ import { attemptFees, type LaneContext } from '../context.js'
 import type { Line } from '../intake/line.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptFeesBound } from './cost.js'
+import { openMove } from './openMove.js'
 import { createSpending, untilNextMinute, type Window } from './spending.js'
 
 /**
@@ -78,13 +79,11 @@ export function createFeeBudget(
   }
 
   function moved(nonce: number, was: Slot | undefined, slot: Slot): void {
+    const move = openMove(was, slot)
     if (slot.state === 'reserved') return
     if (slot.state !== 'used' && slot.state !== 'final') takeBack(nonce)
-    if (slot.state === 'live') {
-      if (was?.state !== 'live' || was.attempts.length !== slot.attempts.length)
-        setInFlight(nonce, mostOf(slot.attempts))
-      return
-    }
+    if (move === 'attempts') setInFlight(nonce, mostOf(slot.attempts))
+    if (move !== 'over') return
     setInFlight(nonce, 0n)
     if (slot.state === 'used') land(nonce, was, slot)
     else landed.delete(nonce)

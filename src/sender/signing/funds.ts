@@ -5,6 +5,7 @@ import type { ForMoney } from '../intake/forMoney.js'
 import type { Line } from '../intake/line.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptCostBound } from './cost.js'
+import { openMove } from './openMove.js'
 import { createShortageCheck } from './shortageCheck.js'
 
 /**
@@ -139,10 +140,9 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     },
     reserved: set,
     moved(nonce, before, after) {
-      if (after.state === 'reserved') return
-      if (after.state === 'live') {
-        // What it may cost changes with its attempts alone.
-        if (before?.state === 'live' && before.attempts.length === after.attempts.length) return
+      const move = openMove(before, after)
+      if (move === 'same') return
+      if (move === 'attempts') {
         let most = 0n
         for (const attempt of after.attempts) {
           const cost = attemptCost(context, attempt)

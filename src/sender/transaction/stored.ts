@@ -115,7 +115,10 @@ function keptAttempts({
   return [signedAtMs === undefined ? { nonce, hash, fees } : { nonce, hash, fees, signedAtMs }]
 }
 
-/** What was read of an earlier life of its id says nothing of it, nor does the end after which it is to begin anew. */
+/**
+ * Whether the record is of an earlier life of the id, and so out of date. Before the store has answered a call with
+ * `again: true`, a record that ended without execution is of an earlier life as well.
+ */
 export function isOfFormerLife(transaction: Transaction, stored: StoredTransaction): boolean {
   if ((stored.life ?? 0) < (transaction.life ?? 0)) return true
   return transaction.again === true && hasEndedUnexecuted(stored.stage)

@@ -25,6 +25,7 @@ import {
   unsupported,
 } from '../input/validate.js'
 import type { Stop } from '../unlessStopped.js'
+import { INSPECT, printedTx } from './printed.js'
 import { recordOf } from './record.js'
 import { kept, untilOf } from './timeLimit.js'
 import { shownStage, type Transaction } from './transaction.js'
@@ -33,7 +34,6 @@ import type { Waiting } from './waiting.js'
 import { isOutsideId, RAW, TRANSACTION } from './words.js'
 
 // Where Node's console looks for it.
-const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 // Not for callers.
 const LANE: unique symbol = Symbol('lane')
 const ABORT: unique symbol = Symbol('abort')
@@ -187,15 +187,11 @@ class Face implements Tx {
     return recordOf(this.#transaction, this.waitingFor)
   }
 
-  /** What is printed of it: its record on one screen, `attempts` only where there are several. */
-  [INSPECT](_depth?: number, options?: object, inspect?: (value: object, options?: object) => string) {
-    const { attempts, ...record } = this.toJSON()
-    const offers = attempts.map(
-      ({ nonce, hash, fees }) => `${nonce} ${hash} ${Object.values(fees).join(' ')}`,
-    )
-    const shown = attempts.length > 1 ? { ...record, attempts: offers } : record
-    // Who calls it without Node's own gives it to its own printer.
-    return inspect ? `Tx ${inspect(shown, options)}` : shown
+  [INSPECT](
+    _depth?: number,
+    ...by: [options?: object, inspect?: (value: object, options?: object) => string]
+  ) {
+    return printedTx(this.toJSON(), ...by)
   }
 
   [TRANSACTION]() {
