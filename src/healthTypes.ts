@@ -15,10 +15,17 @@ export type HealthCause =
   | { for: 'endpoint'; endpoint: string; role: 'both' | 'read' | 'send'; said?: string | undefined }
   /** The store does not read or write. */
   | { for: 'store'; said: string }
+  /** An account of a pool could not pay for a plain transfer when `ready()` was called last. */
+  | { for: 'empty' }
+  /**
+   * `transactions` of the account `address`, which is none of the pool's, have not ended and are in no sealed
+   * block, and no process served it when `ready()` was called last: its key was taken out, or its process is down.
+   */
+  | { for: 'unserved'; transactions: number }
 
 /** Something that is not as it should be at the sender of `address`. */
 export type HealthReason = HealthCause & {
-  /** The account of the sender. */
+  /** The account of the sender; of `unserved`, the one that nobody serves. */
   address: Address
   /** Wall time, in milliseconds since the epoch, since when it stands; missing where that is not known. */
   sinceMs?: number

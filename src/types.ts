@@ -186,6 +186,10 @@ export interface Sender<chain extends Chain = Chain> {
    * first transaction finds all of it known. Where another process has the lease this one is its guest: what is sent
    * here goes to the holder by way of the store, and whoever is left takes the lane over. `send` waits for it by itself.
    *
+   * `ready` of a pool also finds what would be noticed too late otherwise: accounts of its own that cannot pay for a
+   * transfer, and unfinished work of other accounts of the same chain and store that no process serves. Both are told to the
+   * `logger`, or to the console where there is none, and stand in the reasons of `health()` until it is called again.
+   *
    * A call that was lost, has no answer or was refused for the rate is asked again by itself, until
    * `limits.readyTimeoutMs` has passed; a refusal in other words three times. May be called again after a rejection.
    *

@@ -68,8 +68,8 @@ export function headerCall(selector: BlockSelector): RpcCall {
 }
 
 /** `eth_getBalance`: decode its result with `decodeQuantity`. The address is not checked again. */
-export function balanceCall(address: Hex): RpcCall {
-  return { method: 'eth_getBalance', params: [address, 'latest'] }
+export function balanceCall(address: Hex, selector: BlockSelector = 'latest'): RpcCall {
+  return { method: 'eth_getBalance', params: [address, encodeBlock(selector)] }
 }
 
 /** `eth_getTransactionCount`: decode its result with `decodeNumber`. The address is not checked again. */

@@ -8,6 +8,7 @@ import { memoryStore } from '../store/memory.js'
 import type { Store } from '../store/store.js'
 import type { Endpoint } from '../types.js'
 import type { Heartbeat } from './lane/heartbeat.js'
+import type { Reports } from './lane/reports.js'
 
 /** The ways to the node of an endpoint. */
 export type PortsOf = (client: Client, endpoint: Omit<Endpoint, 'client'>) => readonly EndpointPort[]
@@ -67,10 +68,11 @@ export type Shared = {
   defaultStore: Store | undefined
   /** One for each store: a process holds its lanes under one name. */
   readonly heartbeats: WeakMap<Store, Heartbeat>
+  readonly reports: WeakMap<Store, Reports>
 }
 
 // The version is part of the symbol: copies of the package share lanes only where they agree on what a lane is.
-const SHARED = Symbol.for('txlane.shared.v3')
+const SHARED = Symbol.for('txlane.shared.v4')
 
 export function createShared(): Shared {
   return {
@@ -83,6 +85,7 @@ export function createShared(): Shared {
     identitiesMade: 0,
     defaultStore: undefined,
     heartbeats: new WeakMap(),
+    reports: new WeakMap(),
   }
 }
 

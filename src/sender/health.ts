@@ -24,14 +24,18 @@ export function healthOf(parts: {
 }
 
 /** The health of several senders that share their work: what one cannot take another one does. */
-export function healthOfAll(all: readonly Health[], taking: readonly Health[]): Health {
+export function healthOfAll(
+  all: readonly Health[],
+  taking: readonly Health[],
+  unready: readonly HealthReason[],
+): Health {
   const sum = (of: (health: Health) => number) => all.reduce((total, health) => total + of(health), 0)
   return {
     live: all.every(({ live }) => live),
     ready: taking.some(({ ready }) => ready),
     inFlight: sum(({ inFlight }) => inFlight),
     queued: sum(({ queued }) => queued),
-    reasons: all.flatMap(({ reasons }) => reasons).sort(byGravity),
+    reasons: [...all.flatMap(({ reasons }) => reasons), ...unready].sort(byGravity),
   }
 }
 

@@ -5,6 +5,7 @@ import type { HoldReason, ListOptions, RecordPage, Sender, SendOptions, Tx, TxRe
 import type { Place } from './intake/admission.js'
 import type { GroupCounts } from './intake/groups.js'
 import type { LaneHandle } from './lane/handle.js'
+import type { OpenLane } from './lane/open.js'
 import type { Seat } from './lane/seat.js'
 import type { Start } from './sendMany.js'
 
@@ -12,13 +13,19 @@ import type { Start } from './sendMany.js'
 export type Member = {
   readonly sender: Sender
   readonly clock: Clock
+  /** For what stands for no unfinished work. */
+  readonly background: Clock
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  /** Opens its lane, and finds out what its first transaction would wait for. */
+  warm(): Promise<OpenLane>
   /** A page of the transactions of these accounts, of its chain and store. */
   list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>
   /** From now on what it does not send goes where this says. */
   relieveBy(relief: NonNullable<LaneHandle['relief']>): void
-  /** Its lane, where this process holds it. */
-  held(): { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh'> } | undefined
+  /** Its lane, whoever holds it; undefined before it is open. */
+  lane():
+    | { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh' | 'give' | 'fresh'> }
+    | undefined
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
   /** How many it has under way, or waiting. */

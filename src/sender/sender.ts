@@ -223,6 +223,12 @@ export function createMemberIn(
     })
   }
 
+  async function warm(): Promise<OpenLane> {
+    const lane = await open()
+    await lane.tenure.seat.warm()
+    return lane
+  }
+
   async function sendCall(call: ContractCall, sendOptions: SendOptions | undefined): Promise<Tx> {
     try {
       return await send(call.request, sendOptions)
@@ -246,8 +252,7 @@ export function createMemberIn(
     },
     address,
     async ready() {
-      const { tenure } = await open()
-      await tenure.seat.warm()
+      await warm()
     },
     send,
     writeContract: async (call, sendOptions) => sendCall(contractCall(call, address), sendOptions),
@@ -278,7 +283,12 @@ export function createMemberIn(
     list: (listOptions = {}) => list(listOptions),
     inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
     health: () =>
-      healthOf({ address, opening, lane: opened?.tenure.seat.health(), isClosed: closing !== undefined }),
+      healthOf({
+        address,
+        opening,
+        lane: opened?.tenure.seat.health(),
+        isClosed: closing !== undefined,
+      }),
     observe(seen) {
       checkSeen(seen)
       const { hashes, blockNumber } = seen
@@ -339,16 +349,13 @@ export function createMemberIn(
   return {
     sender,
     start,
+    warm,
     list,
     relieveBy(by) {
       relief = by
       if (opened) opened.handle.relief = by
     },
-    held() {
-      if (opened === undefined) return undefined
-      const { seat } = opened.tenure
-      return seat.kind === 'holder' ? { key: opened.key, seat } : undefined
-    },
+    lane: () => opened && { key: opened.key, seat: opened.tenure.seat },
     room() {
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room
@@ -358,6 +365,7 @@ export function createMemberIn(
     holds: () => opened?.tenure.seat.holds ?? [],
     live: (by) => opened?.live(by),
     clock,
+    background: environment.background ?? clock,
     opened: () => opened !== undefined,
     closed: () => closing !== undefined,
   }

@@ -1,11 +1,11 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
-import type { LaneKey, StoredTransaction, Wish } from './store.js'
+import type { LaneKey, LaneReport, StoredTransaction, Wish } from './store.js'
 
 /** Rises when a reader of today could not read what is written from then on. */
 const FORMAT = 1
 
-type Kind = 'slot' | 'transaction' | 'wish'
+type Kind = 'slot' | 'transaction' | 'wish' | 'report'
 
 /** How each body is told from garbage, and from one of another kind. */
 const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
@@ -18,6 +18,7 @@ const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
     isObject(lane) &&
     isObject(request),
   wish: ({ kind }) => typeof kind === 'string' && WISHES.has(kind),
+  report: ({ holds }) => Array.isArray(holds),
 }
 
 const WISHES: ReadonlySet<string> = new Set<Wish['kind']>(['cancel', 'abort', 'speedUp', 'resolve'])
@@ -57,13 +58,14 @@ const UNSET: Unset = {
 const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
 
 /**
- * What a store keeps of a slot, a transaction or a wish: one line of ASCII-safe JSON that keeps bigints and undefined
+ * What a store keeps of a slot, a transaction, a wish or a report: one line of ASCII-safe JSON that keeps bigints and undefined
  * as they are. Of a request, the account and the chain are left out.
  *
  * @throws `INVALID` for what cannot be kept, a function say
  */
-export function encodeBody(value: Slot | StoredTransaction | Wish): string {
+export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport): string {
   if ('state' in value) return envelope('slot', value)
+  if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('wish', value)
   return `{"v":${FORMAT},"transaction":${writtenTransaction(value)}}`
 }
@@ -84,6 +86,11 @@ export function decodeTransaction(text: string): StoredTransaction {
 /** @throws `STORE` for what is no wish, or was written in a format of another version */
 export function decodeWish(text: string): Wish {
   return opened('wish', text) as Wish
+}
+
+/** @throws `STORE` for what is no report, or was written in a format of another version */
+export function decodeReport(text: string): LaneReport {
+  return opened('report', text) as LaneReport
 }
 
 function envelope(kind: Kind, body: object): string {

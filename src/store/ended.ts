@@ -14,6 +14,9 @@ export function mayRestart(stage: Stage): boolean {
   return stage === 'failed' || stage === 'cancelled'
 }
 
+/** It waits for a nonce, or is on its way. */
+export const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
+
 /** Nothing more is to be done for a transaction at this stage: it is kept to be found, and forgotten by age. */
 export function hasEnded(stage: Stage): boolean {
   return ENDED.has(stage)

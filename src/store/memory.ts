@@ -4,7 +4,7 @@ import { TxlaneError } from '../errors/base.js'
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
-import { hasEnded, mayRestart } from './ended.js'
+import { hasEnded, mayRestart, UNSEALED } from './ended.js'
 import { hasRunOut } from './leaseTime.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 import {
@@ -12,6 +12,7 @@ import {
   chainName,
   type Enqueued,
   type LaneKey,
+  type LaneReport,
   type Lease,
   laneName,
   type Store,
@@ -38,6 +39,8 @@ type Kept = {
   holder: string | undefined
   untilMs: number
   leaseMs: number
+  /** What was said in which epoch. */
+  report: { readonly epoch: number; readonly of: LaneReport } | undefined
   cursor: number | undefined
   sequence: number
   revision: number
@@ -97,6 +100,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       holder: undefined,
       untilMs: 0,
       leaseMs: 0,
+      report: undefined,
       cursor: undefined,
       sequence: 0,
       revision: 0,
@@ -222,6 +226,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const watcher of lane.watchers) watcher(lane.sequence)
   }
 
+  function isHeld(state: Kept): boolean {
+    return state.holder !== undefined && !hasRunOut(state, now())
+  }
+
   function inLane(key: LaneKey): KeptTransaction[] {
     const { byId } = kept(key).book
     return [...byId.values()].filter(({ transaction }) => transaction.lane.address === key.address)
@@ -261,6 +269,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (state.epoch !== lease.epoch || state.holder !== lease.holder) return
       state.holder = undefined
       told(state)
+    },
+    async report(reports) {
+      for (const { lease, report } of reports) {
+        const state = kept(lease.lane)
+        if (state.epoch === lease.epoch && state.holder === lease.holder)
+          state.report = { epoch: lease.epoch, of: report }
+      }
+    },
+    async reports(of) {
+      return of.flatMap((lane) => {
+        const state = lanes.get(laneName(lane))
+        if (state === undefined) return []
+        const { epoch, report } = state
+        return [{ lane, isHeld: isHeld(state), report: report?.epoch === epoch ? report.of : undefined }]
+      })
+    },
+    async unfinished(chain) {
+      const counts = new Map<string, number>()
+      for (const { transaction } of bookOf(chain).byId.values()) {
+        const name = laneName(transaction.lane)
+        if (UNSEALED.includes(transaction.stage)) counts.set(name, (counts.get(name) ?? 0) + 1)
+      }
+      return [...counts].map(([name, transactions]) => {
+        const state = lanes.get(name) as Kept
+        return { lane: state.key, transactions, isHeld: isHeld(state) }
+      })
     },
     async load(lease) {
       const lane = checked(lease)

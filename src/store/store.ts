@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from 'viem'
 import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { BlockRef, Slot } from '../ledger/slot.js'
-import type { FeePreset, SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
+import type { FeePreset, HoldReason, SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
@@ -187,6 +187,35 @@ export type LaneArrivals = {
   readonly wishes: readonly { readonly sequence: number; readonly id: string; readonly wish: Wish }[]
 }
 
+/** What the holder of a lane says of it, for the other processes of its pool. Out of date as soon as it is read. */
+export type LaneReport = {
+  /** Why it hands out no nonce for now. */
+  readonly holds: readonly HoldReason[]
+  /** How many more it could send now; below 0 by how many wait. Missing where it is no lane of a pool. */
+  readonly room?: number | undefined
+  /** How many have a nonce that no sealed block is known to have used, or wait for one. */
+  readonly load?: number | undefined
+  /** What all of these may cost at most, in wei. Missing where too many wait for anything to be added. */
+  readonly owedWei?: bigint | undefined
+}
+
+export type ReportedLane = {
+  readonly lane: LaneKey
+  /** Some process has its lease, and the time of that has not run out. */
+  readonly isHeld: boolean
+  /** The last one of who had the lease last; undefined where that one has said nothing. */
+  readonly report: LaneReport | undefined
+}
+
+/** A lane in which something is to be done still. */
+export type UnfinishedLane = {
+  readonly lane: LaneKey
+  /** How many transactions have not ended and are in no sealed block. */
+  readonly transactions: number
+  /** As in `ReportedLane`. */
+  readonly isHeld: boolean
+}
+
 /** What changed in a lane. */
 export type LaneChanges = {
   /** Each once, as it is now, in the order of its last change. */
@@ -232,6 +261,15 @@ export type Store = {
   renew(holder: string, ttlMs: number): Promise<readonly Lease[]>
   /** Gives the lane back, so that the next holder need not wait. Does nothing where another has it. */
   release(lease: Lease): Promise<void>
+  /**
+   * Keeps what the holder of each lane says of it, in the place of what it said before. Of a lane that another holder has,
+   * or had, since, nothing is kept, and nobody is told.
+   */
+  report(reports: readonly { readonly lease: Lease; readonly report: LaneReport }[]): Promise<void>
+  /** What was said last of each of these lanes of one chain. A lane that nobody has used yet is left out. */
+  reports(lanes: readonly LaneKey[]): Promise<readonly ReportedLane[]>
+  /** The lanes of the chain that have transactions which are to be sent still, or are on their way. */
+  unfinished(chain: ChainKey): Promise<readonly UnfinishedLane[]>
   /**
    * What the lane was when it was last written. Read by its holder alone.
    *

@@ -52,6 +52,8 @@ type World = {
   readonly clock: VirtualClock
   readonly chain: SimChain
   readonly keys: readonly Address[]
+  /** The only key that ever has money, in some worlds: whichever process holds it, it gets what the others have. */
+  readonly rich: Address | undefined
   readonly kept: SimStore
   readonly faults: Faults
   readonly storeFaults: StoreFaults
@@ -120,7 +122,11 @@ function openWorld(seed: number): World {
   const random = deriveRandom(seed, 'pools')
   const clock = createVirtualClock()
   const keys = KEYS.slice(0, between(random, 2, KEYS.length))
-  const accounts = keys.map((address) => ({ address, nonce: 0, balanceWei: pick(random, BALANCES) }))
+  const rich = chance(deriveRandom(seed, 'one rich key'), 0.3) ? keys.at(-1) : undefined
+  const accounts = keys.map((address) => {
+    const balanceWei = pick(random, BALANCES)
+    return { address, nonce: 0, balanceWei: rich === undefined || rich === address ? balanceWei : 0n }
+  })
   const chain = createChain({ clock, random: deriveRandom(seed, 'chain'), accounts })
   const faults: Faults = { ...NO_FAULTS }
   const storeFaults: StoreFaults = { ...NO_STORE_FAULTS }
@@ -130,10 +136,11 @@ function openWorld(seed: number): World {
   const kept = createSimStore({
     clock,
     random: deriveRandom(seed, 'store'),
+    hints: deriveRandom(seed, 'reports'),
     faults: storeFaults,
     strike: () => {},
   })
-  const own = { seed, random, clock, chain, keys, kept, faults, storeFaults }
+  const own = { seed, random, clock, chain, keys, rich, kept, faults, storeFaults }
   const world: World = { ...own, machines: [], sent: [], open: new Set(), lives: 0, requests: 0 }
   chain.start()
   world.machines.push(start(world, keys))
@@ -178,14 +185,15 @@ function start(world: World, keys: readonly Address[]): Machine {
 }
 
 function disturb(world: World): void {
-  const { seed, random, clock, chain, keys, machines } = world
+  const { seed, random, clock, chain, keys, rich, machines } = world
   const often = (times: number, what: () => void) => {
     for (let time = 0; time < times; time++) clock.setTimer(what, between(random, 500, BROKEN_MS))
   }
   often(between(random, 5, 30), () => send(world))
   often(between(random, 0, 5), () => {
     const wei = pick(random, BALANCES)
-    chain.adjust({ address: pick(random, keys), balanceWei: chance(random, 0.5) ? wei : -wei })
+    const change = { address: pick(random, keys), balanceWei: chance(random, 0.5) ? wei : -wei }
+    if (rich === undefined || rich === change.address) chain.adjust(change)
   })
   often(between(random, 0, 2), () => {
     const index = between(random, 0, machines.length - 1)
@@ -209,7 +217,7 @@ function disturb(world: World): void {
  * the rest of their worlds.
  */
 function moveKeys(world: World): void {
-  const { seed, clock, machines } = world
+  const { seed, clock, rich, machines } = world
   const random = deriveRandom(seed, 'keys that come and go')
   const later = (what: () => void) => clock.setTimer(() => unlessRefused(what), between(random, 200, 6_000))
   for (let times = between(random, 0, 4); times > 0; times--) {
@@ -218,6 +226,7 @@ function moveKeys(world: World): void {
         const machine = pick(random, machines)
         const { pool, keys } = machine
         const address = pick(random, keys)
+        if (address === rich) return
         if (chance(random, 0.5)) {
           unlessRefused(() => pool.pause(address))
           return void later(() => pool.resume(address))
@@ -328,11 +337,11 @@ function optionsOf(random: Random, nowMs: number): SendOptions {
   }
 }
 
-function heal({ faults, storeFaults, chain, keys, machines }: World): void {
+function heal({ faults, storeFaults, chain, keys, rich, machines }: World): void {
   for (const { pool } of machines) pool.resume()
   Object.assign(faults, NO_FAULTS)
   Object.assign(storeFaults, NO_STORE_FAULTS)
-  for (const address of keys) chain.adjust({ address, balanceWei: 100n * ETHER })
+  for (const address of rich ? [rich] : keys) chain.adjust({ address, balanceWei: 100n * ETHER })
 }
 
 async function find({ clock, machines }: World, one: Sent): Promise<void> {

@@ -36,11 +36,13 @@ export type OpenSimStore = {
 export function createSimStore(options: {
   readonly clock: Clock
   readonly random: Random
+  /** For what no promise rests on: apart, so that seeds that were found keep their worlds. @default it takes no time */
+  readonly hints?: Random
   /** Read at each verb: what is written into it later counts from then on. */
   readonly faults: StoreFaults
   readonly strike: (fault: string) => void
 }): SimStore {
-  const { clock, random, faults, strike } = options
+  const { clock, random, hints, faults, strike } = options
   // As SQLite, whose processes share the wall clock of their machine.
   const inner = memoryStore({ now: clock.wallNow })
   const journaled = new Set<Hash>()
@@ -55,6 +57,15 @@ export function createSimStore(options: {
     const struck = chance(random, faults[fault])
     if (struck) strike(fault)
     return struck
+  }
+
+  /** As slow, and lost as often as answers are. */
+  async function hinted<T>(verb: () => Promise<T>): Promise<T> {
+    if (hints === undefined) return verb()
+    const delayMs = hints() ** 3 * faults.delayMsMax
+    if (delayMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, delayMs))
+    if (chance(hints, faults.lostCommit)) throw unknownCommit()
+    return verb()
   }
 
   /** The same for every verb: time before it, and time before its answer. */
@@ -82,6 +93,8 @@ export function createSimStore(options: {
           if (expired && lease !== undefined) await inner.release(lease)
           return lease
         },
+        report: (reports) => hinted(() => inner.report(reports)),
+        reports: (lanes) => hinted(() => inner.reports(lanes)),
         renew: (holder, ttlMs) => slowly(() => inner.renew(holder, ttlMs)),
         load: (held) => slowly(() => inner.load(held)),
         enqueue: (transactions) => slowly(() => inner.enqueue(transactions)),

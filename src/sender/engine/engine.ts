@@ -355,6 +355,9 @@ export function createEngine(options: EngineOptions): Engine {
     get feeBudget() {
       return budget.windows
     },
+    get owedWei() {
+      return funds.owedWei
+    },
     get spareWei() {
       return funds.spareWei
     },

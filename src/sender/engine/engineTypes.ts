@@ -89,7 +89,9 @@ export type Engine = {
   readonly idle: boolean
   readonly balanceWei: bigint | undefined
   readonly feeBudget: LaneSnapshot['feeBudget']
-  /** What is left of it beside all that is in flight, or waits for a nonce; undefined while it is not known. */
+  /** What all that is in flight, or waits for a nonce, may cost at most. */
+  readonly owedWei: bigint
+  /** What is left of the balance beside that; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** True where that may be out of date: the balance is read with the next tick. */
   weigh(): boolean

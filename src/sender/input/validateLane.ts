@@ -1,6 +1,7 @@
 import type { Chain, Client, LocalAccount } from 'viem'
 import { checkNames, unknownName } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
+import type { Store } from '../../store/store.js'
 import type { LaneOptions, Limits } from '../../types.js'
 import { ENDPOINT_OPTIONS, GROUP_POLICY, GROUP_SHARE, PROFILE_OPTIONS, SENDER_OPTIONS } from './names.js'
 import {
@@ -100,10 +101,31 @@ function checkLossDepth(depth: unknown): void {
   throw invalid('lossDepth', depth, "'child', 'safe' or a number of blocks from 1 to 10000")
 }
 
+const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {
+  chains: true,
+  acquire: true,
+  renew: true,
+  release: true,
+  report: true,
+  reports: true,
+  unfinished: true,
+  load: true,
+  write: true,
+  enqueue: true,
+  restart: true,
+  wish: true,
+  arrivals: true,
+  changes: true,
+  watch: true,
+  find: true,
+  list: true,
+  close: true,
+}
+
 function checkStore(store: unknown): void {
   if (store === undefined) return
   const verbs = object('store', store)
-  for (const verb of ['acquire', 'load', 'enqueue', 'write', 'find', 'list', 'release', 'close']) {
+  for (const verb of Object.keys(STORE_VERBS)) {
     if (typeof verbs[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
   }
 }
@@ -122,15 +144,15 @@ function checkTransport(client: unknown, argument: string): void {
 }
 
 /** A local account: one that can sign without the node. */
-export function checkAccount(account: unknown): asserts account is LocalAccount {
-  const { type, address: own, signTransaction } = object('account', account)
+export function checkAccount(account: unknown, argument = 'account'): asserts account is LocalAccount {
+  const { type, address: own, signTransaction } = object(argument, account)
   if (type === 'smart')
     throw unsupported('smart accounts', 'send user operations with a nonce from createNonceAllocator')
   if (type === 'json-rpc')
     throw unsupported('json-rpc accounts, which sign by sending', 'use a local account')
-  address('account.address', own)
+  address(`${argument}.address`, own)
   if (type !== 'local' || typeof signTransaction !== 'function')
-    throw invalid('account', account, 'a local account that signs transactions')
+    throw invalid(argument, account, 'a local account that signs transactions')
 }
 
 /** `limits` over the defaults; every one a positive whole number. */

@@ -1,10 +1,9 @@
 import { type Clock, stoppableClock } from '../../clock.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import type { LaneReading } from '../../rpc/reads/readLane.js'
-import { hasEnded } from '../../store/ended.js'
+import { hasEnded, UNSEALED } from '../../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../../store/store.js'
-import type { GroupPolicy, LaneSnapshot, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
+import type { GroupPolicy, Limits, SendOptions, Stage, TxRequest } from '../../types.js'
 import { reportError } from '../context.js'
 import { createDrains } from '../engine/drains.js'
 import type { Admission, Place, Taker } from '../intake/admission.js'
@@ -17,24 +16,22 @@ import { fromStored } from '../transaction/stored.js'
 import { follow } from '../transaction/telling.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { tellUnresolved } from '../transaction/unresolved.js'
-import { keptReason, summaryOf } from '../transaction/waitingFor.js'
 import { createStop, unlessStopped } from '../unlessStopped.js'
+import { createElsewhere } from './elsewhere.js'
 import { FINDS, findEach } from './finds.js'
 import { createGuestOperations } from './guestOperations.js'
+import { guestSnapshot, type Shown, shownBy } from './guestSnapshot.js'
 import type { LaneHandle } from './handle.js'
 import { healthOfGuest } from './health.js'
 import { isInFlightByStage } from './inFlight.js'
+import type { Reports } from './reports.js'
 import type { Seat } from './seat.js'
-import { endpointsOf } from './snapshot.js'
 
 /** The seat of a process that does not hold the lane. */
 export type Guest = Seat & {
   start(): void
   stop(): void
 }
-
-/** What the chain shows of the lane. */
-type Shown = Pick<LaneSnapshot, 'floor' | 'cursor' | 'head' | 'account'>
 
 const PAGE = 500
 /** How often the store is read without a hint: while there is work in the lane, and while there is none. */
@@ -45,7 +42,6 @@ const REST_MS = 20
 const WISH_MS = 20_000
 /** Of those in sealed blocks, the newest are the ones without a verdict. */
 const SEALED_MAX = 500
-const UNSEALED: readonly Stage[] = ['queued', 'signed', 'accepted', 'preconfirmed']
 
 export function createGuest(options: {
   readonly handle: LaneHandle
@@ -57,6 +53,7 @@ export function createGuest(options: {
   readonly background: Clock
   readonly limits: Limits
   readonly groups: GroupPolicy | undefined
+  readonly reports: Reports
   /** What this process has seen of the chain before. */
   readonly shown: Shown | undefined
   /** Tries to become the holder: the lane may be free. */
@@ -81,6 +78,14 @@ export function createGuest(options: {
   const open = new Map<string, boolean>()
   // Handed to other lanes of this process, with the places that they had here.
   const left = new Map<string, number>()
+  const elsewhere = createElsewhere({
+    key,
+    hub,
+    clock,
+    limits,
+    reports: options.reports,
+    open: () => open.size,
+  })
   const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
   // Those that this process found out as the holder it has told.
   const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
@@ -228,6 +233,7 @@ export function createGuest(options: {
     taking() {},
     taken(transaction, { signal }) {
       open.set(transaction.id, true)
+      elsewhere.give(transaction.request.value ?? 0n)
       events.emit('queued', { tx: txOf(transaction) })
       handle.heed(transaction, signal)
     },
@@ -312,7 +318,8 @@ export function createGuest(options: {
       // A node that does not answer is told with the endpoints.
       const now = await read.catch((error: unknown) => shown ?? Promise.reject(error))
       shown = now
-      return guestSnapshot(handle, hub, now)
+      await elsewhere.fresh(0)
+      return guestSnapshot(handle, hub, now, elsewhere.holds)
     },
     health: () => healthOfGuest(handle, hub, limits),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
@@ -322,23 +329,28 @@ export function createGuest(options: {
     drained() {
       const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
       looks.look()
-      const elsewhere = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
+      const changed = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
       // What was known before may be from before the last transaction came in.
       const drained = looked.then(drains.add).then(() => true)
-      return handle.counted(() => unlessStopped(Promise.race([drained, elsewhere]), [handle.closing]))
+      return handle.counted(() => unlessStopped(Promise.race([drained, changed]), [handle.closing]))
     },
     refusal,
     counts,
     get room() {
-      return limits.window - transactions.size
+      return elsewhere.room
     },
     get load() {
-      return transactions.size
+      return elsewhere.load
     },
-    holds: [],
-    // What it can pay is the holder's matter.
-    spareWei: undefined,
-    weigh: () => false,
+    get holds() {
+      return elsewhere.holds
+    },
+    get spareWei() {
+      return elsewhere.spareWei
+    },
+    weigh: elsewhere.weigh,
+    give: elsewhere.give,
+    fresh: elsewhere.fresh,
     start() {
       handle.operations = operations
       handle.left = ({ id, sequence }) => {
@@ -357,38 +369,10 @@ export function createGuest(options: {
     stop() {
       unwatch()
       looks.stop()
+      elsewhere.stop()
       clock.stop()
       background.stop()
       gone.stop()
     },
-  }
-}
-
-function shownBy({ latest, pending, account }: LaneReading): Shown {
-  const { hash, number } = latest.header
-  const head = hash === null ? undefined : { number, hash }
-  return { floor: latest.count, cursor: Math.max(latest.count, pending?.count ?? 0), head, account }
-}
-
-/** Counts as the chain shows them: the books are the holder's. */
-function guestSnapshot(handle: LaneHandle, hub: Hub, shown: Shown): LaneSnapshot {
-  const own = [...handle.transactions.values()]
-  return {
-    holder: false,
-    chainId: handle.key.chainId,
-    address: handle.key.address,
-    floor: shown.floor,
-    cursor: shown.cursor,
-    coveredTo: shown.cursor,
-    window: 0,
-    holes: [],
-    queued: own.filter(({ stage }) => stage === 'queued').length,
-    inFlight: own.filter(isInFlightByStage).length,
-    holds: [],
-    head: shown.head,
-    balanceWei: undefined,
-    account: shown.account,
-    endpoints: endpointsOf(hub),
-    waiting: summaryOf(own.map((one) => [one, keptReason(one)])),
   }
 }

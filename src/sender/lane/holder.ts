@@ -1,4 +1,5 @@
 import { invalid } from '../../errors/invalid.js'
+import type { LaneReport } from '../../store/store.js'
 import type { LaneSnapshot, Limits } from '../../types.js'
 import type { Engine } from '../engine/engineTypes.js'
 import { readLaneOn } from '../nodes/hub.js'
@@ -11,6 +12,8 @@ import { snapshotOf } from './snapshot.js'
 /** The seat of the process that holds the lane: what callers want is done by the engine, at once. */
 export type Holder = Seat & {
   readonly engine: Engine
+  /** What other processes are told of the lane. */
+  report(): LaneReport
   /** What the lane looks like now, from its own books. */
   look(): LaneSnapshot
 }
@@ -20,10 +23,17 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
   const { fees, handle, hub, lane, transactions } = engine.context
   const look = () => snapshotOf(engine)
 
-  return {
+  const holder: Holder = {
     kind: 'holder',
     engine,
     look,
+    report() {
+      const holds = lane.holds.list()
+      const { relief } = handle
+      if (relief === undefined) return { holds }
+      const room = relief.isLeaving ? 0 : holder.room
+      return { holds, room, load: holder.load, owedWei: room > 0 ? engine.owedWei : undefined }
+    },
     add: engine.intake.add,
     live(by) {
       if ('id' in by) return transactions.get(by.id)
@@ -81,5 +91,9 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
       return engine.spareWei
     },
     weigh: engine.weigh,
+    // It finds out by itself what it has to send.
+    give() {},
+    fresh: () => undefined,
   }
+  return holder
 }

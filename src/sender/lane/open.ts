@@ -30,6 +30,10 @@ export type OpenLane = {
   readonly key: LaneKey
   /** Who works it now. */
   readonly tenure: Tenure
+  readonly limits: Limits
+  readonly log: LaneLog
+  /** Another lane of the chain is open in this process. */
+  isOpen(address: Address): boolean
   /** A transaction of this lane that has not ended, from what is known here alone. */
   live(by: string | { hash: Hash }): Tx | undefined
   /** A transaction of any account of the chain and store. */
@@ -90,6 +94,7 @@ export async function openLane(
     const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a key: from now on it can repair.
     if (options.signer !== undefined) tenure.signWith(options.signer)
+    const { limits } = options
     const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure, beside }
     // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
     return {
@@ -98,6 +103,9 @@ export async function openLane(
       store,
       key,
       tenure,
+      limits,
+      log,
+      isOpen: (address) => beside(address) !== undefined,
       live: (by) => liveTransaction(lane, by),
       find: (by) => findTransaction(lane, by),
       list: (listOptions, accounts) => listTransactions(lane, listOptions, accounts),

@@ -50,4 +50,8 @@ export type Seat = {
   readonly spareWei: bigint | undefined
   /** True where that may be out of date: it is found out anew. */
   weigh(): boolean
+  /** Another lane of this process is about to hand over what may cost so much. */
+  give(costWei: bigint): void
+  /** Reads what the holder says of the lane, where that is older; undefined where there is nothing to read. Never rejects. */
+  fresh(maxAgeMs: number): Promise<void> | undefined
 }

@@ -22,6 +22,7 @@ import type { Holder } from './holder.js'
 import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
+import { reportsOf } from './reports.js'
 import type { Seat } from './seat.js'
 import { createStrays } from './strays.js'
 import { takeUp } from './takeUp.js'
@@ -92,6 +93,7 @@ export async function openTenure(parts: {
   const isOpen = (address: Address) => beside(address) !== undefined
   const admission = createAdmission({ handle, hub, store, random, clock, authorities, isOpen })
   const heartbeat = heartbeatOf(environment, store)
+  const reports = reportsOf(environment, store)
   let { signer } = options
   let tenant: Tenant | undefined
   let guest: Guest | undefined
@@ -102,6 +104,7 @@ export async function openTenure(parts: {
   let notBeforeMs = 0
   let failures = 0
   let watch: CancelTimer | undefined
+  let stopTelling: (() => void) | undefined
   let firstLook: Promise<void> | undefined
 
   /** Resolves to true where this process holds the lane by then. */
@@ -179,6 +182,7 @@ export async function openTenure(parts: {
     logger.info({ ...lane, epoch, takeover }, 'lease gained')
     events.emit('leaseGained', { epoch, takeover })
     next.holder.engine.start()
+    stopTelling = reports.tell(next.lease, next.holder.report)
     watchOver(next)
   }
 
@@ -199,6 +203,7 @@ export async function openTenure(parts: {
       background,
       limits,
       groups,
+      reports,
       shown,
       take: takeForWork,
     })
@@ -230,6 +235,7 @@ export async function openTenure(parts: {
 
   function stepDown({ holder, letGo }: Tenant): void {
     watch?.()
+    stopTelling?.()
     holder.engine.stop()
     letGo()
     tenant = undefined

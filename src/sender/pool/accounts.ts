@@ -1,18 +1,28 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import { checkNames } from '../../errors/checkNames.js'
+import { checkNames, type Names } from '../../errors/checkNames.js'
 import { invalid } from '../../errors/invalid.js'
 import type { FeeChange, Sender, SenderEvents } from '../../types.js'
 import { ownFees } from '../input/own.js'
-import { checkSignal, object } from '../input/validate.js'
+import { address as checkAddress, checkSignal, object } from '../input/validate.js'
 import { checkAccount } from '../input/validateLane.js'
 import type { Member } from '../member.js'
 import { withChange } from '../signing/feeSettings.js'
 import { stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type { Members } from './members.js'
+import { sweep } from './sweep.js'
+
+/** The options of `retire`. */
+export type RetireOptions = {
+  /** Where the rest of the money goes: the treasury, say. */
+  sweepTo?: Address | undefined
+  signal?: AbortSignal | undefined
+}
 
 /** What a pool does with its accounts. */
 export type AccountsOf<chain extends Chain> = {
+  /** Pays the others, where one was named. */
+  readonly treasury: Sender<chain> | undefined
   /** One for each account, in the order given; those that were added last. */
   readonly senders: readonly Sender<chain>[]
   /**
@@ -28,14 +38,18 @@ export type AccountsOf<chain extends Chain> = {
    * a nonce, is finished there. Resolves when all of it is sealed and no gap is left. Its lane stays open until the pool
    * closes, and repairs what a reorg undoes; `add` brings it back.
    *
-   * It goes for this process: each that serves the account retires it. The money that is left stays where it is. A paused
-   * account sends nothing, and so is finished only after `resume`.
+   * With `sweepTo` the money that is left goes to that address then, but for three times of what the transfer may cost at
+   * first, so that it can be bumped; it resolves when that is sealed as well. Without it the money stays where it is.
+   *
+   * It goes for this process: each that serves the account retires it. A paused account sends nothing, and so is finished
+   * only after `resume`.
    *
    * @throws TxlaneError `INVALID` where the pool has no such account, or none beside it that is not being retired; `ABORTED`
    * by the signal, and `CLOSED`, fate `inFlight`, where the pool closes before that: the account is still being retired, and
-   * another call waits on
+   * another call waits on. `LEASE_LOST`, fate `notExecuted`, where another process holds the account when it is to be
+   * swept
    */
-  retire(address: Address, options?: { signal?: AbortSignal | undefined }): Promise<void>
+  retire(address: Address, options?: RetireOptions): Promise<void>
   /**
    * As `pause` of a sender, for one account or for all. What waits at an account that is paused alone, and is not bound to
    * it, goes to the others.
@@ -51,7 +65,7 @@ export type AccountsOf<chain extends Chain> = {
 export type MakeMember = (account: LocalAccount) => Member
 
 /** The accounts of a pool come and go, and those who listen to the pool hear of all of them. */
-export type Accounts = AccountsOf<Chain> & {
+export type Accounts = Omit<AccountsOf<Chain>, 'treasury'> & {
   on: Sender['on']
   close(): Promise<void>
 }
@@ -65,6 +79,7 @@ type Listening = {
 export function createAccounts(members: Members, make: MakeMember): Accounts {
   const listening = new Set<Listening>()
   const retirements = new Map<Member, Promise<void>>()
+  const sweeps = new WeakMap<Member, Promise<void>>()
   // Of one process: a member that comes later is paused as well.
   let allPaused = false
   let feeChange: FeeChange | undefined
@@ -96,6 +111,13 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
     return retirement
   }
 
+  /** One at a time: a second call waits for the transfer of the first. */
+  function sweepOf(member: Member, to: Address): Promise<void> {
+    const sweeping = (sweeps.get(member) ?? Promise.resolve()).catch(() => {}).then(() => sweep(member, to))
+    sweeps.set(member, sweeping)
+    return sweeping
+  }
+
   /** The senders of all, or of the one that is named. */
   function named(address: Address | undefined): readonly Sender[] {
     return sendersOf(address === undefined ? members.all : [members.of(address, 'address')])
@@ -116,13 +138,15 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
       return member.sender
     },
     async retire(address, options = {}) {
-      const { signal } = object('options', options) as typeof options
-      checkNames('options', options, { signal: true })
+      const { signal, sweepTo } = object('options', options) as typeof options
+      checkNames('options', options, { signal: true, sweepTo: true } satisfies Names<RetireOptions>)
       checkSignal('signal', signal)
+      if (sweepTo !== undefined) checkAddress('sweepTo', sweepTo)
       const member = members.of(address, 'address')
       if (members.taking.every((other) => other === member))
         throw invalid('address', address, 'an account beside which the pool has another')
-      await unlessStopped(retirementOf(member), [stopOfSignal(signal, () => aborted(address))])
+      const retired = retirementOf(member).then(() => sweepTo && sweepOf(member, sweepTo))
+      await unlessStopped(retired, [stopOfSignal(signal, () => aborted(address))])
     },
     pause(address) {
       allPaused ||= address === undefined

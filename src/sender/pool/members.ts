@@ -20,6 +20,8 @@ export type Members = {
   freest(): Member
   /** By the word alone; another only while that one is out of work. */
   nearest(affinity: string): Member
+  /** Reads what other processes say of the lanes that they hold, where that is older; undefined where nothing is to be read. */
+  fresh(maxAgeMs: number): Promise<void> | undefined
   /** Something is on its way into the lane of one until the work is done. */
   starting<T>(member: Member, work: () => Promise<T>): Promise<T>
   /** It serves from now on, again where it was retired. */
@@ -41,7 +43,11 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'feeBudget',
 ])
 
-export function createMembers(given: readonly Member[]): Members {
+/** A report that is older is read anew before something is handed over, beside it before one is chosen. */
+const FRESH_MS = 500
+
+/** `refillWei`: so much a treasury gives to each account that has too little. */
+export function createMembers(given: readonly Member[], refillWei = 0n): Members {
   const all: Member[] = []
   const leaving = new Map<Member, 'retiring' | 'retired'>()
   const starting = new Map<Member, number>()
@@ -56,11 +62,12 @@ export function createMembers(given: readonly Member[]): Members {
     return room > 0 && otherRoom > 0 ? loadOf(one) < loadOf(other) : room > otherRoom
   }
 
-  /** What one does not send goes to the one with the most room of those that can pay, and that this process holds. */
+  /** What one does not send goes to the one with the most room of those that can pay, whichever process holds it. */
   function placesBeside(idle: Member): PlaceFor {
+    void members.fresh(FRESH_MS)
     const places = taking().flatMap((member) => {
-      const held = member === idle || member.holds().length > 0 ? undefined : member.held()
-      return held ? [{ ...held, room: roomOf(member), spareWei: held.seat.spareWei ?? 0n }] : []
+      const lane = member === idle || member.holds().length > 0 ? undefined : member.lane()
+      return lane ? [{ ...lane, room: roomOf(member), spareWei: lane.seat.spareWei ?? 0n }] : []
     })
     let later: boolean | undefined
     return (costWei, not) => {
@@ -69,10 +76,12 @@ export function createMembers(given: readonly Member[]): Members {
       const place = fit.reduce((best, one) => (best && best.room >= one.room ? best : one), fit[0])
       if (place === undefined) {
         later ??= lookForMoney(idle)
-        return later || left.some(({ room }) => room <= 0) ? 'later' : undefined
+        const isLater = later || costWei < refillWei || left.some(({ room }) => room <= 0)
+        return isLater ? 'later' : undefined
       }
       place.room--
       place.spareWei -= costWei
+      place.seat.give(costWei)
       return place.key
     }
   }
@@ -82,7 +91,7 @@ export function createMembers(given: readonly Member[]): Members {
     const others = taking().filter((member) => member !== idle && !member.closed())
     const looking = others.map((member) => {
       if (!member.opened()) void member.sender.ready().catch(() => {})
-      return member.held()?.seat.weigh() ?? !member.opened()
+      return member.lane()?.seat.weigh() ?? true
     })
     return looking.includes(true)
   }
@@ -117,6 +126,14 @@ export function createMembers(given: readonly Member[]): Members {
       const fit = taking().filter((member) => !isOut(member))
       const addresses = (fit.length > 0 ? fit : taking()).map(({ sender }) => sender.address)
       return members.of(nearestTo(affinity, addresses) as Address, 'affinity')
+    },
+    fresh(maxAgeMs) {
+      // One reading serves all lanes of the store.
+      for (const member of all) {
+        const reading = member.lane()?.seat.fresh(maxAgeMs)
+        if (reading) return reading
+      }
+      return undefined
     },
     async starting(member, work) {
       starting.set(member, (starting.get(member) ?? 0) + 1)

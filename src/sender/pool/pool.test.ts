@@ -12,13 +12,14 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'held' | 'opened' | 'live' | 'load' | 'counts' | 'list'> = {
+const ALONE: Pick<Member, 'relieveBy' | 'lane' | 'warm' | 'opened' | 'live' | 'load' | 'counts' | 'list'> = {
   load: () => 0,
   counts: () => undefined,
   list: async () => ({ items: [] }),
   relieveBy: () => {},
   live: () => undefined,
-  held: () => undefined,
+  lane: () => undefined,
+  warm: () => Promise.reject(new Error('Nobody opens it.')),
   opened: () => true,
 }
 
@@ -43,6 +44,7 @@ function poolOf(kept: Map<string, Kept>, roomiest: Address) {
     return {
       sender: sender as unknown as Sender,
       clock: systemClock,
+      background: systemClock,
       async start(request: TxRequest, { id = 'none' }) {
         const known = kept.get(id) ?? { address, value: request.value }
         kept.set(id, known)
@@ -104,6 +106,7 @@ function memberAt(index: number, chosen: number[]): Member {
   return {
     sender: { address, get: async () => undefined } as unknown as Sender,
     clock: systemClock,
+    background: systemClock,
     async start() {
       chosen.push(index)
       return { tx: {} as Tx, accepted: async () => {} }

@@ -1,8 +1,9 @@
-import type { Account, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
+import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import type { Clock } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type {
+  HealthReason,
   Item,
   LaneOptions,
   Sender,
@@ -27,6 +28,8 @@ import { type TimeLimit, timeLimit } from '../transaction/timeLimit.js'
 import { transactionOf } from '../transaction/words.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { createMembers } from './members.js'
+import { checkTreasury, createTreasury, type TreasuryOptions, type TreasuryPolicy } from './treasury.js'
+import { findUnready } from './unready.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
@@ -40,6 +43,8 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
   client: Client<Transport, chain, Account | undefined>
   /** At least one; each once. */
   accounts: readonly LocalAccount[]
+  /** Keeps the accounts between two balances. @default nobody pays them */
+  treasury?: TreasuryOptions | undefined
 }
 
 /**
@@ -49,7 +54,8 @@ export type SenderPoolParameters<chain extends Chain> = LaneOptions<chain> & {
  *   whatever account sent it, so that sending it again is safe. Everything else goes to the lane with the least under
  *   way that has room; lanes under a hold are passed over as long as one is not: a key that runs out of money gets
  *   nothing new, what has a nonce there is finished, and what waits for one goes to an account that can pay, unless it
- *   is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`.
+ *   is bound to its own: by name, in a sequence, with `authorize`, `deploys` or `effect`. That holds whichever process
+ *   has the lane: with a store that processes share, each says there how its lanes are, four times a second.
  * - `affinity` keeps transactions together: the same word goes to the same account, in every process. A sequence goes
  *   to one account as a whole.
  * - `list` has the transactions of all its accounts in one order, those of retired ones too; `account` names one, also
@@ -75,12 +81,20 @@ export function createSenderPool<chain extends Chain>(
   ) as unknown as SenderPool<chain>
 }
 
+/** What other processes say of their lanes is read anew where it is older, when an account is chosen. */
+const REPORTS_MS = 500
+
 /** `createSenderPool` in a given environment. */
 function createSenderPoolIn(environment: Environment, parameters: SenderPoolParameters<Chain>): SenderPool {
-  const { accounts, ...options } = parameters
+  const { accounts, treasury, ...options } = parameters
   checkAccounts(accounts)
+  checkTreasury(treasury, accounts)
   const make = (account: LocalAccount) => createMemberIn(environment, { ...options, account })
-  return createPool(accounts.map(make), { starved: options.starved, make })
+  return createPool(accounts.map(make), {
+    starved: options.starved,
+    make,
+    treasury: treasury && { member: make(treasury.account), options: treasury },
+  })
 }
 
 export function checkAccounts(accounts: readonly LocalAccount[]): void {
@@ -100,14 +114,27 @@ export function checkAccounts(accounts: readonly LocalAccount[]): void {
  */
 export function createPool(
   given: readonly Member[],
-  { starved = 'fail', make }: { readonly starved?: LaneOptions<Chain>['starved']; readonly make: MakeMember },
+  options: {
+    readonly starved?: LaneOptions<Chain>['starved']
+    readonly make: MakeMember
+    readonly treasury?: { readonly member: Member; readonly options: TreasuryPolicy } | undefined
+  },
 ): SenderPool {
-  const members = createMembers(given)
+  const { starved = 'fail', make } = options
+  const members = createMembers(given, options.treasury?.options.upTo)
   const accounts = createAccounts(members, make)
+  const treasury =
+    options.treasury &&
+    createTreasury({
+      ...options.treasury,
+      addresses: () => members.taking.map(({ sender }) => sender.address.toLowerCase() as Address),
+    })
+  if (treasury) accounts.on('held', ({ reason }) => reason === 'starved' && treasury.look())
   // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
   const routes = new Map<string, Promise<Member>>()
   // By id: what `after` names may be no further yet.
   const arriving = new Map<string, ReturnType<Start>>()
+  let unready: readonly HealthReason[] = []
 
   /** It answers for all: every one of them reads the same store. */
   const first = (): Sender => accounts.senders[0] as Sender
@@ -128,12 +155,16 @@ export function createPool(
     const named = accountOf(request)
     if (named !== undefined) return takerOf(named, id)
     const choose = () => (typeof affinity === 'string' ? members.nearest(affinity) : members.freest())
-    if (id === undefined) return Promise.resolve(choose())
+    // Beside the id, and for all calls of that time.
+    const reports = members.fresh(REPORTS_MS)
+    if (id === undefined) return reports === undefined ? Promise.resolve(choose()) : reports.then(choose)
     const known = routes.get(id)
     if (known) return known
     // What begins anew does so at an account that takes something; what does not is where it was.
     const takes = (member: Member) => again !== true || members.taking.includes(member)
-    const found = memberThatKnows(id).then((member) => (member && takes(member) ? member : choose()))
+    const found = Promise.all([memberThatKnows(id), reports]).then(([member]) =>
+      member && takes(member) ? member : choose(),
+    )
     routes.set(id, found)
     return found
   }
@@ -162,6 +193,7 @@ export function createPool(
     given: Promise<SendOptions>,
     { id, limit, ...way }: Pick<SendOptions, 'id' | 'affinity' | 'again'> & { readonly limit: TimeLimit },
   ): ReturnType<Start> {
+    treasury?.start()
     try {
       // First: what was named is waited for, and a route is chosen by the room that there is after that.
       const options = await given
@@ -264,6 +296,7 @@ export function createPool(
     get senders() {
       return accounts.senders
     },
+    treasury: treasury?.member.sender,
     get chain() {
       return first().chain
     },
@@ -276,7 +309,9 @@ export function createPool(
     resume: accounts.resume,
     setFees: accounts.setFees,
     async ready() {
-      await Promise.all(accounts.senders.map((sender) => sender.ready()))
+      treasury?.start()
+      const lanes = await Promise.all(members.serving.map((member) => member.warm()))
+      unready = await findUnready(lanes)
     },
     send,
     writeContract: async (call, options) => sendCall(withAccount(call, contractCall), options),
@@ -292,7 +327,7 @@ export function createPool(
       return (members.serving[0] ?? (any as Member)).list(options, addresses)
     },
     inFlight: () => members.all.flatMap(({ sender }) => sender.inFlight()),
-    health: () => healthOfAll(members.all.map(healthOf), members.taking.map(healthOf)),
+    health: () => healthOfAll(members.all.map(healthOf), members.taking.map(healthOf), unready),
     observe(seen) {
       for (const { sender } of members.all) sender.observe(seen)
     },
@@ -304,7 +339,10 @@ export function createPool(
     snapshot: () => Promise.reject(unsupported('snapshot() of a pool', 'ask each of its senders')),
     resync: () => all((sender) => sender.resync()),
     drain: (options) => all((sender) => sender.drain(options)),
-    close: accounts.close,
+    async close() {
+      treasury?.stop()
+      await Promise.all([accounts.close(), treasury?.member.sender.close()])
+    },
     [Symbol.asyncDispose]: () => pool.close(),
   }
   return printedAs(pool, () => ({

@@ -2,6 +2,7 @@ import type { LocalAccount } from 'viem'
 import { expect } from 'vitest'
 import { isNoop } from '../../../test/sim/foreign.js'
 import { createStubAccount } from '../../../test/sim/stubAccount.js'
+import type { SimTransaction } from '../../../test/sim/transaction.js'
 import type { Sender, SenderEvents, TxRequest } from '../../types.js'
 import { eventNames } from '../emitter.js'
 import { createShared, type Environment } from '../environment.js'
@@ -15,6 +16,7 @@ import {
   withoutLane,
 } from '../simLane.fixture.js'
 import { createPool, type SenderPool } from './pool.js'
+import type { TreasuryPolicy } from './treasury.js'
 
 const GWEI = 10n ** 9n
 export const ONE_ETHER = 10n ** 18n
@@ -40,6 +42,8 @@ export type Pools = AsyncDisposable & {
   give(key: number, wei: bigint): void
   /** Who executed what, in the order of the chain: `marker@key`. */
   executed(): readonly string[]
+  /** What one key has given another, in the order of the chain. */
+  paid(): readonly { readonly from: number; readonly to: number; readonly wei: bigint }[]
 }
 
 /**
@@ -48,7 +52,10 @@ export type Pools = AsyncDisposable & {
  */
 export async function openPools(
   balances: readonly bigint[],
-  given: SimLaneOptions = {},
+  {
+    treasury,
+    ...given
+  }: SimLaneOptions & { readonly treasury?: TreasuryPolicy & { readonly key: number } } = {},
   count = balances.length,
 ): Promise<Pools> {
   const options: SimLaneOptions = { starved: 'wait', ...given }
@@ -64,7 +71,12 @@ export async function openPools(
     const make = ({ address }: Pick<LocalAccount, 'address'>) =>
       createMemberIn(environment, { ...lane.parameters, account: createStubAccount(address, { clock }) })
     const members = of.map((address) => make({ address }))
-    const pool = createPool(members, { starved: lane.parameters.starved, make })
+    const payer = treasury && { ...treasury, address: keys[treasury.key] as (typeof keys)[number] }
+    const pool = createPool(members, {
+      starved: lane.parameters.starved,
+      make,
+      treasury: payer && { member: make(payer), options: payer },
+    })
     pools.push(pool)
     return pool
   }
@@ -73,10 +85,16 @@ export async function openPools(
   for (const event of eventNames)
     pool.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
 
+  const keyOf = (address: string | null) => keys.findIndex((key) => key === address)
+  const all = () => chain.canonical.flatMap((block) => block.executed)
+  const isPaid = ({ to, data }: SimTransaction) => data === '0x' && keyOf(to) >= 0
+  const paid = () =>
+    all()
+      .filter(({ tx }) => isPaid(tx) && !isNoop(tx))
+      .map(({ tx }) => ({ from: keyOf(tx.from), to: keyOf(tx.to), wei: tx.valueWei }))
   const executed = () =>
-    chain.canonical
-      .flatMap((block) => block.executed)
-      .filter(({ tx }) => !isNoop(tx))
+    all()
+      .filter(({ tx }) => !isNoop(tx) && !isPaid(tx))
       .map(({ tx }) => `${nameOf(tx)}@${keys.indexOf(tx.from as (typeof keys)[number])}`)
 
   return {
@@ -91,6 +109,7 @@ export async function openPools(
       chain.adjust({ address, balanceWei: wei })
     },
     executed,
+    paid,
     async [Symbol.asyncDispose]() {
       await lane.settle(Promise.all(pools.map((one: Sender) => one.close())))
       const markers = executed().map((name) => name.split('@')[0])

@@ -31,7 +31,9 @@ export type Funds = {
   readonly balanceWei: bigint | undefined
   /** What did not fit beside all that is in flight. */
   readonly shortWei: bigint | undefined
-  /** What of the balance nothing in flight, and nothing in line, may take; undefined while it is not known. */
+  /** What all that is in flight and in line may cost at most. */
+  readonly owedWei: bigint
+  /** What is left of the balance beside that; undefined while it is not known. */
   readonly spareWei: bigint | undefined
   /** True where what is known of the balance may be out of date: it is read with the next tick. */
   weigh(): boolean
@@ -75,6 +77,12 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
         (least, cost) => (least === undefined || cost < least ? cost : least),
         undefined,
       )
+  }
+
+  function owedWei(): bigint {
+    let owed = committed
+    for (const one of line) owed += costOf(one)
+    return owed
   }
 
   function judge(): void {
@@ -185,11 +193,11 @@ export function createFunds(context: LaneContext, line: Line<Transaction>, waiti
     get shortWei() {
       return missingWei > 0n ? missingWei : undefined
     },
+    get owedWei() {
+      return owedWei()
+    },
     get spareWei() {
-      if (balanceWei === undefined) return undefined
-      let spareWei = balanceWei - committed
-      for (const one of line) spareWei -= attemptCostBound(context, one)
-      return spareWei
+      return balanceWei === undefined ? undefined : balanceWei - owedWei()
     },
     weigh() {
       if (context.clock.now() - balanceAtMs < FRESH_MS) return false

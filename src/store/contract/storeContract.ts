@@ -8,6 +8,7 @@ import { hand } from './hand.js'
 import { leases } from './leases.js'
 import { list } from './list.js'
 import { reopen } from './reopen.js'
+import { reports } from './reports.js'
 import { restart } from './restart.js'
 import { watch } from './watch.js'
 import { wishes } from './wishes.js'
@@ -54,6 +55,7 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
   const all = [
     ...chains,
     ...leases,
+    ...reports,
     ...fencing,
     ...writes,
     ...enqueue,

@@ -1,9 +1,12 @@
 import type { Address, Hash } from 'viem'
+import { decodeReport, encodeBody } from '../codec.js'
 import { type LaneKey, type Lease, laneName, type Store } from '../store.js'
 import { addLanes, type Context, nameOf } from './context.js'
 
 /** Leases are columns of the lane's row, and their time is the database's: no two clocks are compared. */
-export function leaseVerbs(context: Context): Pick<Store, 'chains' | 'acquire' | 'renew' | 'release'> {
+export function leaseVerbs(
+  context: Context,
+): Pick<Store, 'chains' | 'acquire' | 'renew' | 'release' | 'report' | 'reports'> {
   const { database, sql, channel } = context
 
   async function take(lane: LaneKey, holder: string, ttlMs: number): Promise<Lease | 'held' | 'missing'> {
@@ -38,6 +41,31 @@ export function leaseVerbs(context: Context): Pick<Store, 'chains' | 'acquire' |
         },
         epoch: Number(row.epoch),
         holder,
+      }))
+    },
+    async report(reports) {
+      if (reports.length === 0) return
+      const leases = reports.map(({ lease }) => lease)
+      const values = [
+        leases.map(({ lane }) => lane.chainId),
+        leases.map(({ lane }) => lane.genesisHash),
+        leases.map(({ lane }) => lane.address),
+        leases.map(({ epoch }) => epoch),
+        leases.map(({ holder }) => holder),
+        reports.map(({ report }) => encodeBody(report)),
+      ]
+      await database.change({ text: sql.report, values })
+    },
+    async reports(lanes) {
+      const [first] = lanes
+      if (first === undefined) return []
+      const byAddress = new Map(lanes.map((lane) => [lane.address, lane]))
+      const values = [first.chainId, first.genesisHash, [...byAddress.keys()]]
+      const rows = await database.read({ text: sql.reports, values })
+      return rows.map(({ address, report, is_held }) => ({
+        lane: byAddress.get(address as Address) as LaneKey,
+        isHeld: is_held === true,
+        report: report === null ? undefined : decodeReport(String(report)),
       }))
     },
     async release({ lane, epoch, holder }) {

@@ -1,11 +1,16 @@
+import type { Address } from 'viem'
 import { decodeWish } from '../codec.js'
+import { UNSEALED } from '../ended.js'
 import { arrivalsPage, type ListPlace, listBounds, listPage } from '../page.js'
 import type { LaneArrivals, Store } from '../store.js'
 import { type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
 
 /** What anybody may read. Each is one statement. */
-export function readVerbs({ database, sql }: Context): Pick<Store, 'arrivals' | 'changes' | 'find' | 'list'> {
+export function readVerbs({
+  database,
+  sql,
+}: Context): Pick<Store, 'arrivals' | 'changes' | 'find' | 'list' | 'unfinished'> {
   return {
     async arrivals(lane, after, limit) {
       const rows = await database.read({ text: sql.arrived, values: [...nameOf(lane), after, limit] })
@@ -21,6 +26,14 @@ export function readVerbs({ database, sql }: Context): Pick<Store, 'arrivals' | 
         transactions: rows.map(transactionOf),
         revision: Number(rows.at(-1)?.revision ?? revision),
       }
+    },
+    async unfinished({ chainId, genesisHash }) {
+      const rows = await database.read({ text: sql.unfinished, values: [chainId, genesisHash, UNSEALED] })
+      return rows.map(({ address, transactions, is_held }) => ({
+        lane: { chainId, genesisHash, address: address as Address },
+        transactions: Number(transactions),
+        isHeld: is_held === true,
+      }))
     },
     async find(chain, by) {
       const [text, key] = 'id' in by ? [sql.byId, by.id] : [sql.byHash, by.hash]

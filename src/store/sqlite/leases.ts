@@ -1,6 +1,7 @@
 import type { Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import type { LaneKey, Lease, Store } from '../store.js'
+import { decodeReport, encodeBody } from '../codec.js'
+import type { LaneKey, Lease, ReportedLane, Store } from '../store.js'
 import type { Prepared } from './connection.js'
 import { type HeldRow, type Keys, type LaneRow, laneOf } from './keys.js'
 
@@ -39,6 +40,29 @@ export function renew(prepared: Prepared, holder: string, ttlMs: number): readon
 export function release(prepared: Prepared, keys: Keys, { lane, epoch, holder }: Lease): void {
   const row = keys.findLane(prepared, lane)
   if (row) prepared.release.run(row.lane, epoch, holder)
+}
+
+export function putReports(prepared: Prepared, keys: Keys, reports: Parameters<Store['report']>[0]): void {
+  for (const { lease, report } of reports) {
+    const row = keys.findLane(prepared, lease.lane)
+    if (row) prepared.putReport.run(encodeBody(report), lease.epoch, row.lane, lease.holder)
+  }
+}
+
+export function reportsOf(
+  prepared: Prepared,
+  keys: Keys,
+  lanes: readonly LaneKey[],
+): readonly ReportedLane[] {
+  return lanes.flatMap((lane) => {
+    const row = keys.findLane(prepared, lane)
+    if (row === undefined) return []
+    const { report, isHeld } = prepared.reportOf.get(row.lane) as {
+      readonly report: string | null
+      readonly isHeld: number
+    }
+    return [{ lane, isHeld: isHeld === 1, report: report === null ? undefined : decodeReport(report) }]
+  })
 }
 
 /** P7: in the transaction of what it guards. */

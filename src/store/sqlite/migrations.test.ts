@@ -29,10 +29,13 @@ async function formerFile(version: number) {
   const slots = richSlots(LANE)
   // Not in the order of the nonces.
   for (const slot of slots.toReversed()) put.run(1, slot.nonce, encodeBody(slot))
-  const add = database.prepare(
-    'INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body) VALUES (1, ?, 1, 3, 1, ?, NULL, ?)',
-  )
   const transaction = transactionIn(LANE, 'kept', { sequence: 3 })
+  // Since version 4 each row says when it was taken on.
+  const [names, values] =
+    version < 4 ? ['', ''] : [', created_ms, arrival', `, ${transaction.createdAtMs}, 3`]
+  const add = database.prepare(
+    `INSERT INTO tx (chain, id, lane, sequence, revision, stage, ended_ms, body${names}) VALUES (1, ?, 1, 3, 1, ?, NULL, ?${values})`,
+  )
   add.run('kept', transaction.stage, encodeBody(transaction))
   return { path, database, put, add, slots, transaction }
 }

@@ -1,4 +1,4 @@
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import { decodeSlot, decodeTransaction, decodeWish } from '../codec.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from '../page.js'
 import type {
@@ -11,6 +11,7 @@ import type {
   ListOptions,
   StoredPage,
   StoredTransaction,
+  UnfinishedLane,
 } from '../store.js'
 import type { Prepared } from './connection.js'
 import { idOf, type Keys, type LaneRow, textOf } from './keys.js'
@@ -68,6 +69,20 @@ export function find(
   if (key === undefined) return undefined
   const found = 'id' in by ? prepared.txById.get(key, textOf(by.id)) : prepared.txByHash.get(key, by.hash)
   return found === undefined ? undefined : transactionOf(found as Body)
+}
+
+type UnfinishedRow = { readonly address: Address; readonly transactions: number; readonly isHeld: number }
+
+export function unfinished(prepared: Prepared, keys: Keys, chain: ChainKey): readonly UnfinishedLane[] {
+  const { chainId, genesisHash } = chain
+  const key = keys.findChain(prepared, chain)
+  if (key === undefined) return []
+  const rows = prepared.unfinished.all(key) as UnfinishedRow[]
+  return rows.map(({ address, transactions, isHeld }) => ({
+    lane: { chainId, genesisHash, address },
+    transactions,
+    isHeld: isHeld === 1,
+  }))
 }
 
 type ListRow = Body & ListPlace

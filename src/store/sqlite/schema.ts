@@ -119,5 +119,11 @@ CREATE INDEX tx_list ON tx (lane, created_ms, arrival, id);
 CREATE INDEX tx_group ON tx (lane, group_name, created_ms, arrival, id) WHERE group_name IS NOT NULL;
 `
 
+// What a holder says of its lane counts for its epoch alone. A process of the former version says nothing.
+const REPORTS = `
+ALTER TABLE lane ADD COLUMN report TEXT;
+ALTER TABLE lane ADD COLUMN report_epoch INTEGER;
+`
+
 /** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
-export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED]
+export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS]

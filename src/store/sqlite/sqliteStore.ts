@@ -2,10 +2,10 @@ import type { Hash } from 'viem'
 import { type LaneKey, lanesOf, type Store } from '../store.js'
 import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
-import { acquire, chains, release, renew } from './leases.js'
+import { acquire, chains, putReports, release, renew, reportsOf } from './leases.js'
 import { type SqliteStoreOptions, settingsOf } from './options.js'
 import { createPruner } from './prune.js'
-import { arrivals, changes, find, list, load } from './reads.js'
+import { arrivals, changes, find, list, load, unfinished } from './reads.js'
 import { createWatchers } from './watchers.js'
 import { enqueue, leaveWish, restart, write } from './writes.js'
 
@@ -55,6 +55,11 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       await connection.write((sql) => release(sql, keys, lease))
       watchers.tell([lease.lane])
     },
+    async report(reports) {
+      await connection.write((sql) => putReports(sql, keys, reports))
+    },
+    reports: (lanes) => connection.read((sql) => reportsOf(sql, keys, lanes)),
+    unfinished: (chain) => connection.read((sql) => unfinished(sql, keys, chain)),
     load: (lease) => connection.read((sql) => load(sql, keys, lease)),
     async write(lease, change) {
       await connection.write((sql) => {

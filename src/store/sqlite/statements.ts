@@ -1,3 +1,4 @@
+import { UNSEALED } from '../ended.js'
 import { LEASES_AHEAD_MAX } from '../leaseTime.js'
 import { NOW_MS } from './schema.js'
 
@@ -9,6 +10,9 @@ function listOf(group: string): string {
     WHERE lane = ?1 AND (created_ms, arrival, id) < (?2, ?3, ?4) AND created_ms >= ?5 AND (?6 IS NULL OR stage = ?6) ${group}
     ORDER BY created_ms DESC, arrival DESC, id DESC LIMIT ?${group === '' ? 7 : 8}`
 }
+
+const IS_HELD = `(holder IS NOT NULL AND until_ms > ${NOW_MS}
+    AND until_ms <= ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`
 
 /** Every statement that is kept prepared. */
 export const SQL = {
@@ -32,6 +36,11 @@ export const SQL = {
   held: `SELECT chain_id AS chainId, genesis, address, epoch FROM lane JOIN chain ON chain.key = lane.chain
     WHERE holder = ? ORDER BY lane.key`,
   release: 'UPDATE lane SET holder = NULL WHERE key = ? AND epoch = ? AND holder = ?',
+  putReport: 'UPDATE lane SET report = ?1, report_epoch = ?2 WHERE key = ?3 AND epoch = ?2 AND holder = ?4',
+  reportOf: `SELECT CASE WHEN report_epoch = epoch THEN report END AS report, ${IS_HELD} AS isHeld FROM lane WHERE key = ?`,
+  unfinished: `SELECT lane.address, count(*) AS transactions, ${IS_HELD} AS isHeld
+    FROM lane JOIN tx ON tx.lane = lane.key AND tx.ended_ms IS NULL
+    WHERE lane.chain = ?1 AND tx.stage IN (${UNSEALED.map((stage) => `'${stage}'`).join(', ')}) GROUP BY lane.key`,
   placed: 'UPDATE lane SET sequence = ?, revision = ? WHERE key = ?',
   wrote: 'UPDATE lane SET cursor = max(coalesce(cursor, 0), ?), revision = ? WHERE key = ?',
 

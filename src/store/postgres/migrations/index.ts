@@ -2,9 +2,10 @@ import { tables } from './0001-tables.js'
 import { leaseLength } from './0002-lease-length.js'
 import { firstChain } from './0003-first-chain.js'
 import { listed } from './0004-listed.js'
+import { reports } from './0005-reports.js'
 
 /** One step of the schema. Never changed once it was published: the next one mends it. */
 export type Migration = { readonly version: number; readonly sql: (schema: string) => string }
 
 /** In order, numbered from 1. */
-export const migrations: readonly Migration[] = [tables, leaseLength, firstChain, listed]
+export const migrations: readonly Migration[] = [tables, leaseLength, firstChain, listed, reports]

@@ -5,6 +5,10 @@ export const laneNamed = (schema: string) => `
   ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text`
 
+/** Of the lane `l`. */
+const IS_HELD = `(l.holder IS NOT NULL AND l.expires_at > clock_timestamp()
+        AND l.expires_at <= clock_timestamp() + ${LEASES_AHEAD_MAX} * l.lease_ms * interval '1 millisecond')`
+
 export const leaseStatements = (schema: string) => ({
   /** Sorted, as whatever takes several rows: two processes that take them crosswise would wait for each other. */
   addChains: `
@@ -60,6 +64,29 @@ export const leaseStatements = (schema: string) => ({
     FROM held, ${schema}.chains c
     WHERE l.lane = held.lane AND l.holder = $1 AND c.chain = l.chain
     RETURNING c.chain_id, c.genesis_hash, l.address, l.epoch`,
+
+  /** Sorted, as whatever takes several rows. */
+  report: `
+    WITH said AS (
+      SELECT l.lane, u.report FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
+        AS u(chain_id, genesis_hash, address, epoch, holder, report)
+      JOIN ${schema}.chains c ON c.chain_id = u.chain_id AND c.genesis_hash = u.genesis_hash
+      JOIN ${schema}.lanes l ON l.chain = c.chain AND l.address = u.address AND l.epoch = u.epoch AND l.holder = u.holder
+      ORDER BY l.lane FOR NO KEY UPDATE OF l
+    )
+    UPDATE ${schema}.lanes l SET report = said.report, report_epoch = l.epoch FROM said WHERE l.lane = said.lane`,
+
+  reports: `
+    SELECT l.address, CASE WHEN l.report_epoch = l.epoch THEN l.report END AS report,
+      ${IS_HELD} AS is_held
+    FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
+    WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = ANY ($3::text[])`,
+
+  unfinished: `
+    SELECT l.address, count(*) AS transactions, ${IS_HELD} AS is_held
+    FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
+    JOIN ${schema}.transactions t ON t.lane = l.lane AND t.ended_at IS NULL AND t.stage = ANY ($3::text[])
+    WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text GROUP BY l.lane`,
 
   release: `
     WITH given AS (

@@ -1,0 +1,214 @@
+import type { Address, LocalAccount } from 'viem'
+import type { CancelTimer } from '../../clock.js'
+import { isTxlaneError } from '../../errors/base.js'
+import { checkNames, type Names } from '../../errors/checkNames.js'
+import { invalid } from '../../errors/invalid.js'
+import { balanceCall, decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
+import { hasEndedUnexecuted } from '../../store/ended.js'
+import type { StoredTransaction } from '../../store/store.js'
+import { decoded } from '../../tracker/tickParts.js'
+import { reportError } from '../context.js'
+import { MS_MAX, object, whole } from '../input/validate.js'
+import { checkAccount } from '../input/validateLane.js'
+import type { OpenLane } from '../lane/open.js'
+import type { Member } from '../member.js'
+import type { HubEndpoint } from '../nodes/hub.js'
+
+/** Keeps the accounts of a pool between two balances. */
+export type TreasuryOptions = {
+  /**
+   * Pays. Its lane is one of its own, in the store of the pool, and it is none of the pool's accounts. Other senders may
+   * use it as well.
+   */
+  account: LocalAccount
+  /** An account of the pool that has less gets money, in wei. */
+  below: bigint
+  /** How much it has then, in wei. */
+  upTo: bigint
+  /** How often balances are looked at, in milliseconds; at once where an account has run out of money. @default 10_000 */
+  everyMs?: number | undefined
+}
+
+/** When it pays, and how much. */
+export type TreasuryPolicy = Omit<TreasuryOptions, 'account'>
+
+/** @throws `INVALID` for what cannot be a treasury of these accounts */
+export function checkTreasury(treasury: unknown, accounts: readonly LocalAccount[]): void {
+  if (treasury === undefined) return
+  const { account, below, upTo, everyMs } = object('treasury', treasury)
+  checkNames('treasury', treasury as object, TREASURY_OPTIONS)
+  checkAccount(account, 'treasury.account')
+  const { address } = account as LocalAccount
+  if (accounts.some((one) => one.address.toLowerCase() === address.toLowerCase()))
+    throw invalid('treasury.account', address, "an account that is none of the pool's")
+  for (const [name, wei] of [
+    ['below', below],
+    ['upTo', upTo],
+  ] as const)
+    if (typeof wei !== 'bigint' || wei <= 0n) throw invalid(`treasury.${name}`, wei, 'wei, above 0')
+  if ((upTo as bigint) < (below as bigint))
+    throw invalid('treasury.upTo', upTo, `at least \`below\`, which is ${below}`)
+  whole('treasury.everyMs', everyMs, EVERY_MS_MIN, MS_MAX)
+}
+
+const TREASURY_OPTIONS = {
+  account: true,
+  below: true,
+  upTo: true,
+  everyMs: true,
+} satisfies Names<TreasuryOptions>
+
+export type Treasury = {
+  readonly member: Member
+  /** From now on the accounts are looked at. */
+  start(): void
+  /** Somebody has run out of money. */
+  look(): void
+  stop(): void
+}
+
+/** Transactions of the treasury name it, so that they are found among those of others. */
+const GROUP = 'txlane:treasury'
+const EVERY_MS = 10_000
+/** More often than that no chain has blocks to be looked at. */
+const EVERY_MS_MIN = 100
+/** Of the newest so many the last one of each account is looked for. */
+const PAGE = 500
+/** Between two looks, however often one is asked for. */
+const REST_MS = 1_000
+
+/**
+ * One process at a time pays: the one that holds the treasury's lane. Each payment has an id that follows from the one
+ * before it, so that a process which was paused, and goes on as if it held the lane, names the same payment once more and
+ * adds none. A balance counts where its block has the payment before.
+ */
+export function createTreasury(parts: {
+  readonly member: Member
+  readonly options: TreasuryPolicy
+  /** Whom it pays. */
+  readonly addresses: () => readonly Address[]
+}): Treasury {
+  const { member, options, addresses } = parts
+  const { background } = member
+  const { below, upTo, everyMs = EVERY_MS } = options
+  let timer: CancelTimer | undefined
+  let looking = false
+  let again = false
+  let stopped = false
+  let started = false
+
+  function plan(delayMs: number): void {
+    timer?.()
+    if (!stopped) timer = background.setTimer(run, delayMs)
+  }
+
+  function run(): void {
+    if (stopped || looking) return
+    looking = true
+    again = false
+    lookNow()
+      .catch(failed)
+      .finally(() => {
+        looking = false
+        plan(again ? REST_MS : everyMs)
+      })
+  }
+
+  let lane: OpenLane | undefined
+  function failed(error: unknown): void {
+    if (lane && !stopped) reportError(lane.handle, error)
+  }
+
+  async function lookNow(): Promise<void> {
+    lane = await member.warm()
+    const poor = await poorAmong(lane, addresses(), below)
+    if (poor.length === 0 || stopped || !(await isHolder(lane))) return
+    const paid = await newestPayments(lane)
+    for (const { address, balanceWei, head } of poor) {
+      const last = paid.get(address)
+      if (stopped || (last && !isOver(last, head))) continue
+      const id = `${GROUP}:${address}:${last === undefined ? 1 : numberOf(last) + 1}`
+      const request = { to: address, value: upTo - balanceWei }
+      await member.start(request, { id, group: GROUP, starved: 'wait' })
+    }
+  }
+
+  return {
+    member,
+    start() {
+      if (started) return
+      started = true
+      plan(0)
+    },
+    look() {
+      again = true
+      if (started && !looking) plan(0)
+    },
+    stop() {
+      stopped = true
+      timer?.()
+    },
+  }
+}
+
+type Poor = { readonly address: Address; readonly balanceWei: bigint; readonly head: number }
+
+/** Those who have too little as every endpoint shows it. An endpoint that shows too little alone moves no money. */
+async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint): Promise<readonly Poor[]> {
+  const { hub } = lane
+  const poor = await readBalances(lane, hub.reader, all)
+  const asked = poor.filter(({ balanceWei }) => balanceWei < below)
+  if (asked.length === 0) return []
+  const addresses = asked.map(({ address }) => address)
+  const elsewhere = await Promise.all(hub.others().map((endpoint) => readBalances(lane, endpoint, addresses)))
+  return asked.filter(({ address }) =>
+    elsewhere.flat().every((other) => other.address !== address || other.balanceWei < below),
+  )
+}
+
+/** All at one block, so that it is known what they have been paid by then. */
+async function readBalances(
+  { limits }: OpenLane,
+  { port }: Pick<HubEndpoint, 'port'>,
+  addresses: readonly Address[],
+): Promise<readonly Poor[]> {
+  const { readTimeoutMs: timeoutMs } = limits
+  const [reply] = await port.batch([headerCall('latest')], { timeoutMs })
+  const head = decoded(reply, decodeHeader)?.number ?? undefined
+  if (head === undefined) return []
+  const replies = await port.batch(
+    addresses.map((address) => balanceCall(address, head)),
+    { timeoutMs },
+  )
+  return addresses.flatMap((address, index) => {
+    const balanceWei = decoded(replies[index], decodeQuantity)
+    return balanceWei === undefined ? [] : [{ address, balanceWei, head }]
+  })
+}
+
+/** Whether this process may pay: it takes the lane where nobody has it. */
+async function isHolder({ tenure }: OpenLane): Promise<boolean> {
+  try {
+    await tenure.hold()
+    return true
+  } catch (error) {
+    if (isTxlaneError(error) && error.code === 'LEASE_LOST') return false
+    throw error
+  }
+}
+
+async function newestPayments({ store, key }: OpenLane): Promise<ReadonlyMap<string, StoredTransaction>> {
+  const { items } = await store.list([key], { group: GROUP, limit: PAGE })
+  // The newest come first, and stay.
+  return new Map(items.map((one) => [addressOf(one), one] as const).reverse())
+}
+
+/** Nothing takes it back any more, and the balance has it. */
+function isOver({ stage, verdict, block }: StoredTransaction, head: number): boolean {
+  if (hasEndedUnexecuted(stage)) return true
+  return verdict === 'landed' && block !== undefined && block.number <= head
+}
+
+const partsOf = ({ id }: StoredTransaction) => id.slice(GROUP.length + 1).split(':')
+const addressOf = (one: StoredTransaction) => partsOf(one)[0] as Address
+const numberOf = (one: StoredTransaction) => Number(partsOf(one)[1])
