@@ -16,6 +16,7 @@ import { sweep } from './sweep.js'
 export type RetireOptions = {
   /** Where the rest of the money goes: the treasury, say. */
   sweepTo?: Address | undefined
+  /** Ends the wait with `ABORTED`. The account is still being retired. */
   signal?: AbortSignal | undefined
 }
 
