@@ -44,9 +44,11 @@ async function formerTables(schema: string, version: number): Promise<void> {
      SELECT chain, '${lane.address}', 4, 'former', now() + interval '10 s', 8, 1, 1
      FROM ${schema}.chains WHERE genesis_hash = '${lane.genesisHash}'`,
   )
+  // Since version 4 each row says when it was taken on.
+  const [names, values] = version < 4 ? ['', ''] : [', created_ms, arrival', ', 1, 1']
   await raw.query(
-    `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body)
-     SELECT chain, 'former', lane, 1, 1, 'signed', $1 FROM ${schema}.lanes`,
+    `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body${names})
+     SELECT chain, 'former', lane, 1, 1, 'signed', $1${values} FROM ${schema}.lanes`,
     [FORMER],
   )
   await raw.query(`INSERT INTO ${schema}.hashes SELECT chain, '${HASH}', 'former' FROM ${schema}.lanes`)
