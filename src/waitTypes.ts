@@ -43,11 +43,15 @@ export type TxRecord = {
     /** What a node, a signer or a store said of it: at most 1,000 characters, without URLs and secrets. */
     details?: string
     /**
-     * With `PREPARE_REVERTED`: the text of a `require` or `revert`, or `Panic` with its number. A custom error takes an
+     * With `PREPARE_REVERTED` and `REVERTED`: the text of a `require` or `revert`, or `Panic` with its number. A custom error takes an
      * ABI: viem's `decodeErrorResult` reads it from `data`.
      */
     reason?: string
-    /** With `PREPARE_REVERTED`: what the contract gave back, where the node told and it is no longer than 1 kB. */
+    /**
+     * With both: what the contract gave back, where the node told and it is no longer than 1 kB. A receipt does not have it:
+     * once somebody waited for the receipt, the transaction was run again on the state after its block (`eth_call`). It is
+     * missing where the node has forgotten that state, or where the transaction does not revert on it.
+     */
     data?: Hex
   }
   /** The gas limit of its attempts, as decimal digits; missing before it is known. */

@@ -79,6 +79,8 @@ export type StoredTransaction = {
   readonly failure: StoredFailure | undefined
   /** As its receipt says, once somebody asked for it. */
   readonly costs?: StoredCosts | undefined
+  /** What it gave back when it reverted in its block, where somebody asked for its receipt and it could be found out. */
+  readonly revertData?: Hex | undefined
   /** The id of the replacement that ended it. */
   readonly supersededBy?: string | undefined
   /** Times in milliseconds since the epoch, by the wall clock of whoever took it on, or works the lane. */

@@ -1,4 +1,4 @@
-import { createWalletClient, type Hex, http, parseAbi, publicActions } from 'viem'
+import { createWalletClient, encodeErrorResult, type Hex, http, parseAbi, publicActions } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { createSender, laneActions, type Sender } from '../../src/index.js'
@@ -61,6 +61,24 @@ test('the Sync forms resolve with the sealed receipt', async () => {
   await expect(
     client.sendTransactionSync({ to: address, data: '0x', gas: 50_000n, throwOnReceiptRevert: true }),
   ).rejects.toMatchObject({ code: 'REVERTED', fate: 'executed' })
+})
+
+// Reverts with what it was called with.
+const ECHOING: Hex = '0x600a8060095f395ff3365f5f37365ffd'
+
+test('what a real contract gave back when it reverted in its block is in the record and in the error', async () => {
+  const deployment = await sender.send({ data: ECHOING, gas: 200_000n })
+  const { receipt } = await deployment.wait('sealed')
+  const to = receipt.contractAddress ?? undefined
+  const text = parseAbi(['error Error(string)'])
+  const data = encodeErrorResult({ abi: text, args: ['sold out'] })
+  const tx = await sender.send({ to, data, gas: 100_000n })
+  await expect(tx.wait('sealed', { throwOnRevert: true })).rejects.toMatchObject({
+    code: 'REVERTED',
+    fate: 'executed',
+    cause: { data },
+  })
+  expect(tx.toJSON().error).toMatchObject({ code: 'REVERTED', reason: 'sold out', data })
 })
 
 test('a transaction that was bumped is found under its first hash', async () => {

@@ -182,7 +182,7 @@ export function createStages(
     if (transaction === undefined) return
     landed.remove(transaction)
     transaction.block = undefined
-    drop(transaction, 'keptBlock')
+    drop(transaction, 'keptBlock', 'revertData')
     transaction.status = undefined
     transaction.costs = undefined
     transaction.landed = undefined

@@ -1,14 +1,4 @@
-import {
-  type Chain,
-  concatHex,
-  type Hex,
-  isAddressEqual,
-  numberToHex,
-  RpcRequestError,
-  type TransactionRequest,
-  zeroAddress,
-} from 'viem'
-import { formatTransactionRequest } from 'viem/utils'
+import { concatHex, type Hex, isAddressEqual, RpcRequestError, zeroAddress } from 'viem'
 import type { Clock } from '../../clock.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { malformed } from '../../rpc/errors.js'
@@ -18,6 +8,7 @@ import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { TxRequest } from '../../types.js'
 import { leastGas, mostGas } from '../input/gasBounds.js'
+import { formatted } from '../nodes/callForm.js'
 import type { Hub, HubEndpoint } from '../nodes/hub.js'
 import { type Tuple, tuplesOf } from '../transaction/authorize.js'
 
@@ -165,18 +156,6 @@ export function createGasEstimator(options: {
     estimate,
     simulate: (request, from) => run('eth_call', request, from),
   }
-}
-
-/** The request in the chain's own wire form. Fees are left out: with them nodes check the balance as well. */
-export function formatted(chain: Chain, request: TxRequest, from: Hex): object {
-  const { gas, ...rest } = request as TxRequest & Record<string, unknown>
-  const fields = { ...rest, from } as Record<string, unknown>
-  for (const key of ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'account', 'authorize', 'chain']) {
-    delete fields[key]
-  }
-  const format = chain.formatters?.transactionRequest?.format ?? formatTransactionRequest
-  const wire = format(fields as TransactionRequest, 'estimateGas') as Record<string, unknown>
-  return gas === undefined ? wire : { ...wire, gas: numberToHex(gas) }
 }
 
 /**

@@ -5,8 +5,9 @@ import { call } from '../../rpc/port.js'
 import { soon } from '../../soon.js'
 import type { LaneContext } from '../context.js'
 import { leastGas } from '../input/gasBounds.js'
+import { formatted } from '../nodes/callForm.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { type Estimate, formatted } from './gas.js'
+import type { Estimate } from './gas.js'
 
 /**
  * Gas for a transaction of a sequence on the state that those before it leave behind. Undefined where that cannot be

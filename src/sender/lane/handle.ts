@@ -2,7 +2,7 @@ import type { Address, Chain, TransactionReceipt } from 'viem'
 import type { Clock } from '../../clock.js'
 import { onAbort } from '../../onAbort.js'
 import type { LaneKey, StoredTransaction } from '../../store/store.js'
-import type { FeePolicy, Tx } from '../../types.js'
+import type { FeePolicy, Limits, Tx } from '../../types.js'
 import { reportError } from '../context.js'
 import type { Emitter } from '../emitter.js'
 import { closedLaneError } from '../engine/drains.js'
@@ -93,10 +93,10 @@ export function createHandle(options: {
   readonly fees: FeePolicy<Chain> | undefined
   /** For what stands for no unfinished work. */
   readonly background: Clock
-  readonly receiptPatienceMs: number
+  readonly limits: Pick<Limits, 'receiptPatienceMs' | 'readTimeoutMs'>
   readonly beside: (address: Address) => LaneHandle | undefined
 }): LaneHandle {
-  const { key, events, hub, clock, receiptPatienceMs } = options
+  const { key, events, hub, clock, limits } = options
   const closing = createStop(closedLaneError)
   const errors = createRepeats<Error>({
     clock: options.background,
@@ -139,7 +139,8 @@ export function createHandle(options: {
     waiting: createWaiting({
       hub,
       clock,
-      receiptPatienceMs,
+      receiptPatienceMs: limits.receiptPatienceMs,
+      readTimeoutMs: limits.readTimeoutMs,
       closing,
       waits: { begin, end },
       txOf,

@@ -81,7 +81,7 @@ export async function openTenure(parts: {
     clock,
     fees: options.fees,
     background,
-    receiptPatienceMs: limits.receiptPatienceMs,
+    limits,
     beside: (address) => beside(address)?.handle,
   })
   const { transactions } = handle

@@ -2,10 +2,9 @@ import { BaseError, type Hex, isHex, RpcRequestError } from 'viem'
 import type { ErrorTx } from '../../errors/base.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { StoredFailure } from '../../store/store.js'
+import { DATA_CHARS_MAX } from '../nodes/replay.js'
 
 const DETAILS_CHARS_MAX = 1_000
-/** A custom error with thirty words. What is longer is left out: the beginning of it cannot be decoded. */
-const DATA_CHARS_MAX = 2_048
 
 /** What is kept of the error that a transaction ended with. */
 export function storedFailure(error: TxlaneError): StoredFailure {
@@ -21,9 +20,13 @@ export function storedFailure(error: TxlaneError): StoredFailure {
 
 /** The error as it was kept; its cause holds the revert data, where viem's decoders look for it. */
 export function failureFrom({ code, message, details, data }: StoredFailure, tx: ErrorTx): TxlaneError {
-  const error = { code: 3, message: details ?? message, data }
-  const cause = data && new RpcRequestError({ body: {}, error, url: 'redacted' })
+  const cause = data && revertCause(details ?? message, data)
   return new TxlaneError(message, { code, fate: 'notExecuted', tx, ...(cause ? { cause } : { details }) })
+}
+
+/** Where viem's decoders look for what a contract gave back. */
+export function revertCause(message: string, data: Hex): Error {
+  return new RpcRequestError({ body: {}, error: { code: 3, message, data }, url: 'redacted' })
 }
 
 function revertDataOf(error: TxlaneError): Hex | undefined {

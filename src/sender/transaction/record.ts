@@ -28,7 +28,7 @@ export function recordOf(transaction: Transaction, waitingFor: WaitReason | unde
     ...(block === undefined ? {} : { block: { number: block.number, hash: block.hash } }),
     ...(status === undefined ? {} : { status }),
     ...(failure && isEnded ? { error: errorOf(failure) } : {}),
-    ...(status === 'reverted' ? { error: EXECUTED } : {}),
+    ...(status === 'reverted' ? { error: revertedOf(transaction) } : {}),
     ...(gas === undefined ? {} : { gas: `${gas}` }),
     ...(newest === undefined ? {} : { fees: feesOf(newest.fees) }),
     attempts: attempts.map(attemptOf),
@@ -43,18 +43,23 @@ export function recordOf(transaction: Transaction, waitingFor: WaitReason | unde
   }
 }
 
-const EXECUTED: NonNullable<TxRecord['error']> = { code: 'REVERTED', fate: 'executed', message: REVERTED }
+function revertedOf({ revertData: data }: Transaction): NonNullable<TxRecord['error']> {
+  return { code: 'REVERTED', fate: 'executed', message: REVERTED, ...gaveBack(data) }
+}
+
+function gaveBack(data: Hex | undefined): Pick<NonNullable<TxRecord['error']>, 'reason' | 'data'> {
+  const reason = data && reasonIn(data)
+  return { ...(reason === undefined ? {} : { reason }), ...(data === undefined ? {} : { data }) }
+}
 
 function errorOf(failure: NonNullable<Transaction['failure']>): NonNullable<TxRecord['error']> {
   const { code, message, details, data } = storedFailure(failure)
-  const reason = data && reasonIn(data)
   return {
     code,
     fate: failure.fate,
     message,
     ...(details === undefined ? {} : { details }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(data === undefined ? {} : { data }),
+    ...gaveBack(data),
   }
 }
 

@@ -36,6 +36,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
     failure: failure && storedFailure(failure),
     costs: transaction.costs,
+    revertData: transaction.revertData,
     group: transaction.group,
     supersededBy: transaction.supersededBy,
     createdAtMs: transaction.createdAtMs,
@@ -84,6 +85,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   if (stored.block) transaction.keptBlock = stored.block
   transaction.status = stored.status
   transaction.costs = stored.costs
+  if (stored.revertData !== undefined) transaction.revertData = stored.revertData
   transaction.settled = verdict === 'landed'
   if (verdict === 'unresolved') transaction.unresolved = true
   if (stored.life !== undefined) transaction.life = stored.life
@@ -126,14 +128,16 @@ export function isOfFormerLife(transaction: Transaction, stored: StoredTransacti
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, elsewhere, replaces, face, landed, hash, workedBy, status, costs } = transaction
+  const { waiters, elsewhere, replaces, face, landed, hash, workedBy } = transaction
+  const { status, costs, revertData } = transaction
   transaction.cancelTimers?.()
   drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
-  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock')
+  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock', 'revertData')
   Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   // Its receipt was read here, which whoever works the lane may not have done.
   const isRead = costs !== undefined && transaction.costs === undefined && hash === transaction.hash
-  if (isRead && hasReached(transaction, 'sealed')) Object.assign(transaction, { status, costs })
+  if (isRead && hasReached(transaction, 'sealed'))
+    Object.assign(transaction, { status, costs, revertData: transaction.revertData ?? revertData })
   wake(transaction)
 }

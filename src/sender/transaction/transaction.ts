@@ -1,4 +1,4 @@
-import type { Address, Hash } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
 import type { CancelTimer, Clock } from '../../clock.js'
 import type { ErrorTx, Fate, TxlaneError, TxlaneErrorCode } from '../../errors/base.js'
 import type { Fees } from '../../ledger/fees.js'
@@ -59,6 +59,8 @@ export type Transaction = {
   status: 'success' | 'reverted' | undefined
   /** As its receipt says, once somebody asked for it. */
   costs: StoredCosts | undefined
+  /** What it gave back when it reverted in its block, as far as that could be found out. */
+  revertData?: Hex | undefined
   failure?: TxlaneError | undefined
   stageBeforeEnd?: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
@@ -294,6 +296,7 @@ type Rare =
   | 'dear'
   | 'failure'
   | 'keptBlock'
+  | 'revertData'
   | 'rebound'
   | 'refusal'
   | 'signerPause'

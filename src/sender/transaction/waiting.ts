@@ -6,8 +6,10 @@ import type { CancelOptions, Landed, Tx, WaitOptions, WaitStage } from '../../ty
 import { txError } from '../context.js'
 import type { Hub } from '../nodes/hub.js'
 import type { MissingReceipt } from '../nodes/receipts.js'
+import { replay } from '../nodes/replay.js'
 import { type Stop, unlessStopped } from '../unlessStopped.js'
 import { noteReceipt } from './costs.js'
+import { revertCause } from './failure.js'
 import { describe, hasReached, type Transaction } from './transaction.js'
 import { unresolvedError } from './unresolved.js'
 import { addWaiter, dropWaiter, type Waiter } from './waiters.js'
@@ -50,11 +52,13 @@ export function createWaiting(parts: {
   readonly reverted: (transaction: Transaction) => void
   /** Its receipt told something of it. */
   readonly learned: (transaction: Transaction) => void
+  readonly readTimeoutMs: number
   /** Somebody asked for it, and it is of the block that has the transaction. */
   readonly receipt: (receipt: TransactionReceipt) => void
 }): Waiting {
   const { hub, clock, closing, waits, txOf } = parts
   const { receipts } = hub
+  const replays = new WeakMap<Transaction, Promise<void>>()
   /** Who waits for each stage, by number. */
   const waited = new Map<Waiter['stage'], number>()
 
@@ -166,11 +170,27 @@ export function createWaiting(parts: {
     parts.receipt(receipt)
     tellReverted(transaction, receipt)
     if (noteReceipt(transaction, receipt, clock)) parts.learned(transaction)
+    if (receipt.status === 'reverted') void whyReverted(transaction, receipt.blockNumber)
     const landed = { id: transaction.id, nonce, hash, status: receipt.status, receipt } as const
     // Who does not walk the chain is not told when the block leaves: it is asked for each time.
     if (block !== undefined || transaction.settled)
       transaction.landed = { ...landed, stage: 'sealed' } as unknown as Landed
     return { ...landed, stage: atLeastSealed(transaction) } as unknown as Landed
+  }
+
+  /** What it gave back, once for all who ask; nobody but who wants the error waits for it. */
+  function whyReverted(transaction: Transaction, block: bigint): Promise<void> {
+    const known = transaction.revertData === undefined ? replays.get(transaction) : Promise.resolve()
+    if (known) return known
+    const { request, lane, gas } = transaction
+    const at = { block: Number(block), timeoutMs: parts.readTimeoutMs }
+    const replaying = replay(hub, { request, from: lane.address, gas }, at).then((data) => {
+      if (data === undefined || transaction.status !== 'reverted') return
+      transaction.revertData = data
+      parts.learned(transaction)
+    })
+    replays.set(transaction, replaying)
+    return replaying
   }
 
   /** Executed on the operator's word: there is no receipt to be had. */
@@ -208,7 +228,10 @@ export function createWaiting(parts: {
         checkTag(transaction, stage)
         const landed = await land(transaction, stage, interrupt)
         if (options.throwOnRevert && landed.status === 'reverted') {
-          throw txError(transaction, 'REVERTED', 'executed', REVERTED)
+          // Of a block that is being built there is no state to run it on.
+          if (landed.stage !== 'preconfirmed')
+            await Promise.race([whyReverted(transaction, landed.receipt.blockNumber), interrupt.promise])
+          throw revertedError(transaction)
         }
         return landed as Landed<Chain, stage>
       } finally {
@@ -297,6 +320,12 @@ function receiptError(
 ): TxlaneError {
   const details = [...said].map(([name, words]) => `${name}: ${words}`).join('; ')
   return new TxlaneError(message, { code, fate: 'executed', tx: describe(transaction), details })
+}
+
+function revertedError(transaction: Transaction): TxlaneError {
+  const { revertData } = transaction
+  const cause = revertData && revertCause(REVERTED, revertData)
+  return txError(transaction, 'REVERTED', 'executed', REVERTED, cause)
 }
 
 /** The endpoint said that it does not have the tag. */
