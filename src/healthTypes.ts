@@ -15,6 +15,11 @@ export type HealthCause =
   | { for: 'endpoint'; endpoint: string; role: 'both' | 'read' | 'send'; said?: string | undefined }
   /** The store does not read or write. */
   | { for: 'store'; said: string }
+  /**
+   * Options that have to be equal in all processes are others in the process that holds the lane, whose ones count.
+   * `options`: their names.
+   */
+  | { for: 'options'; options: string[] }
   /** An account of a pool could not pay for a plain transfer when `ready()` was called last. */
   | { for: 'empty' }
   /**

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.js'
 import type { Sender, SenderEvents } from '../types.js'
 import { eventNames } from './emitter.js'
 import { createShared, type Environment } from './environment.js'
-import { createSenderIn } from './sender.js'
+import { createSenderIn, type LooseParameters } from './sender.js'
 import { openLane, type SimLane, type SimLaneOptions, withoutLane } from './simLane.fixture.js'
 
 /** A process of its own, as far as the lane can tell: it shares nothing with others but the store and the chain. */
@@ -27,7 +27,8 @@ export type Process = {
 export type Processes = AsyncDisposable & {
   readonly lane: SimLane
   readonly shared: Store
-  start(): Process
+  /** `own`: options of this one alone. */
+  start(own?: Partial<LooseParameters>): Process
   /** Two that are open: the first holds the lane. */
   pair(): Promise<readonly [Process, Process]>
 }
@@ -42,7 +43,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
   lane.chain.start()
   const processes: Process[] = []
 
-  function start(): Process {
+  function start(own: Partial<LooseParameters> = {}): Process {
     const gate = createGate()
     const answers = createGate()
     let nodeUp = true
@@ -62,7 +63,7 @@ export async function openProcesses(options: SimLaneOptions = {}): Promise<Proce
       portsOf: () => [{ port, role: 'both' }],
     }
     const store = gated(gated(shared, answers), gate)
-    const sender = createSenderIn(environment, { ...lane.parameters, store })
+    const sender = createSenderIn(environment, { ...lane.parameters, ...own, store })
     const told: { event: keyof SenderEvents; payload: Record<string, unknown> }[] = []
     for (const event of eventNames)
       sender.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))

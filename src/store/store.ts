@@ -199,6 +199,8 @@ export type LaneReport = {
   readonly load?: number | undefined
   /** What all of these may cost at most, in wei. Missing where too many wait for anything to be added. */
   readonly owedWei?: bigint | undefined
+  /** Options of its process that have to be equal in all, by name: what is left out has its default. */
+  readonly options?: Readonly<Record<string, string>> | undefined
 }
 
 export type ReportedLane = {

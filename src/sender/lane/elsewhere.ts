@@ -4,10 +4,13 @@ import type { LaneKey } from '../../store/store.js'
 import { decoded } from '../../tracker/tickParts.js'
 import type { HoldReason, Limits } from '../../types.js'
 import type { Hub } from '../nodes/hub.js'
+import type { ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
 
 /** What a process that does not hold the lane knows of it: from its holder's report, and from the chain. */
 export type Elsewhere = {
+  /** Options of the holder, where it has told them. */
+  readonly options: ReportedOptions | undefined
   readonly holds: readonly HoldReason[]
   readonly room: number
   readonly load: number
@@ -71,6 +74,9 @@ export function createElsewhere(parts: {
   }
 
   return {
+    get options() {
+      return followed.isHeld ? followed.report?.options : undefined
+    },
     get holds() {
       return followed.isHeld ? (followed.report?.holds ?? []) : []
     },

@@ -24,6 +24,7 @@ import { guestSnapshot, type Shown, shownBy } from './guestSnapshot.js'
 import type { LaneHandle } from './handle.js'
 import { healthOfGuest } from './health.js'
 import { isInFlightByStage } from './inFlight.js'
+import { differencesOf, type OptionDifference, type ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
 import type { Seat } from './seat.js'
 
@@ -54,6 +55,9 @@ export function createGuest(options: {
   readonly limits: Limits
   readonly groups: GroupPolicy | undefined
   readonly reports: Reports
+  /** Of this process, and who is told where the holder has others. */
+  readonly own: ReportedOptions
+  readonly differ: (differences: readonly OptionDifference[]) => void
   /** What this process has seen of the chain before. */
   readonly shown: Shown | undefined
   /** Tries to become the holder: the lane may be free. */
@@ -113,7 +117,12 @@ export function createGuest(options: {
     for (const done of asked) done()
   }
 
+  const differences = () => (elsewhere.options ? differencesOf(options.own, elsewhere.options) : [])
+
   async function readAll(): Promise<void> {
+    void elsewhere.fresh(LOOK_MS.idle)?.then(() => {
+      if (!gone.stopped() && differences().length > 0) options.differ(differences())
+    })
     revision ??= await begin()
     await readMet()
     let changed = false
@@ -321,7 +330,7 @@ export function createGuest(options: {
       await elsewhere.fresh(0)
       return guestSnapshot(handle, hub, now, elsewhere.holds)
     },
-    health: () => healthOfGuest(handle, hub, limits),
+    health: () => healthOfGuest({ handle, hub, limits, differences: differences() }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
       looks.look()

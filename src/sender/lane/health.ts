@@ -6,6 +6,7 @@ import { reasonOf } from '../reasons/sentence.js'
 import { keptReason } from '../transaction/waitingFor.js'
 import type { LaneHandle } from './handle.js'
 import { countInFlight, isInFlightByStage } from './inFlight.js'
+import { type OptionDifference, sayDifferences } from './reportedOptions.js'
 
 /** A reason without the account, which whoever has the sender knows. */
 export type LaneReason = HealthCause & Omit<HealthReason, 'address' | keyof HealthCause>
@@ -33,7 +34,13 @@ export function healthOfHolder(engine: Engine, limits: Pick<Limits, 'queueMax'>)
 }
 
 /** For a process that does not hold the lane: what the holder keeps of the transactions that this process knows. */
-export function healthOfGuest(handle: LaneHandle, hub: Hub, limits: Pick<Limits, 'queueMax'>): LaneHealth {
+export function healthOfGuest(parts: {
+  readonly handle: LaneHandle
+  readonly hub: Hub
+  readonly limits: Pick<Limits, 'queueMax'>
+  readonly differences: readonly OptionDifference[]
+}): LaneHealth {
+  const { handle, hub, limits, differences } = parts
   const own = [...handle.transactions.values()]
   const queued = own.filter(({ stage }) => stage === 'queued').length
   return {
@@ -45,6 +52,7 @@ export function healthOfGuest(handle: LaneHandle, hub: Hub, limits: Pick<Limits,
       // Whoever holds the lane has endpoints of its own.
       ...endpointReasons(hub, false),
       ...queueReasons(own.length, limits),
+      ...optionReasons(differences),
     ],
   }
 }
@@ -102,6 +110,12 @@ function endpointReasons({ endpoints }: Hub, isNeeded: boolean): LaneReason[] {
         ...(stops ? { stops: 'ready' } : {}),
       }
     })
+}
+
+function optionReasons(differences: readonly OptionDifference[]): LaneReason[] {
+  if (differences.length === 0) return []
+  const options = differences.map(({ option }) => option)
+  return [{ for: 'options', options, sentence: sayDifferences(differences), operator: true }]
 }
 
 function queueReasons(queued: number, { queueMax }: Pick<Limits, 'queueMax'>): LaneReason[] {

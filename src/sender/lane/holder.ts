@@ -6,6 +6,7 @@ import { readLaneOn } from '../nodes/hub.js'
 import { unlessStopped } from '../unlessStopped.js'
 import { healthOfHolder } from './health.js'
 import { isInFlight } from './inFlight.js'
+import type { ReportedOptions } from './reportedOptions.js'
 import type { Seat } from './seat.js'
 import { snapshotOf } from './snapshot.js'
 
@@ -18,8 +19,12 @@ export type Holder = Seat & {
   look(): LaneSnapshot
 }
 
-export function createHolder(options: { readonly engine: Engine; readonly limits: Limits }): Holder {
-  const { engine, limits } = options
+export function createHolder(parts: {
+  readonly engine: Engine
+  readonly limits: Limits
+  readonly options: ReportedOptions
+}): Holder {
+  const { engine, limits, options } = parts
   const { fees, handle, hub, lane, transactions } = engine.context
   const look = () => snapshotOf(engine)
 
@@ -30,9 +35,10 @@ export function createHolder(options: { readonly engine: Engine; readonly limits
     report() {
       const holds = lane.holds.list()
       const { relief } = handle
-      if (relief === undefined) return { holds }
+      if (relief === undefined) return { holds, options }
       const room = relief.isLeaving ? 0 : holder.room
-      return { holds, room, load: holder.load, owedWei: room > 0 ? engine.owedWei : undefined }
+      const owedWei = room > 0 ? engine.owedWei : undefined
+      return { holds, room, load: holder.load, owedWei, options }
     },
     add: engine.intake.add,
     live(by) {

@@ -20,6 +20,7 @@ import type { LaneHandle } from './handle.js'
 import { createHolder, type Holder } from './holder.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
+import { reportedOptions } from './reportedOptions.js'
 import { restoreTransactions } from './restore.js'
 import { spentInRecords } from './spentInRecords.js'
 
@@ -113,7 +114,7 @@ async function begin(
   if (handle.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  parts.taken(createHolder({ engine, limits }))
+  parts.taken(createHolder({ engine, limits, options: reportedOptions(options) }))
 }
 
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }

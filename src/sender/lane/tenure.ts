@@ -22,6 +22,7 @@ import type { Holder } from './holder.js'
 import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
+import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
 import { reportsOf } from './reports.js'
 import type { Seat } from './seat.js'
 import { createStrays } from './strays.js'
@@ -105,6 +106,7 @@ export async function openTenure(parts: {
   let failures = 0
   let watch: CancelTimer | undefined
   let stopTelling: (() => void) | undefined
+  let differed: string | undefined
   let firstLook: Promise<void> | undefined
 
   /** Resolves to true where this process holds the lane by then. */
@@ -204,10 +206,21 @@ export async function openTenure(parts: {
       limits,
       groups,
       reports,
+      own: reportedOptions(options),
+      differ,
       shown,
       take: takeForWork,
     })
     guest.start()
+  }
+
+  /** Once for the same ones: they are looked at again and again. */
+  function differ(differences: readonly OptionDifference[]): void {
+    const sentence = sayDifferences(differences)
+    if (sentence === differed) return
+    differed = sentence
+    logger.warn({ ...lane, options: differences.map(({ option }) => option) }, sentence)
+    parts.log.notice(`${key.address} on chain ${key.chainId}: ${sentence}`)
   }
 
   function leaseLost(): void {
