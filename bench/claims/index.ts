@@ -16,6 +16,7 @@ const CLAIMS = {
   memory: () => import('./memory.js'),
   lanes: () => import('./lanes.js'),
   durable: () => import('./durable.js'),
+  intake: () => import('./intake.js'),
   allocator: () => import('./allocator.js'),
   classify: () => import('./classify.js'),
   groups: () => import('./groups.js'),

@@ -33,16 +33,19 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const pruner = createPruner(context)
   const watchers = createWatchers({ database, channel, clock: background, random })
 
+  const { idle, ...intake } = intakeVerbs(context)
+
   return {
     kind: 'postgres',
     durable: true,
     ...leaseVerbs(context),
     ...holderVerbs(context, pruner),
-    ...intakeVerbs(context),
+    ...intake,
     ...readVerbs(context),
     watch: watchers.watch,
     async close() {
       watchers.stop()
+      await idle()
       await pruner.idle()
       await database.close()
     },

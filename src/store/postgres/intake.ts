@@ -1,6 +1,7 @@
 import { TxlaneError } from '../../errors/base.js'
 import { encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
+import { type Gathered, gathered } from '../gathered.js'
 import {
   chainName,
   type Enqueued,
@@ -19,7 +20,9 @@ import { lines, list, listedValuesOf } from './lists.js'
 const TRIES_MAX = 5
 
 /** What any process does. */
-export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'restart' | 'wish'> {
+export function intakeVerbs(
+  context: Context,
+): Pick<Store, 'enqueue' | 'restart' | 'wish'> & Pick<Gathered, 'idle'> {
   const { database, sql, channel } = context
 
   /** Those that were added, by name, with their place in the lane. */
@@ -44,7 +47,7 @@ export function intakeVerbs(context: Context): Pick<Store, 'enqueue' | 'restart'
   }
 
   return {
-    enqueue,
+    ...gathered(enqueue),
     async restart(transaction, ended) {
       const { lane, id, createdAtMs, group = null } = transaction
       const of = [...nameOf(lane), id, encodeBody(transaction), createdAtMs, group]
