@@ -38,7 +38,7 @@ export type { CommitParameters, Reservation } from './sender/allocators/reservat
 export { createLanes, type Lanes, type LanesChain, type LanesParameters } from './sender/lanes.js'
 export type { RetireOptions } from './sender/pool/accounts.js'
 export { createSenderPool, type SenderPool, type SenderPoolParameters } from './sender/pool/pool.js'
-export type { TreasuryOptions } from './sender/pool/treasury.js'
+export type { TreasuryOptions } from './sender/pool/treasuryOptions.js'
 export { createSender } from './sender/sender.js'
 export { memoryStore } from './store/memory.js'
 export type * from './types.js'

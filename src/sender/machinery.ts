@@ -5,4 +5,7 @@
 export { createAccountAllocator } from './allocators/accountAllocator.js'
 export { createCounterAllocator } from './allocators/counterAllocator.js'
 export { openLane } from './lane/open.js'
+export { sweep } from './pool/sweep.js'
+export { createTreasury } from './pool/treasury.js'
+export { findUnready } from './pool/unready.js'
 export { createRecords } from './records/records.js'

@@ -2,6 +2,7 @@ import type { Address, Hash } from 'viem'
 import type { Clock } from '../clock.js'
 import type { LaneKey } from '../store/store.js'
 import type { HoldReason, ListOptions, RecordPage, Sender, SendOptions, Tx, TxRequest } from '../types.js'
+import type { Machinery } from './environment.js'
 import type { Place } from './intake/admission.js'
 import type { GroupCounts } from './intake/groups.js'
 import type { LaneHandle } from './lane/handle.js'
@@ -16,6 +17,8 @@ export type Member = {
   /** For what stands for no unfinished work. */
   readonly background: Clock
   start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  /** The code that lanes run on, which most processes need later than this one. */
+  machinery(): Promise<Machinery>
   /** Opens its lane, and finds out what its first transaction would wait for. */
   warm(): Promise<OpenLane>
   /** A page of the transactions of these accounts, of its chain and store. */

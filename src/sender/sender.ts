@@ -349,6 +349,7 @@ export function createMemberIn(
   return {
     sender,
     start,
+    machinery: async () => environment.machinery(),
     warm,
     list,
     relieveBy(by) {

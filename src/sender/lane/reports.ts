@@ -36,7 +36,7 @@ type Entry = { isHeld: boolean | undefined; report: LaneReport | undefined; give
 
 const NOTHING: Given = { count: 0, costWei: 0n }
 
-export function createReports({ store, clock }: { readonly store: Store; readonly clock: Clock }): Reports {
+function createReports({ store, clock }: { readonly store: Store; readonly clock: Clock }): Reports {
   const tellers = new Set<Teller>()
   const followed = new Map<string, { readonly lane: LaneKey; readonly entries: Set<Entry> }>()
   let next: CancelTimer | undefined

@@ -10,7 +10,6 @@ import type { Member } from '../member.js'
 import { withChange } from '../signing/feeSettings.js'
 import { stopOfSignal, unlessStopped } from '../unlessStopped.js'
 import type { Members } from './members.js'
-import { sweep } from './sweep.js'
 
 /** The options of `retire`. */
 export type RetireOptions = {
@@ -114,7 +113,9 @@ export function createAccounts(members: Members, make: MakeMember): Accounts {
 
   /** One at a time: a second call waits for the transfer of the first. */
   function sweepOf(member: Member, to: Address): Promise<void> {
-    const sweeping = (sweeps.get(member) ?? Promise.resolve()).catch(() => {}).then(() => sweep(member, to))
+    const sweeping = (sweeps.get(member) ?? Promise.resolve())
+      .catch(() => {})
+      .then(async () => (await member.machinery()).sweep(member, to))
     sweeps.set(member, sweeping)
     return sweeping
   }

@@ -12,13 +12,17 @@ const REQUEST = { to: `0x${'51'.repeat(20)}`, value: 1n } as const
 const OTHER = { ...REQUEST, value: 2n }
 
 /** It asks nobody for help, and helps nobody. */
-const ALONE: Pick<Member, 'relieveBy' | 'lane' | 'warm' | 'opened' | 'live' | 'load' | 'counts' | 'list'> = {
+const ALONE: Pick<
+  Member,
+  'relieveBy' | 'lane' | 'warm' | 'machinery' | 'opened' | 'live' | 'load' | 'counts' | 'list'
+> = {
   load: () => 0,
   counts: () => undefined,
   list: async () => ({ items: [] }),
   relieveBy: () => {},
   live: () => undefined,
   lane: () => undefined,
+  machinery: () => Promise.reject(new Error('Nobody needs it.')),
   warm: () => Promise.reject(new Error('Nobody opens it.')),
   opened: () => true,
 }

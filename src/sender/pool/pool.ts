@@ -28,8 +28,8 @@ import { type TimeLimit, timeLimit } from '../transaction/timeLimit.js'
 import { transactionOf } from '../transaction/words.js'
 import { type AccountsOf, createAccounts, type MakeMember } from './accounts.js'
 import { createMembers } from './members.js'
-import { checkTreasury, createTreasury, type TreasuryOptions, type TreasuryPolicy } from './treasury.js'
-import { findUnready } from './unready.js'
+import { createPayments } from './payments.js'
+import { checkTreasury, type TreasuryOptions, type TreasuryPolicy } from './treasuryOptions.js'
 
 /**
  * Several accounts behind one sender. Each transaction goes to the account with the least under way; which one it was is
@@ -123,13 +123,13 @@ export function createPool(
   const { starved = 'fail', make } = options
   const members = createMembers(given, options.treasury?.options.upTo)
   const accounts = createAccounts(members, make)
-  const treasury =
+  const payments =
     options.treasury &&
-    createTreasury({
+    createPayments({
       ...options.treasury,
       addresses: () => members.taking.map(({ sender }) => sender.address.toLowerCase() as Address),
     })
-  if (treasury) accounts.on('held', ({ reason }) => reason === 'starved' && treasury.look())
+  if (payments) accounts.on('held', ({ reason }) => reason === 'starved' && payments.look())
   // Ids on their way into a lane: the second send of one id at the same time has to go the same way.
   const routes = new Map<string, Promise<Member>>()
   // By id: what `after` names may be no further yet.
@@ -193,7 +193,7 @@ export function createPool(
     given: Promise<SendOptions>,
     { id, limit, ...way }: Pick<SendOptions, 'id' | 'affinity' | 'again'> & { readonly limit: TimeLimit },
   ): ReturnType<Start> {
-    treasury?.start()
+    payments?.start()
     try {
       // First: what was named is waited for, and a route is chosen by the room that there is after that.
       const options = await given
@@ -296,7 +296,7 @@ export function createPool(
     get senders() {
       return accounts.senders
     },
-    treasury: treasury?.member.sender,
+    treasury: options.treasury?.member.sender,
     get chain() {
       return first().chain
     },
@@ -309,8 +309,9 @@ export function createPool(
     resume: accounts.resume,
     setFees: accounts.setFees,
     async ready() {
-      treasury?.start()
+      payments?.start()
       const lanes = await Promise.all(members.serving.map((member) => member.warm()))
+      const { findUnready } = await (members.serving[0] as Member).machinery()
       unready = await findUnready(lanes)
     },
     send,
@@ -340,8 +341,8 @@ export function createPool(
     resync: () => all((sender) => sender.resync()),
     drain: (options) => all((sender) => sender.drain(options)),
     async close() {
-      treasury?.stop()
-      await Promise.all([accounts.close(), treasury?.member.sender.close()])
+      payments?.stop()
+      await Promise.all([accounts.close(), options.treasury?.member.sender.close()])
     },
     [Symbol.asyncDispose]: () => pool.close(),
   }

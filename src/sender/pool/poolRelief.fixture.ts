@@ -16,7 +16,7 @@ import {
   withoutLane,
 } from '../simLane.fixture.js'
 import { createPool, type SenderPool } from './pool.js'
-import type { TreasuryPolicy } from './treasury.js'
+import type { TreasuryPolicy } from './treasuryOptions.js'
 
 const GWEI = 10n ** 9n
 export const ONE_ETHER = 10n ** 18n

@@ -5,7 +5,7 @@ import type { Sender, Tx } from '../../types.js'
 import { onSend, swallows } from '../simLane.fixture.js'
 import type { SenderPool } from './pool.js'
 import { KEYS, ONE_ETHER, openPools, type Pools, transfer } from './poolRelief.fixture.js'
-import { checkTreasury } from './treasury.js'
+import { checkTreasury } from './treasuryOptions.js'
 
 const TREASURY = 2
 const POLICY = { key: TREASURY, below: ONE_ETHER / 10n, upTo: ONE_ETHER, everyMs: 2_000 }

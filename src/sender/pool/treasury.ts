@@ -1,65 +1,18 @@
-import type { Address, LocalAccount } from 'viem'
+import type { Address } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
-import { checkNames, type Names } from '../../errors/checkNames.js'
-import { invalid } from '../../errors/invalid.js'
 import { balanceCall, decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
 import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { StoredTransaction } from '../../store/store.js'
 import { decoded } from '../../tracker/tickParts.js'
 import { reportError } from '../context.js'
-import { MS_MAX, object, whole } from '../input/validate.js'
-import { checkAccount } from '../input/validateLane.js'
 import type { OpenLane } from '../lane/open.js'
 import type { Member } from '../member.js'
 import type { HubEndpoint } from '../nodes/hub.js'
+import type { TreasuryPolicy } from './treasuryOptions.js'
 
-/** Keeps the accounts of a pool between two balances. */
-export type TreasuryOptions = {
-  /**
-   * Pays. Its lane is one of its own, in the store of the pool, and it is none of the pool's accounts. Other senders may
-   * use it as well.
-   */
-  account: LocalAccount
-  /** An account of the pool that has less gets money, in wei. */
-  below: bigint
-  /** How much it has then, in wei. */
-  upTo: bigint
-  /** How often balances are looked at, in milliseconds; at once where an account has run out of money. @default 10_000 */
-  everyMs?: number | undefined
-}
-
-/** When it pays, and how much. */
-export type TreasuryPolicy = Omit<TreasuryOptions, 'account'>
-
-/** @throws `INVALID` for what cannot be a treasury of these accounts */
-export function checkTreasury(treasury: unknown, accounts: readonly LocalAccount[]): void {
-  if (treasury === undefined) return
-  const { account, below, upTo, everyMs } = object('treasury', treasury)
-  checkNames('treasury', treasury as object, TREASURY_OPTIONS)
-  checkAccount(account, 'treasury.account')
-  const { address } = account as LocalAccount
-  if (accounts.some((one) => one.address.toLowerCase() === address.toLowerCase()))
-    throw invalid('treasury.account', address, "an account that is none of the pool's")
-  for (const [name, wei] of [
-    ['below', below],
-    ['upTo', upTo],
-  ] as const)
-    if (typeof wei !== 'bigint' || wei <= 0n) throw invalid(`treasury.${name}`, wei, 'wei, above 0')
-  if ((upTo as bigint) < (below as bigint))
-    throw invalid('treasury.upTo', upTo, `at least \`below\`, which is ${below}`)
-  whole('treasury.everyMs', everyMs, EVERY_MS_MIN, MS_MAX)
-}
-
-const TREASURY_OPTIONS = {
-  account: true,
-  below: true,
-  upTo: true,
-  everyMs: true,
-} satisfies Names<TreasuryOptions>
-
+/** Looks at the accounts, and pays those that are short. */
 export type Treasury = {
-  readonly member: Member
   /** From now on the accounts are looked at. */
   start(): void
   /** Somebody has run out of money. */
@@ -70,8 +23,6 @@ export type Treasury = {
 /** Transactions of the treasury name it, so that they are found among those of others. */
 const GROUP = 'txlane:treasury'
 const EVERY_MS = 10_000
-/** More often than that no chain has blocks to be looked at. */
-const EVERY_MS_MIN = 100
 /** Of the newest so many the last one of each account is looked for. */
 const PAGE = 500
 /** Between two looks, however often one is asked for. */
@@ -134,7 +85,6 @@ export function createTreasury(parts: {
   }
 
   return {
-    member,
     start() {
       if (started) return
       started = true
