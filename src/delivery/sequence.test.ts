@@ -10,6 +10,7 @@ import {
   offer,
   type Segment,
   type SegmentState,
+  setMissing,
   setState,
 } from './sequence.js'
 
@@ -54,6 +55,62 @@ describe('the sequence', () => {
       }),
       { numRuns: runsOf(500) },
     )
+  })
+
+  /** So many that were offered, and sent. */
+  function sent(count: number) {
+    const sequence = createSequence(0)
+    for (let nonce = 0; nonce < count; nonce++) offer(sequence, nonce, 1)
+    sequence.sentTo = count
+    return { sequence, segments: [...sequence.segments.values()] as readonly [Segment, ...Segment[]] }
+  }
+
+  it('knows a nonce as missing from a loss or a refusal on, through resends, until it is taken', () => {
+    for (const gone of ['lost', 'refused'] as const) {
+      const { sequence, segments } = sent(2)
+      const [first] = segments
+      setState(sequence, first, gone)
+      expect([first.missed, sequence.missing]).toEqual([true, 1])
+      for (const state of ['inFlight', 'unanswered', 'inFlight', gone] as const) {
+        setState(sequence, first, state)
+        expect([first.missed, sequence.missing], `${gone}, then ${state}`).toEqual([true, 1])
+      }
+      setState(sequence, first, 'taken')
+      expect([first.missed, sequence.missing]).toEqual([false, 0])
+      for (const state of ['inFlight', 'unanswered'] as const) {
+        setState(sequence, first, state)
+        expect(first.missed, 'what was taken, and is sent again').toBe(false)
+      }
+    }
+  })
+
+  it('takes a nonce whose other bytes may be there for missing only where it is told so, and counts it once', () => {
+    const { sequence, segments } = sent(3)
+    const [first, second] = segments
+    for (const one of segments) setState(sequence, one, 'taken')
+    offer(sequence, 0, 1, '0x01')
+    expect([first.state, first.forced, first.missed, sequence.missing]).toEqual(['lost', true, false, 0])
+    setMissing(sequence, first)
+    setMissing(sequence, first)
+    expect([first.missed, sequence.missing]).toEqual([true, 1])
+    // Below the acknowledgement nothing is counted, and what is at it is.
+    acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 1 })
+    expect(sequence.missing).toBe(0)
+    offer(sequence, 1, 1, '0x02')
+    setMissing(sequence, second as Segment)
+    expect(sequence.missing).toBe(1)
+    acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 0 })
+    expect(sequence.missing).toBe(2)
+  })
+
+  it('counts what is lost until it is confirmed, once for each nonce', () => {
+    const { sequence, segments } = sent(3)
+    for (const one of segments) setState(sequence, one, 'lost')
+    expect(sequence.lost).toBe(3)
+    acknowledge(sequence, { latest: 2, confirmedTo: 2, countedTo: 0 })
+    expect(sequence.lost).toBe(1)
+    forget(sequence, 2)
+    expect(sequence.lost).toBe(0)
   })
 
   it('finds its frontier again below what was taken and is lost', () => {
