@@ -45,8 +45,12 @@ async function formerTables(schema: string, version: number): Promise<void> {
      FROM ${schema}.chains WHERE genesis_hash = '${lane.genesisHash}'`,
   )
   await raw.query(
-    `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body)
-     SELECT chain, 'former', lane, 1, 1, 'signed', $1 FROM ${schema}.lanes`,
+    // Since version 4 each row says when it was taken on.
+    version < 4
+      ? `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body)
+         SELECT chain, 'former', lane, 1, 1, 'signed', $1 FROM ${schema}.lanes`
+      : `INSERT INTO ${schema}.transactions (chain, id, lane, sequence, revision, stage, body, created_ms, arrival)
+         SELECT chain, 'former', lane, 1, 1, 'signed', $1, 1, 1 FROM ${schema}.lanes`,
     [FORMER],
   )
   await raw.query(`INSERT INTO ${schema}.hashes SELECT chain, '${HASH}', 'former' FROM ${schema}.lanes`)
