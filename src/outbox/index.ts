@@ -1,0 +1,14 @@
+export { createOutbox } from './createOutbox.js'
+export { DeliveryError, type DeliveryErrorParameters } from './deliveryError.js'
+export type {
+  Delivery,
+  DeliveryContext,
+  DeliveryHandler,
+  DeliveryStage,
+  FailingDelivery,
+  Outbox,
+  OutboxOptions,
+  OutboxSnapshot,
+  OutboxStage,
+  ReceiptSource,
+} from './types.js'
