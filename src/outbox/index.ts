@@ -12,3 +12,10 @@ export type {
   OutboxStage,
   ReceiptSource,
 } from './types.js'
+export {
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  WebhookError,
+  type WebhookErrorReason,
+} from './verifyWebhook.js'
+export { type WebhookOptions, type WebhookPayload, webhook } from './webhook.js'
