@@ -106,4 +106,21 @@ describe('transactions that nobody waits for', () => {
     first.sender.resume()
     await lane.settle(outbox.close())
   })
+
+  test('are taken back by a reorg, and told anew from the block that has them then', async () => {
+    await using processes = await openProcesses({ lossDepth: 12 })
+    const { lane } = processes
+    const [first] = await processes.pair()
+    const { outbox, told, deliveries } = outboxOf(first, { stages: ['sealed'] })
+    await lane.settle(outbox.ready())
+    await lane.settle(first.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+    await lane.until(() => told().length === 1)
+    await lane.blocks(2)
+    lane.chain.reorg({ depth: 4, drops: () => true })
+    await lane.until(() => told().length >= 3)
+    expect(told()).toEqual(['a:sealed', 'a:reorged', 'a:sealed'])
+    const [before, , after] = deliveries.map(({ tx }) => tx.block?.hash)
+    expect(after).not.toBe(before)
+    await lane.settle(outbox.close())
+  })
 })
