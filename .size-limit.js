@@ -48,5 +48,6 @@ export default [
     'tiny-secp256k1',
   ]),
   subpath('txlane/opentelemetry, viem and its peers excluded', '9 kB', ['@opentelemetry/api']),
+  subpath('txlane/outbox, viem excluded', '30 kB'),
   subpath('txlane/recorder, viem excluded', '10 kB', ['node:*']),
 ]
