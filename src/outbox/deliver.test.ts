@@ -100,6 +100,24 @@ describe('what is told', () => {
   })
 })
 
+test('what a transaction becomes while its handler runs is told after that', async () => {
+  const { clock, put, started } = openOutboxes()
+  let accept = () => {}
+  const slow = () =>
+    new Promise<void>((resolve) => {
+      accept = resolve
+    })
+  const { calls } = await started({ onStage: scripted(slow) })
+  await put('a', SEALED)
+  await clock.advance(2_000)
+  await put('a', FINALIZED)
+  await clock.advance(2_000)
+  expect(calls).toEqual(['a:sealed'])
+  accept()
+  await clock.advance(2_000)
+  expect(calls).toEqual(['a:sealed', 'a:finalized'])
+})
+
 describe('what a reorg takes back', () => {
   test('what was told is taken back, and told again of another block', async () => {
     const { clock, put, started } = openOutboxes()
@@ -232,6 +250,22 @@ describe('a handler that fails', () => {
     for (let index = 0; index < 50; index++) await put(`t${index}`, SEALED)
     await clock.advance(2_000)
     expect(calls.filter((call) => call.startsWith('t'))).toHaveLength(50)
+  })
+
+  test('and is silent again and again leaves room for what was never tried', async () => {
+    const { clock, put, started } = openOutboxes()
+    const { calls } = await started({
+      concurrency: 4,
+      timeoutMs: 5_000,
+      onStage: ({ tx: { id } }) => (id.startsWith('silent') ? new Promise(() => {}) : undefined),
+    })
+    for (let index = 0; index < 8; index++) await put(`silent${index}`, SEALED)
+    await clock.advance(20_000)
+    for (let round = 0; round < 20; round++) {
+      await put(`t${round}`, SEALED)
+      await clock.advance(1_200)
+      expect(calls).toContain(`t${round}:sealed`)
+    }
   })
 
   test('in silence is told so by its signal, and is tried again', async () => {

@@ -139,7 +139,13 @@ describe('two processes with one name', () => {
 
   test('one that was paused for longer than its lease changes nothing of what the other has told', async () => {
     const { clock, put, started, kept } = openOutboxes()
-    const first = await started({ onStage: never })
+    let accept = () => {}
+    const first = await started({
+      onStage: () =>
+        new Promise<void>((resolve) => {
+          accept = resolve
+        }),
+    })
     const second = await started()
     await put('a', SEALED)
     await clock.advance(2_000)
@@ -149,6 +155,9 @@ describe('two processes with one name', () => {
     await clock.advance(3_000)
     expect(second.calls).toEqual(['a:sealed', 'a:finalized'])
     const told = await kept('a')
+    // Its write is on the way when it wakes up.
+    accept()
+    await clock.settle()
     first.cont()
     await clock.advance(60_000)
     expect(first.calls).toEqual(['a:sealed'])
@@ -193,6 +202,78 @@ describe('a store that fails', () => {
     await clock.advance(10_000)
     expect(calls).toEqual(['a:sealed'])
     expect((await outbox.snapshot()).trouble).toBeUndefined()
+  })
+
+  test('in the middle of a write writes it again: what was accepted is not told again', async () => {
+    const inner = memoryStore({ now: () => 0 })
+    let failures = 0
+    const store: Store = {
+      ...inner,
+      async writeOutbox(lease, change) {
+        if (change.deliveries.some(({ state }) => state === 'told') && failures++ < 3) throw new Error('down')
+        return inner.writeOutbox(lease, change)
+      },
+    }
+    const { clock, put, started, kept, settle } = openOutboxes(store)
+    const first = await started({ stages: ['sealed'] })
+    await put('a', SEALED)
+    await clock.advance(10_000)
+    expect(failures).toBe(4)
+    expect(first.calls).toEqual(['a:sealed'])
+    expect(await kept('a')).toMatchObject({ state: 'told', told: { stage: 'sealed' } })
+    await settle(first.outbox.close())
+  })
+
+  test('slowly loses nothing that changes while it is read', async () => {
+    const inner = memoryStore({ now: () => 0 })
+    let isSlow = false
+    let go = () => {}
+    const store: Store = {
+      ...inner,
+      async find(chain, by) {
+        const found = await inner.find(chain, by)
+        if (isSlow)
+          await new Promise<void>((resolve) => {
+            go = resolve
+          })
+        return found
+      },
+    }
+    const { clock, put, started } = openOutboxes(store)
+    const { calls } = await started()
+    isSlow = true
+    await put('a', SEALED)
+    await clock.advance(2_000)
+    expect(calls).toEqual(['a:sealed'])
+    await put('a', FINALIZED)
+    await clock.advance(2_000)
+    isSlow = false
+    go()
+    await clock.advance(2_000)
+    expect(calls).toEqual(['a:sealed', 'a:finalized'])
+  })
+
+  test('keeps what may be heard before it is said', async () => {
+    const inner = memoryStore({ now: () => 0 })
+    let isStuck = true
+    const store: Store = {
+      ...inner,
+      async writeOutbox(lease, change) {
+        const isReorg = change.deliveries.some(({ next }) => next?.stage === 'reorged')
+        if (isReorg && isStuck) throw new Error('down')
+        return inner.writeOutbox(lease, change)
+      },
+    }
+    const { clock, put, started } = openOutboxes(store)
+    const { calls } = await started({ onStage: scripted(() => Promise.reject(new Error('no'))) })
+    await put('a', SEALED)
+    await clock.advance(1_200)
+    await put('a', { stage: 'accepted', block: undefined })
+    await clock.advance(20_000)
+    expect(calls).toEqual(['a:sealed'])
+    isStuck = false
+    await clock.advance(10_000)
+    expect(calls).toEqual(['a:sealed', 'a:reorged'])
   })
 
   test('for longer than the lease ends it here: nothing more is told before it is taken again', async () => {
