@@ -23,7 +23,7 @@ const depthTold = ({ stage }: ToldStage) => EXECUTED.indexOf(stage as OutboxStag
  * is by now. What was told and is not so any more is taken back: by the stage that it has now, where that is wanted, else
  * by `reorged`.
  */
-export function newsOf(
+function newsOf(
   toldBefore: ToldStage | undefined,
   record: Reached,
   wanted: ReadonlySet<OutboxStage>,

@@ -82,10 +82,7 @@ const READ_BYTES_MAX = 1_024
  * @throws `INVALID` for an option that cannot be; it shows neither the secret nor the path of the URL
  */
 export function webhook(options: WebhookOptions): DeliveryHandler {
-  return webhookIn(systemClock, options)
-}
-
-export function webhookIn(clock: Clock, options: WebhookOptions): DeliveryHandler {
+  const clock: Clock = systemClock
   checkNames('options', object('options', options), NAMES)
   const { url: given, secret, timeoutMs = TIMEOUT_MS, triesMax = TRIES_MAX, fetchFn } = options
   whole('timeoutMs', timeoutMs, 1, MS_MAX)
