@@ -8,6 +8,7 @@ const shared: Options = {
     'ethers/index': 'src/ethers/index.ts',
     'kms/index': 'src/kms/index.ts',
     'opentelemetry/index': 'src/opentelemetry/index.ts',
+    'outbox/index': 'src/outbox/index.ts',
     'postgres/index': 'src/store/postgres/index.ts',
     'recorder/index': 'src/recorder/index.ts',
     'signer/index': 'src/signer/index.ts',

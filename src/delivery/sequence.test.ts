@@ -62,7 +62,10 @@ describe('the sequence', () => {
     const sequence = createSequence(0)
     for (let nonce = 0; nonce < count; nonce++) offer(sequence, nonce, 1)
     sequence.sentTo = count
-    return { sequence, segments: [...sequence.segments.values()] as readonly [Segment, ...Segment[]] }
+    return {
+      sequence,
+      segments: [...sequence.segments.values()] as unknown as readonly [Segment, ...Segment[]],
+    }
   }
 
   it('knows a nonce as missing from a loss or a refusal on, through resends, until it is taken', () => {

@@ -82,8 +82,8 @@ export type TxlaneErrorCode =
    */
   | 'ENDED'
   /**
-   * Another process holds the lane. An allocator rejects with this code, and a store where it is written to with a lease
-   * that is not the newest.
+   * Another process holds the lane. An allocator rejects with this code, `retry()` of an outbox where another process
+   * delivers, and a store where it is written to with a lease that is not the newest.
    */
   | 'LEASE_LOST'
   /**

@@ -1,11 +1,12 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
+import type { StoredDelivery } from './outbox.js'
 import type { LaneKey, LaneReport, StoredTransaction, Wish } from './store.js'
 
 /** Rises when a reader of today could not read what is written from then on. */
 const FORMAT = 1
 
-type Kind = 'slot' | 'transaction' | 'wish' | 'report'
+type Kind = 'slot' | 'transaction' | 'wish' | 'report' | 'delivery'
 
 /** How each body is told from garbage, and from one of another kind. */
 const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
@@ -19,6 +20,8 @@ const LOOKS_RIGHT: Record<Kind, (body: Record<string, unknown>) => boolean> = {
     isObject(request),
   wish: ({ kind }) => typeof kind === 'string' && WISHES.has(kind),
   report: ({ holds }) => Array.isArray(holds),
+  delivery: ({ id, count, tries }) =>
+    typeof id === 'string' && Number.isSafeInteger(count) && Number.isSafeInteger(tries),
 }
 
 const WISHES: ReadonlySet<string> = new Set<Wish['kind']>(['cancel', 'abort', 'speedUp', 'resolve'])
@@ -58,12 +61,13 @@ const UNSET: Unset = {
 const UNSET_FIELDS: readonly string[] = Object.keys(UNSET)
 
 /**
- * What a store keeps of a slot, a transaction, a wish or a report: one line of ASCII-safe JSON that keeps bigints and undefined
+ * What a store keeps of a slot, a transaction, a wish, a report or a delivery: one line of ASCII-safe JSON that keeps bigints and undefined
  * as they are. Of a request, the account and the chain are left out.
  *
  * @throws `INVALID` for what cannot be kept, a function say
  */
-export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport): string {
+export function encodeBody(value: Slot | StoredTransaction | Wish | LaneReport | StoredDelivery): string {
+  if ('tries' in value) return envelope('delivery', value)
   if ('state' in value) return envelope('slot', value)
   if ('holds' in value) return envelope('report', value)
   if ('kind' in value) return envelope('wish', value)
@@ -91,6 +95,11 @@ export function decodeWish(text: string): Wish {
 /** @throws `STORE` for what is no report, or was written in a format of another version */
 export function decodeReport(text: string): LaneReport {
   return opened('report', text) as LaneReport
+}
+
+/** @throws `STORE` for what is no delivery, or was written in a format of another version */
+export function decodeDelivery(text: string): StoredDelivery {
+  return opened('delivery', text) as StoredDelivery
 }
 
 function envelope(kind: Kind, body: object): string {

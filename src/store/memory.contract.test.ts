@@ -81,6 +81,18 @@ describe('the contract notices a store that breaks one promise', () => {
       'by every hash',
       (store) => ({ find: async (chain, by) => ('id' in by ? store.find(chain, by) : undefined) }),
     ],
+    ['a write of an outbox with an old epoch', () => ({ writeOutbox: async () => {} })],
+    [
+      'lanes are behind until',
+      (store) => ({ readOutbox: async (name) => ({ ...(await store.readOutbox(name)), behind: [] }) }),
+    ],
+    [
+      'deliveries are kept as they are',
+      (store) => ({
+        writeOutbox: async (lease, { read, deliveries: [first] }) =>
+          store.writeOutbox(lease, { read, deliveries: first ? [first] : [] }),
+      }),
+    ],
     [
       'newest first',
       (store) => ({

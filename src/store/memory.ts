@@ -6,6 +6,7 @@ import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded, mayRestart, UNSEALED } from './ended.js'
 import { hasRunOut } from './leaseTime.js'
+import { createMemoryOutboxes } from './memoryOutbox.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 import {
   type ChainKey,
@@ -71,6 +72,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const known = new WeakMap<LaneKey, Kept>()
   // Insertion order is age: the first ended one is the first to be forgotten.
   const ended = new Set<KeptTransaction>()
+  const outboxes = createMemoryOutboxes({
+    now,
+    lanes: () => lanes.values(),
+    isKept: (chain, id) => bookOf(chain).byId.has(id),
+  })
 
   function bookOf(chain: ChainKey): Book {
     const name = chainName(chain)
@@ -173,6 +179,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     byId.delete(id)
     leave(home, one)
     ended.delete(one)
+    outboxes.forget(lane, id)
   }
 
   function leave({ arrived }: Kept, one: KeptTransaction): void {
@@ -238,6 +245,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     kind: 'memory',
     durable: false,
+    ...outboxes.verbs,
     async chains({ chainId, genesisHash }) {
       const found = chains.get(chainId) ?? (genesisHash === undefined ? [] : [genesisHash])
       if (found.length > 0) chains.set(chainId, found)

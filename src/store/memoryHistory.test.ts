@@ -34,6 +34,20 @@ async function held(store: Store) {
 }
 
 describe('a memory store with a short history', () => {
+  it('forgets what an outbox has told of a transaction with it', async () => {
+    const store = memoryStore({ historyMax: 1 })
+    const write = await held(store)
+    for (const id of ['a', 'b']) await store.enqueue([stored(id, 'queued')])
+    const lease = await store.takeOutbox('orders', 'me', 10_000)
+    if (lease === undefined) throw new Error('nobody has it')
+    const chain = { chainId: lane.chainId, genesisHash: lane.genesisHash }
+    const open = (id: string) => ({ chain, id, state: 'open', count: 0, tries: 0 }) as const
+    await store.writeOutbox(lease, { read: [], deliveries: [open('a'), open('b')] })
+    await write([], stored('a', 'finalized'), { ...stored('b', 'finalized'), sequence: 2 })
+    expect(await store.deliveries('orders', { chain, ids: ['a', 'b'] })).toEqual([open('b')])
+    expect((await store.readOutbox('orders')).open).toBe(1)
+  })
+
   it('forgets every hash of a transaction with it: those of bumps, and those of late writes of its slot', async () => {
     const store = memoryStore({ historyMax: 1 })
     const write = await held(store)

@@ -3,6 +3,7 @@ import type { TxlaneErrorCode } from '../errors/base.js'
 import type { Fees } from '../ledger/fees.js'
 import type { BlockRef, Slot } from '../ledger/slot.js'
 import type { FeePreset, HoldReason, SendOptions, Stage, TxRequest, WaitReason } from '../types.js'
+import type { OutboxVerbs } from './outbox.js'
 
 /** Names a lane: chain id and genesis hash (two local nodes share an id), and the address in lower case. */
 export type LaneKey = { readonly chainId: number; readonly genesisHash: Hash; readonly address: Address }
@@ -238,7 +239,7 @@ export type LaneChanges = {
  * when another process may try. That only one leads is the fence's work: `write` and `load` compare holder and epoch, and
  * need no clock, so that a clock that steps can cost the lane a change of hands and never lets two processes write.
  */
-export type Store = {
+export type Store = OutboxVerbs & {
   /** Its name, for people: `memory`, `sqlite`, `postgres`. */
   readonly kind: string
   /** Survives the process. Without it P2 to P5 hold within one process life. */

@@ -241,6 +241,12 @@ describe('a transaction that has ended', () => {
       const [a, b] = await keep(store, lane, 'a', 'b')
       const slots = [liveIn(lane, 0, 'a', 'a1'), liveIn(lane, 1, 'b', 'b1')]
       const ended = { ...a!, stage: 'cancelled' as const }
+      const outbox = await store.takeOutbox('orders', 'me', 600_000)
+      const { chainId, genesisHash } = lane
+      const told = ['a', 'b'].map((id) => {
+        return { chain: { chainId, genesisHash }, id, state: 'open', count: 0, tries: 0 } as const
+      })
+      await store.writeOutbox(outbox!, { read: [], deliveries: told })
       await store.write(
         lease,
         change({ slots, transactions: [ended, { ...b!, stage: 'signed' }], cursor: 2 }),
@@ -251,6 +257,8 @@ describe('a transaction that has ended', () => {
       })
       await store.write(lease, change({ slots, cursor: 2 }))
       expect(await count('short.hashes')).toBe(1)
+      // What an outbox has told of it, too.
+      expect(await count('short.deliveries')).toBe(1)
       expect(ids((await store.load(lease)).transactions)).toEqual(['b'])
       expect((await store.enqueue([transactionIn(lane, 'a')])).map(({ fresh }) => fresh)).toEqual([true])
     })

@@ -25,7 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['rpc', 'store'],
   ['allocator', 'delivery', 'tracker'],
   ['sender'],
-  ['viem', 'ethers', 'opentelemetry', 'recorder', 'signer'],
+  ['viem', 'ethers', 'opentelemetry', 'outbox', 'recorder', 'signer'],
   // Signs with what the signer finds.
   ['kms'],
   ['index'],
@@ -171,6 +171,9 @@ const WALL_CLOCK: ReadonlySet<string> = new Set([
   'src/sender/engine/reservations.ts',
   'src/sender/transaction/attempts.ts',
   'src/sender/transaction/transaction.ts',
+  'src/outbox/courier.ts',
+  'src/outbox/verifyWebhook.ts',
+  'src/outbox/webhook.ts',
   'src/recorder/recorder.ts',
   'src/kms/service.ts',
   'src/devnet/faults/faults.ts',

@@ -12,6 +12,7 @@ const SUBPATHS = {
   'txlane/ethers': 'ethers/index',
   'txlane/kms': 'kms/index',
   'txlane/opentelemetry': 'opentelemetry/index',
+  'txlane/outbox': 'outbox/index',
   'txlane/postgres': 'store/postgres/index',
   'txlane/recorder': 'recorder/index',
   'txlane/signer': 'signer/index',

@@ -119,6 +119,11 @@ const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {
   watch: true,
   find: true,
   list: true,
+  takeOutbox: true,
+  releaseOutbox: true,
+  writeOutbox: true,
+  readOutbox: true,
+  deliveries: true,
   close: true,
 }
 

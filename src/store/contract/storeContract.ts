@@ -7,6 +7,7 @@ import { find } from './find.js'
 import { hand } from './hand.js'
 import { leases } from './leases.js'
 import { list } from './list.js'
+import { outboxes } from './outboxes.js'
 import { reopen } from './reopen.js'
 import { reports } from './reports.js'
 import { restart } from './restart.js'
@@ -66,6 +67,7 @@ export function storeContract(options: StoreContractOptions): readonly StoreCont
     ...watch,
     ...find,
     ...list,
+    ...outboxes,
     ...reopen,
   ]
   return all

@@ -4,6 +4,7 @@ import { openDatabase } from './database.js'
 import { intakeVerbs } from './intake.js'
 import { leaseVerbs } from './leases.js'
 import { type PostgresStoreOptions, settingsOf } from './options.js'
+import { outboxVerbs } from './outbox.js'
 import { createPruner } from './prune.js'
 import { readVerbs } from './readers.js'
 import { statementsOf } from './sql/index.js'
@@ -42,6 +43,7 @@ export function postgresStore(options: PostgresStoreOptions): Store {
     ...holderVerbs(context, pruner),
     ...intake,
     ...readVerbs(context),
+    ...outboxVerbs(context),
     watch: watchers.watch,
     async close() {
       watchers.stop()

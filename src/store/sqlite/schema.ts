@@ -125,5 +125,37 @@ ALTER TABLE lane ADD COLUMN report TEXT;
 ALTER TABLE lane ADD COLUMN report_epoch INTEGER;
 `
 
+// A delivery goes with its transaction, also where a process of the former version forgets that.
+const OUTBOXES = `
+CREATE TABLE outbox (
+  key INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  epoch INTEGER NOT NULL DEFAULT 0,
+  holder TEXT,
+  until_ms INTEGER NOT NULL DEFAULT 0,
+  lease_ms INTEGER NOT NULL DEFAULT 0,
+  written INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE outbox_lane (
+  outbox INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  PRIMARY KEY (outbox, lane)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delivery (
+  tx INTEGER NOT NULL,
+  outbox INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  body TEXT NOT NULL,
+  UNIQUE (tx, outbox)
+) STRICT;
+CREATE INDEX delivery_waits ON delivery (outbox, state) WHERE state <> 'told';
+CREATE TRIGGER delivery_forgotten AFTER DELETE ON tx BEGIN
+  DELETE FROM delivery WHERE tx = OLD.key;
+END;
+`
+
 /** What brings a file from each version to the next: the version of a file is how many of them it has seen. */
-export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS]
+export const MIGRATIONS: readonly string[] = [FIRST, LEASE_LENGTH, SLOTS_BY_ROWID, LISTED, REPORTS, OUTBOXES]

@@ -4,6 +4,7 @@ import { createConnection } from './connection.js'
 import { createKeys } from './keys.js'
 import { acquire, chains, putReports, release, renew, reportsOf } from './leases.js'
 import { type SqliteStoreOptions, settingsOf } from './options.js'
+import { outboxVerbs } from './outbox.js'
 import { createPruner } from './prune.js'
 import { arrivals, changes, find, list, load, unfinished } from './reads.js'
 import { createWatchers } from './watchers.js'
@@ -90,6 +91,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       connection.read((sql) => arrivals(sql, keys.findLane(sql, lane)?.lane, { after, limit })),
     changes: (lane, revision, limit) =>
       connection.read((sql) => changes(sql, keys.findLane(sql, lane)?.lane, { revision, limit })),
+    ...outboxVerbs(connection, keys),
     watch: watchers.watch,
     find: (chain, by) => connection.read((sql) => find(sql, keys, chain, by)),
     list: (lanes, page) => connection.read((sql) => list(sql, keys, lanes, page)),

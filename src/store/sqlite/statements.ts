@@ -81,6 +81,28 @@ export const SQL = {
   dropWishesFor: 'DELETE FROM wish WHERE lane = ? AND id = ?',
   dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
 
+  addOutbox: 'INSERT INTO outbox (name) VALUES (?) ON CONFLICT DO NOTHING',
+  takeOutbox: `UPDATE outbox SET epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
+      until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
+    WHERE name = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
+      OR until_ms > ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`,
+  outbox: `SELECT key, epoch, holder, written, ${IS_HELD} AS isHeld FROM outbox WHERE name = ?`,
+  releaseOutbox: 'UPDATE outbox SET holder = NULL WHERE name = ? AND epoch = ? AND holder = ?',
+  wroteOutbox: 'UPDATE outbox SET written = 1 WHERE key = ? AND written = 0',
+  readLane: `INSERT INTO outbox_lane (outbox, lane, revision) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)`,
+  behindLanes: `SELECT chain_id AS chainId, genesis, address, lane.revision, coalesce(o.revision, 0) AS read
+    FROM lane JOIN chain ON chain.key = lane.chain
+    LEFT JOIN outbox_lane o ON o.lane = lane.key AND o.outbox = ?
+    WHERE lane.revision > coalesce(o.revision, 0)`,
+  putDelivery: `INSERT INTO delivery (tx, outbox, state, body) SELECT key, ?3, ?4, ?5 FROM tx WHERE chain = ?1 AND id = ?2
+    ON CONFLICT DO UPDATE SET state = excluded.state, body = excluded.body`,
+  deliveryOf: `SELECT delivery.body FROM tx JOIN delivery ON delivery.tx = tx.key AND delivery.outbox = ?3
+    WHERE tx.chain = ?1 AND tx.id = ?2`,
+  // With what the index says of itself, so that it is used.
+  deliveriesIn: `SELECT body FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told' LIMIT ?`,
+  countDeliveries: `SELECT count(*) AS count FROM delivery WHERE outbox = ? AND state = ? AND state <> 'told'`,
+
   oldest: `SELECT key FROM tx WHERE ended_ms < ${NOW_MS} - ? ORDER BY ended_ms LIMIT ?`,
   dropTx: 'DELETE FROM tx WHERE key = ?',
   dropHashes: 'DELETE FROM hash WHERE tx = ?',

@@ -11,6 +11,7 @@ import {
   type ServiceAccount,
   web3SignerAccount,
 } from 'txlane/kms'
+import { createOutbox, type Outbox, verifyWebhook, webhook } from 'txlane/outbox'
 import { createPublicClient, createWalletClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
@@ -47,6 +48,14 @@ export async function serviceAccounts(): Promise<readonly ServiceAccount[]> {
   const azure = await azureKeyVaultAccount({ client: kms.azure, keyName: 'relayer' })
   return [aws, google, azure, await web3SignerAccount({ url: 'http://web3signer:9000' })]
 }
+export const outbox: Outbox = createOutbox({
+  store: memoryStore(),
+  name: 'orders',
+  receipts: sender,
+  onStage: webhook({ url: 'https://example.com', secret: 'whsec_' }),
+})
+export const believed = async (body: string, headers: Headers) =>
+  (await verifyWebhook({ body, headers, secret: 'whsec_' })).data.tx.status
 // @ts-expect-error it has no methods but `send`
 void awsKmsAccount({ client: kms.bare, keyId: 'alias/relayer' })
 // @ts-expect-error the key is not named

@@ -3,9 +3,10 @@ import { leaseLength } from './0002-lease-length.js'
 import { firstChain } from './0003-first-chain.js'
 import { listed } from './0004-listed.js'
 import { reports } from './0005-reports.js'
+import { outboxes } from './0006-outboxes.js'
 
 /** One step of the schema. Never changed once it was published: the next one mends it. */
 export type Migration = { readonly version: number; readonly sql: (schema: string) => string }
 
 /** In order, numbered from 1. */
-export const migrations: readonly Migration[] = [tables, leaseLength, firstChain, listed, reports]
+export const migrations: readonly Migration[] = [tables, leaseLength, firstChain, listed, reports, outboxes]

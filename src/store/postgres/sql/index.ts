@@ -1,6 +1,7 @@
 import { enqueueStatements } from './enqueue.js'
 import { handStatements } from './hand.js'
 import { leaseStatements } from './leases.js'
+import { outboxStatements } from './outbox.js'
 import { readStatements } from './reads.js'
 import { writeStatements } from './write.js'
 
@@ -15,5 +16,6 @@ export function statementsOf(schemaName: string) {
     ...enqueueStatements(schema),
     ...handStatements(schema),
     ...readStatements(schema),
+    ...outboxStatements(schema),
   }
 }

@@ -1,0 +1,123 @@
+import { hasRunOut } from './leaseTime.js'
+import {
+  type DeliveriesBy,
+  type OutboxLease,
+  type OutboxVerbs,
+  outboxLost,
+  type StoredDelivery,
+} from './outbox.js'
+import { type ChainKey, chainName, type LaneKey, laneName } from './store.js'
+
+type Outbox = {
+  epoch: number
+  holder: string | undefined
+  untilMs: number
+  leaseMs: number
+  isKnown: boolean
+  readonly read: Map<string, number>
+  readonly deliveries: Map<string, StoredDelivery>
+  /** Of `deliveries`, how many are in each state: there are many. */
+  readonly counts: Record<StoredDelivery['state'], number>
+}
+
+/** What the memory store keeps for outboxes. `forget`: a transaction is kept no longer. */
+export function createMemoryOutboxes(parts: {
+  readonly now: () => number
+  readonly lanes: () => Iterable<{ readonly key: LaneKey; readonly revision: number }>
+  readonly isKept: (chain: ChainKey, id: string) => boolean
+}): { readonly verbs: OutboxVerbs; forget(chain: ChainKey, id: string): void } {
+  const { now, lanes, isKept } = parts
+  const outboxes = new Map<string, Outbox>()
+
+  function kept(name: string): Outbox {
+    const found = outboxes.get(name) ?? newOutbox()
+    outboxes.set(name, found)
+    return found
+  }
+
+  function checked({ name, epoch, holder }: OutboxLease): Outbox {
+    const outbox = kept(name)
+    if (outbox.epoch === epoch && outbox.holder === holder) return outbox
+    throw outboxLost()
+  }
+
+  function found({ deliveries }: Outbox, by: DeliveriesBy): readonly StoredDelivery[] {
+    if ('ids' in by) return by.ids.flatMap((id) => deliveries.get(nameOf(by.chain, id)) ?? [])
+    return [...deliveries.values()].filter(({ state }) => state === by.state).slice(0, by.limit)
+  }
+
+  return {
+    forget(chain, id) {
+      for (const outbox of outboxes.values()) put(outbox, nameOf(chain, id), undefined)
+    },
+    verbs: {
+      async takeOutbox(name, holder, ttlMs) {
+        const outbox = kept(name)
+        if (outbox.holder !== holder) {
+          if (outbox.holder !== undefined && !hasRunOut(outbox, now())) return undefined
+          outbox.epoch++
+          outbox.holder = holder
+        }
+        outbox.untilMs = now() + ttlMs
+        outbox.leaseMs = ttlMs
+        return { name, epoch: outbox.epoch, holder }
+      },
+      async releaseOutbox({ name, epoch, holder }) {
+        const outbox = kept(name)
+        if (outbox.epoch === epoch && outbox.holder === holder) outbox.holder = undefined
+      },
+      async writeOutbox(lease, { read, deliveries }) {
+        const outbox = checked(lease)
+        outbox.isKnown = true
+        for (const { lane, revision } of read) {
+          const name = laneName(lane)
+          outbox.read.set(name, Math.max(outbox.read.get(name) ?? 0, revision))
+        }
+        for (const delivery of deliveries) {
+          const { chain, id } = delivery
+          if (isKept(chain, id)) put(outbox, nameOf(chain, id), delivery)
+        }
+      },
+      async readOutbox(name) {
+        const outbox = outboxes.get(name) ?? newOutbox()
+        const { isKnown, holder, read, counts } = outbox
+        const all = [...lanes()].map(({ key, revision }) => ({
+          lane: key,
+          revision,
+          read: read.get(laneName(key)) ?? 0,
+        }))
+        return {
+          isKnown,
+          isHeld: holder !== undefined && !hasRunOut(outbox, now()),
+          behind: all.filter((one) => one.revision > one.read),
+          open: counts.open,
+          dead: counts.dead,
+        }
+      },
+      deliveries: async (name, by) => found(outboxes.get(name) ?? newOutbox(), by),
+    },
+  }
+}
+
+const nameOf = (chain: ChainKey, id: string) => `${chainName(chain)}/${id}`
+
+function put({ deliveries, counts }: Outbox, name: string, delivery: StoredDelivery | undefined): void {
+  const before = deliveries.get(name)
+  if (before) counts[before.state]--
+  if (delivery === undefined) return void deliveries.delete(name)
+  counts[delivery.state]++
+  deliveries.set(name, delivery)
+}
+
+function newOutbox(): Outbox {
+  return {
+    epoch: 0,
+    holder: undefined,
+    untilMs: 0,
+    leaseMs: 0,
+    isKnown: false,
+    read: new Map(),
+    deliveries: new Map(),
+    counts: { told: 0, open: 0, dead: 0 },
+  }
+}
