@@ -38,7 +38,7 @@ describe('the installed package', () => {
     expect(JSON.parse(cjs.stdout)).toEqual(names)
     expect(Object.keys(names)).toEqual(subpaths)
     const known =
-      /^(?:awsKmsAccount|createSender|instrument|laneSigner|nativeAccount|recordTo|startDevnet|storeContract|\w+Store)$/
+      /^(?:awsKmsAccount|createOutbox|createSender|instrument|laneSigner|nativeAccount|recordTo|startDevnet|storeContract|\w+Store)$/
     for (const subpath of subpaths) expect(names[subpath]).toContainEqual(expect.stringMatching(known))
   })
 
