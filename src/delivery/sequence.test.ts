@@ -106,6 +106,34 @@ describe('the sequence', () => {
     expect(sequence.missing).toBe(2)
   })
 
+  it('counts nothing as missing below the acknowledgement, and loses what it is told to be missing', () => {
+    const { sequence, segments } = sent(2)
+    const [first] = segments
+    setState(sequence, first, 'taken')
+    offer(sequence, 0, 1, '0x01')
+    acknowledge(sequence, { latest: 0, confirmedTo: 0, countedTo: 1 })
+    setMissing(sequence, first)
+    expect(sequence.missing).toBe(0)
+    const second = segments[1] as Segment
+    setState(sequence, second, 'taken')
+    setMissing(sequence, second)
+    expect([second.state, sequence.lost, sequence.missing]).toEqual(['lost', 2, 1])
+  })
+
+  it('sends the same bytes once more where others were there, and once only', () => {
+    const { sequence, segments } = sent(1)
+    const [first] = segments
+    expect([first.sentElsewhere, first.occupied]).toEqual([false, false])
+    offer(sequence, 0, 1, '0x01')
+    setState(sequence, first, 'taken')
+    first.occupied = true
+    offer(sequence, 0, 1, '0x01')
+    expect([first.state, first.occupied]).toEqual(['lost', false])
+    setState(sequence, first, 'taken')
+    offer(sequence, 0, 1, '0x01')
+    expect(first.state).toBe('taken')
+  })
+
   it('counts what is lost until it is confirmed, once for each nonce', () => {
     const { sequence, segments } = sent(3)
     for (const one of segments) setState(sequence, one, 'lost')

@@ -90,7 +90,9 @@ export async function runPoolWorld(seed: number): Promise<PoolResult> {
   await clock.advance(BROKEN_MS + STOPPED_MS_MAX + 1_000)
   const healedAtMs = clock.now()
   heal(world)
+  const payingOff = payForNonces(world)
   const drained = await settles(clock, Promise.all(machines.map(({ pool }) => pool.drain())))
+  payingOff()
   const healedInMs = clock.now() - healedAtMs
   await clock.advance(5_000)
   // A process that learned a low rate asks for its receipts one after the other.
@@ -342,6 +344,27 @@ function heal({ faults, storeFaults, chain, keys, rich, machines }: World): void
   Object.assign(faults, NO_FAULTS)
   Object.assign(storeFaults, NO_STORE_FAULTS)
   for (const address of rich ? [rich] : keys) chain.adjust({ address, balanceWei: 100n * ETHER })
+}
+
+/**
+ * What has a nonce is finished at its key, and a balance that could not be read stops none from getting one: such a key
+ * needs money, in a world in which one has all.
+ */
+function payForNonces({ chain, clock, keys, rich, machines }: World): () => void {
+  if (rich === undefined) return () => {}
+  const paid = new Set<Address>([rich])
+  let next = () => {}
+  const look = () => {
+    const bound = machines.flatMap(({ pool }) => pool.inFlight().map((tx) => tx.toJSON().from.toLowerCase()))
+    for (const address of keys) {
+      if (paid.has(address) || !bound.includes(address)) continue
+      paid.add(address)
+      chain.adjust({ address, balanceWei: 100n * ETHER })
+    }
+    next = clock.setTimer(look, 2_000)
+  }
+  look()
+  return () => next()
 }
 
 async function find({ clock, machines }: World, one: Sent): Promise<void> {

@@ -85,7 +85,7 @@ export async function openPools(
   for (const event of eventNames)
     pool.on(event, (payload) => void told.push({ event, payload: payload as Record<string, unknown> }))
 
-  const keyOf = (address: string | null) => keys.findIndex((key) => key === address)
+  const keyOf = (address: string | null) => keys.indexOf(address as (typeof keys)[number])
   const all = () => chain.canonical.flatMap((block) => block.executed)
   const isPaid = ({ to, data }: SimTransaction) => data === '0x' && keyOf(to) >= 0
   const paid = () =>

@@ -111,8 +111,13 @@ async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint)
   if (asked.length === 0) return []
   const addresses = asked.map(({ address }) => address)
   const elsewhere = await Promise.all(hub.others().map((endpoint) => readBalances(lane, endpoint, addresses)))
-  return asked.filter(({ address }) =>
-    elsewhere.flat().every((other) => other.address !== address || other.balanceWei < below),
+  const heard = elsewhere.flat()
+  // Where there are others, one of them has to say the same.
+  const isKnown = (address: Address) =>
+    elsewhere.length === 0 || heard.some((other) => other.address === address)
+  return asked.filter(
+    ({ address }) =>
+      isKnown(address) && heard.every((other) => other.address !== address || other.balanceWei < below),
   )
 }
 
