@@ -1,5 +1,12 @@
 import type { CancelTimer, Clock } from '../../clock.js'
-import { type LaneKey, type LaneReport, type Lease, laneName, type Store } from '../../store/store.js'
+import {
+  chainName,
+  type LaneKey,
+  type LaneReport,
+  type Lease,
+  laneName,
+  type Store,
+} from '../../store/store.js'
 import type { Environment } from '../environment.js'
 
 /**
@@ -75,10 +82,12 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
   async function read(): Promise<void> {
     const asked = [...followed.values()]
     const before = new Map(asked.flatMap(({ entries }) => [...entries].map((one) => [one, one.given])))
-    const said = await store.reports(asked.map(({ lane }) => lane)).catch(() => undefined)
+    const said = await Promise.all(
+      byChain(asked.map(({ lane }) => lane)).map((lanes) => store.reports(lanes)),
+    ).catch(() => undefined)
     if (said === undefined) return
     readAtMs = clock.now()
-    const byName = new Map(said.map((one) => [laneName(one.lane), one]))
+    const byName = new Map(said.flat().map((one) => [laneName(one.lane), one]))
     for (const [entry, given] of before) entry.given = minus(entry.given, given)
     for (const [name, { entries }] of followed) {
       const { isHeld = false, report } = byName.get(name) ?? {}
@@ -133,6 +142,13 @@ function createReports({ store, clock }: { readonly store: Store; readonly clock
       return reading
     },
   }
+}
+
+/** One question is about one chain. */
+function byChain(lanes: readonly LaneKey[]): readonly (readonly LaneKey[])[] {
+  const chains = new Map<string, LaneKey[]>()
+  for (const lane of lanes) chains.set(chainName(lane), [...(chains.get(chainName(lane)) ?? []), lane])
+  return [...chains.values()]
 }
 
 function minus(from: Given, given: Given): Given {
