@@ -1,6 +1,6 @@
 import { checkNames, type Names } from '../errors/checkNames.js'
 import { invalid } from '../errors/invalid.js'
-import { object, oneOf, whole } from '../sender/input/validate.js'
+import { checkLogger, checkVerbs, MS_MAX, object, oneOf, whole } from '../sender/input/validate.js'
 import type { OutboxVerbs } from '../store/outbox.js'
 import type { Store } from '../store/store.js'
 import type { Logger } from '../types.js'
@@ -27,7 +27,6 @@ const STAGES: readonly OutboxStage[] = ['sealed', 'settled', 'finalized', 'faile
 const TOLD_BY_DEFAULT = STAGES.filter((stage) => stage !== 'settled')
 const NAME_CHARS_MAX = 100
 const CONCURRENCY_MAX = 1_000
-const MS_MAX = 2 ** 31 - 1
 const RETRY_MAX_MS = 300_000
 
 const NAMES = {
@@ -61,9 +60,7 @@ const STORE_VERBS = {
 export function settingsOf(options: OutboxOptions): OutboxSettings {
   checkNames('options', object('options', options), NAMES)
   const { store, name, onStage, stages, from, chainId, receipts, logger } = options
-  const verbs = object('store', store)
-  for (const verb of Object.keys(STORE_VERBS))
-    if (typeof verbs[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
+  checkVerbs(store, STORE_VERBS)
   if (typeof name !== 'string' || name.length < 1 || name.length > NAME_CHARS_MAX || name.includes('\0'))
     throw invalid('name', name, `1 to ${NAME_CHARS_MAX} characters`)
   if (typeof onStage !== 'function') throw invalid('onStage', onStage, 'a function')
@@ -73,8 +70,7 @@ export function settingsOf(options: OutboxOptions): OutboxSettings {
     typeof receipts === 'function' || typeof object('receipts', receipts ?? {}).get === 'function'
   if (receipts !== undefined && !isSource)
     throw invalid('receipts', receipts, 'a sender, a pool, or a function that gives one')
-  if (logger !== undefined && logger !== false && typeof object('logger', logger).info !== 'function')
-    throw invalid('logger', logger, 'false, or a logger: it lacks info()')
+  checkLogger(logger)
   return {
     store,
     name,

@@ -4,7 +4,7 @@ import { invalid } from '../errors/invalid.js'
 import { redactUrl } from '../errors/redact.js'
 import { withoutCredentials } from '../rpc/ports/credentials.js'
 import { retryAfterMs } from '../rpc/ports/retryAfter.js'
-import { object, whole } from '../sender/input/validate.js'
+import { MS_MAX, object, whole } from '../sender/input/validate.js'
 import { DeliveryError } from './deliveryError.js'
 import { createSigner, encoded, HEADERS } from './signature.js'
 import type { Delivery, DeliveryHandler, DeliveryStage } from './types.js'
@@ -55,7 +55,6 @@ const NAMES = {
 
 const TIMEOUT_MS = 15_000
 const TRIES_MAX = 10
-const MS_MAX = 2 ** 31 - 1
 /** Of an answer that is no success: as much of it is quoted, and read. */
 const QUOTED_CHARS_MAX = 200
 const READ_BYTES_MAX = 1_024

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import { isTxlaneError } from '../errors/base.js'
 import type { OutboxLease, StoredDelivery } from '../store/outbox.js'
-import { chainName, type LaneKey, laneName, type Store } from '../store/store.js'
+import { type LaneKey, laneName, type Store, transactionName } from '../store/store.js'
 
 /** Writes what is known of deliveries, one write at a time: what comes meanwhile shares the next one. */
 export type Writer = {
@@ -17,7 +17,7 @@ export type Writer = {
 const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000] as const
 
 /** The name of a transaction among all of a store. */
-export const nameOf = ({ chain, id }: Pick<StoredDelivery, 'chain' | 'id'>) => `${chainName(chain)}/${id}`
+export const nameOf = ({ chain, id }: Pick<StoredDelivery, 'chain' | 'id'>) => transactionName(chain, id)
 
 export function createWriter(parts: {
   readonly store: Pick<Store, 'writeOutbox'>

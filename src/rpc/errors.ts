@@ -45,6 +45,14 @@ export function isRateLimit(code: number, message: string): boolean {
   return RATE_LIMIT_CODES.has(code) || RATE_LIMIT_MESSAGE.test(message)
 }
 
+/** The JSON-RPC error in which a failure was told, where it was told in one. */
+export function rpcErrorOf(
+  failure: RpcFailure,
+): { readonly code: number; readonly message: string; readonly data?: unknown } | undefined {
+  if (failure.kind === 'rpc') return failure
+  return failure.kind === 'http' ? failure.rpc : undefined
+}
+
 /** The typed error for a failed call: `UNSUPPORTED` where the endpoint does not offer the method. */
 export function rpcError(method: string, failure: RpcFailure): RpcError {
   const { status, rpcCode, message, retryAfterMs } = wordOf(failure)

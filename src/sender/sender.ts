@@ -283,12 +283,7 @@ export function createMemberIn(
     list: (listOptions = {}) => list(listOptions),
     inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
     health: () =>
-      healthOf({
-        address,
-        opening,
-        lane: opened?.tenure.seat.health(),
-        isClosed: closing !== undefined,
-      }),
+      healthOf({ address, opening, lane: opened?.tenure.seat.health(), isClosed: closing !== undefined }),
     observe(seen) {
       checkSeen(seen)
       const { hashes, blockNumber } = seen

@@ -13,3 +13,22 @@ export function hasRunOut(
 ): boolean {
   return lease.untilMs <= nowMs || lease.untilMs > nowMs + LEASES_AHEAD_MAX * lease.leaseMs
 }
+
+/** Who has a lease, and for how long: of a lane, or of an outbox. */
+export type LeaseState = { epoch: number; holder: string | undefined; untilMs: number; leaseMs: number }
+
+export function isHeld(lease: LeaseState, nowMs: number): boolean {
+  return lease.holder !== undefined && !hasRunOut(lease, nowMs)
+}
+
+/** Takes it with a new epoch, or again with the same one where `holder` has it. False while another one has it. */
+export function takeLease(lease: LeaseState, holder: string, ttlMs: number, nowMs: number): boolean {
+  if (lease.holder !== holder) {
+    if (isHeld(lease, nowMs)) return false
+    lease.epoch++
+    lease.holder = holder
+  }
+  lease.untilMs = nowMs + ttlMs
+  lease.leaseMs = ttlMs
+  return true
+}

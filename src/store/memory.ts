@@ -5,7 +5,7 @@ import { checkNames, type Names } from '../errors/checkNames.js'
 import { NonceMap } from '../ledger/nonceMap.js'
 import { type Slot, withLast } from '../ledger/slot.js'
 import { hasEnded, mayRestart, UNSEALED } from './ended.js'
-import { hasRunOut } from './leaseTime.js'
+import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
 import { createMemoryOutboxes } from './memoryOutbox.js'
 import { arrivalsPage, arrivedUpTo, type ListPlace, listBounds, listPage, newestFirst } from './page.js'
 import {
@@ -33,13 +33,9 @@ type KeptTransaction = {
 /** The transactions of a chain, which have their ids and hashes to themselves. */
 type Book = { readonly byId: Map<string, KeptTransaction>; readonly byHash: Map<Hash, KeptTransaction> }
 
-type Kept = {
+type Kept = LeaseState & {
   readonly key: LaneKey
   readonly book: Book
-  epoch: number
-  holder: string | undefined
-  untilMs: number
-  leaseMs: number
   /** What was said in which epoch. */
   report: { readonly epoch: number; readonly of: LaneReport } | undefined
   cursor: number | undefined
@@ -233,10 +229,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const watcher of lane.watchers) watcher(lane.sequence)
   }
 
-  function isHeld(state: Kept): boolean {
-    return state.holder !== undefined && !hasRunOut(state, now())
-  }
-
   function inLane(key: LaneKey): KeptTransaction[] {
     const { byId } = kept(key).book
     return [...byId.values()].filter(({ transaction }) => transaction.lane.address === key.address)
@@ -253,14 +245,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async acquire(lane, holder, ttlMs) {
       const state = kept(lane)
-      if (state.holder !== holder) {
-        if (state.holder !== undefined && !hasRunOut(state, now())) return undefined
-        state.epoch++
-        state.holder = holder
-      }
-      state.untilMs = now() + ttlMs
-      state.leaseMs = ttlMs
-      return { lane, epoch: state.epoch, holder }
+      return takeLease(state, holder, ttlMs, now()) ? { lane, epoch: state.epoch, holder } : undefined
     },
     async renew(holder, ttlMs) {
       const leases: Lease[] = []
@@ -290,7 +275,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const state = lanes.get(laneName(lane))
         if (state === undefined) return []
         const { epoch, report } = state
-        return [{ lane, isHeld: isHeld(state), report: report?.epoch === epoch ? report.of : undefined }]
+        return [
+          { lane, isHeld: isHeld(state, now()), report: report?.epoch === epoch ? report.of : undefined },
+        ]
       })
     },
     async unfinished(chain) {
@@ -301,7 +288,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       }
       return [...counts].map(([name, transactions]) => {
         const state = lanes.get(name) as Kept
-        return { lane: state.key, transactions, isHeld: isHeld(state) }
+        return { lane: state.key, transactions, isHeld: isHeld(state, now()) }
       })
     },
     async load(lease) {

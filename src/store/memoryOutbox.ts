@@ -1,4 +1,4 @@
-import { hasRunOut } from './leaseTime.js'
+import { isHeld, type LeaseState, takeLease } from './leaseTime.js'
 import {
   type DeliveriesBy,
   type OutboxLease,
@@ -6,13 +6,9 @@ import {
   outboxLost,
   type StoredDelivery,
 } from './outbox.js'
-import { type ChainKey, chainName, type LaneKey, laneName } from './store.js'
+import { type ChainKey, type LaneKey, laneName, transactionName } from './store.js'
 
-type Outbox = {
-  epoch: number
-  holder: string | undefined
-  untilMs: number
-  leaseMs: number
+type Outbox = LeaseState & {
   isKnown: boolean
   readonly read: Map<string, number>
   readonly deliveries: Map<string, StoredDelivery>
@@ -42,25 +38,18 @@ export function createMemoryOutboxes(parts: {
   }
 
   function found({ deliveries }: Outbox, by: DeliveriesBy): readonly StoredDelivery[] {
-    if ('ids' in by) return by.ids.flatMap((id) => deliveries.get(nameOf(by.chain, id)) ?? [])
+    if ('ids' in by) return by.ids.flatMap((id) => deliveries.get(transactionName(by.chain, id)) ?? [])
     return [...deliveries.values()].filter(({ state }) => state === by.state).slice(0, by.limit)
   }
 
   return {
     forget(chain, id) {
-      for (const outbox of outboxes.values()) put(outbox, nameOf(chain, id), undefined)
+      for (const outbox of outboxes.values()) put(outbox, transactionName(chain, id), undefined)
     },
     verbs: {
       async takeOutbox(name, holder, ttlMs) {
         const outbox = kept(name)
-        if (outbox.holder !== holder) {
-          if (outbox.holder !== undefined && !hasRunOut(outbox, now())) return undefined
-          outbox.epoch++
-          outbox.holder = holder
-        }
-        outbox.untilMs = now() + ttlMs
-        outbox.leaseMs = ttlMs
-        return { name, epoch: outbox.epoch, holder }
+        return takeLease(outbox, holder, ttlMs, now()) ? { name, epoch: outbox.epoch, holder } : undefined
       },
       async releaseOutbox({ name, epoch, holder }) {
         const outbox = kept(name)
@@ -75,12 +64,12 @@ export function createMemoryOutboxes(parts: {
         }
         for (const delivery of deliveries) {
           const { chain, id } = delivery
-          if (isKept(chain, id)) put(outbox, nameOf(chain, id), delivery)
+          if (isKept(chain, id)) put(outbox, transactionName(chain, id), delivery)
         }
       },
       async readOutbox(name) {
         const outbox = outboxes.get(name) ?? newOutbox()
-        const { isKnown, holder, read, counts } = outbox
+        const { isKnown, read, counts } = outbox
         const all = [...lanes()].map(({ key, revision }) => ({
           lane: key,
           revision,
@@ -88,7 +77,7 @@ export function createMemoryOutboxes(parts: {
         }))
         return {
           isKnown,
-          isHeld: holder !== undefined && !hasRunOut(outbox, now()),
+          isHeld: isHeld(outbox, now()),
           behind: all.filter((one) => one.revision > one.read),
           open: counts.open,
           dead: counts.dead,
@@ -98,8 +87,6 @@ export function createMemoryOutboxes(parts: {
     },
   }
 }
-
-const nameOf = (chain: ChainKey, id: string) => `${chainName(chain)}/${id}`
 
 function put({ deliveries, counts }: Outbox, name: string, delivery: StoredDelivery | undefined): void {
   const before = deliveries.get(name)

@@ -331,6 +331,11 @@ export function laneName(lane: LaneKey): string {
   return `${chainName(lane)}:${lane.address}`
 }
 
+/** A transaction's name among all of a store, as one string. */
+export function transactionName(chain: ChainKey, id: string): string {
+  return `${chainName(chain)}/${id}`
+}
+
 /** The lanes that these are in, each once. */
 export function lanesOf(transactions: readonly Pick<StoredTransaction, 'lane'>[]): readonly LaneKey[] {
   return [...new Map(transactions.map(({ lane }) => [laneName(lane), lane])).values()]

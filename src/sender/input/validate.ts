@@ -281,6 +281,18 @@ export function object(argument: string, value: unknown): Fields {
   return value as Fields
 }
 
+/** @throws `INVALID` where the store lacks one of these verbs */
+export function checkVerbs(store: unknown, verbs: Readonly<Record<string, true>>): void {
+  const given = object('store', store)
+  for (const verb of Object.keys(verbs))
+    if (typeof given[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
+}
+
+export function checkLogger(logger: unknown): void {
+  if (logger !== undefined && logger !== false && typeof object('logger', logger).info !== 'function')
+    throw invalid('logger', logger, 'false, or a logger: it lacks info()')
+}
+
 export function address(argument: string, value: unknown, options: { optional?: boolean } = REQUIRED): void {
   if (options.optional && (value === undefined || value === null)) return
   if (typeof value !== 'string' || !(PLAIN_ADDRESS.test(value) || isAddress(value)))

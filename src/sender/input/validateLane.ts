@@ -8,6 +8,8 @@ import {
   address,
   boolean,
   checkGroup,
+  checkLogger,
+  checkVerbs,
   type Fields,
   MS_MAX,
   ORDERS,
@@ -47,10 +49,8 @@ export function checkLaneOptions(
     throw invalid('gasMultiplier', multiplier, 'a number from 1 to 100')
   boolean('simulate', options.simulate)
   checkGroupPolicy(options.groups)
-  const { logger } = options
-  if (logger !== undefined && logger !== false && typeof object('logger', logger).info !== 'function')
-    throw invalid('logger', logger, 'false, or a logger: it lacks info()')
-  checkStore(options.store)
+  checkLogger(options.logger)
+  if (options.store !== undefined) checkVerbs(options.store, STORE_VERBS)
 }
 
 /**
@@ -125,14 +125,6 @@ const STORE_VERBS: Record<Exclude<keyof Store, 'kind' | 'durable'>, true> = {
   readOutbox: true,
   deliveries: true,
   close: true,
-}
-
-function checkStore(store: unknown): void {
-  if (store === undefined) return
-  const verbs = object('store', store)
-  for (const verb of Object.keys(STORE_VERBS)) {
-    if (typeof verbs[verb] !== 'function') throw invalid('store', store, `a store: it lacks ${verb}()`)
-  }
 }
 
 function checkClient(client: unknown): void {

@@ -1,7 +1,7 @@
 import { concatHex, type Hex, isAddressEqual, RpcRequestError, zeroAddress } from 'viem'
 import type { Clock } from '../../clock.js'
 import { decodeQuantity } from '../../rpc/codec.js'
-import { malformed } from '../../rpc/errors.js'
+import { malformed, rpcErrorOf } from '../../rpc/errors.js'
 import { isExplicit } from '../../rpc/explicitRefusal.js'
 import { READ_BATCH_MAX } from '../../rpc/limitBatches.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
@@ -169,7 +169,7 @@ function delegatedState(tuples: readonly Tuple[], own: Hex): object {
 }
 
 function failed(failure: RpcFailure, method: string, params: readonly unknown[]): Estimate {
-  const rpc = failure.kind === 'rpc' ? failure : failure.kind === 'http' ? failure.rpc : undefined
+  const rpc = rpcErrorOf(failure)
   const retryAfterMs = failure.kind === 'http' ? failure.retryAfterMs : undefined
   if (rpc === undefined)
     return { kind: 'unknown', cause: new Error(failure.message), retryAfterMs, how: 'silence' }

@@ -1,8 +1,7 @@
 import type { Clock } from '../../clock.js'
-import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
 import type { LaneKey } from '../../store/store.js'
-import { decoded } from '../../tracker/tickParts.js'
 import type { HoldReason, Limits } from '../../types.js'
+import { readBalances } from '../nodes/balances.js'
 import type { Hub } from '../nodes/hub.js'
 import type { ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
@@ -60,11 +59,11 @@ export function createElsewhere(parts: {
   async function read(): Promise<void> {
     isReading = true
     const { readTimeoutMs: timeoutMs } = limits
-    const [[reply]] = await Promise.all([
-      hub.reader.port.batch([balanceCall(key.address)], { timeoutMs }),
+    const [[wei]] = await Promise.all([
+      readBalances(hub.reader.port, [key.address], { timeoutMs }),
       reports.fresh(FRESH_MS),
     ])
-    balanceWei = decoded(reply, decodeQuantity) ?? balanceWei
+    balanceWei = wei ?? balanceWei
     readAtMs = clock.now()
     silentAtMs = followed.isHeld && followed.report === undefined ? (silentAtMs ?? readAtMs) : undefined
     isReading = false

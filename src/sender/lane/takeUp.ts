@@ -1,15 +1,14 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { hasRecords, lowerLatest, type Seeded, seedBook } from '../../allocator/seed.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
 import type { LaneReading } from '../../rpc/reads/readLane.js'
 import { hasEnded } from '../../store/ended.js'
 import type { LaneState, Lease, Store } from '../../store/store.js'
-import { decoded } from '../../tracker/tickParts.js'
 import { createEngine } from '../engine/engine.js'
 import type { Environment } from '../environment.js'
 import type { Seed } from '../following/seeding.js'
 import type { Admission } from '../intake/admission.js'
+import { readBalances } from '../nodes/balances.js'
 import { type Hub, readLaneAt } from '../nodes/hub.js'
 import { type Patience, patientPort } from '../nodes/patientPort.js'
 import { hasSingleSequencer } from '../nodes/singleSequencer.js'
@@ -218,8 +217,7 @@ async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<strin
 
 /** Without an answer the lane begins without a budget: the node's own refusals bring one. */
 async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
-  const [reply] = await hub.reader.port.batch([balanceCall(address)], { timeoutMs })
-  return decoded(reply, decodeQuantity)
+  return (await readBalances(hub.reader.port, [address], { timeoutMs }))[0]
 }
 
 /** One block of a single sequencer is as good as settled. */

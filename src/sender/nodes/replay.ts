@@ -1,4 +1,5 @@
 import { type Hex, isHex, numberToHex } from 'viem'
+import { rpcErrorOf } from '../../rpc/errors.js'
 import type { TxRequest } from '../../types.js'
 import { formatted } from './callForm.js'
 import type { Hub } from './hub.js'
@@ -22,9 +23,7 @@ export async function replay(
     timeoutMs: at.timeoutMs,
   })
   if (reply === undefined || reply.ok) return undefined
-  const { failure } = reply
-  const rpc = failure.kind === 'rpc' ? failure : failure.kind === 'http' ? failure.rpc : undefined
-  return dataOf(rpc?.data)
+  return dataOf(rpcErrorOf(reply.failure)?.data)
 }
 
 /** Plain, or one object deeper: Hardhat and Ganache put it there. */

@@ -1,39 +1,40 @@
-import type { Address } from 'viem'
 import type { Member } from '../member.js'
-import type { Treasury } from './treasury.js'
-import type { TreasuryPolicy } from './treasuryOptions.js'
+import type { createTreasury, Treasury } from './treasury.js'
 
 /** The payments of a treasury, whose code is loaded when the first of them may be due. */
-export function createPayments(parts: {
-  readonly member: Member
-  readonly options: TreasuryPolicy
-  readonly addresses: () => readonly Address[]
-}): Treasury {
+export type Payments = Treasury & {
+  /** From now on accounts are looked at. May be called again and again. */
+  start(): void
+}
+
+export function createPayments(
+  parts: Parameters<typeof createTreasury>[0] & { readonly member: Pick<Member, 'machinery'> },
+): Payments {
   let loading: Promise<Treasury> | undefined
   let stopped = false
 
   async function load(): Promise<Treasury> {
     const { createTreasury } = await parts.member.machinery()
     const treasury = createTreasury(parts)
-    if (!stopped) treasury.start()
+    if (stopped) treasury.stop()
     return treasury
   }
 
-  const then = (what: (treasury: Treasury) => void) => void loading?.then(what, () => {})
+  /** Where it cannot be loaded, neither can the lanes: whoever opens one is told, and the next start tries anew. */
+  const unloaded = () => {
+    loading = undefined
+  }
 
   return {
     start() {
-      // Where it cannot be loaded, neither can the lanes: whoever opens one is told, and the next call tries anew.
-      loading ??= load().catch((error: unknown) => {
-        loading = undefined
-        throw error
-      })
-      then(() => {})
+      if (loading !== undefined || stopped) return
+      loading = load()
+      loading.catch(unloaded)
     },
-    look: () => then((treasury) => treasury.look()),
+    look: () => void loading?.then((treasury) => treasury.look(), unloaded),
     stop() {
       stopped = true
-      then((treasury) => treasury.stop())
+      loading?.then((treasury) => treasury.stop(), unloaded)
     },
   }
 }

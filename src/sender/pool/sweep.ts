@@ -3,11 +3,10 @@ import { feeCap } from '../../ledger/fees.js'
 import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
 import { decoded } from '../../tracker/tickParts.js'
 import type { Member } from '../member.js'
+import { ENVELOPE_BYTES } from '../signing/cost.js'
 
 /** Times what the transfer may cost at first: so much stays, for bumps. */
 const MARGIN = 3n
-/** A signed transfer, for chains that charge for its bytes. */
-const TRANSFER_BYTES = 180
 
 /**
  * Sends what an account has left, but for what the transfer may cost, to another one. Resolves once that is in a sealed
@@ -30,7 +29,7 @@ export async function sweep(member: Member, to: Address): Promise<void> {
   const gas = decoded(estimate, decodeQuantity)
   // An account that has not even one wei cannot be estimated for either.
   if (balanceWei === undefined || gas === undefined) return
-  const value = balanceWei - MARGIN * (gas * feeCap(fees) + context.fees.dataFee(TRANSFER_BYTES))
+  const value = balanceWei - MARGIN * (gas * feeCap(fees) + context.fees.dataFee(ENVELOPE_BYTES))
   if (value <= 0n) return
   // The nonce is part of the id: whoever is asked once more after a crash names the same transfer.
   const id = `txlane:sweep:${key.address}:${context.lane.book.cursor}`

@@ -1,20 +1,19 @@
 import type { Address } from 'viem'
 import type { CancelTimer } from '../../clock.js'
 import { isTxlaneError } from '../../errors/base.js'
-import { balanceCall, decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
+import { decodeHeader, headerCall } from '../../rpc/codec.js'
 import { hasEndedUnexecuted } from '../../store/ended.js'
 import type { StoredTransaction } from '../../store/store.js'
 import { decoded } from '../../tracker/tickParts.js'
 import { reportError } from '../context.js'
 import type { OpenLane } from '../lane/open.js'
 import type { Member } from '../member.js'
+import { readBalances } from '../nodes/balances.js'
 import type { HubEndpoint } from '../nodes/hub.js'
 import type { TreasuryPolicy } from './treasuryOptions.js'
 
-/** Looks at the accounts, and pays those that are short. */
+/** Looks at the accounts, from the first moment on, and pays those that are short. */
 export type Treasury = {
-  /** From now on the accounts are looked at. */
-  start(): void
   /** Somebody has run out of money. */
   look(): void
   stop(): void
@@ -46,7 +45,6 @@ export function createTreasury(parts: {
   let looking = false
   let again = false
   let stopped = false
-  let started = false
 
   function plan(delayMs: number): void {
     timer?.()
@@ -84,15 +82,11 @@ export function createTreasury(parts: {
     }
   }
 
+  plan(0)
   return {
-    start() {
-      if (started) return
-      started = true
-      plan(0)
-    },
     look() {
       again = true
-      if (started && !looking) plan(0)
+      if (!looking) plan(0)
     },
     stop() {
       stopped = true
@@ -106,11 +100,13 @@ type Poor = { readonly address: Address; readonly balanceWei: bigint; readonly h
 /** Those who have too little as every endpoint shows it. An endpoint that shows too little alone moves no money. */
 async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint): Promise<readonly Poor[]> {
   const { hub } = lane
-  const poor = await readBalances(lane, hub.reader, all)
+  const poor = await balancesAtHead(lane, hub.reader, all)
   const asked = poor.filter(({ balanceWei }) => balanceWei < below)
   if (asked.length === 0) return []
   const addresses = asked.map(({ address }) => address)
-  const elsewhere = await Promise.all(hub.others().map((endpoint) => readBalances(lane, endpoint, addresses)))
+  const elsewhere = await Promise.all(
+    hub.others().map((endpoint) => balancesAtHead(lane, endpoint, addresses)),
+  )
   const heard = elsewhere.flat()
   // Where there are others, one of them has to say the same.
   const isKnown = (address: Address) =>
@@ -122,7 +118,7 @@ async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint)
 }
 
 /** All at one block, so that it is known what they have been paid by then. */
-async function readBalances(
+async function balancesAtHead(
   { limits }: OpenLane,
   { port }: Pick<HubEndpoint, 'port'>,
   addresses: readonly Address[],
@@ -131,12 +127,9 @@ async function readBalances(
   const [reply] = await port.batch([headerCall('latest')], { timeoutMs })
   const head = decoded(reply, decodeHeader)?.number ?? undefined
   if (head === undefined) return []
-  const replies = await port.batch(
-    addresses.map((address) => balanceCall(address, head)),
-    { timeoutMs },
-  )
+  const balances = await readBalances(port, addresses, { timeoutMs, at: head })
   return addresses.flatMap((address, index) => {
-    const balanceWei = decoded(replies[index], decodeQuantity)
+    const balanceWei = balances[index]
     return balanceWei === undefined ? [] : [{ address, balanceWei, head }]
   })
 }

@@ -1,9 +1,8 @@
 import { getAddress } from 'viem'
 import { feeCap } from '../../ledger/fees.js'
-import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
-import { decoded } from '../../tracker/tickParts.js'
 import type { HealthReason } from '../../types.js'
 import type { OpenLane } from '../lane/open.js'
+import { readBalances } from '../nodes/balances.js'
 
 /** What a transfer takes, before data and access lists: the least that any transaction takes. */
 const TRANSFER_GAS = 21_000n
@@ -34,10 +33,10 @@ async function findEmpty(lanes: readonly OpenLane[], { hub, limits }: OpenLane):
   const neededWei = transferWei(lanes)
   // Where no price is known, nobody can say what an account needs: it may be nothing.
   if (neededWei === undefined) return []
-  const calls = lanes.map(({ key }) => balanceCall(key.address))
-  const replies = await hub.reader.port.batch(calls, { timeoutMs: limits.readTimeoutMs })
+  const addresses = lanes.map(({ key }) => key.address)
+  const balances = await readBalances(hub.reader.port, addresses, { timeoutMs: limits.readTimeoutMs })
   return lanes.flatMap((lane, index) => {
-    const balanceWei = decoded(replies[index], decodeQuantity)
+    const balanceWei = balances[index]
     if (balanceWei === undefined || balanceWei >= neededWei) return []
     const sentence = `The account has ${balanceWei} wei, and a transfer may take ${neededWei} wei. It sends when it has more.`
     return [{ for: 'empty', address: getAddress(lane.key.address), sentence, operator: true, lane }]

@@ -4,7 +4,7 @@ import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 
 // A signed envelope without its calldata: RLP of the fields and the signature stays below it.
-const ENVELOPE_BYTES = 180
+export const ENVELOPE_BYTES = 180
 // One tuple of EIP-7702: chain id, address, nonce and signature.
 const TUPLE_BYTES = 110
 

@@ -1,6 +1,5 @@
-import { balanceCall, decodeQuantity } from '../../rpc/codec.js'
-import { decoded } from '../../tracker/tickParts.js'
 import type { LaneContext } from '../context.js'
+import { readBalances } from '../nodes/balances.js'
 import { createOneAtATime } from '../oneAtATime.js'
 
 /** That the account cannot pay, as the endpoint that is read shows balance and prices. */
@@ -56,10 +55,10 @@ export function createShortageCheck(
   }
 
   async function balancesElsewhere(): Promise<readonly bigint[]> {
-    const call = balanceCall(context.lane.key.address)
+    const own = [context.lane.key.address]
     const timeoutMs = limits.readTimeoutMs
-    const replies = await Promise.all(hub.others().map(({ port }) => port.batch([call], { timeoutMs })))
-    return replies.map(([reply]) => decoded(reply, decodeQuantity)).filter((wei) => wei !== undefined)
+    const balances = await Promise.all(hub.others().map(({ port }) => readBalances(port, own, { timeoutMs })))
+    return balances.flat().filter((wei) => wei !== undefined)
   }
 
   return {

@@ -3,13 +3,13 @@ import { encodeBody } from '../codec.js'
 import { hasEnded } from '../ended.js'
 import { type Gathered, gathered } from '../gathered.js'
 import {
-  chainName,
   type Enqueued,
   type LaneKey,
   laneName,
   lanesOf,
   type Store,
   type StoredTransaction,
+  transactionName,
 } from '../store.js'
 import { addLanes, type Context, nameOf, transactionOf } from './context.js'
 import type { Row } from './driver.js'
@@ -94,12 +94,12 @@ export function intakeVerbs(
 }
 
 function txName({ lane, id }: StoredTransaction): string {
-  return `${chainName(lane)}/${id}`
+  return transactionName(lane, id)
 }
 
 function addedName(lanes: readonly LaneKey[], row: Row): string {
   const lane = lanes[Number(row.lane) - 1]
-  return lane === undefined ? '' : `${chainName(lane)}/${row.id}`
+  return lane === undefined ? '' : transactionName(lane, String(row.id))
 }
 
 /** Of several with one id the first is kept, as if they had come one after the other. */

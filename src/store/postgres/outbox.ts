@@ -1,7 +1,7 @@
 import type { Address, Hash } from 'viem'
 import { decodeDelivery, encodeBody } from '../codec.js'
 import { type OutboxLease, type OutboxVerbs, outboxLost, type StoredDelivery } from '../outbox.js'
-import { chainName } from '../store.js'
+import { transactionName } from '../store.js'
 import type { Context } from './context.js'
 import { lines } from './lists.js'
 
@@ -80,5 +80,5 @@ export function outboxVerbs({ database, sql }: Context): OutboxVerbs {
 
 /** One statement may touch a row once only. */
 function latestOf(deliveries: readonly StoredDelivery[]): readonly StoredDelivery[] {
-  return [...new Map(deliveries.map((one) => [`${chainName(one.chain)}/${one.id}`, one])).values()]
+  return [...new Map(deliveries.map((one) => [transactionName(one.chain, one.id), one])).values()]
 }

@@ -11,6 +11,12 @@ function listOf(group: string): string {
     ORDER BY created_ms DESC, arrival DESC, id DESC LIMIT ?${group === '' ? 7 : 8}`
 }
 
+// A lease of a lane or an outbox, for the holder `?1` and for `?2` ms. One that ends too far ahead has run out
+// (`leaseTime.ts`).
+const TAKE = `epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
+      until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)`
+const MAY_TAKE = `(holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
+      OR until_ms > ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`
 const IS_HELD = `(holder IS NOT NULL AND until_ms > ${NOW_MS}
     AND until_ms <= ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`
 
@@ -27,11 +33,7 @@ export const SQL = {
   lane: 'SELECT key FROM lane WHERE chain = ? AND address = ?',
   laneState: 'SELECT epoch, holder, cursor, sequence, revision FROM lane WHERE key = ?',
 
-  // A lease that ends too far ahead has run out (`leaseTime.ts`).
-  acquire: `UPDATE lane SET epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
-      until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
-    WHERE key = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
-      OR until_ms > ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`,
+  acquire: `UPDATE lane SET ${TAKE} WHERE key = ?3 AND ${MAY_TAKE}`,
   renew: `UPDATE lane SET lease_ms = CAST(?1 AS INTEGER), until_ms = CAST(${NOW_MS} + ?1 AS INTEGER) WHERE holder = ?2`,
   held: `SELECT chain_id AS chainId, genesis, address, epoch FROM lane JOIN chain ON chain.key = lane.chain
     WHERE holder = ? ORDER BY lane.key`,
@@ -82,10 +84,7 @@ export const SQL = {
   dropWishes: 'DELETE FROM wish WHERE lane = ? AND sequence <= ?',
 
   addOutbox: 'INSERT INTO outbox (name) VALUES (?) ON CONFLICT DO NOTHING',
-  takeOutbox: `UPDATE outbox SET epoch = epoch + (holder IS NOT ?1), holder = ?1, lease_ms = CAST(?2 AS INTEGER),
-      until_ms = CAST(${NOW_MS} + ?2 AS INTEGER)
-    WHERE name = ?3 AND (holder IS NULL OR holder = ?1 OR until_ms <= ${NOW_MS}
-      OR until_ms > ${NOW_MS} + ${LEASES_AHEAD_MAX} * lease_ms)`,
+  takeOutbox: `UPDATE outbox SET ${TAKE} WHERE name = ?3 AND ${MAY_TAKE}`,
   outbox: `SELECT key, epoch, holder, written, ${IS_HELD} AS isHeld FROM outbox WHERE name = ?`,
   releaseOutbox: 'UPDATE outbox SET holder = NULL WHERE name = ? AND epoch = ? AND holder = ?',
   wroteOutbox: 'UPDATE outbox SET written = 1 WHERE key = ? AND written = 0',

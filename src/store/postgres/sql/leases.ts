@@ -1,13 +1,9 @@
-import { LEASES_AHEAD_MAX } from '../../leaseTime.js'
+import { isHeld, lasts, mayTake, taken } from './leaseTerms.js'
 
 /** `$1` chain id, `$2` genesis hash, `$3` address: the lane of that name, as `l`. */
 export const laneNamed = (schema: string) => `
   ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     AND c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = $3::text`
-
-/** Of the lane `l`. */
-const IS_HELD = `(l.holder IS NOT NULL AND l.expires_at > clock_timestamp()
-        AND l.expires_at <= clock_timestamp() + ${LEASES_AHEAD_MAX} * l.lease_ms * interval '1 millisecond')`
 
 export const leaseStatements = (schema: string) => ({
   /** Sorted, as whatever takes several rows: two processes that take them crosswise would wait for each other. */
@@ -35,22 +31,17 @@ export const leaseStatements = (schema: string) => ({
 
   /**
    * No row: there is no such lane yet. A row without an epoch: another holder has it. The conditions are looked at
-   * again once the row is locked, so that of several that try at once one has it. The server's clock may have been set
-   * back, and after a failover it is another one: a lease that ends too far ahead has run out (`leaseTime.ts`).
+   * again once the row is locked, so that of several that try at once one has it.
    */
   acquire: `
     WITH lane AS (SELECT l.lane FROM ${laneNamed(schema)}),
     taken AS (
       UPDATE ${schema}.lanes l SET
-        epoch = CASE WHEN l.holder = $4 THEN l.epoch ELSE l.epoch + 1 END,
         fence = CASE WHEN l.holder = $4 THEN l.fence ELSE 0 END,
-        holder = $4,
-        lease_ms = $5::double precision,
-        expires_at = clock_timestamp() + $5::double precision * interval '1 millisecond'
+        ${taken('l', '$4', '$5')}
       FROM lane
       WHERE l.lane = lane.lane
-        AND (l.holder IS NULL OR l.holder = $4 OR l.expires_at <= clock_timestamp()
-          OR l.expires_at > clock_timestamp() + ${LEASES_AHEAD_MAX} * l.lease_ms * interval '1 millisecond')
+        AND ${mayTake('l', '$4')}
       RETURNING l.epoch
     )
     SELECT (SELECT epoch FROM taken) AS epoch FROM lane`,
@@ -59,8 +50,7 @@ export const leaseStatements = (schema: string) => ({
     WITH held AS (
       SELECT l.lane FROM ${schema}.lanes l WHERE l.holder = $1 ORDER BY l.lane FOR NO KEY UPDATE
     )
-    UPDATE ${schema}.lanes l SET lease_ms = $2::double precision,
-      expires_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    UPDATE ${schema}.lanes l SET ${lasts('$2')}
     FROM held, ${schema}.chains c
     WHERE l.lane = held.lane AND l.holder = $1 AND c.chain = l.chain
     RETURNING c.chain_id, c.genesis_hash, l.address, l.epoch`,
@@ -78,12 +68,12 @@ export const leaseStatements = (schema: string) => ({
 
   reports: `
     SELECT l.address, CASE WHEN l.report_epoch = l.epoch THEN l.report END AS report,
-      ${IS_HELD} AS is_held
+      ${isHeld('l')} AS is_held
     FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text AND l.address = ANY ($3::text[])`,
 
   unfinished: `
-    SELECT l.address, count(*) AS transactions, ${IS_HELD} AS is_held
+    SELECT l.address, count(*) AS transactions, ${isHeld('l')} AS is_held
     FROM ${schema}.lanes l JOIN ${schema}.chains c ON c.chain = l.chain
     JOIN ${schema}.transactions t ON t.lane = l.lane AND t.ended_at IS NULL AND t.stage = ANY ($3::text[])
     WHERE c.chain_id = $1::bigint AND c.genesis_hash = $2::text GROUP BY l.lane`,

@@ -1,5 +1,5 @@
-import { LEASES_AHEAD_MAX } from '../../leaseTime.js'
 import { lined } from '../lists.js'
+import { isHeld, mayTake, taken } from './leaseTerms.js'
 
 export const outboxStatements = (schema: string) => ({
   addOutbox: `INSERT INTO ${schema}.outboxes (name) VALUES ($1) ON CONFLICT DO NOTHING`,
@@ -9,14 +9,10 @@ export const outboxStatements = (schema: string) => ({
     WITH outbox AS (SELECT o.outbox FROM ${schema}.outboxes o WHERE o.name = $1::text),
     taken AS (
       UPDATE ${schema}.outboxes o SET
-        epoch = CASE WHEN o.holder = $2 THEN o.epoch ELSE o.epoch + 1 END,
-        holder = $2,
-        lease_ms = $3::double precision,
-        expires_at = clock_timestamp() + $3::double precision * interval '1 millisecond'
+        ${taken('o', '$2', '$3')}
       FROM outbox
       WHERE o.outbox = outbox.outbox
-        AND (o.holder IS NULL OR o.holder = $2 OR o.expires_at <= clock_timestamp()
-          OR o.expires_at > clock_timestamp() + ${LEASES_AHEAD_MAX} * o.lease_ms * interval '1 millisecond')
+        AND ${mayTake('o', '$2')}
       RETURNING o.epoch
     )
     SELECT (SELECT epoch FROM taken) AS epoch FROM outbox`,
@@ -58,8 +54,7 @@ export const outboxStatements = (schema: string) => ({
 
   outboxState: `
     SELECT o.written,
-      (o.holder IS NOT NULL AND o.expires_at > clock_timestamp()
-        AND o.expires_at <= clock_timestamp() + ${LEASES_AHEAD_MAX} * o.lease_ms * interval '1 millisecond') AS is_held,
+      ${isHeld('o')} AS is_held,
       (SELECT count(*) FROM ${schema}.deliveries d
         WHERE d.outbox = o.outbox AND d.state = 'open' AND d.state <> 'told') AS open,
       (SELECT count(*) FROM ${schema}.deliveries d
