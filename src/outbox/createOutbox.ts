@@ -1,5 +1,6 @@
 import type { CancelTimer } from '../clock.js'
 import { TxlaneError } from '../errors/base.js'
+import { randomId } from '../sender/intake/randomId.js'
 import type { StoredDelivery } from '../store/outbox.js'
 import { type OutboxEnvironment, systemEnvironment } from './environment.js'
 import { createLog } from './log.js'
@@ -53,7 +54,7 @@ export function createOutboxIn(environment: OutboxEnvironment, options: OutboxOp
   const { clock, background, random } = environment
   const settings = settingsOf(options)
   const { store, name } = settings
-  const holder = `outbox-${randomHex(random)}`
+  const holder = `outbox-${randomId(random)}`
   const log = createLog(environment, settings)
   const waiting: { resolve(): void; reject(error: Error): void }[] = []
   let session: Session | undefined
@@ -170,10 +171,4 @@ function shownOf({ id, chain, state, next, tries, failure, sinceMs }: StoredDeli
 
 function closed(): TxlaneError {
   return new TxlaneError('The outbox is closed.', { code: 'CLOSED', fate: 'notExecuted' })
-}
-
-const HOLDER_DIGITS = 16
-
-function randomHex(random: () => number): string {
-  return Array.from({ length: HOLDER_DIGITS }, () => Math.floor(random() * 16).toString(16)).join('')
 }

@@ -7,8 +7,15 @@ import type { Place } from './intake/admission.js'
 import type { GroupCounts } from './intake/groups.js'
 import type { LaneHandle } from './lane/handle.js'
 import type { OpenLane } from './lane/open.js'
+import type { Reports } from './lane/reports.js'
 import type { Seat } from './lane/seat.js'
 import type { Start } from './sendMany.js'
+
+type MemberLane = {
+  readonly key: LaneKey
+  readonly seat: Pick<Seat, 'spareWei' | 'weigh' | 'give'>
+  readonly reports: Pick<Reports, 'fresh'>
+}
 
 /** A sender, with what a pool has to know of it. */
 export type Member = {
@@ -26,9 +33,7 @@ export type Member = {
   /** From now on what it does not send goes where this says. */
   relieveBy(relief: NonNullable<LaneHandle['relief']>): void
   /** Its lane, whoever holds it; undefined before it is open. */
-  lane():
-    | { readonly key: LaneKey; readonly seat: Pick<Seat, 'spareWei' | 'weigh' | 'give' | 'fresh'> }
-    | undefined
+  lane(): MemberLane | undefined
   /** How many more it could send now; below 0 by how many wait. */
   room(): number
   /** How many it has under way, or waiting. */

@@ -351,7 +351,7 @@ export function createMemberIn(
       relief = by
       if (opened) opened.handle.relief = by
     },
-    lane: () => opened && { key: opened.key, seat: opened.tenure.seat },
+    lane: () => opened && { key: opened.key, seat: opened.tenure.seat, reports: opened.tenure.reports },
     room() {
       if (opened === undefined) return limits.window
       return opened.tenure.seat.room

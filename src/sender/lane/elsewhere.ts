@@ -19,7 +19,6 @@ export type Elsewhere = {
   weigh(): boolean
   /** This process puts one into the lane that may cost so much. */
   give(costWei: bigint): void
-  fresh(maxAgeMs: number): Promise<void> | undefined
   stop(): void
 }
 
@@ -106,7 +105,6 @@ export function createElsewhere(parts: {
       return true
     },
     give: followed.give,
-    fresh: reports.fresh,
     stop: followed.stop,
   }
 }

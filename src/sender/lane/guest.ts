@@ -63,7 +63,7 @@ export function createGuest(options: {
   /** Tries to become the holder: the lane may be free. */
   readonly take: () => Promise<unknown>
 }): Guest {
-  const { handle, hub, store, admission, limits } = options
+  const { handle, hub, store, admission, limits, reports } = options
   const { key, transactions, events, txOf } = handle
   const clock = stoppableClock(options.clock)
   const background = stoppableClock(options.background)
@@ -87,7 +87,7 @@ export function createGuest(options: {
     hub,
     clock,
     limits,
-    reports: options.reports,
+    reports,
     open: () => open.size,
   })
   const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
@@ -120,7 +120,7 @@ export function createGuest(options: {
   const differences = () => (elsewhere.options ? differencesOf(options.own, elsewhere.options) : [])
 
   async function readAll(): Promise<void> {
-    void elsewhere.fresh(LOOK_MS.idle)?.then(() => {
+    void reports.fresh(LOOK_MS.idle)?.then(() => {
       if (!gone.stopped() && differences().length > 0) options.differ(differences())
     })
     revision ??= await begin()
@@ -327,7 +327,7 @@ export function createGuest(options: {
       // A node that does not answer is told with the endpoints.
       const now = await read.catch((error: unknown) => shown ?? Promise.reject(error))
       shown = now
-      await elsewhere.fresh(0)
+      await reports.fresh(0)
       return guestSnapshot(handle, hub, now, elsewhere.holds)
     },
     health: () => healthOfGuest({ handle, hub, limits, differences: differences() }),
@@ -359,7 +359,6 @@ export function createGuest(options: {
     },
     weigh: elsewhere.weigh,
     give: elsewhere.give,
-    fresh: elsewhere.fresh,
     start() {
       handle.operations = operations
       handle.left = ({ id, sequence }) => {

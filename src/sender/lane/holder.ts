@@ -99,7 +99,6 @@ export function createHolder(parts: {
     weigh: engine.weigh,
     // It finds out by itself what it has to send.
     give() {},
-    fresh: () => undefined,
   }
   return holder
 }

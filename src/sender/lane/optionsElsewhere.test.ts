@@ -1,4 +1,6 @@
+import { mainnet } from 'viem/chains'
 import { expect, test, vi } from 'vitest'
+import { defaultLimits } from '../input/limits.js'
 import { openProcesses } from '../processes.fixture.js'
 import { transfer } from '../simLane.fixture.js'
 import { differencesOf, reportedOptions } from './reportedOptions.js'
@@ -31,11 +33,20 @@ test('a process whose options are not those of the holder says so once, by their
 })
 
 test('equal options are no difference, however they are written', () => {
-  const of = (over: object) => reportedOptions({ given: {}, ...over } as never)
+  const of = (over: object) =>
+    reportedOptions({ client: { chain: mainnet }, limits: defaultLimits, ...over } as never)
   const groups = { each: { weight: 2 }, named: { a: { weight: 1, queueMax: 5 } } }
   const same = { named: { a: { queueMax: 5, weight: 1 } }, each: { weight: 2, inFlightMax: undefined } }
   expect(differencesOf(of({ groups }), of({ groups: same }))).toEqual([])
   expect(differencesOf(of({}), of({ broadcast: 'first', simulate: false, gasMultiplier: 1 }))).toEqual([])
+  const defaults = {
+    lossDepth: 'safe',
+    limits: { ...defaultLimits },
+    fees: { bump: { percent: 10, attemptsMax: 12 } },
+  }
+  expect(differencesOf(of({}), of(defaults)), 'that a default was named').toEqual([])
+  expect(differencesOf(of({}), of({ fees: { bump: { percent: 11 } } }))).toHaveLength(1)
+  expect(differencesOf(of({}), of({ limits: { ...defaultLimits, window: 7 } }))).toHaveLength(1)
   expect(differencesOf(of({ lossDepth: 3 }), of({}))).toEqual([
     { option: 'lossDepth', own: '3', holder: 'its default' },
   ])

@@ -1,4 +1,6 @@
 import { keccak256, stringToHex } from 'viem'
+import { defaultLimits } from '../input/limits.js'
+import { behaviourDefaults, laneBehaviour } from './laneBehaviour.js'
 import type { OpenOptions } from './open.js'
 
 /** By name, as text: what is left out has its default. */
@@ -9,26 +11,16 @@ export type ReportedOptions = Readonly<Record<string, string>>
  * all of them: a lane would behave otherwise after each change of hands.
  */
 export function reportedOptions(options: OpenOptions): ReportedOptions {
-  const { lossDepth, broadcast, simulate, gasMultiplier, groups, fees = {} } = options
-  const given: Readonly<Record<string, unknown>> = {
-    lossDepth,
-    broadcast: broadcast === 'first' ? undefined : broadcast,
-    simulate: simulate || undefined,
-    gasMultiplier: gasMultiplier === 1 ? undefined : gasMultiplier,
-    groups,
-    'fees.ceiling': fees.ceiling,
-    'fees.preset': fees.preset,
-    'fees.groups': fees.groups,
-    'fees.budget': fees.budget,
-    'fees.bump': fees.bump,
-    // A function cannot be compared; that there is one can.
-    'fees.estimate': fees.estimate && 'a function',
-    'limits.window': options.given.limits?.window,
-    'limits.queueMax': options.given.limits?.queueMax,
-  }
+  const { window, queueMax } = options.limits
+  const now = { ...laneBehaviour(options), 'limits.window': window, 'limits.queueMax': queueMax }
+  const defaults = {
+    ...behaviourDefaults(options.client.chain),
+    'limits.window': defaultLimits.window,
+    'limits.queueMax': defaultLimits.queueMax,
+  } as Readonly<Record<string, unknown>>
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, short(written(value))]],
+    Object.entries(now).flatMap(([name, value]) =>
+      value === undefined || value === defaults[name] ? [] : [[name, short(written(value))]],
     ),
   )
 }
@@ -36,6 +28,8 @@ export function reportedOptions(options: OpenOptions): ReportedOptions {
 /** The names of fields in one order, and none that is undefined: equal values give equal texts. */
 function written(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
+  // It cannot be compared; that there is one can.
+  if (typeof value === 'function') return 'a function'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)
   const fields = Object.entries(value)
     .filter(([, field]) => field !== undefined)

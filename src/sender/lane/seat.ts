@@ -52,6 +52,4 @@ export type Seat = {
   weigh(): boolean
   /** Another lane of this process is about to hand over what may cost so much. */
   give(costWei: bigint): void
-  /** Reads what the holder says of the lane, where that is older; undefined where there is nothing to read. Never rejects. */
-  fresh(maxAgeMs: number): Promise<void> | undefined
 }

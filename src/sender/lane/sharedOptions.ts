@@ -1,9 +1,7 @@
-import type { Chain } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { show } from '../../errors/invalid.js'
-import type { LaneOptions } from '../../types.js'
+import { behaviourDefaults, laneBehaviour } from './laneBehaviour.js'
 import type { OpenOptions } from './open.js'
-import { defaultLossDepth } from './takeUp.js'
 
 /**
  * One lane has one behaviour, whichever sender a transaction comes from. An option that a later sender or allocator
@@ -17,27 +15,14 @@ export function checkShared(lane: OpenOptions, joining: OpenOptions): void {
   const same = (name: string, wanted: unknown, is: unknown) => {
     if (wanted !== undefined && !isSame(wanted, is)) throw differs(name, wanted, is)
   }
-  for (const name of ['broadcast', 'simulate', 'gasMultiplier'] as const)
-    same(name, given[name], lane[name] ?? DEFAULTS[name])
-  same('lossDepth', given.lossDepth, lane.lossDepth ?? defaultLossDepth(lane.client.chain))
-  same('groups', given.groups, lane.groups)
-  for (const name of ['ceiling', 'preset', 'groups', 'budget', 'estimate'] as const)
-    same(`fees.${name}`, given.fees?.[name], lane.fees?.[name])
-  for (const name of ['percent', 'attemptsMax'] as const)
-    same(`fees.bump.${name}`, given.fees?.bump?.[name], lane.fees?.bump?.[name] ?? BUMP_DEFAULTS[name])
+  const [is, defaults] = [laneBehaviour(lane), behaviourDefaults(lane.client.chain)]
+  for (const [name, wanted] of Object.entries(laneBehaviour(given)))
+    same(name, wanted, is[name] ?? defaults[name])
   for (const [name, value] of Object.entries(given.limits ?? {}))
     same(`limits.${name}`, value, lane.limits[name as keyof typeof lane.limits])
   if (given.endpoints !== undefined) same('endpoints', endpointsOf(joining), endpointsOf(lane))
   same('client', placeOf(joining.client), placeOf(lane.client))
 }
-
-const DEFAULTS = {
-  broadcast: 'first',
-  simulate: false,
-  gasMultiplier: 1,
-} as const satisfies Partial<LaneOptions<Chain>>
-
-const BUMP_DEFAULTS = { percent: 10, attemptsMax: 12 } as const
 
 function endpointsOf({ endpoints = [] }: OpenOptions): readonly string[] {
   return endpoints.map(({ client, role = 'both' }) => `${role} ${placeOf(client)}`)

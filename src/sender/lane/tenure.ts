@@ -23,7 +23,7 @@ import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
 import type { OpenOptions } from './open.js'
 import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
-import { reportsOf } from './reports.js'
+import { type Reports, reportsOf } from './reports.js'
 import type { Seat } from './seat.js'
 import { createStrays } from './strays.js'
 import { takeUp } from './takeUp.js'
@@ -32,6 +32,8 @@ import { takeUp } from './takeUp.js'
 export type Tenure = {
   readonly handle: LaneHandle
   readonly seat: Seat
+  /** What other processes say of their lanes, in its store. */
+  readonly reports: Reports
   /** The holder of the lane in this process, now or last. */
   readonly holder: Holder | undefined
   /** Takes the lane where it is free. @throws `LEASE_LOST` while another process has it */
@@ -339,6 +341,7 @@ export async function openTenure(parts: {
 
   const tenure: Tenure = {
     handle,
+    reports,
     get seat() {
       return (tenant?.holder ?? guest ?? last) as Seat
     },

@@ -21,7 +21,7 @@ export type Members = {
   /** By the word alone; another only while that one is out of work. */
   nearest(affinity: string): Member
   /** Reads what other processes say of the lanes that they hold, where that is older; undefined where nothing is to be read. */
-  fresh(maxAgeMs: number): Promise<void> | undefined
+  fresh(): Promise<void> | undefined
   /** Something is on its way into the lane of one until the work is done. */
   starting<T>(member: Member, work: () => Promise<T>): Promise<T>
   /** It serves from now on, again where it was retired. */
@@ -43,7 +43,7 @@ const OUT_OF_WORK: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'feeBudget',
 ])
 
-/** A report that is older is read anew before something is handed over, beside it before one is chosen. */
+/** A report that is older is read anew when an account is chosen, and when something is handed over. */
 const FRESH_MS = 500
 
 /** `refillWei`: so much a treasury gives to each account that has too little. */
@@ -64,7 +64,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
 
   /** What one does not send goes to the one with the most room of those that can pay, whichever process holds it. */
   function placesBeside(idle: Member): PlaceFor {
-    void members.fresh(FRESH_MS)
+    void members.fresh()
     const places = taking().flatMap((member) => {
       const lane = member === idle || member.holds().length > 0 ? undefined : member.lane()
       return lane ? [{ ...lane, room: roomOf(member), spareWei: lane.seat.spareWei ?? 0n }] : []
@@ -127,11 +127,11 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
       const addresses = (fit.length > 0 ? fit : taking()).map(({ sender }) => sender.address)
       return members.of(nearestTo(affinity, addresses) as Address, 'affinity')
     },
-    fresh(maxAgeMs) {
+    fresh() {
       // One reading serves all lanes of the store.
       for (const member of all) {
-        const reading = member.lane()?.seat.fresh(maxAgeMs)
-        if (reading) return reading
+        const lane = member.lane()
+        if (lane) return lane.reports.fresh(FRESH_MS)
       }
       return undefined
     },

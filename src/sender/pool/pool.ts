@@ -81,9 +81,6 @@ export function createSenderPool<chain extends Chain>(
   ) as unknown as SenderPool<chain>
 }
 
-/** What other processes say of their lanes is read anew where it is older, when an account is chosen. */
-const REPORTS_MS = 500
-
 /** `createSenderPool` in a given environment. */
 function createSenderPoolIn(environment: Environment, parameters: SenderPoolParameters<Chain>): SenderPool {
   const { accounts, treasury, ...options } = parameters
@@ -156,7 +153,7 @@ export function createPool(
     if (named !== undefined) return takerOf(named, id)
     const choose = () => (typeof affinity === 'string' ? members.nearest(affinity) : members.freest())
     // Beside the id, and for all calls of that time.
-    const reports = members.fresh(REPORTS_MS)
+    const reports = members.fresh()
     if (id === undefined) return reports === undefined ? Promise.resolve(choose()) : reports.then(choose)
     const known = routes.get(id)
     if (known) return known
