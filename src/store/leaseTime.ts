@@ -7,10 +7,7 @@
 export const LEASES_AHEAD_MAX = 2
 
 /** Whether another holder may take a lane, by the clock that all its holders share. */
-export function hasRunOut(
-  lease: { readonly untilMs: number; readonly leaseMs: number },
-  nowMs: number,
-): boolean {
+function hasRunOut(lease: { readonly untilMs: number; readonly leaseMs: number }, nowMs: number): boolean {
   return lease.untilMs <= nowMs || lease.untilMs > nowMs + LEASES_AHEAD_MAX * lease.leaseMs
 }
 
