@@ -45,6 +45,9 @@ const DEAR = { maxFeePerGas: 100_000_000n, maxPriorityFeePerGas: 1_000_000n }
 // And above that.
 const DEARER = { maxFeePerGas: 200_000_000n, maxPriorityFeePerGas: 3_000_000n }
 const NOT_KNOWN = Symbol('not known')
+/** What a call rejected with; without a code where the error was none of the library's. */
+type Failed = { readonly fate: string; readonly code: string | undefined }
+
 const NEVER = new Promise<never>(() => {})
 
 /** Plays the caller: sends, waits, changes its mind, and writes down what it is told. */
@@ -73,7 +76,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     marker: number,
     how: string,
     ask: (subject: Subject) => Promise<T>,
-  ): Promise<T | { readonly fate: string }> {
+  ): Promise<T | Failed> {
     const mine = life
     if (mine === undefined) return NEVER
     const name = `${how} of ${marker}`
@@ -88,19 +91,21 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
     }
   }
 
-  function rejected(marker: number, how: string, error: unknown): { readonly fate: string } {
+  function rejected(marker: number, how: string, error: unknown): Failed {
     const { fate, code, tx } = error as { fate?: Telling['says']; code?: string; tx?: { id: string } }
     if (fate === undefined || code === undefined) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       untyped.push(`${how} of ${marker}: ${text}`)
-      return { fate: 'inFlight' }
+      return { fate: 'inFlight', code: undefined }
     }
-    const named = tx === undefined ? marker : (markerOf(tx.id) ?? marker)
+    // Of a sequence the error names the member that was refused, and its fate is that of the whole call.
+    const isWhole = tx === undefined || how === 'sendSequence'
+    const named = isWhole ? marker : (markerOf(tx.id) ?? marker)
     if (how !== 'speedUp') tell(named, fate, `${how} ${code}`, fate === 'notExecuted')
-    if (named === marker) return { fate }
+    if (named === marker) return { fate, code }
     // It speaks of the transaction that was to be replaced: the replacement was not taken on at all.
     tell(marker, 'notExecuted', `${how} ${code}`, true)
-    return { fate: 'notExecuted' }
+    return { fate: 'notExecuted', code }
   }
 
   /** Told as sealed and no deeper: a reorg may have taken that back, and then something else may have landed there. */
@@ -111,7 +116,7 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
       .map(({ marker }) => marker)
   }
 
-  const failed = (result: unknown): result is { readonly fate: string } =>
+  const failed = (result: unknown): result is Failed =>
     typeof result === 'object' && result !== null && 'fate' in result
 
   /** As a careful caller does: what may be under way is looked for, and sent again by the same id where it is not. */
@@ -213,10 +218,15 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
 
   /** Nobody knows any more what it was to replace. Unless it was taken on, it must never happen. */
   async function resumeReplacement(marker: number): Promise<void> {
+    await lookUp(marker, 'sealed')
+    unfinished.delete(marker)
+  }
+
+  /** Follows what the store has under the id of its own. It must never happen where there is nothing. */
+  async function lookUp(marker: number, stage: SubjectStage): Promise<void> {
     const found = await again(marker, ownId(marker))
     if (found === NOT_KNOWN) tell(marker, 'notExecuted', 'get nothing', true)
-    else if (found !== undefined) await follow(marker, found, 'sealed')
-    unfinished.delete(marker)
+    else if (found !== undefined) await follow(marker, found, stage)
   }
 
   async function run(item: Item, first: boolean): Promise<void> {
@@ -257,11 +267,15 @@ export function createWorkload({ clock, chainId, subject, post }: WorkloadOption
         await Promise.all(sent.map((tx, index) => follow(all[index] as number, tx, stage)))
         break
       }
-      if (sent.fate === 'inFlight') await pause(marker)
-      else {
+      if (sent.fate !== 'inFlight') {
         for (const one of all) tell(one, 'notExecuted', 'sendSequence', true)
         break
       }
+      if (sent.code === 'ENDED') {
+        await Promise.all(all.map((one) => lookUp(one, stage)))
+        break
+      }
+      await pause(marker)
     }
     unfinished.delete(marker)
   }
