@@ -1,80 +1,107 @@
+import { readFile } from 'node:fs/promises'
+import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import {
-  DEVNET_KEY,
-  EXAMPLE_TIMEOUT_MS,
-  type ExampleProcess,
-  startExample,
-} from '../support/exampleProcess.js'
+import { EXAMPLE_TIMEOUT_MS, type ExampleProcess, startExample } from '../support/exampleProcess.js'
+import { freePort } from '../support/freePort.js'
+import { type HookReceiver, startHookReceiver } from '../support/hookReceiver.js'
 import { pause } from '../support/pause.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import {
+  askRelayer,
+  type CallerEntry,
+  digestOf,
+  type RelayerAnswer,
+  type RelayerFiles,
+  relayerFiles,
+} from '../support/relayer.js'
 import { rpc } from './devnetSupport.js'
 
 vi.setConfig({ testTimeout: EXAMPLE_TIMEOUT_MS })
 
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const ENDED = ['sealed', 'safe', 'finalized', 'failed', 'cancelled']
+
 let devnet: Devnet
 let postgres: TestPostgres
+let files: RelayerFiles
+let receiver: HookReceiver
 
 beforeAll(async () => {
-  ;[devnet, postgres] = await Promise.all([
+  ;[devnet, postgres, files, receiver] = await Promise.all([
     startDevnet({ blockTimeMs: 400, flashblockMs: 200 }),
     startPostgres(),
+    relayerFiles(),
+    startHookReceiver(SECRET),
   ])
+  await files.writeCallers(callers())
+  await files.writeKeys([accountKey(0)])
 })
 afterAll(async () => {
   await Promise.all([devnet?.stop(), postgres?.stop()])
+  await files?.[Symbol.asyncDispose]()
+  await receiver?.[Symbol.asyncDispose]()
 })
 
-type Relayer = { readonly process: ExampleProcess; readonly url: string }
+function callers(): CallerEntry[] {
+  const webhook = { url: receiver.url, secret: SECRET }
+  return [
+    { name: 'alice', keys: [digestOf('open-sesame')], valueMax: '1000', webhook },
+    { name: 'bob', keys: [digestOf('other-word')], valueMax: '1000' },
+    { name: 'carol', keys: [digestOf('third')], targets: [to], gasMax: '50000', requestsPerSecond: 1 },
+  ]
+}
+
+type Relayer = { readonly process: ExampleProcess; readonly url: string; readonly metricsUrl: string }
 
 async function start(): Promise<Relayer> {
+  const metricsPort = await freePort()
   const process = startExample('relayer/server.ts', {
     RPC_URL: devnet.url,
     CHAIN_ID: String(devnet.chain.id),
-    PRIVATE_KEYS: DEVNET_KEY,
     DATABASE_URL: postgres.connectionString,
-    API_KEYS: 'alice:open-sesame,bob:other-word',
+    ...files.environment,
     PORT: '0',
+    METRICS_PORT: String(metricsPort),
   })
   const [, url = ''] = await process.line(/Server listening at (http:\/\/127\.0\.0\.1:\d+)/)
-  return { process, url }
+  return { process, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
 }
 
 const to = '0x1111111111111111111111111111111111111111'
-const nonces = async () =>
-  Number(await rpc<string>(devnet.url, 'eth_getTransactionCount', devnet.accounts[0]!.address, 'latest'))
+const nonces = async (index = 0) =>
+  Number(await rpc<string>(devnet.url, 'eth_getTransactionCount', devnet.accounts[index]!.address, 'latest'))
 
-async function post(
+const post = (
   { url }: Relayer,
   key: string | undefined,
-  body: object,
+  body: object | string,
   token = 'open-sesame',
-): Promise<{ status: number; body: { id?: string; code?: string; fate?: string }; headers: Headers }> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const response = await fetch(`${url}/v1/transactions`, {
-    method: 'POST',
-    headers: { ...headers, ...(key === undefined ? {} : { 'idempotency-key': key }) },
-    body: JSON.stringify(body),
-  })
-  return { status: response.status, body: (await response.json()) as object, headers: response.headers }
-}
+  query = '',
+) => askRelayer(url, token, `/v1/transactions${query}`, { body, ...(key === undefined ? {} : { key }) })
+const look = ({ url }: Relayer, key: string, token = 'open-sesame') =>
+  askRelayer(url, token, `/v1/transactions/${key}`)
 
 /** The ids of a caller's own. */
-async function listed({ url }: Relayer, token: string): Promise<string[]> {
-  const response = await fetch(`${url}/v1/transactions`, { headers: { authorization: `Bearer ${token}` } })
-  return ((await response.json()) as { items: { id: string }[] }).items.map(({ id }) => id)
+async function listed({ url }: Relayer, token: string): Promise<readonly string[] | undefined> {
+  return (await askRelayer(url, token, '/v1/transactions')).body.items?.map(({ id }) => id)
+}
+
+/** Asks until the transaction has come to an end. */
+async function ended(relayer: Relayer, key: string): Promise<RelayerAnswer['body']> {
+  for (;;) {
+    const { body } = await look(relayer, key)
+    if (ENDED.includes(body.stage ?? '')) return body
+    await pause(50)
+  }
 }
 
 /** Asks until the transaction is in a sealed block. */
-async function sealed({ url }: Relayer, key: string): Promise<{ hash: string; nonce: number }> {
-  for (;;) {
-    const headers = { authorization: 'Bearer open-sesame' }
-    const response = await fetch(`${url}/v1/transactions/${key}`, { headers })
-    const tx = (await response.json()) as { stage: string; hash: string; nonce: number }
-    if (['failed', 'cancelled'].includes(tx.stage)) throw new Error(`${key} is ${tx.stage}`)
-    if (['sealed', 'safe', 'finalized'].includes(tx.stage)) return tx
-    await pause(50)
-  }
+async function sealed(relayer: Relayer, key: string): Promise<{ hash: Hex; nonce: number; from: Hex }> {
+  const { stage, hash, nonce, from } = await ended(relayer, key)
+  if (hash === undefined || nonce === undefined || from === undefined) throw new Error(`${key} is ${stage}`)
+  return { hash, nonce, from }
 }
 
 test('two processes: one key is one transaction, another body a conflict, and a stranger nobody', async () => {
@@ -153,3 +180,154 @@ test('the database is down: 503, and the same key again once it is back is taken
   await sealed(relayer, 'order-9')
   expect(await nonces()).toBe(before + 1)
 })
+
+test('a caller sends what the file allows it: 403 with the reason for the rest, and 429 above its rate', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  const call = { to, gas: '21000' }
+  const other = `0x${'22'.repeat(20)}`
+  const refused = [
+    [{ ...call, to: other }, /may not call 0x2222/],
+    [{ ...call, value: '1' }, /0 wei at most/],
+    [{ to }, /"gas" has to be named/],
+    [{ ...call, gas: '50001' }, /50000 at most/],
+  ] as const
+  // One request a second is hers: each waits for its own.
+  for (const [index, [body, reason]] of refused.entries()) {
+    const answer = await untilAllowed(() => post(relayer, `no-${index}`, body, 'third'))
+    expect([answer.status, String(answer.body.error)]).toEqual([403, expect.stringMatching(reason)])
+  }
+  const answers = await Promise.all([1, 2, 3].map((one) => post(relayer, `yes-${one}`, call, 'third')))
+  const limited = answers.filter(({ status }) => status === 429)
+  expect(limited.length).toBeGreaterThanOrEqual(2)
+  expect(limited[0]?.headers.get('retry-after')).toBe('1')
+  // The others have rates of their own.
+  expect((await look(relayer, 'none')).status).toBe(404)
+})
+
+test('what cannot be is a 400, and what is too large a 413: nothing of it is taken on', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  const past = new Date(Date.now() - 60_000).toISOString()
+  const wrong: [object | string, number][] = [
+    ['{"to":', 400],
+    [{ to, gas: 21_000 }, 400],
+    [{ to, gas: '20999' }, 400],
+    [{ to, gas: '900000000000' }, 400],
+    [{ to, deadline: 'tomorrow' }, 400],
+    [{ to, deadline: past }, 400],
+    [{ to, data: `0x${'00'.repeat(150_000)}` }, 413],
+  ]
+  for (const [index, [body, status]] of wrong.entries()) {
+    const answer = await post(relayer, `wrong-${index}`, body)
+    expect(answer.status, JSON.stringify(body).slice(0, 100)).toBe(status)
+    expect((await look(relayer, `wrong-${index}`)).status).toBe(404)
+  }
+  expect((await post(relayer, 'a key', { to })).status).toBe(400)
+  expect((await askRelayer(relayer.url, 'open-sesame', '/v1/transactions?stage=nowhere')).status).toBe(400)
+})
+
+test('each end is posted to the webhook of its caller, signed, with the status of the receipt', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  expect((await post(relayer, 'hooked', { to, gas: '21000' })).status).toBe(202)
+  expect((await post(relayer, 'unhooked', { to, gas: '21000' }, 'other-word')).status).toBe(202)
+  const { hash } = await sealed(relayer, 'hooked')
+  const find = () => receiver.accepted.find(({ tx }) => tx.id === 'alice/hooked')
+  while (find() === undefined) await pause(50)
+  expect(find()).toMatchObject({ stage: 'settled', tx: { hash, status: 'success', group: 'alice' } })
+  expect(receiver.accepted.filter(({ tx }) => tx.group !== 'alice')).toEqual([])
+  expect(receiver.unsigned).toBe(0)
+})
+
+test('what ended without execution is a 409 with its end, and begins anew with ?again=true', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  // The precompile of BLAKE2 refuses what is not 213 bytes.
+  const call = { to: `0x${'00'.repeat(19)}09`, data: '0x01' }
+  expect((await post(relayer, 'reverts', call)).status).toBe(202)
+  expect(await ended(relayer, 'reverts')).toMatchObject({
+    stage: 'failed',
+    error: { code: 'PREPARE_REVERTED' },
+  })
+  const refused = await post(relayer, 'reverts', call)
+  expect(refused).toMatchObject({ status: 409, body: { code: 'ENDED', fate: 'notExecuted' } })
+  expect((await post(relayer, 'reverts', call, undefined, '?again=true')).status).toBe(202)
+  expect(await ended(relayer, 'reverts')).toMatchObject({ stage: 'failed' })
+})
+
+test('a cancel takes back what has not run, and is a 409 for what has', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  const cancel = (key: string) => askRelayer(relayer.url, 'open-sesame', `/v1/transactions/${key}/cancel`, {})
+  expect((await cancel('none')).status).toBe(404)
+  expect((await post(relayer, 'ran', { to, gas: '21000' })).status).toBe(202)
+  const { hash } = await sealed(relayer, 'ran')
+  expect(await cancel('ran')).toMatchObject({ status: 409, body: { id: 'alice/ran', hash } })
+})
+
+test('SIGHUP reads keys and callers again: a key comes, another goes, and both transactions stand', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  expect((await post(relayer, 'before', { to, gas: '21000' })).status).toBe(202)
+  expect((await sealed(relayer, 'before')).from).toBe(devnet.accounts[0]!.address)
+  await files.writeKeys([accountKey(1)])
+  await files.writeCallers([...callers(), { name: 'dave', keys: [digestOf('new')] }])
+  relayer.process.kill('SIGHUP')
+  await relayer.process.line(/account retired/)
+  expect((await post(relayer, 'after', { to, gas: '21000' })).status).toBe(202)
+  expect((await sealed(relayer, 'after')).from).toBe(devnet.accounts[1]!.address)
+  expect((await look(relayer, 'before')).status).toBe(200)
+  expect((await post(relayer, 'mine', { to, gas: '21000' }, 'new')).status).toBe(202)
+  // A file that cannot be leaves everything as it is.
+  await files.writeKeys(['0x12'])
+  relayer.process.kill('SIGHUP')
+  await relayer.process.line(/KEYS_FILE, key 1 has to be 0x and 64/)
+  expect((await look(relayer, 'after')).status).toBe(200)
+  await files.writeKeys([accountKey(0)])
+  await files.writeCallers(callers())
+})
+
+test('probes, metrics and the description need no key; the description is the one in the folder', async () => {
+  const relayer = await start()
+  await using _relayer = relayer.process
+  while ((await askRelayer(relayer.url, undefined, '/readyz')).status !== 200) await pause(50)
+  expect(await askRelayer(relayer.url, undefined, '/healthz')).toMatchObject({
+    status: 200,
+    body: { live: true },
+  })
+  await look(relayer, 'none')
+  const metrics = await (await fetch(relayer.metricsUrl)).text()
+  expect(metrics).toMatch(/http_server_request_duration_count\{.*http_route="\/v1\/transactions\/:key".*\} 1/)
+  expect(metrics).toMatch(/relayer_webhooks_waiting\S* \d+\n/)
+  expect(metrics).toMatch(/txlane_/)
+  const { body } = await askRelayer(relayer.url, undefined, '/openapi.json')
+  const written = await readFile(new URL('../../examples/relayer/openapi.json', import.meta.url), 'utf8')
+  expect(JSON.parse(written)).toEqual(body)
+})
+
+test.each([
+  [{ RPC_URL: '' }, 'RPC_URL has to be set.'],
+  [{ CHAIN_ID: '123456789012' }, 'CHAIN_ID: viem has no chain with the id "123456789012".'],
+  [{ PORT: '80a' }, 'PORT has to be a whole number, not "80a".'],
+  [{ KEYS_FILE: '/none' }, "ENOENT: no such file or directory, open '/none'"],
+  [{ TREASURY_KEY: `0x${'11'.repeat(32)}` }, 'TREASURY_BELOW has to be set.'],
+  [{ TREASURY_KEY: 'secret' }, 'TREASURY_BELOW has to be set.'],
+])('a start with %o ends with code 2 and one line', async (change, line) => {
+  const { code, err } = await startExample('relayer/server.ts', {
+    RPC_URL: devnet.url,
+    CHAIN_ID: String(devnet.chain.id),
+    DATABASE_URL: postgres.connectionString,
+    ...files.environment,
+    ...change,
+  }).ended
+  expect([code, err]).toEqual([2, `${line}\n`])
+})
+
+async function untilAllowed(ask: () => Promise<RelayerAnswer>): Promise<RelayerAnswer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 429) return answer
+    await pause(100)
+  }
+}

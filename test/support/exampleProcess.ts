@@ -26,7 +26,15 @@ export function startExample(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): ExampleProcess {
-  const program = bundledChild(new URL(`examples/${file}`, ROOT))
+  return startProgram(bundledChild(new URL(`examples/${file}`, ROOT)), environment, args)
+}
+
+/** The same of a program that is bundled already. */
+export function startProgram(
+  program: string,
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): ExampleProcess {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, [program, ...args], {
     cwd: fileURLToPath(ROOT),
@@ -66,7 +74,8 @@ export function startExample(
         const look = () => {
           const found = lines.map((line) => line.match(matches)).find((match) => match !== null)
           if (found) resolve(found)
-          else if (over) reject(new Error(`${file} ended without ${matches}:\n${lines.join('\n')}\n${err}`))
+          else if (over)
+            reject(new Error(`${program} ended without ${matches}:\n${lines.join('\n')}\n${err}`))
           else return
           watchers.delete(look)
         }

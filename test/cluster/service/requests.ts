@@ -1,0 +1,61 @@
+import { type Address, type Hex, keccak256, slice, toHex } from 'viem'
+import { systemClock } from '../../../src/clock.js'
+import { pause } from '../../support/pause.js'
+import { askRelayer } from '../../support/relayer.js'
+
+/** A transaction that an honest caller wants once: nobody else sends anything to its address. */
+export type Wanted = {
+  readonly caller: string
+  readonly token: string
+  readonly key: string
+  readonly to: Address
+  /** Undefined: the service has it estimated. */
+  readonly gas: string | undefined
+}
+
+/** When it was asked for at first, and when a process answered 202. */
+export type Accepted = { readonly wanted: Wanted; readonly askedAtMs: number; readonly acceptedAtMs: number }
+
+const AGAIN_MS = 50
+/** Longer than a lease lasts, and than a database takes to come back on a busy machine. */
+const PATIENCE_MS = 180_000
+const ANSWER_MS = 15_000
+
+export function wantedOf(caller: { name: string; token: string }, seed: number, index: number): Wanted {
+  const key = `${seed}-${index}`
+  const to = slice(keccak256(toHex(`${caller.name}/${key}`)), 0, 20) as Hex
+  return { caller: caller.name, token: caller.token, key, to, gas: index % 2 === 0 ? '21000' : undefined }
+}
+
+/**
+ * As a careful caller does: the same key until there is a 202, at another process where one does not answer or cannot.
+ * @throws Error with the last answer, where that is no reason to try again or time is over
+ */
+export async function request(
+  wanted: Wanted,
+  urls: readonly string[],
+  first: number,
+  onTry: (answer: string) => void,
+): Promise<Accepted> {
+  const { token, key, to, gas } = wanted
+  const askedAtMs = systemClock.wallNow()
+  const body = { to, value: '1', ...(gas === undefined ? {} : { gas }) }
+  for (let tries = 0; ; tries++) {
+    const url = urls[(first + tries) % urls.length] as string
+    const answer = await post(url, token, key, body)
+    onTry(answer)
+    if (answer === '202') return { wanted, askedAtMs, acceptedAtMs: systemClock.wallNow() }
+    const isOver = systemClock.wallNow() - askedAtMs > PATIENCE_MS
+    if (isOver || !['no answer', '503', '429'].includes(answer)) throw new Error(`${key}: ${answer}`)
+    await pause(AGAIN_MS)
+  }
+}
+
+/** The status; or that there was none, within the time that a caller waits. */
+async function post(url: string, token: string, key: string, body: object): Promise<string> {
+  const asked = askRelayer(url, token, '/v1/transactions', { key, body }).then(
+    ({ status }) => `${status}`,
+    () => 'no answer',
+  )
+  return Promise.race([asked, pause(ANSWER_MS).then(() => 'no answer')])
+}

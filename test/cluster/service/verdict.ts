@@ -1,0 +1,96 @@
+import type { Address, Hex } from 'viem'
+import type { ExecutedTx } from '../../../src/cli/demo/walk.js'
+import type { WebhookPayload } from '../../../src/outbox/index.js'
+import type { Wanted } from './requests.js'
+
+/** How the service itself says that a transaction stands in the end. */
+export type Told = { readonly id: string; readonly stage: string; readonly hash?: Hex }
+
+/** What is held against the blocks. */
+export type Evidence = {
+  /** Answered with 202, of honest callers. */
+  readonly wanted: readonly Wanted[]
+  readonly told: readonly Told[]
+  /** Of each account that the services have or had, from its first nonce on. */
+  readonly executed: ReadonlyMap<Address, readonly ExecutedTx[]>
+  /** Of the callers whose webhook works. */
+  readonly deliveries: readonly WebhookPayload['data'][]
+  /** The callers that have one. */
+  readonly hooked: ReadonlySet<string>
+}
+
+export type Verdict = {
+  readonly executed: number
+  readonly lost: number
+  readonly twice: number
+  readonly stranded: number
+  readonly contradictions: number
+  readonly gaps: number
+  /** Transactions without a delivery of their end. */
+  readonly unheard: number
+  /** Deliveries that were made more than once. */
+  readonly repeated: number
+  readonly problems: readonly string[]
+}
+
+const EXECUTED = ['sealed', 'safe', 'finalized']
+const ENDED = [...EXECUTED, 'failed', 'cancelled', 'superseded']
+
+/** Holds what callers were told against the blocks. Each wanted transaction has an address of its own. */
+export function verdictOf({ wanted, told, executed, deliveries, hooked }: Evidence): Verdict {
+  const problems: string[] = []
+  const count = (lines: readonly string[]) => {
+    problems.push(...lines)
+    return lines.length
+  }
+  const byTarget = new Map<string, ExecutedTx[]>()
+  for (const tx of [...executed.values()].flat()) {
+    const to = tx.to?.toLowerCase() ?? ''
+    byTarget.set(to, [...(byTarget.get(to) ?? []), tx])
+  }
+  const landedOf = ({ to }: Wanted) => byTarget.get(to.toLowerCase()) ?? []
+  const toldOf = new Map(told.map((one) => [one.id, one]))
+  const ends = new Set(deliveries.filter(({ stage }) => stage !== 'reorged').map(({ tx }) => tx.id))
+  return {
+    executed: wanted.filter((one) => landedOf(one).length > 0).length,
+    lost: count(wanted.filter((one) => landedOf(one).length === 0).map((one) => `lost: ${idOf(one)}`)),
+    twice: count(wanted.filter((one) => landedOf(one).length > 1).map((one) => `twice: ${idOf(one)}`)),
+    stranded: count(
+      told
+        .filter(({ stage }) => !ENDED.includes(stage))
+        .map(({ id, stage }) => `stranded: ${id} is ${stage}`),
+    ),
+    contradictions: count(
+      wanted.flatMap((one) => contradictionOf(idOf(one), toldOf.get(idOf(one)), landedOf(one)) ?? []),
+    ),
+    gaps: count([...executed].flatMap(([account, own]) => gapsOf(account, own))),
+    unheard: count(
+      wanted
+        .filter((one) => hooked.has(one.caller) && !ends.has(idOf(one)))
+        .map((one) => `unheard: ${idOf(one)}`),
+    ),
+    repeated: deliveries.length - new Set(deliveries.map(({ key }) => key)).size,
+    problems,
+  }
+}
+
+export const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
+
+function contradictionOf(
+  id: string,
+  told: Told | undefined,
+  landed: readonly ExecutedTx[],
+): string | undefined {
+  if (told === undefined) return `contradiction: ${id} was accepted, and is not known`
+  const [first] = landed
+  if (first === undefined || !ENDED.includes(told.stage)) return undefined
+  if (EXECUTED.includes(told.stage) && told.hash === first.hash) return undefined
+  return `contradiction: ${id} is ${told.stage} as ${told.hash}, and the chain has ${first.hash}`
+}
+
+function gapsOf(account: Address, own: readonly ExecutedTx[]): readonly string[] {
+  const nonces = own.map(({ nonce }) => nonce).sort((a, b) => a - b)
+  return nonces
+    .flatMap((nonce, index) => (nonce === index ? [] : [`gap: ${account} has ${nonce} at place ${index}`]))
+    .slice(0, 1)
+}
