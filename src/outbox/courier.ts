@@ -6,9 +6,10 @@ import { type Failure, failureOf } from './deliveryError.js'
 import type { OutboxEnvironment } from './environment.js'
 import { advance, withHeard } from './news.js'
 import type { OutboxSettings } from './options.js'
+import { createTurns, NO_GROUP, type Turn } from './turns.js'
 import { nameOf, type Writer } from './writer.js'
 
-/** Calls the handler: for each transaction one call at a time, in the order of its stages. */
+/** Calls the handler: for each transaction one call at a time, in the order of its stages, by turns of their groups. */
 export type Courier = {
   /** Something is to be told, which is in the store already. `record`: as it was read just now. */
   offer(delivery: StoredDelivery, record?: StoredTransaction): void
@@ -16,6 +17,8 @@ export type Courier = {
   note(name: string): boolean
   /** How many transactions it is at work on. */
   readonly size: number
+  /** The deliveries of the group fail, and so many wait that they would take the room of the others. */
+  isCrowded(group: string | undefined): boolean
   /** What rests after a failure is due now. */
   hurry(): number
   /** Begins nothing more; resolves once no handler runs. */
@@ -26,6 +29,8 @@ export type Courier = {
 
 type Task = {
   readonly name: string
+  /** Of the transaction; undefined before its record was read. */
+  group: string | undefined
   delivery: StoredDelivery
   /** Read with the change that it is about: no newer one was seen by then. */
   record: StoredTransaction | undefined
@@ -47,6 +52,10 @@ export type CourierParts = {
 
 /** While the store does not answer. */
 const STORE_REST_MS = 1_000
+/** While so many deliveries wait no more changes are read: they wait in the lanes. */
+export const OPEN_MAX = 10_000
+/** The group of what is not read yet. No caller can name it. */
+const UNREAD = '\0'
 /** Beyond it doubling makes no difference. */
 const DOUBLINGS_MAX = 30
 
@@ -54,68 +63,91 @@ export function createCourier(parts: CourierParts): Courier {
   const { environment, settings, store, writer, failed, noted } = parts
   const { clock, background, random } = environment
   const { concurrency, timeoutMs, wanted } = settings
-  const retriesMax = Math.max(1, Math.floor(concurrency / 2))
   const tasks = new Map<string, Task>()
-  const fresh: Task[] = []
-  const again: Task[] = []
+  const turns = createTurns<Task>(concurrency)
   const controllers = new Set<AbortController>()
   const idle: (() => void)[] = []
   let running = 0
-  let retrying = 0
   let finishing = false
   let stopped = false
 
   function queue(task: Task): void {
-    if (task.delivery.tries > 0) again.push(task)
-    else fresh.push(task)
+    turns.wait(task, task.group ?? UNREAD, task.delivery.tries > 0)
     pump()
   }
 
-  /** What was never tried goes first: a receiver that is silent holds up no more than its own. */
   function pump(): void {
-    while (!finishing && running < concurrency) {
-      const task = fresh.shift() ?? (retrying < retriesMax ? again.shift() : undefined)
-      if (task === undefined) return
-      void run(task)
+    while (!finishing) {
+      const turn = turns.next()
+      if (turn === undefined) return
+      void run(turn)
     }
   }
 
-  async function run(task: Task): Promise<void> {
-    const isRetry = task.delivery.tries > 0
+  async function run({ item: task, end }: Turn<Task>): Promise<void> {
     running++
-    if (isRetry) retrying++
+    let accepted: boolean | undefined
     try {
-      await work(task)
+      accepted = task.group === undefined ? await learn(task) : await work(task)
     } catch (error) {
       noted(error)
       restFor(task, STORE_REST_MS)
     }
+    end(accepted)
     running--
-    if (isRetry) retrying--
     if (running === 0) for (const resolve of idle.splice(0)) resolve()
     pump()
   }
 
-  /** Until nothing is to be told of it, or a call fails. */
-  async function work(task: Task): Promise<void> {
+  function drop({ name, group }: Task): void {
+    tasks.delete(name)
+    turns.leave(group ?? UNREAD)
+  }
+
+  /** Of what an earlier process has left it is not known whose it is. */
+  async function learn(task: Task): Promise<true> {
+    const record = await recordOf(task.delivery)
+    if (record === undefined) drop(task)
+    else {
+      if (!task.changed) task.record = record
+      turns.leave(UNREAD)
+      task.group = record.group ?? NO_GROUP
+      turns.join(task.group)
+      turns.wait(task, task.group, task.delivery.tries > 0)
+    }
+    return true
+  }
+
+  /** Until nothing is to be told of it, or a call fails. Resolves with whether the last call was accepted. */
+  async function work(task: Task): Promise<boolean | undefined> {
+    let accepted: boolean | undefined
     while (!stopped) {
       const known = task.changed ? undefined : task.record
       task.changed = false
       const record = known ?? (await recordOf(task.delivery))
       task.record = undefined
       // It is kept no longer, and neither is what was to be told of it.
-      if (record === undefined) return void tasks.delete(task.name)
-      if (!(await settle(task, advance(task.delivery, record, wanted)))) return
+      if (record === undefined) {
+        drop(task)
+        return accepted
+      }
+      if (!(await settle(task, advance(task.delivery, record, wanted)))) return accepted
       if (task.delivery.state === 'told') {
         if (task.changed) continue
-        return void tasks.delete(task.name)
+        drop(task)
+        return accepted
       }
-      if (finishing) return
+      if (finishing) return accepted
       const failure = await call(task.delivery, record)
-      if (stopped) return
-      if (failure) return fail(task, failure)
-      if (!(await settle(task, advance(withHeard(task.delivery), record, wanted)))) return
+      if (stopped) return undefined
+      if (failure) {
+        await fail(task, failure)
+        return false
+      }
+      accepted = true
+      if (!(await settle(task, advance(withHeard(task.delivery), record, wanted)))) return accepted
     }
+    return accepted
   }
 
   const recordOf = ({ chain, id }: StoredDelivery) => store.find(chain, { id })
@@ -170,7 +202,7 @@ export function createCourier(parts: CourierParts): Courier {
     if (!isDead) return restFor(task, restMs)
     // What it has become meanwhile is a reason to try once more.
     if (task.changed) return reopen(task)
-    tasks.delete(task.name)
+    drop(task)
   }
 
   function reopen(task: Task): void {
@@ -200,8 +232,10 @@ export function createCourier(parts: CourierParts): Courier {
     offer(delivery, record) {
       if (stopped || finishing) return
       const name = nameOf(delivery)
-      const task = { name, delivery, record, changed: false, rest: undefined }
+      const group = record && (record.group ?? NO_GROUP)
+      const task = { name, group, delivery, record, changed: false, rest: undefined }
       tasks.set(name, task)
+      turns.join(group ?? UNREAD)
       queue(task)
     },
     note(name) {
@@ -212,6 +246,7 @@ export function createCourier(parts: CourierParts): Courier {
     get size() {
       return tasks.size
     },
+    isCrowded: (group) => group !== undefined && turns.isCrowded(group, OPEN_MAX - tasks.size),
     hurry() {
       const resting = [...tasks.values()].filter(({ rest }) => rest !== undefined)
       for (const task of resting) wake(task)

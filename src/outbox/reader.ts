@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../clock.js'
 import type { OutboxLane, StoredDelivery } from '../store/outbox.js'
 import { type LaneKey, laneName, type StoredTransaction } from '../store/store.js'
-import { type Courier, reopened } from './courier.js'
+import { type Courier, OPEN_MAX, reopened } from './courier.js'
 import { advance, isSameNews } from './news.js'
 import type { OutboxSettings } from './options.js'
 import { nameOf, type Writer } from './writer.js'
@@ -14,10 +14,12 @@ export type Reader = {
 }
 
 export type ReaderParts = {
-  readonly clock: Pick<Clock, 'setTimer'>
+  readonly clock: Pick<Clock, 'setTimer' | 'wallNow'>
   readonly settings: OutboxSettings
   readonly writer: Pick<Writer, 'write'>
-  readonly courier: Pick<Courier, 'offer' | 'note' | 'size'>
+  readonly courier: Pick<Courier, 'offer' | 'note' | 'size' | 'isCrowded'>
+  /** A delivery was given up before it was tried. */
+  readonly givenUp: (delivery: StoredDelivery) => void
   /** The name is in the store. */
   readonly known: () => void
   /** Each look that failed, or `undefined` for one that did not. */
@@ -29,11 +31,11 @@ const EVERY_MS = 1_000
 /** Between two looks, however many hints come. */
 const REST_MS = 20
 const PAGE = 200
-/** While so many deliveries wait no more changes are read: they wait in the lanes. */
-export const OPEN_MAX = 10_000
+/** Why a delivery is given up that was never tried. */
+const CROWDED = 'The deliveries of its group fail, and no room is left for more of them.'
 
 export function createReader(parts: ReaderParts): Reader {
-  const { clock, settings, writer, courier, known, noted } = parts
+  const { clock, settings, writer, courier, givenUp, known, noted } = parts
   const { store, name, wanted, chainId } = settings
   const watched = new Map<string, () => void>()
   let timer: CancelTimer | undefined
@@ -95,7 +97,9 @@ export function createReader(parts: ReaderParts): Reader {
       const news = await newsIn(lane, page.transactions)
       const deliveries = news.map(({ delivery }) => delivery)
       if (!(await writer.write({ read: [{ lane, revision: upTo }], deliveries }))) return
-      for (const { delivery, record } of news) courier.offer(delivery, record)
+      for (const { delivery, record } of news)
+        if (delivery.state === 'dead') givenUp(delivery)
+        else courier.offer(delivery, record)
       after = upTo
     }
   }
@@ -116,8 +120,11 @@ export function createReader(parts: ReaderParts): Reader {
   /** The same where there is nothing to tell. That it changed is a reason to try once more what was given up. */
   function changedBy(before: StoredDelivery, record: StoredTransaction): StoredDelivery {
     const delivery = advance(before, record, wanted)
-    const isStuck = delivery.state !== 'told' && isSameNews(delivery.next, before.next)
-    return isStuck ? reopened(delivery) : delivery
+    if (delivery.state === 'told') return delivery
+    // Nothing of one group takes the room of the others.
+    if (courier.isCrowded(record.group))
+      return { ...delivery, state: 'dead', failure: CROWDED, sinceMs: clock.wallNow() }
+    return isSameNews(delivery.next, before.next) ? reopened(delivery) : delivery
   }
 
   plan(0)

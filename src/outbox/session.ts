@@ -1,10 +1,10 @@
 import type { CancelTimer } from '../clock.js'
 import type { OutboxLease } from '../store/outbox.js'
-import { createCourier, reopened } from './courier.js'
+import { createCourier, OPEN_MAX, reopened } from './courier.js'
 import type { OutboxEnvironment } from './environment.js'
 import type { OutboxLog } from './log.js'
 import type { OutboxSettings } from './options.js'
-import { createReader, OPEN_MAX } from './reader.js'
+import { createReader } from './reader.js'
 import { createWriter } from './writer.js'
 
 /** The time in which this process delivers. */
@@ -90,7 +90,15 @@ export function createSession(parts: {
       const open = await store.deliveries(name, { state: 'open', limit: 2 * OPEN_MAX })
       if (ended || closing) return
       for (const delivery of open) courier.offer(delivery)
-      reader = createReader({ clock: background, settings, writer, courier, known, noted })
+      reader = createReader({
+        clock: background,
+        settings,
+        writer,
+        courier,
+        givenUp: (delivery) => failed(delivery, undefined),
+        known,
+        noted,
+      })
     } catch (error) {
       noted(error)
       if (!ended && !closing) beginning = background.setTimer(() => void begin(), RENEW_MS)

@@ -67,7 +67,11 @@ export type OutboxOptions = {
    * no receipt is read, and `status` is missing where nobody has waited for the transaction
    */
   receipts?: ReceiptSource | ((tx: TxRecord) => ReceiptSource | undefined) | undefined
-  /** How many handlers run at once, from 1 to 1,000. At most half of them, and one, are tried again. @default 8 */
+  /**
+   * How many handlers run at once, from 1 to 1,000: by turns of the groups of the transactions, at most half of them, and one,
+   * for what failed before. A group whose last delivery failed has two of them, and all such groups together half.
+   * @default 8
+   */
   concurrency?: number | undefined
   /** Milliseconds that a handler has. After that the call has failed, and its `signal` aborts. @default 30_000 */
   timeoutMs?: number | undefined
