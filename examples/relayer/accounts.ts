@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { SenderPool } from 'txlane'
-import type { LocalAccount } from 'viem'
-import { lower } from './config.js'
+import { isAddressEqual, type LocalAccount } from 'viem'
 
 /**
  * Makes the pool have these accounts. A new one takes part at once. One that is gone takes nothing new; what it has begun
@@ -13,11 +12,10 @@ export function changeAccounts(
   accounts: readonly LocalAccount[],
   log: FastifyBaseLogger,
 ): void {
-  const wanted = new Set(accounts.map(({ address }) => lower(address)))
-  const present = new Set(pool.senders.map(({ address }) => lower(address)))
+  const present = pool.senders.map(({ address }) => address)
   for (const account of accounts) {
     const { address } = account
-    if (present.has(lower(address))) continue
+    if (present.some((one) => isAddressEqual(one, address))) continue
     pool
       .add(account)
       .ready()
@@ -25,8 +23,8 @@ export function changeAccounts(
       .catch((err) => log.error({ err, address }, 'the account that was added is not ready'))
   }
   const sweepTo = pool.treasury?.address
-  for (const { address } of pool.senders) {
-    if (wanted.has(lower(address))) continue
+  for (const address of present) {
+    if (accounts.some((one) => isAddressEqual(one.address, address))) continue
     pool
       .retire(address, sweepTo === undefined ? {} : { sweepTo })
       .then(() => log.info({ address }, 'account retired'))

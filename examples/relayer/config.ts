@@ -1,13 +1,5 @@
 import { readFileSync } from 'node:fs'
-import {
-  type Address,
-  type Chain,
-  createPublicClient,
-  type Hex,
-  http,
-  type LocalAccount,
-  parseEther,
-} from 'viem'
+import { type Chain, createPublicClient, type Hex, http, type LocalAccount, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import * as chains from 'viem/chains'
 
@@ -26,7 +18,10 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     chain,
     client: clients[0] as (typeof clients)[number],
     endpoints: clients.slice(1).map((client) => ({ client })),
-    connectionString: needed(env, 'DATABASE_URL'),
+    database: {
+      connectionString: needed(env, 'DATABASE_URL'),
+      ...(env.DATABASE_SCHEMA ? { schema: env.DATABASE_SCHEMA } : {}),
+    },
     callersFile: needed(env, 'CALLERS_FILE'),
     accounts: () => accountsOf(env),
     treasury: treasuryOf(env),
@@ -90,5 +85,3 @@ function etherOf(env: NodeJS.ProcessEnv, name: string): bigint {
     throw new Error(`${name} has to be an amount of ether, not "${text}".`)
   return parseEther(text)
 }
-
-export const lower = (address: Address): Address => address.toLowerCase() as Address

@@ -10,7 +10,7 @@ import { startMetrics } from './metrics.js'
 
 const { config, callers, accounts } = start()
 const app = createApp()
-const store = postgresStore({ connectionString: config.connectionString })
+const store = postgresStore(config.database)
 const pool = createSenderPool({
   client: config.client,
   endpoints: config.endpoints,

@@ -4,11 +4,24 @@ import { HELD } from '../sweep/held.js'
 import { openFile } from '../sweep/place.js'
 import type { ClusterResult } from './result.js'
 import { runCluster } from './run.js'
+import type { ServiceResult } from './service/result.js'
 
 // Two of the faults last as long as a lease does, and everything is slower on a busy machine.
 const RUN_MS = 300_000
 
 const ONE_KEY = { processes: 2, keys: 1, node: 'devnet', json: true, postgres: undefined } as const
+
+const SERVICE_HELD = {
+  ok: true,
+  lost: 0,
+  twice: 0,
+  stranded: 0,
+  contradictions: 0,
+  gaps: 0,
+  unheard: 0,
+  failures: 0,
+  problems: [],
+}
 
 const cluster = (...args: readonly string[]) => npmScript('cluster', args)
 
@@ -17,7 +30,7 @@ describe('several processes with the same key', () => {
     'on PostgreSQL, one killed and one stopped in a request: each id once, and nothing was told falsely',
     async () => {
       const { code, out, err } = await cluster(
-        ...['--json', '--processes', '2', '--keys', '1', '--transactions', '200'],
+        ...['--json', '--only', 'lanes', '--processes', '2', '--keys', '1', '--transactions', '200'],
         ...['--kills', '1', '--stops', '1', '--seed', '3'],
       )
       const result = JSON.parse(out) as ClusterResult
@@ -43,6 +56,21 @@ describe('several processes with the same key', () => {
     RUN_MS,
   )
 })
+
+test(
+  'the relayer, with a kill, a new key, a restart of the database and a caller who does harm: each request once',
+  async () => {
+    const { code, out, err } = await cluster(
+      ...['--json', '--only', 'service', '--processes', '2', '--keys', '2', '--requests', '120'],
+      ...['--kills', '1', '--stops', '0', '--seed', '2'],
+    )
+    const result = JSON.parse(out) as ServiceResult
+    expect(result, err).toMatchObject({ ...SERVICE_HELD, executed: 120, kills: 1 })
+    expect(result.accepted.count).toBe(120)
+    expect(code).toBe(0)
+  },
+  RUN_MS,
+)
 
 test('a bad option is exit code 2, names option and value, and nothing is run', async () => {
   const { code, out, err } = await cluster('--kills', 'many')

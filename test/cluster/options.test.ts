@@ -3,13 +3,15 @@ import { parseOptions } from './options.js'
 
 const parse = (text: string) => parseOptions(text.split(' ').filter(Boolean))
 
-test('without options: four processes, three keys, ten thousand transactions, ten faults', () => {
+test('without options: both parts, four processes, three keys, ten thousand of each, ten faults', () => {
   expect(parse('')).toEqual({
     kind: 'run',
     options: {
       processes: 4,
       keys: 3,
       transactions: 10_000,
+      requests: 10_000,
+      only: undefined,
       kills: 6,
       stops: 4,
       seed: 1,
@@ -23,6 +25,7 @@ test('without options: four processes, three keys, ten thousand transactions, te
 test('each option is taken', () => {
   const text =
     '--processes 2 --keys 1 --transactions 50 --kills 1 --stops 0 --seed 9 --node anvil --json ' +
+    '--only lanes --requests 40 ' +
     '--postgres postgres://user:password@127.0.0.1:5432/lanes'
   expect(parse(text)).toMatchObject({
     kind: 'run',
@@ -30,6 +33,8 @@ test('each option is taken', () => {
       processes: 2,
       keys: 1,
       transactions: 50,
+      requests: 40,
+      only: 'lanes',
       kills: 1,
       stops: 0,
       seed: 9,

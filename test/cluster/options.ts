@@ -7,6 +7,10 @@ export type ClusterOptions = {
   readonly processes: number
   readonly keys: number
   readonly transactions: number
+  /** Of the callers of the service. */
+  readonly requests: number
+  /** One of the two parts alone. */
+  readonly only: 'lanes' | 'service' | undefined
   readonly kills: number
   readonly stops: number
   readonly seed: number
@@ -16,12 +20,15 @@ export type ClusterOptions = {
   readonly postgres: string | undefined
 }
 
+/** Those of the part without the service. */
+export type LanesOptions = Omit<ClusterOptions, 'requests' | 'only'>
+
 /** Reads the command line; never throws and never ends the process. */
 export function parseOptions(argv: readonly string[]): Parsed<ClusterOptions> {
-  return readCommandLine(createCommand(), argv, ({ postgres, ...rest }: ClusterOptions) => {
+  return readCommandLine(createCommand(), argv, ({ postgres, only, ...rest }: ClusterOptions) => {
     if (rest.processes < 2 && rest.kills + rest.stops > 0)
       throw badOption('--kills and --stops need --processes 2 or more: somebody has to take the lanes over.')
-    return { ...rest, postgres }
+    return { ...rest, only, postgres }
   })
 }
 
@@ -31,14 +38,29 @@ function createCommand(): Command {
       'Sends from several processes over one PostgreSQL, with the same keys in all of them, while processes are ' +
         'killed and started again, stopped for longer than a lease lasts (one of them in the middle of a request), ' +
         'and closed, and the database is restarted. Then reads from the blocks whether everything happened exactly ' +
-        'once and as it was told. Exit code 0 when it did, 1 when not, 2 for bad options.',
+        'once and as it was told. After that it does the same to examples/relayer over HTTP, on a stock geth where there ' +
+        'is one, with callers who try again, one who does harm, keys that change and webhooks. Exit code 0 when all of ' +
+        'it held, 1 when not, 2 for bad options.',
+    )
+    .addOption(
+      new Option('--only <part>', 'lanes: senders without the service; service: the service alone').choices([
+        'lanes',
+        'service',
+      ]),
     )
     .addOption(new Option('--processes <n>', 'on one store').default(4).argParser(whole(1, 16)))
     .addOption(
       new Option('--keys <n>', 'a lane for each, in all processes').default(3).argParser(whole(1, 10)),
     )
     .addOption(
-      new Option('--transactions <n>', 'all together').default(10_000).argParser(whole(1, 1_000_000)),
+      new Option('--transactions <n>', 'of the lanes, all together')
+        .default(10_000)
+        .argParser(whole(1, 1_000_000)),
+    )
+    .addOption(
+      new Option('--requests <n>', 'of the callers of the service, all together')
+        .default(10_000)
+        .argParser(whole(4, 1_000_000)),
     )
     .addOption(new Option('--kills <n>', 'with SIGKILL').default(6).argParser(whole(0, 1_000)))
     .addOption(
@@ -52,11 +74,14 @@ function createCommand(): Command {
         .argParser(whole(0, SEED_MAX)),
     )
     .addOption(
-      new Option('--node <kind>', 'anvil: without the pre-confirmations and the gateway of the devnet')
+      new Option(
+        '--node <kind>',
+        'of the lanes. anvil: without the pre-confirmations and the gateway of the devnet',
+      )
         .choices(['devnet', 'anvil'])
         .default('devnet'),
     )
-    .option('--json', 'one JSON object on standard output in place of the report', false)
+    .option('--json', 'a line of JSON for each part on standard output in place of the report', false)
     .addOption(
       new Option(
         '--postgres <url>',

@@ -5,7 +5,7 @@ import type { Counts, Verdict } from '../sweep/check.js'
 import { countsOf, totalOf, withoutNumbers } from '../sweep/result.js'
 import type { Tell } from './asks.js'
 import type { Lanes, Loss } from './lanes.js'
-import type { ClusterOptions } from './options.js'
+import type { LanesOptions } from './options.js'
 import type { Fault } from './plan.js'
 
 export type Rate = { readonly transactions: number; readonly seconds: number; readonly perSecond: number }
@@ -34,7 +34,7 @@ export type ClusterResult = Counts & {
   readonly processes: number
   readonly keys: number
   readonly seed: number
-  readonly node: ClusterOptions['node']
+  readonly node: LanesOptions['node']
   readonly seconds: number
   /** Of the machine, over the last minute: others may have run on it. */
   readonly load: number
@@ -64,7 +64,7 @@ export type ClusterResult = Counts & {
 }
 
 export function resultOf(run: {
-  readonly options: ClusterOptions
+  readonly options: LanesOptions
   readonly seconds: number
   readonly rate: Rate
   readonly calmRate: Rate

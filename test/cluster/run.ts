@@ -8,7 +8,7 @@ import { strike } from './faults.js'
 import { createLanes } from './lanes.js'
 import { createMember, type Member } from './member.js'
 import { startNode } from './node.js'
-import type { ClusterOptions } from './options.js'
+import type { LanesOptions } from './options.js'
 import { type Fault, planAsks, planFaults, type Wanted } from './plan.js'
 import { type ClusterResult, type Rate, rateOf, resultOf } from './result.js'
 
@@ -27,7 +27,7 @@ export type Say = (line: string) => void
 
 /** Runs the processes, breaks what is to be broken, and says what the chain has of all that was wanted. */
 export async function runCluster(
-  options: ClusterOptions & { readonly twice?: number },
+  options: LanesOptions & { readonly twice?: number },
   place: Place,
   say: Say,
 ): Promise<ClusterResult> {

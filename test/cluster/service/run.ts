@@ -22,7 +22,7 @@ import { type ServiceResult, serviceResultOf } from './result.js'
 import { createService, type Service } from './services.js'
 import { type Told, verdictOf } from './verdict.js'
 
-export type ServiceOptions = FaultPlan & {
+export type ServiceOptions = Omit<FaultPlan, 'database'> & {
   readonly processes: number
   readonly keys: number
   readonly requests: number
@@ -75,6 +75,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
     RPC_URL: node.url,
     CHAIN_ID: `${node.chainId}`,
     DATABASE_URL: store.connectionString,
+    DATABASE_SCHEMA: store.schema,
     TREASURY_KEY: treasury,
     TREASURY_BELOW: '0.05',
     TREASURY_UP_TO: '0.2',
@@ -157,7 +158,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
 
   /** The faults come one after the other, spread over the load. Resolves with when the first one came. */
   async function suffer({ share }: { share(): number }, random: () => number): Promise<number> {
-    const faults = planFaults({ ...options, database: options.database && place.restart !== undefined })
+    const faults = planFaults({ ...options, database: place.restart !== undefined })
     let calmAtMs = Number.POSITIVE_INFINITY
     for (const [index, fault] of faults.entries()) {
       const from = CALM_SHARE + ((1 - CALM_SHARE) * index) / faults.length
