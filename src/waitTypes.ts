@@ -115,8 +115,11 @@ export type ListOptions = {
   stage?: Stage | undefined
   /** As it was given to `send`. */
   group?: string | undefined
-  /** Of this account, which may be any of the chain and store. @default the sender's own; in a pool all of its accounts */
-  account?: Address | undefined
+  /**
+   * Of this account, which may be any of the chain and store; or `any`: of all accounts that the store has of the chain, those
+   * that no process serves any more among them. @default the sender's own; in a pool all of its accounts
+   */
+  account?: Address | 'any' | undefined
   /** Taken on at this time or later. A text is ISO 8601 with its zone, as `createdAt` of a record. */
   createdAfter?: Date | string | undefined
   /** Taken on before this time. */

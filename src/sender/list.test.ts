@@ -107,3 +107,18 @@ test('an account that a pool does not have is listed where it is named, and no o
   expect(await listed(lane, pool, { account: KEYS[0]! })).toEqual(['own'])
   expect(await listed(lane, single.senders[0]!, { account })).toEqual(['theirs'])
 })
+
+test('`any` lists all accounts of the store, those that the pool does not have among them', async () => {
+  await using pools = await openPools([ONE_ETHER, ONE_ETHER])
+  const { lane, pool } = pools
+  for (const [index, account] of [KEYS[0]!, KEYS[1]!].entries())
+    await lane.settle(
+      pool.send({ ...payment(index), account } as never, { id: `t${index}`, group: 'orders' }),
+    )
+  await lane.settle(pool.drain())
+  const single = pools.another(1)
+  const any = { account: 'any', group: 'orders' } as const
+  expect((await listed(lane, single, any)).sort()).toEqual(['t0', 't1'])
+  expect(await listed(lane, single.senders[0]!, { ...any, limit: 1 })).toEqual(await listed(lane, pool, any))
+  expect(await listed(lane, single, { ...any, group: 'other' })).toEqual([])
+})

@@ -43,14 +43,14 @@ function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
 
 const LIMIT_DEFAULT = 100
 
-/** A page of the transactions of these accounts of a chain, newest first, as the store has them, or as they are `shown`. */
+/** A page of the transactions of these lanes, newest first, as the store has them, or as they are `shown`. */
 export async function listStored(
   store: Pick<Store, 'list'>,
-  lanes: readonly LaneKey[],
+  of: readonly LaneKey[] | ChainKey,
   { createdAfter, createdBefore, limit = LIMIT_DEFAULT, stage, group, cursor }: ListOptions,
   shown: (stored: StoredTransaction) => TxRecord | undefined = () => undefined,
 ): Promise<RecordPage> {
-  const page = await store.list(lanes, {
+  const page = await store.list(of, {
     stage,
     group,
     cursor,
@@ -62,16 +62,18 @@ export async function listStored(
   return page.cursor === undefined ? { items } : { items, cursor: page.cursor }
 }
 
-/** The lanes that a list is of: those of the account that it names, or of these. */
+/** The lanes that a list is of: all of the chain, those of the account that it names, or of these. */
 export function listedLanes(
-  chain: ChainKey,
+  { chainId, genesisHash }: ChainKey,
   { account }: ListOptions,
   accounts: readonly Address[],
-): readonly LaneKey[] {
-  const { chainId, genesisHash } = chain
+): readonly LaneKey[] | ChainKey {
+  if (account === 'any') return { chainId, genesisHash }
   const addresses = account === undefined ? accounts : [account]
-  return addresses.map((address) => ({ chainId, genesisHash, address: address.toLowerCase() as Address }))
+  return addresses.map((address) => ({ chainId, genesisHash, address: lowerCase(address) }))
 }
+
+const lowerCase = (address: Address) => address.toLowerCase() as Address
 
 /**
  * A page of the transactions of these accounts of the chain and store, newest first. Those that are not finished are as
@@ -82,10 +84,11 @@ export async function listTransactions(
   options: ListOptions,
   accounts: readonly Address[] = [lane.key.address],
 ): Promise<RecordPage> {
-  const lanes = listedLanes(lane.key, options, accounts)
+  const of = listedLanes(lane.key, options, accounts)
   const isStage = options.stage !== undefined
-  await Promise.all(lanes.map(({ address }) => tenureOf(lane, address)?.seat.flushed(isStage)))
-  return listStored(lane.store, lanes, options, (stored) =>
+  const own = 'chainId' in of ? accounts : of.map(({ address }) => address)
+  await Promise.all(own.map((address) => tenureOf(lane, lowerCase(address))?.seat.flushed(isStage)))
+  return listStored(lane.store, of, options, (stored) =>
     recordIn(tenureOf(lane, stored.lane.address), stored),
   )
 }

@@ -96,7 +96,10 @@ describe('the contract notices a store that breaks one promise', () => {
     [
       'newest first',
       (store) => ({
-        list: async ([lane]) => ({ items: (await store.arrivals(lane as LaneKey, 0, 9)).transactions }),
+        list: async (of) => {
+          const [lane] = of as readonly LaneKey[]
+          return { items: (await store.arrivals(lane as LaneKey, 0, 9)).transactions }
+        },
       }),
     ],
   ])('%s', async (promise, breakIt) => {

@@ -366,8 +366,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         (stage === undefined || one.stage === stage) &&
         (group === undefined || one.group === group) &&
         one.createdAtMs >= fromMs
-      const rows = of
-        .flatMap(inLane)
+      const listed = 'chainId' in of ? [...bookOf(of).byId.values()] : of.flatMap(inLane)
+      const rows = listed
         .filter(isOf)
         .map((one) => ({ place: placeOf(one), transaction: one.transaction }))
         .filter(({ place }) => newestFirst(below, place) < 0)

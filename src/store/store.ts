@@ -310,13 +310,13 @@ export type Store = OutboxVerbs & {
   /** By its id or the hash of any attempt that was kept, in whatever lane of the chain it is; ended ones within retention. */
   find(chain: ChainKey, by: { id: string } | { hash: Hash }): Promise<StoredTransaction | undefined>
   /**
-   * Of these lanes of one chain, in one order: newest first by `createdAtMs`, and what was taken on in the same
+   * Of these lanes of one chain, or of every lane of the chain, in one order: newest first by `createdAtMs`, and what was taken on in the same
    * millisecond by its arrival, as it was before it was handed to another lane. What is there when the first page is read comes once
    * in all pages together, whatever arrives or changes meanwhile.
    *
    * @throws `INVALID` for a cursor that no page gave back
    */
-  list(lanes: readonly LaneKey[], options: ListOptions): Promise<StoredPage>
+  list(of: readonly LaneKey[] | ChainKey, options: ListOptions): Promise<StoredPage>
   /** Lets go of files and connections. A pool that was handed in stays open. */
   close(): Promise<void>
 }

@@ -18,7 +18,7 @@ export function checkList(options: ListOptions): void {
   checkNames('options', options, LIST_OPTIONS)
   oneOf('stage', stage, STAGES)
   checkGroup('group', group)
-  if (account !== undefined) address('account', account)
+  if (account !== undefined && account !== 'any') address('account', account)
   checkTime('createdAfter', createdAfter)
   checkTime('createdBefore', createdBefore)
   whole('limit', limit, 1, LIMIT_MAX)

@@ -105,6 +105,32 @@ export const list: readonly Case[] = [
     },
   },
   {
+    name: 'a list of a chain is that of all its lanes, and of no other chain',
+    async run({ store, other, lane, newLane }) {
+      const lanes = [lane, beside(lane, newLane), beside(lane, newLane)]
+      const { chainId, genesisHash } = lane
+      const chain = { chainId, genesisHash }
+      equal(await other.list(chain, { limit: 3 }), { items: [] }, 'a list of a chain without any')
+      const away = { ...lane, chainId: chainId + 1 }
+      const all = Array.from({ length: 9 }, (_, index) =>
+        transactionIn(lanes[index % 3] ?? lane, `t${index}`, {
+          createdAtMs: T + index,
+          group: `g${index % 2}`,
+        }),
+      )
+      await store.enqueue([...all, transactionIn(away, 'away', { createdAtMs: T })])
+      const expected = await readAll(other, lanes, { limit: 100 })
+      for (const limit of [1, 4, 9])
+        equal(await readAll(store, chain, { limit }), expected, `pages of ${limit}`)
+      const ofGroup = await readAll(other, chain, { limit: 2, group: 'g1' })
+      equal(
+        ofGroup.map(({ id }) => id),
+        ['t7', 't5', 't3', 't1'],
+        'a group of all lanes',
+      )
+    },
+  },
+  {
     name: 'a list of a group holds that group, and one of a time what was taken on in it, page after page',
     async run({ store, other, lane, take, write }) {
       const names = ['orders', undefined, 'orders, old', 'Orders']
@@ -179,11 +205,11 @@ function beside(lane: LaneKey, newLane: () => LaneKey): LaneKey {
   return { ...lane, address: newLane().address }
 }
 
-async function readAll(store: Store, lanes: readonly LaneKey[], options: ListOptions) {
+async function readAll(store: Store, of: Parameters<Store['list']>[0], options: ListOptions) {
   const read: StoredTransaction[] = []
   let { cursor } = options
   do {
-    const page = await store.list(lanes, { ...options, cursor })
+    const page = await store.list(of, { ...options, cursor })
     ok(page.items.length <= options.limit, 'a page is longer than its limit')
     read.push(...page.items)
     cursor = page.cursor

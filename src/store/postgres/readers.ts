@@ -40,13 +40,13 @@ export function readVerbs({
       const [row] = await database.read({ text, values: [chain.chainId, chain.genesisHash, key] })
       return row && transactionOf(row)
     },
-    async list(lanes, options) {
+    async list(of, options) {
       const { stage = null, group, limit } = options
       const { below, fromMs } = listBounds(options)
-      const [first] = lanes
-      if (first === undefined) return { items: [] }
-      const { chainId, genesisHash } = first
-      const addresses = lanes.map(({ address }) => address)
+      const chain = 'chainId' in of ? of : of[0]
+      if (chain === undefined) return { items: [] }
+      const { chainId, genesisHash } = chain
+      const addresses = 'chainId' in of ? null : of.map(({ address }) => address)
       const place = [below.createdAtMs, below.arrival, below.id]
       const values = [chainId, genesisHash, addresses, ...place, fromMs, stage, limit + 1]
       const statement =

@@ -86,23 +86,30 @@ export function unfinished(prepared: Prepared, keys: Keys, chain: ChainKey): rea
 }
 
 type ListRow = Body & ListPlace
+type ListedLane = Pick<LaneRow, 'lane'>
+
+function lanesIn(prepared: Prepared, keys: Keys, of: readonly LaneKey[] | ChainKey): readonly ListedLane[] {
+  if (!('chainId' in of)) return of.flatMap((lane) => keys.findLane(prepared, lane) ?? [])
+  const chain = keys.findChain(prepared, of)
+  return chain === undefined ? [] : (prepared.lanesOf.all(chain) as ListedLane[])
+}
 
 export function list(
   prepared: Prepared,
   keys: Keys,
-  of: readonly LaneKey[],
+  of: readonly LaneKey[] | ChainKey,
   options: ListOptions,
 ): StoredPage {
   const { stage = null, group, limit } = options
   const { below, fromMs } = listBounds(options)
   const place = [below.createdAtMs, below.arrival, textOf(below.id)] as const
-  const read = ({ lane }: LaneRow) => {
+  const read = ({ lane }: ListedLane) => {
     const bounds = [lane, ...place, fromMs, stage] as const
     const [statement, rest] =
       group === undefined ? [prepared.list, []] : [prepared.listGroup, [textOf(group)]]
     return statement.all(...bounds, ...rest, limit + 1) as ListRow[]
   }
-  const rows = of.flatMap((lane) => keys.findLane(prepared, lane) ?? []).map(read)
+  const rows = lanesIn(prepared, keys, of).map(read)
   // Each lane's are in order, and no page has more of one lane than it has of all.
   const all = rows.length === 1 ? (rows[0] ?? []) : rows.flat().sort(newestFirst)
   return listPage(all, limit, {

@@ -31,6 +31,7 @@ export const SQL = {
   chain: 'SELECT key FROM chain WHERE chain_id = ? AND genesis = ?',
   addLane: 'INSERT INTO lane (chain, address) VALUES (?, ?) ON CONFLICT DO NOTHING',
   lane: 'SELECT key FROM lane WHERE chain = ? AND address = ?',
+  lanesOf: 'SELECT key AS lane FROM lane WHERE chain = ?',
   laneState: 'SELECT epoch, holder, cursor, sequence, revision FROM lane WHERE key = ?',
 
   acquire: `UPDATE lane SET ${TAKE} WHERE key = ?3 AND ${MAY_TAKE}`,

@@ -1,9 +1,10 @@
 import { laneNamed } from './leases.js'
 
-/** Lanes of one chain in `$1` to `$3`. No page has more of one lane than it has of all: each is read that far. */
+/** Lanes of one chain in `$1` to `$3`, or all of them. No page has more of one lane than it has of all: each is read that far. */
 const listOf = (schema: string, group: string) => `
     SELECT t.sequence, t.body, t.created_ms, t.arrival, t.id
-    FROM ${schema}.chains c JOIN ${schema}.lanes l ON l.chain = c.chain AND l.address = ANY ($3::text[])
+    FROM ${schema}.chains c
+    JOIN ${schema}.lanes l ON l.chain = c.chain AND ($3::text[] IS NULL OR l.address = ANY ($3::text[]))
     CROSS JOIN LATERAL (
       SELECT t.sequence, t.body, t.created_ms, t.arrival, t.id FROM ${schema}.transactions t
       WHERE t.lane = l.lane AND (t.created_ms, t.arrival, t.id) < ($4::double precision, $5::bigint, $6::text)
