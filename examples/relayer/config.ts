@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Chain, createPublicClient, type Hex, http, type LocalAccount, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import * as chains from 'viem/chains'
+import type { Accounts } from './accounts.js'
 
 /** What a process is started with. The README has a table of the variables. */
 export type Config = ReturnType<typeof readConfig>
@@ -51,19 +52,29 @@ function chainOf(id: string): Chain {
   return chain
 }
 
-/** Read again at each SIGHUP: accounts come and go while the process runs. */
-function accountsOf(env: NodeJS.ProcessEnv): LocalAccount[] {
+/**
+ * Read again at each SIGHUP: accounts come and go while the process runs. One whose line begins with `retired` finishes what
+ * it began: its key is needed for that, also after a restart.
+ */
+function accountsOf(env: NodeJS.ProcessEnv): Accounts {
   const name = env.KEYS_FILE === undefined ? 'PRIVATE_KEYS' : 'KEYS_FILE'
   const text =
     env.KEYS_FILE === undefined
       ? (env.PRIVATE_KEYS ?? env.PRIVATE_KEY ?? '').replaceAll(',', '\n')
       : readFileSync(env.KEYS_FILE, 'utf8')
-  const keys = text
+  const lines = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-  if (keys.length === 0) throw new Error(`${name} has no key.`)
-  return keys.map((key, index) => accountOf(key, `${name}, key ${index + 1}`))
+  const keys = lines.map((line, index) => {
+    const [, retired, key = ''] = /^(retired\s+)?(.*)$/.exec(line) ?? []
+    return { account: accountOf(key, `${name}, key ${index + 1}`), isRetired: retired !== undefined }
+  })
+  const of = (isRetired: boolean) =>
+    keys.filter((one) => one.isRetired === isRetired).map(({ account }) => account)
+  const accounts = { active: of(false), retired: of(true) }
+  if (accounts.active.length === 0) throw new Error(`${name} has no key that sends.`)
+  return accounts
 }
 
 /** The error says which key it is, and nothing of the key. */

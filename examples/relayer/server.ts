@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createSenderPool, isTxlaneError } from 'txlane'
 import { createOutbox } from 'txlane/outbox'
 import { postgresStore } from 'txlane/postgres'
-import { changeAccounts } from './accounts.js'
+import { type Accounts, createAccounts } from './accounts.js'
 import { createApp, serve } from './app.js'
 import { type Callers, readCallers } from './callers.js'
 import { type Config, readConfig } from './config.js'
@@ -14,7 +14,7 @@ const store = postgresStore(config.database)
 const pool = createSenderPool({
   client: config.client,
   endpoints: config.endpoints,
-  accounts,
+  accounts: [...accounts.active, ...accounts.retired],
   store,
   groups: callers.groups,
   treasury: config.treasury,
@@ -22,6 +22,8 @@ const pool = createSenderPool({
 })
 pool.on('error', ({ error }) => app.log.error({ err: error }, 'in the background'))
 pool.on('unresolved', ({ tx, nonce }) => app.log.error({ ...tx?.toJSON(), nonce }, 'unresolved'))
+
+const changeAccounts = createAccounts(pool, accounts, app.log)
 
 // Of all callers, whichever process sent the transaction. It reads the receipts also of those who have no webhook, so that
 // their records have the status.
@@ -55,7 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 process.on('SIGHUP', () => {
   try {
     callers.reload()
-    changeAccounts(pool, config.accounts(), app.log)
+    changeAccounts(config.accounts())
   } catch (error) {
     app.log.error({ err: error }, 'not read again: what was read before stays')
   }
@@ -78,7 +80,7 @@ for (let isOpen = false; !isOpen && !isStopping; ) {
 }
 
 /** What is wrong with the environment or a file ends the process, in one line. */
-function start(): { config: Config; callers: Callers; accounts: ReturnType<Config['accounts']> } {
+function start(): { config: Config; callers: Callers; accounts: Accounts } {
   try {
     const config = readConfig(process.env)
     return { config, callers: readCallers(config.callersFile), accounts: config.accounts() }

@@ -271,13 +271,22 @@ test('SIGHUP reads keys and callers again: a key comes, another goes, and both t
   await using _relayer = relayer.process
   expect((await post(relayer, 'before', { to, gas: '21000' })).status).toBe(202)
   expect((await sealed(relayer, 'before')).from).toBe(devnet.accounts[0]!.address)
-  await files.writeKeys([accountKey(1)])
+  await files.writeKeys([`retired ${accountKey(0)}`, accountKey(1)])
   await files.writeCallers([...callers(), { name: 'dave', keys: [digestOf('new')] }])
   relayer.process.kill('SIGHUP')
   await relayer.process.line(/account retired/)
   expect((await post(relayer, 'after', { to, gas: '21000' })).status).toBe(202)
   expect((await sealed(relayer, 'after')).from).toBe(devnet.accounts[1]!.address)
   expect((await look(relayer, 'before')).status).toBe(200)
+  expect(await listed(relayer, 'open-sesame')).toEqual(
+    expect.arrayContaining(['alice/before', 'alice/after']),
+  )
+  // A process that never had the former key lists what it sent.
+  await files.writeKeys([accountKey(1)])
+  const other = await start()
+  await using _other = other.process
+  expect(await listed(other, 'open-sesame')).toEqual(await listed(relayer, 'open-sesame'))
+  expect((await look(other, 'before')).status).toBe(200)
   expect((await post(relayer, 'mine', { to, gas: '21000' }, 'new')).status).toBe(202)
   // A file that cannot be leaves everything as it is.
   await files.writeKeys(['0x12'])

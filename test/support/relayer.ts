@@ -20,7 +20,7 @@ export type CallerEntry = {
 export type RelayerFiles = AsyncDisposable & {
   readonly environment: { readonly CALLERS_FILE: string; readonly KEYS_FILE: string }
   writeCallers(callers: readonly CallerEntry[]): Promise<void>
-  writeKeys(keys: readonly Hex[]): Promise<void>
+  writeKeys(keys: readonly string[]): Promise<void>
 }
 
 export async function relayerFiles(): Promise<RelayerFiles> {

@@ -173,7 +173,7 @@ export async function runService(options: ServiceOptions, place: Place, say: Say
 
   /** One key goes, another one comes, in all processes that run; those that start later read the file. */
   async function changeKeys(): Promise<void> {
-    await files.writeKeys([...present.slice(1), keyOf(keys)])
+    await files.writeKeys([`retired ${present[0]}`, ...present.slice(1), keyOf(keys)])
     await Promise.all(
       services
         .filter(({ isUp }) => isUp)

@@ -49,6 +49,8 @@ export function verdictOf({ wanted, told, executed, deliveries, hooked }: Eviden
     byTarget.set(to, [...(byTarget.get(to) ?? []), tx])
   }
   const landedOf = ({ to }: Wanted) => byTarget.get(to.toLowerCase()) ?? []
+  const senderOf = (one: Wanted) =>
+    [...executed].find(([, own]) => own.some(({ to }) => to?.toLowerCase() === one.to.toLowerCase()))?.[0]
   const toldOf = new Map(told.map((one) => [one.id, one]))
   const ends = new Set(deliveries.filter(({ stage }) => stage !== 'reorged').map(({ tx }) => tx.id))
   return {
@@ -67,7 +69,7 @@ export function verdictOf({ wanted, told, executed, deliveries, hooked }: Eviden
     unheard: count(
       wanted
         .filter((one) => hooked.has(one.caller) && !ends.has(idOf(one)))
-        .map((one) => `unheard: ${idOf(one)}`),
+        .map((one) => `unheard: ${idOf(one)}, ${toldOf.get(idOf(one))?.stage}, sent by ${senderOf(one)}`),
     ),
     repeated: deliveries.length - new Set(deliveries.map(({ key }) => key)).size,
     problems,
