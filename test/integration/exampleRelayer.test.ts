@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Hex } from 'viem'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
 import { EXAMPLE_TIMEOUT_MS, type ExampleProcess, startExample } from '../support/exampleProcess.js'
@@ -181,138 +181,138 @@ test('the database is down: 503, and the same key again once it is back is taken
   expect(await nonces()).toBe(before + 1)
 })
 
-test('a caller sends what the file allows it: 403 with the reason for the rest, and 429 above its rate', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  const call = { to, gas: '21000' }
-  const other = `0x${'22'.repeat(20)}`
-  const refused = [
-    [{ ...call, to: other }, /may not call 0x2222/],
-    [{ ...call, value: '1' }, /0 wei at most/],
-    [{ to }, /"gas" has to be named/],
-    [{ ...call, gas: '50001' }, /50000 at most/],
-  ] as const
-  // One request a second is hers: each waits for its own.
-  for (const [index, [body, reason]] of refused.entries()) {
-    const answer = await untilAllowed(() => post(relayer, `no-${index}`, body, 'third'))
-    expect([answer.status, String(answer.body.error)]).toEqual([403, expect.stringMatching(reason)])
-  }
-  const answers = await Promise.all([1, 2, 3].map((one) => post(relayer, `yes-${one}`, call, 'third')))
-  const limited = answers.filter(({ status }) => status === 429)
-  expect(limited.length).toBeGreaterThanOrEqual(2)
-  expect(limited[0]?.headers.get('retry-after')).toBe('1')
-  // The others have rates of their own.
-  expect((await look(relayer, 'none')).status).toBe(404)
-})
-
-test('what cannot be is a 400, and what is too large a 413: nothing of it is taken on', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  const past = new Date(Date.now() - 60_000).toISOString()
-  const wrong: [object | string, number][] = [
-    ['{"to":', 400],
-    [{ to, gas: 21_000 }, 400],
-    [{ to, gas: '20999' }, 400],
-    [{ to, gas: '900000000000' }, 400],
-    [{ to, deadline: 'tomorrow' }, 400],
-    [{ to, deadline: past }, 400],
-    [{ to, data: `0x${'00'.repeat(150_000)}` }, 413],
-  ]
-  for (const [index, [body, status]] of wrong.entries()) {
-    const answer = await post(relayer, `wrong-${index}`, body)
-    expect(answer.status, JSON.stringify(body).slice(0, 100)).toBe(status)
-    expect((await look(relayer, `wrong-${index}`)).status).toBe(404)
-  }
-  expect((await post(relayer, 'a key', { to })).status).toBe(400)
-  expect((await askRelayer(relayer.url, 'open-sesame', '/v1/transactions?stage=nowhere')).status).toBe(400)
-})
-
-test('each end is posted to the webhook of its caller, signed, with the status of the receipt', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  expect((await post(relayer, 'hooked', { to, gas: '21000' })).status).toBe(202)
-  expect((await post(relayer, 'unhooked', { to, gas: '21000' }, 'other-word')).status).toBe(202)
-  const { hash } = await sealed(relayer, 'hooked')
-  const find = () => receiver.accepted.find(({ tx }) => tx.id === 'alice/hooked')
-  while (find() === undefined) await pause(50)
-  expect(find()).toMatchObject({ stage: 'settled', tx: { hash, status: 'success', group: 'alice' } })
-  expect(receiver.accepted.filter(({ tx }) => tx.group !== 'alice')).toEqual([])
-  expect(receiver.unsigned).toBe(0)
-})
-
-test('what ended without execution is a 409 with its end, and begins anew with ?again=true', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  // The precompile of BLAKE2 refuses what is not 213 bytes.
-  const call = { to: `0x${'00'.repeat(19)}09`, data: '0x01' }
-  expect((await post(relayer, 'reverts', call)).status).toBe(202)
-  expect(await ended(relayer, 'reverts')).toMatchObject({
-    stage: 'failed',
-    error: { code: 'PREPARE_REVERTED' },
+describe('one process', () => {
+  let relayer: Relayer
+  beforeAll(async () => {
+    relayer = await start()
   })
-  const refused = await post(relayer, 'reverts', call)
-  expect(refused).toMatchObject({ status: 409, body: { code: 'ENDED', fate: 'notExecuted' } })
-  expect((await post(relayer, 'reverts', call, undefined, '?again=true')).status).toBe(202)
-  expect(await ended(relayer, 'reverts')).toMatchObject({ stage: 'failed' })
-})
-
-test('a cancel takes back what has not run, and is a 409 for what has', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  const cancel = (key: string) => askRelayer(relayer.url, 'open-sesame', `/v1/transactions/${key}/cancel`, {})
-  expect((await cancel('none')).status).toBe(404)
-  expect((await post(relayer, 'ran', { to, gas: '21000' })).status).toBe(202)
-  const { hash } = await sealed(relayer, 'ran')
-  expect(await cancel('ran')).toMatchObject({ status: 409, body: { id: 'alice/ran', hash } })
-})
-
-test('SIGHUP reads keys and callers again: a key comes, another goes, and both transactions stand', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  expect((await post(relayer, 'before', { to, gas: '21000' })).status).toBe(202)
-  expect((await sealed(relayer, 'before')).from).toBe(devnet.accounts[0]!.address)
-  await files.writeKeys([`retired ${accountKey(0)}`, accountKey(1)])
-  await files.writeCallers([...callers(), { name: 'dave', keys: [digestOf('new')] }])
-  relayer.process.kill('SIGHUP')
-  await relayer.process.line(/account retired/)
-  expect((await post(relayer, 'after', { to, gas: '21000' })).status).toBe(202)
-  expect((await sealed(relayer, 'after')).from).toBe(devnet.accounts[1]!.address)
-  expect((await look(relayer, 'before')).status).toBe(200)
-  expect(await listed(relayer, 'open-sesame')).toEqual(
-    expect.arrayContaining(['alice/before', 'alice/after']),
-  )
-  // A process that never had the former key lists what it sent.
-  await files.writeKeys([accountKey(1)])
-  const other = await start()
-  await using _other = other.process
-  expect(await listed(other, 'open-sesame')).toEqual(await listed(relayer, 'open-sesame'))
-  expect((await look(other, 'before')).status).toBe(200)
-  expect((await post(relayer, 'mine', { to, gas: '21000' }, 'new')).status).toBe(202)
-  // A file that cannot be leaves everything as it is.
-  await files.writeKeys(['0x12'])
-  relayer.process.kill('SIGHUP')
-  await relayer.process.line(/KEYS_FILE, key 1 has to be 0x and 64/)
-  expect((await look(relayer, 'after')).status).toBe(200)
-  await files.writeKeys([accountKey(0)])
-  await files.writeCallers(callers())
-})
-
-test('probes, metrics and the description need no key; the description is the one in the folder', async () => {
-  const relayer = await start()
-  await using _relayer = relayer.process
-  while ((await askRelayer(relayer.url, undefined, '/readyz')).status !== 200) await pause(50)
-  expect(await askRelayer(relayer.url, undefined, '/healthz')).toMatchObject({
-    status: 200,
-    body: { live: true },
+  afterAll(async () => {
+    relayer?.process.kill('SIGTERM')
+    await relayer?.process.ended
   })
-  await look(relayer, 'none')
-  const metrics = await (await fetch(relayer.metricsUrl)).text()
-  expect(metrics).toMatch(/http_server_request_duration_count\{.*http_route="\/v1\/transactions\/:key".*\} 1/)
-  expect(metrics).toMatch(/relayer_webhooks_waiting\S* \d+\n/)
-  expect(metrics).toMatch(/txlane_/)
-  const { body } = await askRelayer(relayer.url, undefined, '/openapi.json')
-  const written = await readFile(new URL('../../examples/relayer/openapi.json', import.meta.url), 'utf8')
-  expect(JSON.parse(written)).toEqual(body)
+
+  test('a caller sends what the file allows it: 403 with the reason for the rest, and 429 above its rate', async () => {
+    const call = { to, gas: '21000' }
+    const other = `0x${'22'.repeat(20)}`
+    const refused = [
+      [{ ...call, to: other }, /may not call 0x2222/],
+      [{ ...call, value: '1' }, /0 wei at most/],
+      [{ to }, /"gas" has to be named/],
+      [{ ...call, gas: '50001' }, /50000 at most/],
+    ] as const
+    // One request a second is hers: each waits for its own.
+    for (const [index, [body, reason]] of refused.entries()) {
+      const answer = await untilAllowed(() => post(relayer, `no-${index}`, body, 'third'))
+      expect([answer.status, String(answer.body.error)]).toEqual([403, expect.stringMatching(reason)])
+    }
+    const answers = await Promise.all([1, 2, 3].map((one) => post(relayer, `yes-${one}`, call, 'third')))
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(limited.length).toBeGreaterThanOrEqual(2)
+    expect(limited[0]?.headers.get('retry-after')).toBe('1')
+    // The others have rates of their own.
+    expect((await look(relayer, 'none')).status).toBe(404)
+  })
+
+  test('what cannot be is a 400, and what is too large a 413: nothing of it is taken on', async () => {
+    const past = new Date(Date.now() - 60_000).toISOString()
+    const wrong: [object | string, number][] = [
+      ['{"to":', 400],
+      [{ to, gas: 21_000 }, 400],
+      [{ to, gas: '20999' }, 400],
+      [{ to, gas: '900000000000' }, 400],
+      [{ to, deadline: 'tomorrow' }, 400],
+      [{ to, deadline: past }, 400],
+      [{ to, data: `0x${'00'.repeat(150_000)}` }, 413],
+    ]
+    for (const [index, [body, status]] of wrong.entries()) {
+      const answer = await post(relayer, `wrong-${index}`, body)
+      expect(answer.status, JSON.stringify(body).slice(0, 100)).toBe(status)
+      expect((await look(relayer, `wrong-${index}`)).status).toBe(404)
+    }
+    expect((await post(relayer, 'a key', { to })).status).toBe(400)
+    expect((await askRelayer(relayer.url, 'open-sesame', '/v1/transactions?stage=nowhere')).status).toBe(400)
+  })
+
+  test('each end is posted to the webhook of its caller, signed, with the status of the receipt', async () => {
+    expect((await post(relayer, 'hooked', { to, gas: '21000' })).status).toBe(202)
+    expect((await post(relayer, 'unhooked', { to, gas: '21000' }, 'other-word')).status).toBe(202)
+    const { hash } = await sealed(relayer, 'hooked')
+    const find = () => receiver.accepted.find(({ tx }) => tx.id === 'alice/hooked')
+    while (find() === undefined) await pause(50)
+    expect(find()).toMatchObject({ stage: 'settled', tx: { hash, status: 'success', group: 'alice' } })
+    expect(receiver.accepted.filter(({ tx }) => tx.group !== 'alice')).toEqual([])
+    expect(receiver.unsigned).toBe(0)
+  })
+
+  test('what ended without execution is a 409 with its end, and begins anew with ?again=true', async () => {
+    // The precompile of BLAKE2 refuses what is not 213 bytes.
+    const call = { to: `0x${'00'.repeat(19)}09`, data: '0x01' }
+    expect((await post(relayer, 'reverts', call)).status).toBe(202)
+    expect(await ended(relayer, 'reverts')).toMatchObject({
+      stage: 'failed',
+      error: { code: 'PREPARE_REVERTED' },
+    })
+    const refused = await post(relayer, 'reverts', call)
+    expect(refused).toMatchObject({ status: 409, body: { code: 'ENDED', fate: 'notExecuted' } })
+    expect((await post(relayer, 'reverts', call, undefined, '?again=true')).status).toBe(202)
+    expect(await ended(relayer, 'reverts')).toMatchObject({ stage: 'failed' })
+  })
+
+  test('a cancel takes back what has not run, and is a 409 for what has', async () => {
+    const cancel = (key: string) =>
+      askRelayer(relayer.url, 'open-sesame', `/v1/transactions/${key}/cancel`, {})
+    expect((await cancel('none')).status).toBe(404)
+    expect((await post(relayer, 'ran', { to, gas: '21000' })).status).toBe(202)
+    const { hash } = await sealed(relayer, 'ran')
+    expect(await cancel('ran')).toMatchObject({ status: 409, body: { id: 'alice/ran', hash } })
+  })
+
+  test('SIGHUP reads keys and callers again: a key comes, another goes, and both transactions stand', async () => {
+    expect((await post(relayer, 'before', { to, gas: '21000' })).status).toBe(202)
+    expect((await sealed(relayer, 'before')).from).toBe(devnet.accounts[0]!.address)
+    await files.writeKeys([`retired ${accountKey(0)}`, accountKey(1)])
+    await files.writeCallers([...callers(), { name: 'dave', keys: [digestOf('new')] }])
+    relayer.process.kill('SIGHUP')
+    await relayer.process.line(/account retired/)
+    expect((await post(relayer, 'after', { to, gas: '21000' })).status).toBe(202)
+    expect((await sealed(relayer, 'after')).from).toBe(devnet.accounts[1]!.address)
+    expect((await look(relayer, 'before')).status).toBe(200)
+    expect(await listed(relayer, 'open-sesame')).toEqual(
+      expect.arrayContaining(['alice/before', 'alice/after']),
+    )
+    // A process that never had the former key lists what it sent.
+    await files.writeKeys([accountKey(1)])
+    const other = await start()
+    await using _other = other.process
+    expect(await listed(other, 'open-sesame')).toEqual(await listed(relayer, 'open-sesame'))
+    expect((await look(other, 'before')).status).toBe(200)
+    expect((await post(relayer, 'mine', { to, gas: '21000' }, 'new')).status).toBe(202)
+    // A file that cannot be leaves everything as it is.
+    await files.writeKeys(['0x12'])
+    relayer.process.kill('SIGHUP')
+    await relayer.process.line(/KEYS_FILE, key 1 has to be 0x and 64/)
+    expect((await look(relayer, 'after')).status).toBe(200)
+    await files.writeKeys([accountKey(0)])
+    await files.writeCallers(callers())
+  })
+
+  test('probes, metrics and the description need no key; the description is the one in the folder', async () => {
+    while ((await askRelayer(relayer.url, undefined, '/readyz')).status !== 200) await pause(50)
+    expect(await askRelayer(relayer.url, undefined, '/healthz')).toMatchObject({
+      status: 200,
+      body: { live: true },
+    })
+    await look(relayer, 'none')
+    const metrics = await (await fetch(relayer.metricsUrl)).text()
+    expect(metrics).toMatch(
+      /http_server_request_duration_count\{.*http_route="\/v1\/transactions\/:key".*\} 1/,
+    )
+    expect(metrics).toMatch(/relayer_webhooks_waiting\S* \d+\n/)
+    expect(metrics).toMatch(/txlane_/)
+    const { body } = await askRelayer(relayer.url, undefined, '/openapi.json')
+    const written = await readFile(new URL('../../examples/relayer/openapi.json', import.meta.url), 'utf8')
+    expect(JSON.parse(written)).toEqual(body)
+  })
 })
 
 test.each([
