@@ -76,7 +76,7 @@ export function verdictOf({ wanted, told, executed, deliveries, hooked }: Eviden
   }
 }
 
-export const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
+const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
 
 function contradictionOf(
   id: string,
