@@ -8,6 +8,16 @@ function missingAt(lane: ByHand, ms: number, count: number): number | undefined 
   return lane.delivery.status.missing
 }
 
+describe('a count that was read before it was known to include the pool', () => {
+  it('acknowledges what it did once that is known', () => {
+    const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends(), 4)
+    lane.delivery.know({ countsMempool: true })
+    expect(lane.delivery.status.acknowledgedTo).toBe(4)
+  })
+})
+
 describe('a count that lacks a nonce', () => {
   it('proves a loss together with another one that was asked for after it, and as late as counts may lag', () => {
     const stands = (readings: readonly (readonly [askedAtMs: number, atMs: number])[]) => {
@@ -114,6 +124,16 @@ describe('a count that lacks a nonce', () => {
       if (lane.next().do === 'count') askedMs.push(ms)
     }
     expect(askedMs).toEqual([0, 1_000, 3_000, 7_000])
+  })
+
+  it('was asked for in the moment of the last answer, and is not asked for again', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 64 })
+    lane.offer(0, 2)
+    const { request } = lane.sends()
+    lane.end(request, { end: 'answers', answers: [{ kind: 'refused' }, { kind: 'taken' }] })
+    expect(lane.next()).toEqual({ do: 'wait', untilMs: 5 })
+    lane.count(0)
+    expect(lane.next()).toEqual({ do: 'wait', untilMs: undefined })
   })
 
   it('is not asked for while a request is open whose own count will tell as much', () => {

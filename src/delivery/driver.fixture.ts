@@ -72,7 +72,8 @@ export function drive(
   const newest = new Array<number>(transactions).fill(0)
   // An older copy was taken after the newest one had been sent.
   const arrived = new Set<number>()
-  // What the endpoint refused in its newest answer, and has not taken since.
+  // What the endpoint refused in its newest answer, and has not taken since. A late refresh may bring less than the one
+  // before it: what that had brought is not refused.
   const refused = new Set<number>()
   // Not to go to the endpoint for now.
   const away = new Set<number>()
@@ -169,7 +170,8 @@ export function drive(
           if (reply.answers[index]?.kind === 'taken') {
             refused.delete(nonce)
             arrived.add(nonce)
-          } else if (newest[nonce] === request && !arrived.has(nonce)) refused.add(nonce)
+          } else if (newest[nonce] === request && !arrived.has(nonce) && delivery.has(nonce))
+            refused.add(nonce)
         }
       noteRate(sentAtMs, nonces.length + Number(count), reply)
       delivery.ended(request, reply, network.nowMs)

@@ -112,6 +112,16 @@ describe('a lost nonce', () => {
     expect(answered.sends().nonces).toEqual([0, 2, 5, 6])
   })
 
+  it('leaves what another request carries above all that the endpoint keeps', () => {
+    const lane = byHand({ countsMempool: true, gapBudget: 4 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends())
+    lane.offer(10, 14)
+    expect(lane.sends().nonces).toEqual([10, 11, 12, 13])
+    standAt(lane, 0, 10)
+    expect(lane.sends().nonces).toEqual([0, 5, 6, 7, 8, 9])
+  })
+
   it('frees the way for its next copy although its request is still open', () => {
     const lane = byHand(GETH, { requestsMax: 1 })
     lane.offer(0, 2)

@@ -54,6 +54,26 @@ describe('the turns of a request budget', () => {
     expect(orderOf(budget, ['send', 'evidence'])).toEqual(['evidence', 'send'])
   })
 
+  it('give evidence the first one after ten blocks at a low rate, too, however lately a poll was granted', () => {
+    const budget = createRequestBudget({ callsPerSecond: 5 })
+    expect(orderOf(budget, ['poll'], 0)).toEqual(['poll'])
+    for (let block = 0; block < 10; block++) budget.block(1_000)
+    expect(orderOf(budget, ['send', 'evidence'], 1_000)).toEqual(['evidence', 'send'])
+  })
+
+  it('give the highest priority one after each that went before it', () => {
+    const budget = createRequestBudget()
+    for (let block = 0; block < 10; block++) budget.block(0)
+    const order = orderOf(budget, ['send', 'send', 'send', 'evidence', 'receipt'])
+    expect(order).toEqual(['evidence', 'send', 'receipt', 'send', 'send'])
+  })
+
+  it('give a poll no first one where nothing waited before it, however much time has passed', () => {
+    const budget = createRequestBudget()
+    expect(budget.grants(0)).toEqual({ granted: [], wakeAtMs: undefined })
+    expect(orderOf(budget, ['send', 'poll'], 60_000)).toEqual(['send', 'poll'])
+  })
+
   it('alternate between polls and receipts', () => {
     const order = orderOf(createRequestBudget(), ['receipt', 'receipt', 'poll', 'poll'])
     expect(order).toEqual(['poll', 'receipt', 'poll', 'receipt'])

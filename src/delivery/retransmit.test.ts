@@ -78,6 +78,22 @@ describe('a count that stands still', () => {
     expect(lane.delivery.status).toMatchObject({ pool: 4_000, missing: 2 })
   })
 
+  it('at one that stood behind a missing one bounds no pool, however many that held', () => {
+    const lane = byHand(GETH, { poolStart: 4 })
+    lane.offer(0, 10)
+    lane.taken(lane.sends(), 2)
+    lane.next()
+    lane.refresh(0, 0, true)
+    lane.taken(lane.sends(), 2)
+    const { pool } = lane.delivery.status
+    standAt(lane, 2, 10)
+    const first = lane.sends()
+    expect(first.nonces).toEqual([2])
+    lane.taken(first, 4)
+    standAt(lane, 4, 40)
+    expect(lane.delivery.status).toMatchObject({ pool, missing: 4 })
+  })
+
   it('takes nothing for kept that was acknowledged since', () => {
     const lane = byHand({ countsMempool: true, gapBudget: 4 })
     lane.offer(0, 4)
@@ -148,6 +164,23 @@ describe('refreshes without a nonce of ours', () => {
     lane.at(800)
     lane.refresh(1)
     expect(lane.sends().nonces).toEqual([1])
+  })
+
+  it('count anew where a body brings nonces that another process sent below it', () => {
+    const lane = byHand({ countsMempool: false, gapBudget: 4 })
+    lane.offer(3, 4)
+    lane.taken(lane.sends())
+    const missing = [
+      [1_000, 0],
+      [2_000, 3],
+      [3_000, 3],
+      [4_000, 3],
+    ].map(([ms = 0, to = 0]) => {
+      lane.at(ms)
+      lane.refresh(to)
+      return lane.delivery.status.missing
+    })
+    expect(missing).toEqual([undefined, undefined, undefined, 3])
   })
 
   /** A request leaves at 1,000 ms and is not answered; four looks of 80 ms follow each other from then on. */

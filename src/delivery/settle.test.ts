@@ -136,6 +136,30 @@ describe('answers', () => {
     expect(lane.sends().nonces).toEqual([0])
   })
 
+  it('to the newest copy count as well where it was found missing before they came', () => {
+    const lane = byHand(GETH)
+    lane.offer(0, 2)
+    const first = lane.sends()
+    lane.at(5_000)
+    lane.count(0)
+    expect(lane.delivery.status.missing).toBe(0)
+    lane.taken(first)
+    expect(lane.delivery.status).toMatchObject({ outstanding: 2, missing: undefined })
+  })
+
+  it.each([TAKEN, { kind: 'refused' } as const])(
+    'to bytes that were replaced say nothing of the new ones before these leave either: %o',
+    (answer) => {
+      const lane = byHand(SEQUENCER)
+      lane.delivery.offer(0, SIZE, 'a')
+      const { request } = lane.sends()
+      lane.delivery.offer(0, SIZE, 'b')
+      lane.end(request, { end: 'answers', answers: [answer] })
+      expect(lane.delivery.isRefused(0)).toBe(false)
+      expect(lane.sends().nonces).toEqual([0])
+    },
+  )
+
   it('that take an older copy do not undo a refusal of the newest', () => {
     const lane = byHand(SEQUENCER)
     const { first, second } = sentTwice(lane)

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { cutBucket, isClose, wantedRates } from './bucket.fixture.js'
 import { createTokenBucket, type TokenBucket } from './tokenBucket.js'
 
-/** It took 4 units, and objected to 8 more at 0 ms, and to others of that time: it may take up to 11. */
-function searching(): TokenBucket {
+/** It took 4 units, and objected to 8 more at that time, and to others of it: it may take up to 11. */
+function searching(atMs = 0): TokenBucket {
   const bucket = createTokenBucket()
-  bucket.passed(4, 0)
-  bucket.cut(0, 8, 5)
-  bucket.confirmed(0)
+  bucket.passed(4, atMs)
+  bucket.cut(atMs, 8, 5)
+  bucket.confirmed(atMs)
   return bucket
 }
 
@@ -69,6 +69,17 @@ describe('the rate after an objection', () => {
     expect(bucket.isLimited).toBe(false)
     expect(last).toBe(Number.POSITIVE_INFINITY)
     expect(bucket.availableAt(1_000, 200_000)).toBe(200_000)
+    for (const [units, isLimited] of [
+      [5_999, true],
+      [6_000, false],
+    ] as const) {
+      const other = cutBucket()
+      other.rate(5_000)
+      // Half of it may have been saved up. The rate is four fifths of the other half: 2,400, and the limit was 24.
+      other.passed(units, 5_000)
+      wantedRates(other, [5_000])
+      expect(other.isLimited).toBe(isLimited)
+    }
   })
 
   it('is concluded from what it was itself, where a second shows a few units more than that', () => {
@@ -149,6 +160,23 @@ describe('the search for a limit after an objection that says little of it', () 
       9.9,
       9.9 + 0.11,
     ])
+  })
+
+  it('doubles the rate whenever it begins', () => {
+    isClose(wantedRates(searching(100_000), [100_000, 100_750]), [3.2, 6.4])
+  })
+
+  it('begins anew where the endpoint refuses more of that time when five seconds have passed', () => {
+    const bucket = createTokenBucket()
+    bucket.passed(4, 0)
+    bucket.cut(0, 8, 5)
+    expect(bucket.rate(6_000)).toBeCloseTo(3.2, 9)
+    bucket.confirmed(6_000)
+    isClose(wantedRates(bucket, [6_000, 6_750]), [3.2, 6.4])
+    bucket.passed(6, 6_750)
+    bucket.cut(7_000, 1, 5)
+    // Ten in two seconds, of which four went through in the second before it began.
+    expect(bucket.rate(7_000)).toBeCloseTo(0.8 * 5, 9)
   })
 
   it('comes near the limit then', () => {

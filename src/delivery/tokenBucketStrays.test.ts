@@ -26,6 +26,12 @@ describe('an objection that no other confirms', () => {
     isClose(wantedRates(doubted(50), [100, 850, 1_600, 2_600]), [16, 32, 45, 45.5])
   })
 
+  it('lets the rate double however long after it more is wanted', () => {
+    const bucket = doubted()
+    expect(bucket.rate(10_000)).toBe(16)
+    isClose(wantedRates(bucket, [10_000, 10_750]), [16, 32])
+  })
+
   /** So many units went through before a second objection: it makes a limit, or the rate doubles on. */
   function expectSecond(bucket: TokenBucket, units: number, isLimit: boolean): void {
     wantedRates(bucket, [850, 1_600, 2_350])
@@ -50,6 +56,25 @@ describe('an objection that no other confirms', () => {
       bucket.cut(100, 25, 1)
       expectSecond(bucket, units, isLimit)
     }
+  })
+
+  /** Ten more units were on their way when it objected, so that it took 30 in a second. */
+  function doubtedLate(): TokenBucket {
+    const bucket = doubted()
+    bucket.passed(10, 150)
+    return bucket
+  }
+
+  it('says of the limit what went through with all that was on its way: a second one agrees with that', () => {
+    expectSecond(doubtedLate(), 45, true)
+    expectSecond(doubtedLate(), 46, false)
+  })
+
+  it('makes a limit of all that was on its way, where another request of that time is refused as well', () => {
+    const bucket = doubtedLate()
+    expect(bucket.rate(150)).toBeCloseTo(24, 9)
+    bucket.confirmed(150)
+    isClose(wantedRates(bucket, [150, 1_150]), [24, 24 + 30 * 0.05])
   })
 
   it('counts at once where nothing goes through, and a batch was refused', () => {
@@ -78,14 +103,16 @@ describe('an objection that no other confirms', () => {
   })
 
   it('is refuted where a quarter more than what was too much goes through: the rate doubles again', () => {
-    const bucket = cutBucket()
-    bucket.wanted(100)
-    let before = bucket.rate(100)
-    for (let ms = 100; before < 1.25 * 24; ms += 250) [before = 0] = wantedRates(bucket, [ms])
-    const atMs = 100_000
-    bucket.wanted(atMs)
-    const [rate = 0] = wantedRates(bucket, [atMs])
-    expect(wantedRates(bucket, [atMs + 750])[0]).toBeCloseTo(2 * rate, 9)
+    for (const [units, rates] of [
+      [74, [29.6, 29.6 + 37 * 0.05 * 0.75]],
+      [75, [30, 60]],
+    ] as const) {
+      const bucket = cutBucket()
+      bucket.rate(5_000)
+      // Half of it may have been saved up. The rate is four fifths of the other half.
+      bucket.passed(units, 5_000)
+      isClose(wantedRates(bucket, [5_000, 5_750]), rates)
+    }
   })
 
   it('says nothing more once it has counted', () => {
