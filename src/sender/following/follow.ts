@@ -136,13 +136,15 @@ export function createFollower(options: FollowOptions): Follower {
   }
 
   /**
-   * Another block stands at the number of `block`, which has left then: false. A settled block had blocks above it. An
-   * endpoint that does not show as many above the other one may lag, on a branch that the chain has left since: undefined.
+   * `block` has left: false. A settled block had blocks above it, which the holder before this one may have seen. An endpoint
+   * that shows another block at its number, and not as many above that, may lag, on a branch that the chain has left since:
+   * undefined.
    */
   function left(nonce: number, block: BlockRef): false | undefined {
     const slot = book.get(nonce)
     const isSettled = slot?.state === 'used' && slot.settled
-    if (isSettled && block.number > verdictLimit(context, tracker.head?.number ?? -1)) return undefined
+    const head = tracker.head?.number ?? -1
+    if (isSettled && block.number <= head && block.number > verdictLimit(context, head)) return undefined
     deepReorgs.left(nonce, block)
     return false
   }
@@ -201,7 +203,7 @@ export function createFollower(options: FollowOptions): Follower {
     sealed,
     left(block) {
       usage.left(block)
-      for (const nonce of book.usedIn(block.hash)) deepReorgs.left(nonce, block)
+      for (const nonce of book.usedIn(block.hash)) if (left(nonce, block) === undefined) unwalked.add(nonce)
     },
     preconfirmed(blockNumber, own) {
       const number = reachable(blockNumber)
