@@ -4,8 +4,12 @@ import { createShared } from '../environment.js'
 import { createSenderIn } from '../sender.js'
 import { openLane, transfer } from '../simLane.fixture.js'
 
-/** A lane that ended with one settled transaction. Its chain has forked below it since, and is as high as its block. */
-async function openForked(lossDepth: number) {
+/**
+ * A lane whose holder ended with one settled transaction, and its successor. Of the chain both have the settled block as the
+ * newest: the successor's endpoint lags. Then another block takes its place: before the successor looks for the first time,
+ * or after it has `walked` the settled one.
+ */
+async function openForked(lossDepth: number, { walked }: { walked: boolean }) {
   const lane = await openLane({ store: memoryStore(), lossDepth })
   await lane.blocks(2)
   const tx = await lane.settle(lane.sender.send(transfer(1)))
@@ -13,20 +17,24 @@ async function openForked(lossDepth: number) {
   await lane.blocks(lossDepth + 1)
   await lane.settle(lane.sender.close())
   const height = lane.chain.canonical.findIndex(({ executed }) => executed.length > 0)
-  lane.chain.rewind({ blocks: lane.chain.canonical.length - height, keepsPool: false })
-  lane.chain.seal()
-  expect(lane.chain.canonical.length - 1).toBe(height)
   const again = createSenderIn({ ...lane.environment, shared: createShared() }, lane.parameters)
   let deepReorgs = 0
   again.on('deepReorg', () => deepReorgs++)
+  lane.chain.rewind({ blocks: lane.chain.canonical.length - 1 - height, keepsPool: false })
+  if (walked) await lane.settle(again.ready())
+  lane.chain.rewind({ blocks: 1, keepsPool: false })
+  lane.chain.seal()
+  expect(lane.chain.canonical.length - 1).toBe(height)
   await lane.settle(again.ready())
   return { lane, again, deepReorgs: () => deepReorgs }
 }
 
-test.each([1, 2, 5])(
-  'a settled block leaves once another branch has %i blocks above its number, as an end needs there',
-  async (lossDepth) => {
-    const { lane, again, deepReorgs } = await openForked(lossDepth)
+const cases = [1, 2, 5].flatMap((lossDepth) => [false, true].map((walked) => ({ lossDepth, walked })))
+
+test.each(cases)(
+  'a settled block leaves once another branch has as many blocks above its number as an end needs: %o',
+  async ({ lossDepth, walked }) => {
+    const { lane, again, deepReorgs } = await openForked(lossDepth, { walked })
     await using _ = lane
     await lane.blocks(lossDepth - 1)
     expect(deepReorgs()).toBe(0)
