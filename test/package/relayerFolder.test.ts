@@ -32,7 +32,7 @@ test('the folder stands alone: its package.json has what its files import, and w
 
 test('its versions are those that the tests of this repository run with', () => {
   const own = { ...manifest.dependencies, ...manifest.devDependencies }
-  const here = { ...root.devDependencies, txlane: `^${root.version}` }
+  const here: Record<string, string> = { ...root.devDependencies, txlane: `^${root.version}` }
   for (const [name, range] of Object.entries(own)) expect([name, range]).toEqual([name, here[name]])
 })
 

@@ -10,6 +10,8 @@ export type Told = { readonly id: string; readonly stage: string; readonly hash?
 export type Evidence = {
   /** Answered with 202, of honest callers. */
   readonly wanted: readonly Wanted[]
+  /** The ids that the hostile caller was answered with 202 for. */
+  readonly others: readonly string[]
   readonly told: readonly Told[]
   /** Of each account that the services have or had, from its first nonce on. */
   readonly executed: ReadonlyMap<Address, readonly ExecutedTx[]>
@@ -37,7 +39,7 @@ const EXECUTED = ['sealed', 'safe', 'finalized']
 const ENDED = [...EXECUTED, 'failed', 'cancelled', 'superseded']
 
 /** Holds what callers were told against the blocks. Each wanted transaction has an address of its own. */
-export function verdictOf({ wanted, told, executed, deliveries, hooked }: Evidence): Verdict {
+export function verdictOf({ wanted, others, told, executed, deliveries, hooked }: Evidence): Verdict {
   const problems: string[] = []
   const count = (lines: readonly string[]) => {
     problems.push(...lines)
@@ -57,14 +59,11 @@ export function verdictOf({ wanted, told, executed, deliveries, hooked }: Eviden
     executed: wanted.filter((one) => landedOf(one).length > 0).length,
     lost: count(wanted.filter((one) => landedOf(one).length === 0).map((one) => `lost: ${idOf(one)}`)),
     twice: count(wanted.filter((one) => landedOf(one).length > 1).map((one) => `twice: ${idOf(one)}`)),
-    stranded: count(
-      told
-        .filter(({ stage }) => !ENDED.includes(stage))
-        .map(({ id, stage }) => `stranded: ${id} is ${stage}`),
-    ),
-    contradictions: count(
-      wanted.flatMap((one) => contradictionOf(idOf(one), toldOf.get(idOf(one)), landedOf(one)) ?? []),
-    ),
+    stranded: count(told.filter((one) => !isOver(one)).map(({ id, stage }) => `stranded: ${id} is ${stage}`)),
+    contradictions: count([
+      ...wanted.flatMap((one) => contradictionOf(idOf(one), toldOf.get(idOf(one)), landedOf(one)) ?? []),
+      ...others.filter((id) => !toldOf.has(id)).map(unknown),
+    ]),
     gaps: count([...executed].flatMap(([account, own]) => gapsOf(account, own))),
     unheard: count(
       wanted
@@ -76,6 +75,11 @@ export function verdictOf({ wanted, told, executed, deliveries, hooked }: Eviden
   }
 }
 
+/** It has come to an end, or is in a sealed block. */
+export const isOver = ({ stage }: Pick<Told, 'stage'>): boolean => ENDED.includes(stage)
+
+const unknown = (id: string) => `contradiction: ${id} was accepted, and is not known`
+
 const idOf = ({ caller, key }: Wanted): string => `${caller}/${key}`
 
 function contradictionOf(
@@ -83,9 +87,9 @@ function contradictionOf(
   told: Told | undefined,
   landed: readonly ExecutedTx[],
 ): string | undefined {
-  if (told === undefined) return `contradiction: ${id} was accepted, and is not known`
+  if (told === undefined) return unknown(id)
   const [first] = landed
-  if (first === undefined || !ENDED.includes(told.stage)) return undefined
+  if (first === undefined || !isOver(told)) return undefined
   if (EXECUTED.includes(told.stage) && told.hash === first.hash) return undefined
   return `contradiction: ${id} is ${told.stage} as ${told.hash}, and the chain has ${first.hash}`
 }
