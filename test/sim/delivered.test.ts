@@ -6,11 +6,11 @@ import { drawPlan } from './plan.js'
 import { createVirtualClock } from './virtualClock.js'
 import { makeChain } from './worldChain.js'
 
-function setUp({ calm = true }: { calm?: boolean } = {}) {
+function setUp({ calm = true, objected = false }: { calm?: boolean; objected?: boolean } = {}) {
   const clock = createVirtualClock()
   const plan = { ...drawPlan(1, { calm: true }), rules: 'geth' as const, items: [] }
   const chain = makeChain(plan, clock, () => {})
-  const meter = createDeliveryMeter({ plan, calm, chain, clock })
+  const meter = createDeliveryMeter({ plan, calm, chain, clock, objected: () => objected })
   const { chainId, baseFeeWei, tipWei } = chain.settings
   const fees = { maxFeeWei: 2n * baseFeeWei + tipWei, tipWei }
   const { raw } = foreignTransaction({ chainId, from: LANE, nonce: plan.initialNonce, ...fees, salt: 1 })
@@ -46,6 +46,10 @@ describe('how bytes come to the nodes', () => {
     expect(meter.violations()).toEqual([])
     await clock.advance(120_000)
     expect(meter.violations()).toMatchObject([{ promise: 'delivery' }])
+    const sparing = setUp({ objected: true })
+    sparing.meter.sent('a', sparing.raw)
+    await sparing.clock.advance(120_000)
+    expect(sparing.meter.violations()).toMatchObject([{ promise: 'delivery' }])
     const pooled = setUp()
     pooled.chain.submit(raw)
     pooled.meter.sent('a', raw)

@@ -28,6 +28,8 @@ const ROUND_TRIP_MS_MIN = 100
  * may lag behind the answer. Both may be a wrong guess, and so is what a healed world says of the broken one.
  */
 const GUESSED = 1
+/** An endpoint that objected is asked a few calls a second for a while, and what it lacks is found out by dozens of them. */
+export const SPARING_MS = 10_000
 /** As many of them as it takes after some losses. The lane may not have learnt yet that an endpoint counts its pool. */
 const SILENT_BLOCKS = 4
 
@@ -54,8 +56,10 @@ export function createDeliveryMeter(options: {
   readonly calm: boolean
   readonly chain: SimChain
   readonly clock: VirtualClock
+  /** An endpoint said not long ago that it was asked too much. */
+  readonly objected: () => boolean
 }): DeliveryMeter {
-  const { plan, calm, chain, clock } = options
+  const { plan, calm, chain, clock, objected } = options
   const copies = new Map<string, number>()
   const nonces = new Set<number>()
   const isJudged = isTakenWhole(plan)
@@ -63,6 +67,7 @@ export function createDeliveryMeter(options: {
   let isOn = false
   let missingSinceMs: number | undefined
   let missingMs = 0
+  let sparingMs = 0
   let cancel = () => {}
 
   function look(): void {
@@ -97,6 +102,7 @@ export function createDeliveryMeter(options: {
     start() {
       if (isOn || !isJudged) return
       isOn = true
+      sparingMs = objected() ? SPARING_MS : 0
       look()
     },
     stop() {
@@ -106,7 +112,7 @@ export function createDeliveryMeter(options: {
     violations() {
       const isSure = calm && chain.settings.pending === 'mempool' && chain.pool.lags === 0
       const copiesMax = isSure ? 1 : 1 + GUESSED
-      const missingMsMax = ROUND_TRIPS_MAX * roundTripMs + SILENT_BLOCKS * plan.blockTimeMs
+      const missingMsMax = ROUND_TRIPS_MAX * roundTripMs + SILENT_BLOCKS * plan.blockTimeMs + sparingMs
       const found = [...copies]
         .filter(([, count]) => count > copiesMax)
         .map(([what, count]): Violation => ({ promise: 'delivery', text: `${what} was sent ${count} times` }))

@@ -1,7 +1,7 @@
 import type { Hash, Hex } from 'viem'
 import type { SimChain } from './chain/simChain.js'
 import { type Counter, createCounter } from './coverage.js'
-import { createDeliveryMeter, type DeliveryMeter } from './delivered.js'
+import { createDeliveryMeter, type DeliveryMeter, SPARING_MS } from './delivered.js'
 import { type DisturbanceTarget, disturb, healChain } from './disturbances.js'
 import { createHost, type Host } from './host.js'
 import { type Census, judge, judgeGaps, judgeSequences, takeCensus, type Violation } from './oracle.js'
@@ -47,8 +47,6 @@ export type WorldOptions = PlanOptions & {
 const AFTERMATH_MS = 20_000
 const READY_MS = 60_000
 const NOTICED_BLOCKS = 3
-// An endpoint that objected is asked a few calls a second, and a reorg takes a dozen.
-const SPARING_MS = 10_000
 // The longest that a signature takes in a healed world.
 const SLOW_MS = 300
 
@@ -226,7 +224,13 @@ function openWorld(seed: number, create: CreateSubject, options: WorldOptions): 
   const order = createOrder(plan.items, { strike: counter.strike, fooled })
   const chain = makeChain(plan, clock, (view) => order.shown(view, plan.rules === 'base'))
   const wire = new Set<Hex>()
-  const meter = createDeliveryMeter({ plan, calm: options.calm === true, chain, clock })
+  const meter = createDeliveryMeter({
+    plan,
+    calm: options.calm === true,
+    chain,
+    clock,
+    objected: () => replicas.objected,
+  })
   const early: string[] = []
   const shown: Violation[] = []
   const secrets = secretsOf(plan)
