@@ -17,8 +17,11 @@ export type Courier = {
   note(name: string): boolean
   /** How many transactions it is at work on. */
   readonly size: number
-  /** The deliveries of the group fail, and so many wait that they would take the room of the others. */
-  isCrowded(group: string | undefined): boolean
+  /**
+   * The delivery as it is given up untried: where those of the group fail, and so many wait that they would take the room of
+   * the others. Otherwise undefined.
+   */
+  withoutRoom(delivery: StoredDelivery, group: string | undefined): StoredDelivery | undefined
   /** What rests after a failure is due now. */
   hurry(): number
   /** Begins nothing more; resolves once no handler runs. */
@@ -54,6 +57,8 @@ export type CourierParts = {
 const STORE_REST_MS = 1_000
 /** While so many deliveries wait no more changes are read: they wait in the lanes. */
 export const OPEN_MAX = 10_000
+/** Why a delivery is given up that was never tried. */
+const CROWDED = 'The deliveries of its group fail, and no room is left for more of them.'
 /** The group of what is not read yet. No caller can name it. */
 const UNREAD = '\0'
 /** Beyond it doubling makes no difference. */
@@ -246,7 +251,10 @@ export function createCourier(parts: CourierParts): Courier {
     get size() {
       return tasks.size
     },
-    isCrowded: (group) => group !== undefined && turns.isCrowded(group, OPEN_MAX - tasks.size),
+    withoutRoom(delivery, group) {
+      if (group === undefined || !turns.isCrowded(group, OPEN_MAX - tasks.size)) return undefined
+      return { ...delivery, state: 'dead', failure: CROWDED, sinceMs: clock.wallNow() }
+    },
     hurry() {
       const resting = [...tasks.values()].filter(({ rest }) => rest !== undefined)
       for (const task of resting) wake(task)

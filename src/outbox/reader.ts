@@ -14,10 +14,10 @@ export type Reader = {
 }
 
 export type ReaderParts = {
-  readonly clock: Pick<Clock, 'setTimer' | 'wallNow'>
+  readonly clock: Pick<Clock, 'setTimer'>
   readonly settings: OutboxSettings
   readonly writer: Pick<Writer, 'write'>
-  readonly courier: Pick<Courier, 'offer' | 'note' | 'size' | 'isCrowded'>
+  readonly courier: Pick<Courier, 'offer' | 'note' | 'size' | 'withoutRoom'>
   /** A delivery was given up before it was tried. */
   readonly givenUp: (delivery: StoredDelivery) => void
   /** The name is in the store. */
@@ -31,8 +31,6 @@ const EVERY_MS = 1_000
 /** Between two looks, however many hints come. */
 const REST_MS = 20
 const PAGE = 200
-/** Why a delivery is given up that was never tried. */
-const CROWDED = 'The deliveries of its group fail, and no room is left for more of them.'
 
 export function createReader(parts: ReaderParts): Reader {
   const { clock, settings, writer, courier, givenUp, known, noted } = parts
@@ -121,9 +119,8 @@ export function createReader(parts: ReaderParts): Reader {
   function changedBy(before: StoredDelivery, record: StoredTransaction): StoredDelivery {
     const delivery = advance(before, record, wanted)
     if (delivery.state === 'told') return delivery
-    // Nothing of one group takes the room of the others.
-    if (courier.isCrowded(record.group))
-      return { ...delivery, state: 'dead', failure: CROWDED, sinceMs: clock.wallNow() }
+    const refused = courier.withoutRoom(delivery, record.group)
+    if (refused) return refused
     return isSameNews(delivery.next, before.next) ? reopened(delivery) : delivery
   }
 
