@@ -37,10 +37,10 @@ export default [
     inTheEnd,
   ),
   subpath('txlane/devnet, viem excluded', '30 kB', ['node:*']),
-  subpath('txlane/postgres, viem and pg excluded', '20.5 kB', ['pg']),
+  subpath('txlane/postgres, viem and pg excluded', '20.6 kB', ['pg']),
   subpath('txlane/signer, viem and the addons excluded', '8.2 kB', ['secp256k1', 'keccak', 'tiny-secp256k1']),
   subpath('txlane/sqlite, viem and libsql excluded', '17 kB', ['libsql', 'node:*']),
-  subpath('txlane/ethers, viem and its peers excluded', '13.5 kB', ['ethers']),
+  subpath('txlane/ethers, viem and its peers excluded', '13.6 kB', ['ethers']),
   subpath('txlane/kms, viem and @noble/curves, which it brings, and the addons excluded', '15 kB', [
     '@noble/curves',
     'secp256k1',
@@ -48,6 +48,6 @@ export default [
     'tiny-secp256k1',
   ]),
   subpath('txlane/opentelemetry, viem and its peers excluded', '9 kB', ['@opentelemetry/api']),
-  subpath('txlane/outbox, viem excluded', '25 kB'),
+  subpath('txlane/outbox, viem excluded', '26 kB'),
   subpath('txlane/recorder, viem excluded', '10 kB', ['node:*']),
 ]
