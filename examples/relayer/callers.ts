@@ -70,7 +70,7 @@ const isEntries = new Ajv().compile<Entry[]>({
 const REQUESTS_PER_SECOND = 50
 
 export function readCallers(file: string): Callers {
-  let entries = read(file)
+  const entries = read(file)
   let all = index(entries)
   const shares = entries.map(({ name, weight, queueMax }) => [name, { weight, queueMax }] as const)
   return {
@@ -78,8 +78,7 @@ export function readCallers(file: string): Callers {
     named: (name = '') => all.byName.get(name),
     groups: { named: Object.fromEntries(shares) },
     reload() {
-      entries = read(file)
-      all = index(entries)
+      all = index(read(file))
     },
   }
 }

@@ -37,14 +37,15 @@ export function transactions(pool: SenderPool, callers: Callers): FastifyPluginA
         if (refusal !== undefined) return reply.code(403).send({ error: refusal })
         const key = String(request.headers['idempotency-key'])
         const { deadline } = request.body
-        if (deadline !== undefined && Date.parse(deadline) <= Date.now())
+        const expires = deadline === undefined ? undefined : { atMs: Date.parse(deadline) }
+        if (expires && expires.atMs <= Date.now())
           return reply.code(400).send({ error: `"deadline": ${deadline} has passed.` })
         const tx = await pool.send(transactionOf(request.body), {
           id: `${caller.name}/${key}`,
           group: caller.name,
           until: 'queued',
           again: request.query.again === 'true',
-          ...(deadline === undefined ? {} : { expires: { atMs: Date.parse(deadline) } }),
+          expires,
         })
         return reply.code(202).header('location', `/v1/transactions/${key}`).send(tx.toJSON())
       },

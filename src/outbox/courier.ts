@@ -72,7 +72,6 @@ export function createCourier(parts: CourierParts): Courier {
   const turns = createTurns<Task>(concurrency)
   const controllers = new Set<AbortController>()
   const idle: (() => void)[] = []
-  let running = 0
   let finishing = false
   let stopped = false
 
@@ -90,7 +89,6 @@ export function createCourier(parts: CourierParts): Courier {
   }
 
   async function run({ item: task, end }: Turn<Task>): Promise<void> {
-    running++
     let accepted: boolean | undefined
     try {
       accepted = task.group === undefined ? await learn(task) : await work(task)
@@ -99,8 +97,7 @@ export function createCourier(parts: CourierParts): Courier {
       restFor(task, STORE_REST_MS)
     }
     end(accepted)
-    running--
-    if (running === 0) for (const resolve of idle.splice(0)) resolve()
+    if (turns.running === 0) for (const resolve of idle.splice(0)) resolve()
     pump()
   }
 
@@ -263,7 +260,7 @@ export function createCourier(parts: CourierParts): Courier {
     finish() {
       finishing = true
       for (const { rest } of tasks.values()) rest?.()
-      return running === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
+      return turns.running === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
     },
     stop() {
       stopped = finishing = true

@@ -5,6 +5,8 @@
  * that its calls go to one receiver.
  */
 export type Turns<T> = {
+  /** How many run. */
+  readonly running: number
   /** One more delivery is known of the group: it counts until it leaves. */
   join(group: string): void
   leave(group: string): void
@@ -71,6 +73,9 @@ export function createTurns<T>(concurrency: number): Turns<T> {
   }
 
   return {
+    get running() {
+      return running
+    },
     join(name) {
       groupOf(name).members++
     },

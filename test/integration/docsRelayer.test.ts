@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { cacheFolder } from '../../scripts/bundle.mjs'
 import { accountKey } from '../../src/devnet/accounts.js'
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { bundleAll } from '../support/bundleChild.js'
 import { EXAMPLE_TIMEOUT_MS, type ExampleProcess, startProgram } from '../support/exampleProcess.js'
 import { freePort } from '../support/freePort.js'
 import { pause } from '../support/pause.js'
@@ -24,7 +25,7 @@ let program: string
 
 /** The program of docs/relayer.md, as it stands there. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(ROOT, 'node_modules/.cache/txlane-docs-'))
+  folder = cacheFolder('txlane-docs-')
   ;[devnet, postgres] = await Promise.all([
     startDevnet({ blockTimeMs: 400, flashblockMs: 200, accounts: 3 }),
     startPostgres(),
@@ -33,22 +34,14 @@ beforeAll(async () => {
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(guide) ?? []
   expect(code.split('\n').length).toBeLessThanOrEqual(70)
   await writeFile(join(folder, 'relayer.ts'), code)
-  program = join(folder, 'relayer.mjs')
-  await build({
-    entryPoints: [join(folder, 'relayer.ts')],
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['pg', 'libsql'],
+  const source = relative(ROOT, join(folder, 'relayer.ts'))
+  await bundleAll([source], folder, {
     alias: {
       txlane: join(ROOT, 'src/index.ts'),
       'txlane/postgres': join(ROOT, 'src/store/postgres/index.ts'),
     },
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
   })
+  program = join(folder, source.replace(/ts$/, 'mjs'))
 })
 afterAll(async () => {
   await Promise.all([devnet?.stop(), postgres?.stop()])

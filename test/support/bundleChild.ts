@@ -12,7 +12,11 @@ const DRIVERS = ['libsql', 'pg', 'secp256k1', 'keccak', 'tiny-secp256k1', '@foun
  * Programs, by the path from the root, with all that they need: children that are killed are started again and again.
  * Through a loader each start would take seconds of nothing but loading, one file of the dependencies after the other.
  */
-export function bundleAll(programs: readonly string[], folder: string): Promise<void> {
+export function bundleAll(
+  programs: readonly string[],
+  folder: string,
+  options: { readonly alias?: Readonly<Record<string, string>> } = {},
+): Promise<void> {
   return bundle(
     programs.map((program) => join(ROOT, program)),
     folder,
@@ -23,6 +27,7 @@ export function bundleAll(programs: readonly string[], folder: string): Promise<
       banner: {
         js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
       },
+      ...options,
     },
   )
 }

@@ -19,7 +19,12 @@ export function verdictOf(
 ): string[] {
   const { duplicates, lost, gaps, foreign, contradictions } = result
   const text = `duplicates ${duplicates}, lost ${lost}, gaps ${gaps}, foreign ${foreign}, contradictions ${contradictions}, ${failures}`
-  const lines = [(result.ok ? colors.green : colors.red)(colors.bold(text))]
+  return foundLines(result.ok, text, problems, colors)
+}
+
+/** One line that says whether all held, and the first of the problems. */
+export function foundLines(ok: boolean, text: string, problems: readonly string[], colors: Colors): string[] {
+  const lines = [(ok ? colors.green : colors.red)(colors.bold(text))]
   for (const problem of problems.slice(0, PROBLEMS_MAX)) lines.push(`  ${problem}`)
   if (problems.length > PROBLEMS_MAX) lines.push(`  and ${problems.length - PROBLEMS_MAX} more`)
   return lines

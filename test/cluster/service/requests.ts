@@ -1,4 +1,5 @@
 import { type Address, type Hex, keccak256, slice, toHex } from 'viem'
+import { within } from '../../../src/cli/demo/within.js'
 import { systemClock } from '../../../src/clock.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'
@@ -20,6 +21,7 @@ const AGAIN_MS = 50
 /** Longer than a lease lasts, and than a database takes to come back on a busy machine. */
 const PATIENCE_MS = 180_000
 const ANSWER_MS = 15_000
+const NO_ANSWER = 'no answer'
 
 export function wantedOf(caller: { name: string; token: string }, seed: number, index: number): Wanted {
   const key = `${seed}-${index}`
@@ -46,7 +48,7 @@ export async function request(
     onTry(answer)
     if (answer === '202') return { wanted, askedAtMs, acceptedAtMs: systemClock.wallNow() }
     const isOver = systemClock.wallNow() - askedAtMs > PATIENCE_MS
-    if (isOver || !['no answer', '503', '429'].includes(answer)) throw new Error(`${key}: ${answer}`)
+    if (isOver || ![NO_ANSWER, '503', '429'].includes(answer)) throw new Error(`${key}: ${answer}`)
     await pause(AGAIN_MS)
   }
 }
@@ -55,7 +57,8 @@ export async function request(
 async function post(url: string, token: string, key: string, body: object): Promise<string> {
   const asked = askRelayer(url, token, '/v1/transactions', { key, body }).then(
     ({ status }) => `${status}`,
-    () => 'no answer',
+    () => NO_ANSWER,
   )
-  return Promise.race([asked, pause(ANSWER_MS).then(() => 'no answer')])
+  const answer = await within(systemClock, ANSWER_MS, asked)
+  return answer === 'late' ? NO_ANSWER : answer
 }

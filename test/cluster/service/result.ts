@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os'
 import { percentile } from '../../../src/cli/demo/statistics.js'
-import { type Colors, columns } from '../../sweep/report.js'
+import { type Colors, columns, foundLines } from '../../sweep/report.js'
 import type { Hostile } from './hostile.js'
 import type { Accepted } from './requests.js'
 import type { ServiceOptions } from './run.js'
@@ -81,8 +81,6 @@ function timesOf(accepted: readonly Accepted[]): Times {
   return { count: times.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
 }
 
-const PROBLEMS_MAX = 40
-
 /** The report that people read. */
 export function renderService(result: ServiceResult, colors: Colors): string {
   const { processes, keys, seed, seconds, load, node, problems } = result
@@ -106,9 +104,7 @@ export function renderService(result: ServiceResult, colors: Colors): string {
     '',
     ...columns(rows),
     '',
-    (result.ok ? colors.green : colors.red)(colors.bold(verdict)),
-    ...problems.slice(0, PROBLEMS_MAX).map((problem) => `  ${problem}`),
-    ...(problems.length > PROBLEMS_MAX ? [`  and ${problems.length - PROBLEMS_MAX} more`] : []),
+    ...foundLines(result.ok, verdict, problems, colors),
   ]
   return `${lines.join('\n')}\n`
 }
