@@ -59,7 +59,11 @@ export type LaneContext = {
 }
 
 /** Nothing is reserved above a nonce that cannot even be filled; asked again when it is stuck the next time. */
-export function block(context: LaneContext, nonce: number, detail?: string): void {
+export function block(
+  context: { readonly lane: Lane; blockedAt: number },
+  nonce: number,
+  detail?: string,
+): void {
   context.blockedAt = Math.max(context.blockedAt, nonce)
   context.lane.holds.add('blocked', detail)
 }
@@ -68,7 +72,7 @@ export function block(context: LaneContext, nonce: number, detail?: string): voi
  * What nobody awaits is told as an event. An error of a signer, a store or an endpoint may quote a key or a URL: a copy
  * without them is told, and the same again as a number.
  */
-export function reportError({ errors }: Pick<LaneContext, 'errors'>, error: unknown): void {
+export function reportError({ errors }: { readonly errors: Repeats<Error> }, error: unknown): void {
   errors.note(safeError(error))
 }
 
@@ -89,7 +93,7 @@ export function txError(
 const blockRefs = new WeakMap<BlockRef, BlockRef>()
 
 /** For `Attempt.madeAt`. */
-export function newestBlock({ hub }: Pick<LaneContext, 'hub'>): BlockRef | undefined {
+export function newestBlock({ hub }: { readonly hub: Hub }): BlockRef | undefined {
   const { head } = hub.tracker
   if (head === undefined) return undefined
   const ref = blockRefs.get(head) ?? { number: head.number, hash: head.hash }
@@ -98,14 +102,17 @@ export function newestBlock({ hub }: Pick<LaneContext, 'hub'>): BlockRef | undef
 }
 
 /** The most this attempt can cost, in wei: what the node holds against the balance. */
-export function attemptCost(context: LaneContext, attempt: Attempt): bigint {
+export function attemptCost(
+  context: { readonly transactions: ReadonlyMap<string, Transaction>; readonly fees: FeeOracle },
+  attempt: Attempt,
+): bigint {
   const transaction = attempt.claim === undefined ? undefined : context.transactions.get(attempt.claim)
   return (transaction?.request.value ?? 0n) + attemptFees(context, attempt)
 }
 
 /** The same without the value: in a block with this base fee, in wei, where that is known. */
 export function attemptFees(
-  context: Pick<LaneContext, 'fees'>,
+  context: { readonly fees: FeeOracle },
   { fees, gas, raw }: Attempt,
   baseFee?: bigint,
 ): bigint {
