@@ -1,7 +1,7 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import type { Slot, SlotState } from '../ledger/slot.js'
-import type { StoredDelivery } from './outbox.js'
-import type { LaneKey, LaneReport, StoredTransaction, Wish } from './store.js'
+import type { StoredDelivery } from '../types/outbox.js'
+import type { LaneKey, LaneReport, StoredTransaction, Wish } from '../types/store.js'
 
 /** Rises when a reader of today could not read what is written from then on. */
 const FORMAT = 1

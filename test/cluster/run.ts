@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { readChain } from '../sweep/chain.js'
 import { check } from '../sweep/check.js'

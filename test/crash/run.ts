@@ -1,6 +1,6 @@
 import { createPlainRpc } from '../../src/cli/demo/plainRpc.js'
-import { systemClock } from '../../src/clock.js'
 import { startDevnet } from '../../src/devnet/index.js'
+import { systemClock } from '../../src/platform/clock.js'
 import { bundleChild } from '../support/bundleChild.js'
 import { REVERTER, REVERTER_CODE } from '../sweep/asks.js'
 import { waitingIn } from '../sweep/chain.js'

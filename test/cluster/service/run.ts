@@ -1,5 +1,5 @@
 import { walkBlocks } from '../../../src/cli/demo/walk.js'
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/platform/clock.js'
 import { deriveRandom } from '../../sim/random.js'
 import { pause } from '../../support/pause.js'
 import { askRelayer } from '../../support/relayer.js'

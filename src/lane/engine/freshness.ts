@@ -1,0 +1,23 @@
+import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { Clock } from '../../platform/clock.js'
+import { isWithin } from '../../platform/clock.js'
+
+const STALE_MS = 5_000
+const STALE_BLOCKS = 3
+
+/**
+ * A lane that slept does not know what happened meanwhile: it looks before it hands out a nonce. The function that is
+ * returned gives nothing where the lane is up to date.
+ */
+export function createFreshness(
+  { hub, clock }: { readonly hub: Hub; readonly clock: Clock },
+  explained: () => Promise<void>,
+): () => Promise<void> | undefined {
+  return () => {
+    const { tickedAt, blockMs } = hub.tracker
+    const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
+    if (tickedAt !== undefined && isWithin(clock, tickedAt, staleMs)) return undefined
+    hub.tracker.lookNow()
+    return hub.tracker.nextTick().then(explained)
+  }
+}

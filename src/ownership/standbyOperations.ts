@@ -1,0 +1,55 @@
+import type { LaneHandle } from '../lane/session/laneSession.js'
+import { added } from '../lane/transaction/caller.js'
+import { checkWatched, createVerdicts } from '../lane/transaction/cancelOutcome.js'
+import type { Transaction } from '../lane/transaction/transaction.js'
+import type { TxOperations } from '../lane/transaction/tx.js'
+import { txError } from '../lane/transaction/txError.js'
+import { rejectSenders } from '../lane/transaction/waiters.js'
+import { keptReason } from '../lane/transaction/waitingFor.js'
+import type { Fees } from '../ledger/fees.js'
+import type { CancelResult } from '../types/index.js'
+import type { Wish } from '../types/store.js'
+import type { Seat } from './laneWorker.js'
+
+/** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
+export function createGuestOperations(parts: {
+  readonly handle: LaneHandle
+  readonly add: Seat['add']
+  /** False where the transaction has ended, or is not known. */
+  readonly leave: (id: string, wish: Wish) => Promise<boolean>
+  /** The lane has come into this process meanwhile. */
+  readonly stopped: () => boolean
+  /** False where the store does not know it. */
+  readonly readAgain: (transaction: Transaction) => Promise<boolean>
+  readonly failed: (error: unknown) => void
+}): TxOperations {
+  const { handle, leave } = parts
+  const verdicts = createVerdicts(handle)
+
+  return {
+    async cancel(transaction): Promise<CancelResult> {
+      if (transaction.endKept || transaction.settled) return verdicts.outcome(transaction)
+      checkWatched(transaction, handle.closing)
+      if (parts.stopped()) return handle.operations!.cancel(transaction)
+      const left = await leave(transaction.id, { kind: 'cancel' })
+      if (!left && !(await parts.readAgain(transaction))) {
+        throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')
+      }
+      return verdicts.outcome(transaction)
+    },
+    replace: (transaction, request, options) => added(parts.add, request, options, { replaces: transaction }),
+    async speedUp(transaction, wanted) {
+      await leave(transaction.id, { kind: 'speedUp', fees: wanted as Fees | undefined })
+    },
+    abort(transaction) {
+      const message = 'It was aborted. Whoever holds the lane may have sent it.'
+      rejectSenders(transaction, txError(transaction, 'ABORTED', 'inFlight', message))
+      void leave(transaction.id, { kind: 'abort' }).catch(parts.failed)
+    },
+    waitingFor: keptReason,
+    // The holder alone may write.
+    keep() {},
+    /** The holder has them. */
+    raw: () => undefined,
+  }
+}
