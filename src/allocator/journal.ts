@@ -3,7 +3,7 @@ import type { Book } from '../ledger/book.js'
 import type { Attempt, Slot } from '../ledger/slot.js'
 import { transition } from '../ledger/transition.js'
 import type { Clock } from '../platform/clock.js'
-import { soon } from '../platform/microtask.js'
+import { queueMicro } from '../platform/microtask.js'
 import type { LaneWrite, Lease, Store, StoredTransaction } from '../types/store.js'
 
 /**
@@ -82,7 +82,7 @@ export function createJournal(options: JournalOptions): Journal {
     if (running || stopped) return
     running = true
     // A microtask later: whatever is signed in the same turn shares the write.
-    soon(() => void drain())
+    queueMicro(() => void drain())
   }
 
   async function drain(): Promise<void> {

@@ -52,7 +52,7 @@ export type Probe = {
 /** Lanes and hubs by key, and the store of who names none. Values are made and read by the same version only. */
 export type Shared = {
   readonly lanes: Map<string, unknown>
-  readonly hubs: Map<string, unknown>
+  readonly endpointPools: Map<string, unknown>
   /** Request budgets, by URL and limits. */
   readonly gates: Map<string, unknown>
   /** What deliveries have shown of an endpoint, by URL: the newest ones. */
@@ -74,7 +74,7 @@ const SHARED = Symbol.for('txlane.shared.v4')
 export function createShared(): Shared {
   return {
     lanes: new Map(),
-    hubs: new Map(),
+    endpointPools: new Map(),
     gates: new Map(),
     deliveries: new Map(),
     counters: new Map(),

@@ -2,7 +2,7 @@ import type { Engine } from '../lane/engine/engineTypes.js'
 import type { Limits } from '../types/index.js'
 
 /** Finishes what is reserved, and fills gaps within `closeTimeoutMs`. Nothing new is taken on. */
-export async function closeHolder(engine: Engine, limits: Limits): Promise<void> {
+export async function closeLeader(engine: Engine, limits: Limits): Promise<void> {
   // Again for what came in, or lost its nonce, meanwhile.
   for (let rounds = 0; rounds < 2 && !engine.context.closed; rounds++) {
     engine.intake.close()

@@ -52,21 +52,21 @@ export function createEarlyListeners() {
     get heard(): ReadonlySet<string> {
       return new Set(opening?.holds)
     },
-    attach({ handle, tenure }: OpenLane): void {
-      const { transactions, txOf } = handle
-      const told = opening?.events === handle.events ? opening : undefined
+    attach({ session, ownership }: OpenLane): void {
+      const { transactions, txOf } = session
+      const told = opening?.events === session.events ? opening : undefined
       opening = undefined
       told?.stop()
-      if (told === undefined) listenTo(handle.events)
+      if (told === undefined) listenTo(session.events)
       // The lane may have begun held, or with what waits for an operator's word, when nobody could hear it yet.
       const own = (name: keyof SenderEvents) =>
         [...entries].filter(({ event }) => event === name).map(({ listener }) => listener)
-      for (const reason of tenure.seat.holds)
-        if (!told?.holds.has(reason)) handle.events.tell(own('held'), { reason })
+      for (const reason of ownership.worker.holds)
+        if (!told?.holds.has(reason)) session.events.tell(own('held'), { reason })
       for (const transaction of transactions.values()) {
         const { unresolved, nonce } = transaction
         if (!unresolved || nonce === undefined || told?.unresolved.has(nonce)) continue
-        handle.events.tell(own('unresolved'), { nonce, tx: txOf(transaction) })
+        session.events.tell(own('unresolved'), { nonce, tx: txOf(transaction) })
       }
     },
     /** Whoever listened has closed; the lane may go on for others. */
@@ -77,10 +77,10 @@ export function createEarlyListeners() {
 }
 
 /** What `resume()` does where it is called before the lane is open: it answers the holds that were told by then. */
-export function resumeOpened({ tenure }: OpenLane, heard: ReadonlySet<string>): void {
-  const holds = [...tenure.seat.holds].filter((reason) => reason !== 'paused')
-  if (holds.length > 0 && holds.every((reason) => heard.has(reason))) tenure.resume()
-  else tenure.unpause()
+export function resumeOpened({ ownership }: OpenLane, heard: ReadonlySet<string>): void {
+  const holds = [...ownership.worker.holds].filter((reason) => reason !== 'paused')
+  if (holds.length > 0 && holds.every((reason) => heard.has(reason))) ownership.resume()
+  else ownership.unpause()
 }
 
 /** What was heard of a lane while it was opened: it is not told once more when it is open. */

@@ -1,19 +1,19 @@
-import type { HandedOff, LaneHandle } from '../lane/session/laneSession.js'
+import type { HandedOff, LaneSession } from '../lane/session/laneSession.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import { follow } from '../lane/transaction/transactionEvents.js'
 import type { Waiting } from '../lane/transaction/waiting.js'
 import type { Clock } from '../platform/clock.js'
-import { createLooks } from '../platform/poller.js'
+import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
 import { hasEnded } from '../store/ended.js'
 import type { Store, StoredTransaction, Wish } from '../types/store.js'
 import { unsupported } from '../validate/validate.js'
-import { findEach } from './findByIds.js'
-import { createGuestOperations } from './standbyOperations.js'
+import { findByIds } from './findByIds.js'
+import { createStandbyOperations } from './standbyOperations.js'
 
 /** The transactions of callers in this process whose lanes this process does not have open. */
-export type Strays = HandedOff & {
+export type HandedOffTransactions = HandedOff & {
   all(): Iterable<Transaction>
   stop(): void
 }
@@ -21,18 +21,18 @@ export type Strays = HandedOff & {
 const LOOK_MS = 1_000
 const REST_MS = 100
 
-export function createStrays(parts: {
-  readonly handle: LaneHandle
+export function createHandedOffTransactions(parts: {
+  readonly session: LaneSession
   readonly store: Store
   readonly clock: Clock
-}): Strays {
-  const { handle, store, clock } = parts
-  const { key } = handle
+}): HandedOffTransactions {
+  const { session, store, clock } = parts
+  const { key } = session
   const strays = new Map<string, Transaction>()
-  let looks: ReturnType<typeof createLooks> | undefined
+  let poller: ReturnType<typeof createPoller> | undefined
 
-  const operations = createGuestOperations({
-    handle,
+  const operations = createStandbyOperations({
+    session,
     add: () => {
       throw unsupported('replace() of a transaction of another account', 'cancel it, and send another')
     },
@@ -43,13 +43,13 @@ export function createStrays(parts: {
       if (stored) learn(stored)
       return stored !== undefined
     },
-    failed: (error) => reportError(handle, error),
+    failed: (error) => reportError(session, error),
   })
 
   const waiting: Waiting = {
-    ...handle.waiting,
+    ...session.waiting,
     wait(transaction, ...asked) {
-      const landing = handle.waiting.wait(transaction, ...asked)
+      const landing = session.waiting.wait(transaction, ...asked)
       watch(transaction)
       return landing
     },
@@ -58,40 +58,40 @@ export function createStrays(parts: {
   function learn(stored: StoredTransaction): void {
     const transaction = strays.get(stored.id)
     if (transaction === undefined) return
-    follow(handle, transaction, stored)
+    follow(session, transaction, stored)
     if (!isFollowed(transaction)) strays.delete(stored.id)
   }
 
   async function read(): Promise<void> {
-    await findEach(store, key, [...strays.keys()], (stored) => {
+    await findByIds(store, key, [...strays.keys()], (stored) => {
       learn(stored)
       return true
     })
-    if (strays.size > 0 || looks === undefined) return
-    looks.stop()
-    looks = undefined
+    if (strays.size > 0 || poller === undefined) return
+    poller.stop()
+    poller = undefined
   }
 
   /** The store is asked about it from now on. */
   function watch(transaction: Transaction): void {
     if (!isFollowed(transaction)) return
     strays.set(transaction.id, transaction)
-    looks ??= createLooks({
+    poller ??= createPoller({
       clock: () => clock,
       everyMs: () => LOOK_MS,
       restMs: REST_MS,
       read,
-      failed: (error) => reportError(handle, error),
+      failed: (error) => reportError(session, error),
     })
-    looks.look()
+    poller.pollNow()
   }
 
   function add(transaction: Transaction, stored: StoredTransaction): void {
     const { id } = transaction
-    if (handle.transactions.get(id) === transaction) handle.transactions.delete(id)
-    handle.faceIn(transaction, { operations, waiting })
-    follow(handle, transaction, stored)
-    handle.takenOver(transaction)
+    if (session.transactions.get(id) === transaction) session.transactions.delete(id)
+    session.rebindTx(transaction, { operations, waiting })
+    follow(session, transaction, stored)
+    session.replayCallerRequests(transaction)
     watch(transaction)
   }
 
@@ -107,7 +107,7 @@ export function createStrays(parts: {
     found: (stored) => take(fromStored(stored), stored),
     take,
     all: () => strays.values(),
-    stop: () => looks?.stop(),
+    stop: () => poller?.stop(),
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Hub, HubEndpoint } from '../chain/endpoints/endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from '../chain/endpoints/endpointPool.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
 import { reasonOf } from '../lane/reasons/sentence.js'
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { HealthCause, HealthReason, HoldReason, Limits } from '../types/index.js'
 import type { WaitReason } from '../types/wait.js'
@@ -19,38 +19,38 @@ export type LaneHealth = {
 }
 
 /** From the books of the process that holds the lane. */
-export function healthOfHolder(engine: Engine, limits: Pick<Limits, 'queueMax'>): LaneHealth {
-  const { lane, hub, handle } = engine.context
+export function healthOfLeader(engine: Engine, limits: Pick<Limits, 'queueMax'>): LaneHealth {
+  const { lane, endpointPool, session } = engine.context
   return {
     inFlight: countInFlight(lane.book),
     queued: engine.waiting,
     reasons: [
       ...lane.holds.standing().map(({ reason, detail, sinceMs }) => holdReason(reason, detail, sinceMs)),
-      ...storeReasons(handle),
-      ...endpointReasons(hub, true),
+      ...storeReasons(session),
+      ...endpointReasons(endpointPool, true),
       ...queueReasons(engine.waiting, limits),
     ],
   }
 }
 
 /** For a process that does not hold the lane: what the holder keeps of the transactions that this process knows. */
-export function healthOfGuest(parts: {
-  readonly handle: LaneHandle
-  readonly hub: Hub
+export function healthOfStandby(parts: {
+  readonly session: LaneSession
+  readonly endpointPool: EndpointPool
   readonly limits: Pick<Limits, 'queueMax'>
   readonly differences: readonly OptionDifference[]
 }): LaneHealth {
-  const { handle, hub, limits, differences } = parts
-  const own = [...handle.transactions.values()]
+  const { session, endpointPool, limits, differences } = parts
+  const own = [...session.transactions.values()]
   const queued = own.filter(({ stage }) => stage === 'queued').length
   return {
     inFlight: own.filter(isInFlightByStage).length,
     queued,
     reasons: [
       ...keptHolds(own.map(keptReason)),
-      ...storeReasons(handle),
+      ...storeReasons(session),
       // Whoever holds the lane has endpoints of its own.
-      ...endpointReasons(hub, false),
+      ...endpointReasons(endpointPool, false),
       ...queueReasons(own.length, limits),
       ...optionReasons(differences),
     ],
@@ -79,7 +79,7 @@ function keptHolds(reasons: readonly (WaitReason | undefined)[]): LaneReason[] {
   return [...found.values()]
 }
 
-function storeReasons({ storeTrouble: { current } }: LaneHandle): LaneReason[] {
+function storeReasons({ storeTrouble: { current } }: LaneSession): LaneReason[] {
   if (current === undefined) return []
   const { said, sinceMs, isReplaced } = current
   const sentence = `The store does not read or write; it said: "${said}".`
@@ -88,8 +88,8 @@ function storeReasons({ storeTrouble: { current } }: LaneHandle): LaneReason[] {
   ]
 }
 
-function endpointReasons({ endpoints }: Hub, isNeeded: boolean): LaneReason[] {
-  const works = ({ probed, trouble }: HubEndpoint) => probed && trouble === undefined
+function endpointReasons({ endpoints }: EndpointPool, isNeeded: boolean): LaneReason[] {
+  const works = ({ probed, trouble }: PoolEndpoint) => probed && trouble === undefined
   const isRead = endpoints.some((one) => one.role !== 'send' && works(one))
   const isSentTo = endpoints.some((one) => one.role !== 'read' && works(one))
   return endpoints

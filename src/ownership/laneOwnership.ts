@@ -1,5 +1,5 @@
 import { type Address, getAddress, type LocalAccount } from 'viem'
-import type { Hub } from '../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Environment } from '../chain/environment.js'
 import { TxlaneError } from '../errors/base.js'
 import { safeError } from '../errors/redactError.js'
@@ -7,35 +7,35 @@ import { createAdmission } from '../lane/admission/admission.js'
 import { createAuthorities } from '../lane/admission/authorities.js'
 import { createEmitter } from '../lane/emitter.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
-import { createHandle, type LaneHandle } from '../lane/session/laneSession.js'
-import { tellVerdict } from '../lane/transaction/transaction.js'
+import { createLaneSession, type LaneSession } from '../lane/session/laneSession.js'
+import { settleVerdict } from '../lane/transaction/transaction.js'
 import { rejectWaiters } from '../lane/transaction/waiters.js'
 import { closedError } from '../lane/transaction/waiting.js'
 import type { CancelTimer } from '../platform/clock.js'
 import { reportError } from '../platform/reportError.js'
 import { isReplaced } from '../store/replaced.js'
 import type { LaneKey, Lease, Store } from '../types/store.js'
-import { closeHolder } from './close.js'
-import { createStrays } from './handedOffTransactions.js'
+import { closeLeader } from './close.js'
+import { createHandedOffTransactions } from './handedOffTransactions.js'
 import { heartbeatOf } from './heartbeat.js'
 import { countInFlight } from './inFlight.js'
 import type { LaneLog } from './laneLog.js'
-import type { Seat } from './laneWorker.js'
-import type { Holder } from './leader.js'
+import type { LaneWorker } from './laneWorker.js'
+import type { Leader } from './leader.js'
 import type { OpenOptions } from './open.js'
-import { takeUp } from './recoverLane.js'
+import { recoverLane } from './recoverLane.js'
 import { type OptionDifference, reportedOptions, sayDifferences } from './reportedOptions.js'
 import { type Reports, reportsOf } from './reports.js'
-import { createGuest, type Guest } from './standby.js'
+import { createStandby, type Standby } from './standby.js'
 
 /** Whether this process holds the lane, and how that changes: P7 in one place. */
-export type Tenure = {
-  readonly handle: LaneHandle
-  readonly seat: Seat
+export type LaneOwnership = {
+  readonly session: LaneSession
+  readonly worker: LaneWorker
   /** What other processes say of their lanes, in its store. */
   readonly reports: Reports
   /** The holder of the lane in this process, now or last. */
-  readonly holder: Holder | undefined
+  readonly leader: Leader | undefined
   /** Takes the lane where it is free. @throws `LEASE_LOST` while another process has it */
   hold(): Promise<Engine>
   /** From now on transactions can be signed here. */
@@ -56,51 +56,56 @@ const SILENT_BLOCKS = 3
 /** After a failure to take the lane up, doubled each time. */
 const RETRY_MS = 500
 
-type Tenant = { readonly holder: Holder; readonly lease: Lease; readonly letGo: () => void; sinceMs: number }
+type LeaseHolder = {
+  readonly leader: Leader
+  readonly lease: Lease
+  readonly letGo: () => void
+  sinceMs: number
+}
 
 /** Opens the lane as its holder where it is free, else as a guest. */
-export async function openTenure(parts: {
+export async function openLaneOwnership(parts: {
   readonly options: OpenOptions
   readonly environment: Environment
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly key: LaneKey
   readonly log: LaneLog
   /** Another lane of the chain, where it is open in this process. */
-  readonly beside: (address: Address) => Tenure | undefined
-  readonly begun: (events: LaneHandle['events']) => void
-}): Promise<Tenure> {
-  const { options, environment, hub, store, key, beside } = parts
+  readonly beside: (address: Address) => LaneOwnership | undefined
+  readonly begun: (events: LaneSession['events']) => void
+}): Promise<LaneOwnership> {
+  const { options, environment, endpointPool, store, key, beside } = parts
   const { clock, random, background = clock } = environment
   const { limits } = options
   const { logger } = parts.log
   const lane = { chainId: key.chainId, address: getAddress(key.address) }
   const events = createEmitter(lane, (error) => logger.error({ error: safeError(error) }, 'a listener threw'))
   parts.begun(events)
-  const handle = createHandle({
+  const session = createLaneSession({
     key,
     events,
-    hub,
+    endpointPool,
     clock,
     fees: options.fees,
     background,
     limits,
-    beside: (address) => beside(address)?.handle,
+    beside: (address) => beside(address)?.session,
   })
-  const { transactions } = handle
-  const strays = createStrays({ handle, store, clock })
-  handle.strays = strays
+  const { transactions } = session
+  const handedOff = createHandedOffTransactions({ session, store, clock })
+  session.handedOff = handedOff
   const { lanes } = environment.shared
   const timeoutMs = limits.readTimeoutMs
-  const authorities = createAuthorities({ hub, key, transactions, lanes, timeoutMs })
+  const authorities = createAuthorities({ endpointPool, key, transactions, lanes, timeoutMs })
   const isOpen = (address: Address) => beside(address) !== undefined
-  const admission = createAdmission({ handle, hub, store, random, clock, authorities, isOpen })
+  const admission = createAdmission({ session, endpointPool, store, random, clock, authorities, isOpen })
   const heartbeat = heartbeatOf(environment, store)
   const reports = reportsOf(environment, store)
   let { signer } = options
-  let tenant: Tenant | undefined
-  let guest: Guest | undefined
-  let last: Holder | undefined
+  let tenant: LeaseHolder | undefined
+  let standby: Standby | undefined
+  let last: Leader | undefined
   let lastEpoch = Number.NaN
   let taking: Promise<boolean> | undefined
   let leaving = false
@@ -124,7 +129,7 @@ export async function openTenure(parts: {
     const lease = await store.acquire(key, heartbeat.holder, heartbeat.ttlMs)
     if (lease === undefined) return false
     // The head is asked for with the account: neither needs the other.
-    firstLook ??= hub.tracker.nextTick()
+    firstLook ??= endpointPool.tracker.nextTick()
     try {
       await begin(lease)
       failures = 0
@@ -150,12 +155,12 @@ export async function openTenure(parts: {
     }
     const letGo = heartbeat.hold(lease, { lost, kept: storeIsBack, failed: storeFailed })
     try {
-      await takeUp({
+      await recoverLane({
         options,
         environment,
-        hub,
+        endpointPool,
         store,
-        handle,
+        session,
         log: parts.log,
         admission,
         lease,
@@ -163,9 +168,9 @@ export async function openTenure(parts: {
         signer: () => signer,
         leased: () => heartbeat.isFresh(lease),
         lost,
-        taken(holder) {
-          if (!lostEarly && !leaving) return install({ holder, lease, letGo, sinceMs: clock.now() })
-          holder.engine.stop()
+        taken(leader) {
+          if (!lostEarly && !leaving) return install({ leader, lease, letGo, sinceMs: clock.now() })
+          leader.engine.stop()
           throw heldError()
         },
       })
@@ -175,32 +180,32 @@ export async function openTenure(parts: {
     }
   }
 
-  function install(next: Tenant): void {
+  function install(next: LeaseHolder): void {
     const { epoch } = next.lease
     const takeover = epoch > 1 && epoch !== lastEpoch + 1
-    guest?.stop()
-    guest = undefined
+    standby?.stop()
+    standby = undefined
     tenant = next
-    last = next.holder
+    last = next.leader
     lastEpoch = next.lease.epoch
     logger.info({ ...lane, epoch, takeover }, 'lease gained')
     events.emit('leaseGained', { epoch, takeover })
-    next.holder.engine.start()
-    stopTelling = reports.tell(next.lease, next.holder.report)
+    next.leader.engine.start()
+    stopTelling = reports.tell(next.lease, next.leader.report)
     watchOver(next)
   }
 
   /** A lane that has something to follow has looked at it. For one that has nothing the head is enough. */
   function looked(): Promise<void> | undefined {
-    return tenant?.holder.engine.following ? hub.tracker.nextTick() : firstLook
+    return tenant?.leader.engine.following ? endpointPool.tracker.nextTick() : firstLook
   }
 
   function becomeGuest(): void {
     const { groups } = options
     const shown = last?.look()
-    guest = createGuest({
-      handle,
-      hub,
+    standby = createStandby({
+      session,
+      endpointPool,
       store,
       admission,
       clock,
@@ -210,10 +215,10 @@ export async function openTenure(parts: {
       reports,
       own: reportedOptions(options),
       differ,
-      shown,
+      effects: shown,
       take: takeForWork,
     })
-    guest.start()
+    standby.start()
   }
 
   /** Once for the same ones: they are looked at again and again. */
@@ -236,38 +241,38 @@ export async function openTenure(parts: {
 
   /** At the latest with a heartbeat: a lane that has nothing to write would notice nothing. */
   function storeFailed(error: unknown): void {
-    handle.storeTrouble.failed(error)
+    session.storeTrouble.failed(error)
     if (tenant === undefined || !isReplaced(error)) return
-    const { holds } = tenant.holder.engine.context.lane
-    if (!holds.has('storeReplaced')) reportError(handle, error)
+    const { holds } = tenant.leader.engine.context.lane
+    if (!holds.has('storeReplaced')) reportError(session, error)
     holds.add('storeReplaced', error.shortMessage)
   }
 
   function storeIsBack(): void {
-    handle.storeTrouble.works()
-    tenant?.holder.engine.context.lane.holds.lift('storeReplaced')
+    session.storeTrouble.works()
+    tenant?.leader.engine.context.lane.holds.lift('storeReplaced')
   }
 
-  function stepDown({ holder, letGo }: Tenant): void {
+  function stepDown({ leader, letGo }: LeaseHolder): void {
     watch?.()
     stopTelling?.()
-    holder.engine.stop()
+    leader.engine.stop()
     letGo()
     tenant = undefined
     if (!leaving) becomeGuest()
   }
 
   /** Gives the lane back, to whoever has work for it, or can reach a node. */
-  async function yieldLane(current: Tenant): Promise<void> {
+  async function yieldLane(current: LeaseHolder): Promise<void> {
     stepDown(current)
     logger.info({ ...lane, epoch: current.lease.epoch }, 'lease given back')
     await store.release(current.lease)
   }
 
   /** A store that dies with this process has nobody else to give a lane to. */
-  function watchOver(current: Tenant): void {
+  function watchOver(current: LeaseHolder): void {
     if (!store.durable) return
-    const { engine } = current.holder
+    const { engine } = current.leader
     let idleSinceMs: number | undefined
     let dueMs = 0
     const look = async () => {
@@ -279,7 +284,7 @@ export async function openTenure(parts: {
       if (isSilent(current, now)) {
         notBeforeMs = now + heartbeat.ttlMs
         // As soon as the node answers again, this process may have the lane again.
-        void hub.tracker.nextTick().then(() => {
+        void endpointPool.tracker.nextTick().then(() => {
           notBeforeMs = 0
         })
         return yieldLane(current)
@@ -293,7 +298,7 @@ export async function openTenure(parts: {
     const plan = () => {
       dueMs = clock.now() + heartbeat.ttlMs / 2
       watch = background.setTimer(
-        () => void look().catch((error) => reportError(handle, error)),
+        () => void look().catch((error) => reportError(session, error)),
         heartbeat.ttlMs / 2,
       )
     }
@@ -301,15 +306,15 @@ export async function openTenure(parts: {
   }
 
   /** Nothing was heard of the chain for the time of a lease, with something to follow there. */
-  function isSilent({ holder, sinceMs }: Tenant, now: number): boolean {
-    const { tickedAt, blockMs = 0 } = hub.tracker
+  function isSilent({ leader, sinceMs }: LeaseHolder, now: number): boolean {
+    const { tickedAt, blockMs = 0 } = endpointPool.tracker
     const heardMs = Math.max(tickedAt?.atMs ?? 0, sinceMs)
-    return holder.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
+    return leader.engine.following && now - heardMs > Math.max(heartbeat.ttlMs, SILENT_BLOCKS * blockMs)
   }
 
   /** A store that ends with the process has nobody who sends again what a pool loses. */
   function warnOfLosses(): void {
-    const inFlight = tenant === undefined ? 0 : countInFlight(tenant.holder.engine.context.lane.book)
+    const inFlight = tenant === undefined ? 0 : countInFlight(tenant.leader.engine.context.lane.book)
     if (store.durable || inFlight === 0) return
     logger.warn(
       { inFlight, lane: key.address },
@@ -320,64 +325,64 @@ export async function openTenure(parts: {
   async function close(): Promise<void> {
     admission.close()
     await taking?.catch(() => {})
-    if (tenant) await closeHolder(tenant.holder.engine, limits)
+    if (tenant) await closeLeader(tenant.leader.engine, limits)
     leaving = true
     warnOfLosses()
     const held = tenant
     if (held) stepDown(held)
-    guest?.stop()
-    handle.closing.stop()
-    strays.stop()
-    for (const transaction of [...handle.transactions.values(), ...strays.all()]) {
+    standby?.stop()
+    session.closing.stop()
+    handedOff.stop()
+    for (const transaction of [...session.transactions.values(), ...handedOff.all()]) {
       if (transaction.waiters?.length) rejectWaiters(transaction, closedError(transaction))
-      tellVerdict(transaction)
+      settleVerdict(transaction)
     }
     if (held === undefined) return
-    await held.holder.engine.context.lane.journal.flushed()
+    await held.leader.engine.context.lane.journal.flushed()
     await store.release(held.lease).catch((error: unknown) => {
       logger.warn({ error: String(safeError(error)) }, 'the lease was not given back')
     })
   }
 
-  const tenure: Tenure = {
-    handle,
+  const ownership: LaneOwnership = {
+    session,
     reports,
-    get seat() {
-      return (tenant?.holder ?? guest ?? last) as Seat
+    get worker() {
+      return (tenant?.leader ?? standby ?? last) as LaneWorker
     },
-    get holder() {
+    get leader() {
       return last
     },
     async hold() {
       if (tenant === undefined) await take()
       if (tenant === undefined) throw heldError()
-      return tenant.holder.engine
+      return tenant.leader.engine
     },
     signWith(account) {
       if (signer !== undefined) return
       signer = account
       if (tenant === undefined) return
-      tenant.holder.engine.context.signer = account
-      tenant.holder.engine.kick()
+      tenant.leader.engine.context.signer = account
+      tenant.leader.engine.kick()
     },
     pause() {
-      handle.paused = true
-      tenant?.holder.engine.context.lane.holds.add('paused')
+      session.paused = true
+      tenant?.leader.engine.context.lane.holds.add('paused')
     },
     unpause() {
-      handle.paused = false
-      tenant?.holder.engine.context.lane.holds.lift('paused')
+      session.paused = false
+      tenant?.leader.engine.context.lane.holds.lift('paused')
     },
     resume() {
-      handle.paused = false
-      tenant?.holder.engine.resume()
+      session.paused = false
+      tenant?.leader.engine.resume()
     },
     close,
   }
 
   if (await take()) await looked()
   else becomeGuest()
-  return tenure
+  return ownership
 }
 
 function heldError(): TxlaneError {

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { TxlaneError } from '../errors/base.js'
 import type { GroupCounts } from '../lane/queue/groups.js'
-import type { Caller, Place } from '../lane/transaction/caller.js'
+import type { AdmissionTarget, Caller } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import type { HoldReason, LaneSnapshot, SendOptions, TxRequest } from '../types/index.js'
 import type { LaneHealth } from './health.js'
@@ -10,19 +10,19 @@ import type { LaneHealth } from './health.js'
  * Who answers for the lane in this process: its holder, or a guest, who leaves word for the holder and reads in the
  * store what became of it.
  */
-export type Seat = {
+export type LaneWorker = {
   readonly kind: 'holder' | 'guest'
   /** Tells once it is kept in the store. */
-  add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void
+  add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void
   /** What is known of it here is newer than what the store says. */
-  live(by: { id: string } | { hash: Hash }): Transaction | undefined
+  findLive(by: { id: string } | { hash: Hash }): Transaction | undefined
   /**
    * It was read from the store, and somebody here has it from now on. What became of it since that reading, before it
    * was known here, was told to nobody: it is read once more.
    */
-  met(transaction: Transaction): void
+  trackFromStore(transaction: Transaction): void
   /** Finds out what the first transaction would otherwise wait for. Never rejects: what cannot be had is asked again. */
-  warm(): Promise<void>
+  prefetchFees(): Promise<void>
   /** Resolves when the store holds what is known here: also stages that nobody elsewhere waits for, where they matter. */
   flushed(stages: boolean): Promise<void>
   /** Somebody else's feed saw these pre-confirmed; block 0 means the one being built. */
@@ -46,9 +46,9 @@ export type Seat = {
   readonly load: number
   readonly holds: readonly HoldReason[]
   /** What is left of the balance beside all that it has to send; undefined where that is not known. */
-  readonly spareWei: bigint | undefined
+  readonly unreservedBalanceWei: bigint | undefined
   /** True where that may be out of date: it is found out anew. */
-  weigh(): boolean
+  requestBalance(): boolean
   /** Another lane of this process is about to hand over what may cost so much. */
   give(costWei: bigint): void
 }

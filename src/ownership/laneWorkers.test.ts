@@ -8,28 +8,28 @@ import { createMemberIn } from '../api/sender/sender.js'
 import { ACCOUNT, nameOf, swallow, transfer } from '../api/sender/simLane.fixture.js'
 import type { Tx } from '../types/index.js'
 
-describe('P7: any process may send; the holder signs and broadcasts', () => {
+describe('P7: any process may send; the leader signs and broadcasts', () => {
   test('a transaction that a guest sends is accepted, sealed, and told there, with its receipt', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
-    expect(await lane.settle(holder.sender.snapshot())).toMatchObject({ holder: true })
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const [leader, standby] = await world.pair()
+    expect(await lane.settle(leader.sender.snapshot())).toMatchObject({ leader: true })
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     expect(await lane.settle(tx.wait())).toMatchObject({ nonce: 0, hash: tx.hash, status: 'success' })
     expect(tx.attempts).toMatchObject([{ nonce: 0, hash: tx.hash }])
     expect(tx.attempts[0]?.fees).toMatchObject({ maxFeePerGas: expect.any(BigInt) })
     expect(lane.executed()).toEqual([1])
-    const told = guest.told.map(({ event }) => event).filter((event) => event !== 'endpoint')
+    const told = standby.told.map(({ event }) => event).filter((event) => event !== 'endpoint')
     expect(told).toEqual(expect.arrayContaining(['queued', 'accepted', 'sealed']))
-    expect(await lane.settle(guest.sender.snapshot())).toMatchObject({ holder: false, floor: 1, cursor: 1 })
+    expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ leader: false, floor: 1, cursor: 1 })
   })
 
   test('a stage is told in every process: preconfirmed before sealed', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = [world.start(), world.start()]
-    await lane.settle(holder.sender.ready())
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const [leader, standby] = [world.start(), world.start()]
+    await lane.settle(leader.sender.ready())
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     expect(await lane.settle(tx.wait('preconfirmed'))).toMatchObject({ stage: 'preconfirmed', hash: tx.hash })
     expect(await lane.settle(tx.wait('finalized'), 4_000_000)).toMatchObject({ stage: 'finalized' })
   })
@@ -127,21 +127,21 @@ describe('a pool of keys in several processes', () => {
 describe('the wishes of a guest for a transaction', () => {
   async function withGuest() {
     const world = await openProcesses()
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     return {
       world,
       lane: world.lane,
-      holder,
-      guest,
+      leader,
+      standby,
       [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
     }
   }
 
   test('cancel of one that waits: removed, and nothing is sent', async () => {
     await using here = await withGuest()
-    const { lane, holder, guest } = here
-    holder.sender.pause()
-    const tx = await lane.settle(guest.sender.send(transfer(1), { until: 'queued' }))
+    const { lane, leader, standby } = here
+    leader.sender.pause()
+    const tx = await lane.settle(standby.sender.send(transfer(1), { until: 'queued' }))
     const waiting = lane.rejection(tx.wait())
     expect(await lane.settle(tx.cancel())).toEqual({ result: 'removed' })
     const error = await waiting
@@ -150,33 +150,33 @@ describe('the wishes of a guest for a transaction', () => {
       fate: 'notExecuted',
       tx: { id: tx.id, stage: 'cancelled' },
     })
-    expect(guest.events('cancelled')).toHaveLength(1)
-    expect(guest.events('cancelled')[0]).toMatchObject({ tx, error })
+    expect(standby.events('cancelled')).toHaveLength(1)
+    expect(standby.events('cancelled')[0]).toMatchObject({ tx, error })
     expect(lane.executed()).toEqual([])
   })
 
   test('cancel of one that is out: a no-op takes its nonce', async () => {
     await using here = await withGuest()
-    const { lane, guest } = here
+    const { lane, standby } = here
     lane.script = swallow(1)
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     expect(await lane.settle(tx.cancel())).toEqual({ result: 'cancelled' })
     expect(lane.executed()).toEqual(['noop'])
   })
 
   test('cancel of one that has landed: too late, with its receipt', async () => {
     await using here = await withGuest()
-    const { lane, guest } = here
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const { lane, standby } = here
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     await lane.settle(tx.wait())
     expect(await lane.settle(tx.cancel())).toMatchObject({ result: 'tooLate', landed: { hash: tx.hash } })
   })
 
   test('replace: the replacement alone executes, at the same nonce', async () => {
     await using here = await withGuest()
-    const { lane, guest } = here
+    const { lane, standby } = here
     lane.script = swallow(1)
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     const other = await lane.settle(tx.replace(transfer(2)))
     expect(await lane.settle(other.wait())).toMatchObject({ nonce: 0 })
     expect(await lane.rejection(tx.wait())).toMatchObject({ code: 'SUPERSEDED', fate: 'notExecuted' })
@@ -185,9 +185,9 @@ describe('the wishes of a guest for a transaction', () => {
 
   test('speedUp: other bytes that offer more, and the hash of the newest', async () => {
     await using here = await withGuest()
-    const { lane, guest } = here
+    const { lane, standby } = here
     lane.script = swallow(1)
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
     const before = tx.hash
     await lane.settle(tx.speedUp({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }))
     await lane.until(() => tx.hash !== before)
@@ -197,44 +197,44 @@ describe('the wishes of a guest for a transaction', () => {
 
   test('a signal: who sent it is told at once; what waits is not sent', async () => {
     await using here = await withGuest()
-    const { lane, holder, guest } = here
-    holder.sender.pause()
+    const { lane, leader, standby } = here
+    leader.sender.pause()
     const controller = new AbortController()
-    const sending = lane.rejection(guest.sender.send(transfer(1), { id: 'a', signal: controller.signal }))
+    const sending = lane.rejection(standby.sender.send(transfer(1), { id: 'a', signal: controller.signal }))
     await lane.clock.advance(500)
     controller.abort()
     expect(await sending).toMatchObject({ code: 'ABORTED', fate: 'inFlight' })
-    await lane.until(() => guest.events('failed').length > 0)
-    holder.sender.resume()
+    await lane.until(() => standby.events('failed').length > 0)
+    leader.sender.resume()
     await lane.blocks(3)
     expect(lane.executed()).toEqual([])
   })
 
-  test('a deadline is kept by the holder', async () => {
+  test('a deadline is kept by the leader', async () => {
     await using here = await withGuest()
-    const { lane, holder, guest } = here
-    holder.sender.pause()
+    const { lane, leader, standby } = here
+    leader.sender.pause()
     const expires = { atMs: lane.clock.wallNow() + 3_000 }
-    const sending = lane.rejection(guest.sender.send(transfer(1), { expires }))
+    const sending = lane.rejection(standby.sender.send(transfer(1), { expires }))
     expect(await sending).toMatchObject({ code: 'EXPIRED', fate: 'notExecuted' })
   })
 
   test('drain waits for what any process sent', async () => {
     await using here = await withGuest()
-    const { lane, holder, guest } = here
-    const sent = await lane.settle(holder.sender.send(transfer(1)))
-    await lane.settle(guest.sender.send(transfer(2)))
-    await lane.settle(guest.sender.drain())
+    const { lane, leader, standby } = here
+    const sent = await lane.settle(leader.sender.send(transfer(1)))
+    await lane.settle(standby.sender.send(transfer(2)))
+    await lane.settle(standby.sender.drain())
     expect(sent.stage).toBe('sealed')
     expect(lane.executed()).toEqual([1, 2])
   })
 
   test('an allocator hands out nonces where the lane is held, and nowhere else', async () => {
     await using here = await withGuest()
-    const { lane, guest } = here
-    const allocator = createNonceAllocatorIn(guest.environment, {
+    const { lane, standby } = here
+    const allocator = createNonceAllocatorIn(standby.environment, {
       client: lane.parameters.client,
-      store: guest.store,
+      store: standby.store,
       address: ACCOUNT,
     } as never)
     expect(await lane.rejection(allocator.reserve())).toMatchObject({ code: 'LEASE_LOST' })

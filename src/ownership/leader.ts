@@ -1,17 +1,17 @@
 import { readLaneOn } from '../chain/endpoints/endpointPool.js'
 import { invalid } from '../errors/invalid.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
-import { unlessStopped } from '../platform/stopSignal.js'
+import { raceStop } from '../platform/stopSignal.js'
 import type { LaneSnapshot, Limits } from '../types/index.js'
 import type { LaneReport } from '../types/store.js'
-import { healthOfHolder } from './health.js'
+import { healthOfLeader } from './health.js'
 import { isInFlight } from './inFlight.js'
-import type { Seat } from './laneWorker.js'
+import type { LaneWorker } from './laneWorker.js'
 import type { ReportedOptions } from './reportedOptions.js'
 import { snapshotOf } from './snapshot.js'
 
 /** The seat of the process that holds the lane: what callers want is done by the engine, at once. */
-export type Holder = Seat & {
+export type Leader = LaneWorker & {
   readonly engine: Engine
   /** What other processes are told of the lane. */
   report(): LaneReport
@@ -19,29 +19,29 @@ export type Holder = Seat & {
   look(): LaneSnapshot
 }
 
-export function createHolder(parts: {
+export function createLeader(parts: {
   readonly engine: Engine
   readonly limits: Limits
   readonly options: ReportedOptions
-}): Holder {
+}): Leader {
   const { engine, limits, options } = parts
-  const { fees, handle, hub, lane, transactions } = engine.context
+  const { fees, session, endpointPool, lane, transactions } = engine.context
   const look = () => snapshotOf(engine)
 
-  const holder: Holder = {
+  const leader: Leader = {
     kind: 'holder',
     engine,
     look,
     report() {
       const holds = lane.holds.list()
-      const { relief } = handle
+      const { rebalancing: relief } = session
       if (relief === undefined) return { holds, options }
-      const room = relief.isLeaving ? 0 : holder.room
+      const room = relief.isLeaving ? 0 : leader.room
       const owedWei = room > 0 ? engine.owedWei : undefined
-      return { holds, room, load: holder.load, owedWei, options }
+      return { holds, room, load: leader.load, owedWei, options }
     },
     add: engine.intake.add,
-    live(by) {
+    findLive(by) {
       if ('id' in by) return transactions.get(by.id)
       const nonce = lane.book.nonceOf(by.hash)
       const slot = nonce === undefined ? undefined : lane.book.get(nonce)
@@ -49,15 +49,15 @@ export function createHolder(parts: {
       return attempt?.claim === undefined ? undefined : transactions.get(attempt.claim)
     },
     // Kept, and not taken up yet: it comes with what arrives.
-    met(transaction) {
+    trackFromStore(transaction) {
       if (transaction.stage === 'queued') engine.intake.met(transaction)
     },
-    async warm() {
-      await unlessStopped(Promise.all([fees.market(), engine.settled()]), [handle.closing]).catch(() => {})
+    async prefetchFees() {
+      await raceStop(Promise.all([fees.market(), engine.settled()]), [session.closing]).catch(() => {})
     },
     async flushed(stages) {
       for (const one of stages ? transactions.values() : [])
-        if (one.keptStage !== one.stage) engine.context.changed.add(one)
+        if (one.persistedStage !== one.stage) engine.context.changed.add(one)
       lane.journal.touch()
       await lane.journal.flushed()
     },
@@ -66,19 +66,19 @@ export function createHolder(parts: {
       if (!engine.resolve(id, fate)) throw invalid('id', id, 'the id of an unresolved transaction')
     },
     snapshot: async () => look(),
-    health: () => healthOfHolder(engine, limits),
+    health: () => healthOfLeader(engine, limits),
     inFlight: () =>
       [...transactions.values()].filter(({ nonce }) => nonce !== undefined && isInFlight(lane.book, nonce)),
     async resync() {
-      const { account } = await readLaneOn(hub, lane.key.address, limits.readTimeoutMs)
+      const { account } = await readLaneOn(endpointPool, lane.key.address, limits.readTimeoutMs)
       engine.accountIs(account)
-      await unlessStopped(hub.tracker.nextTick(), [handle.closing])
+      await raceStop(endpointPool.tracker.nextTick(), [session.closing])
     },
     drained: () =>
       engine.drained().then(
         () => true,
         (error: unknown) => {
-          if (handle.closing.stopped()) throw error
+          if (session.closing.stopped()) throw error
           return false
         },
       ),
@@ -93,12 +93,12 @@ export function createHolder(parts: {
     get holds() {
       return lane.holds.list()
     },
-    get spareWei() {
+    get unreservedBalanceWei() {
       return engine.spareWei
     },
-    weigh: engine.weigh,
+    requestBalance: engine.weigh,
     // It finds out by itself what it has to send.
     give() {},
   }
-  return holder
+  return leader
 }

@@ -32,10 +32,10 @@ describe('P8: what somebody here reads in the store goes on being told, whatever
   test('to a guest, who read it before it was final', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
-    const sent = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
-    const late = heldBack(guest, 'find')
-    const got = guest.sender.get('a')
+    const [leader, standby] = await world.pair()
+    const sent = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
+    const late = heldBack(standby, 'find')
+    const got = standby.sender.get('a')
     await lane.settle(sent.wait('finalized'), 4_000_000)
     await lane.clock.advance(ALL_READ_MS)
     expect(late.asked()).toBe(true)
@@ -47,10 +47,10 @@ describe('P8: what somebody here reads in the store goes on being told, whatever
   test('to a guest, whose send of the same id was answered late', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
-    const sent = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
-    const late = heldBack(guest, 'enqueue')
-    const again = guest.sender.send(transfer(1), { id: 'a' })
+    const [leader, standby] = await world.pair()
+    const sent = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
+    const late = heldBack(standby, 'enqueue')
+    const again = standby.sender.send(transfer(1), { id: 'a' })
     await lane.settle(sent.wait('finalized'), 4_000_000)
     await lane.clock.advance(ALL_READ_MS)
     expect(late.asked()).toBe(true)
@@ -59,18 +59,18 @@ describe('P8: what somebody here reads in the store goes on being told, whatever
     expect(await lane.settle(tx.wait('finalized'), SOON_MS)).toMatchObject({ hash: sent.hash })
   })
 
-  test('to the holder, who read it as queued before it arrived, and it failed at once', async () => {
+  test('to the leader, who read it as queued before it arrived, and it failed at once', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     lane.script = ({ method }) =>
       method === 'eth_estimateGas' ? refuses('execution reverted', 3) : undefined
-    const arrival = heldBack(holder, 'arrivals')
+    const arrival = heldBack(leader, 'arrivals')
     const { gas: _, ...request } = transfer(1)
-    const sent = await lane.settle(guest.sender.send(request as TxRequest, { id: 'a', until: 'queued' }))
+    const sent = await lane.settle(standby.sender.send(request as TxRequest, { id: 'a', until: 'queued' }))
     await lane.until(arrival.asked)
-    const late = heldBack(holder, 'find')
-    const got = holder.sender.get('a')
+    const late = heldBack(leader, 'find')
+    const got = leader.sender.get('a')
     await lane.until(late.asked)
     arrival.answer()
     const failed = await lane.rejection(sent.wait())

@@ -3,18 +3,18 @@ import { recordOf } from '../lane/transaction/record.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { ListOptions, RecordPage, Tx, TxRecord } from '../types/index.js'
 import type { ChainKey, LaneKey, Store, StoredTransaction } from '../types/store.js'
-import type { Tenure } from './laneOwnership.js'
+import type { LaneOwnership } from './laneOwnership.js'
 import type { OpenLane } from './open.js'
 
-type Lane = Pick<OpenLane, 'handle' | 'key' | 'store' | 'tenure'> & {
+type Lane = Pick<OpenLane, 'session' | 'key' | 'store' | 'ownership'> & {
   /** Another lane of the chain and store, where it is open in this process. */
-  readonly beside: (address: Address) => Tenure | undefined
+  readonly beside: (address: Address) => LaneOwnership | undefined
 }
 
 /** What is known here, and may be newer than what the store says. */
-export function liveTransaction({ handle, tenure }: Lane, by: string | { hash: Hash }): Tx | undefined {
-  const live = tenure.seat.live(askedBy(by))
-  return live && handle.txOf(live)
+export function liveTransaction({ session, ownership }: Lane, by: string | { hash: Hash }): Tx | undefined {
+  const live = ownership.worker.findLive(askedBy(by))
+  return live && session.txOf(live)
 }
 
 /** A transaction of any account by its id or by any of its attempts' hashes, whether it has ended or not. */
@@ -23,22 +23,22 @@ export async function findTransaction(lane: Lane, by: string | { hash: Hash }): 
   if (live) return live
   const stored = await lane.store.find(lane.key, askedBy(by))
   if (stored === undefined) return undefined
-  const tenure = tenureOf(lane, stored.lane.address)
-  if (tenure) return foundIn(tenure, stored)
-  const stray = lane.handle.strays?.found(stored)
-  return stray && lane.handle.txOf(stray)
+  const ownership = tenureOf(lane, stored.lane.address)
+  if (ownership) return foundIn(ownership, stored)
+  const stray = lane.session.handedOff?.found(stored)
+  return stray && lane.session.txOf(stray)
 }
 
 function askedBy(by: string | { hash: Hash }): { id: string } | { hash: Hash } {
   return typeof by === 'string' ? { id: by } : { hash: by.hash.toLowerCase() as Hash }
 }
 
-function foundIn({ handle, seat }: Tenure, stored: StoredTransaction): Tx {
-  const known = handle.transactions.get(stored.id)
-  if (known) return handle.txOf(known)
+function foundIn({ session, worker }: LaneOwnership, stored: StoredTransaction): Tx {
+  const known = session.transactions.get(stored.id)
+  if (known) return session.txOf(known)
   const transaction = fromStored(stored)
-  seat.met(transaction)
-  return handle.txOf(transaction)
+  worker.trackFromStore(transaction)
+  return session.txOf(transaction)
 }
 
 const LIMIT_DEFAULT = 100
@@ -87,20 +87,20 @@ export async function listTransactions(
   const of = listedLanes(lane.key, options, accounts)
   const isStage = options.stage !== undefined
   const own = 'chainId' in of ? accounts : of.map(({ address }) => address)
-  await Promise.all(own.map((address) => tenureOf(lane, lowerCase(address))?.seat.flushed(isStage)))
+  await Promise.all(own.map((address) => tenureOf(lane, lowerCase(address))?.worker.flushed(isStage)))
   return listStored(lane.store, of, options, (stored) =>
     recordIn(tenureOf(lane, stored.lane.address), stored),
   )
 }
 
-function recordIn(tenure: Tenure | undefined, stored: StoredTransaction): TxRecord | undefined {
-  const live = tenure?.seat.live({ id: stored.id })
-  return live && recordOf(live, tenure?.handle.operations?.waitingFor(live))
+function recordIn(ownership: LaneOwnership | undefined, stored: StoredTransaction): TxRecord | undefined {
+  const live = ownership?.worker.findLive({ id: stored.id })
+  return live && recordOf(live, ownership?.session.operations?.waitingFor(live))
 }
 
 /** Whoever works the lane of this account in this process. */
-function tenureOf({ key, tenure, beside }: Lane, address: Address): Tenure | undefined {
-  return address === key.address ? tenure : beside(address)
+function tenureOf({ key, ownership, beside }: Lane, address: Address): LaneOwnership | undefined {
+  return address === key.address ? ownership : beside(address)
 }
 
 function timeOf(time: ListOptions['createdAfter']): number | undefined {

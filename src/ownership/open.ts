@@ -1,8 +1,8 @@
 import type { Address, Chain, Client, Hash, LocalAccount, Transport } from 'viem'
 import { chainOf } from '../chain/endpoints/chainOf.js'
-import { type Hub, openHub } from '../chain/endpoints/endpointPool.js'
+import { type EndpointPool, openEndpointPool } from '../chain/endpoints/endpointPool.js'
 import { defaultStore, type Environment, identityOf } from '../chain/environment.js'
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import type { Random } from '../platform/clock.js'
 import { type Held, hold, shared } from '../platform/registry.js'
 import type {
@@ -17,19 +17,19 @@ import type {
 } from '../types/index.js'
 import { type LaneKey, laneName, type Store } from '../types/store.js'
 import { createLaneLog, type LaneLog } from './laneLog.js'
-import { openTenure, type Tenure } from './laneOwnership.js'
+import { type LaneOwnership, openLaneOwnership } from './laneOwnership.js'
 import { findTransaction, listTransactions, liveTransaction } from './lookup.js'
 import { sendSequence } from './sendSequence.js'
 import { checkShared } from './sharedOptions.js'
 
 /** A lane in this process, shared by every sender and allocator of the same account, chain and store. */
 export type OpenLane = {
-  readonly handle: LaneHandle
-  readonly hub: Hub
+  readonly session: LaneSession
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly key: LaneKey
   /** Who works it now. */
-  readonly tenure: Tenure
+  readonly ownership: LaneOwnership
   readonly limits: Limits
   readonly log: LaneLog
   /** Another lane of the chain is open in this process. */
@@ -65,8 +65,8 @@ export type OpenOptions = LaneOptions<Chain> & {
 
 /** The lane has its own hold on the hub it was opened with: that outlives whoever opened it. */
 type Shared = {
-  readonly tenure: Tenure
-  readonly hub: Held<Hub>
+  readonly ownership: LaneOwnership
+  readonly endpointPool: Held<EndpointPool>
   readonly options: OpenOptions
   readonly log: LaneLog
 }
@@ -75,34 +75,41 @@ type Shared = {
 export async function openLane(
   options: OpenOptions,
   environment: Environment,
-  begun: (events: LaneHandle['events']) => void,
+  begun: (events: LaneSession['events']) => void,
 ): Promise<OpenLane> {
   const store = options.store ?? defaultStore(environment.shared)
   // Which chain it is, and with it which lane, is known once an endpoint has answered.
-  const probed = await holdHub(options, environment)
+  const probed = await holdEndpointPool(options, environment)
   try {
     const chain = await chainOf(probed.value, store)
     const key: LaneKey = { ...chain, address: options.address.toLowerCase() as Address }
     const nameIn = (lane: LaneKey) => `${laneName(lane)}@${identityOf(environment.shared, store)}`
     const beside = (address: Address) =>
-      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.tenure
+      shared<Shared>(environment.shared.lanes, nameIn({ ...key, address }))?.ownership
     const held = await hold(environment.shared.lanes, nameIn(key), () =>
       begin({ options, environment, store, key, beside, begun }),
     )
-    const { tenure, hub, log } = held.value
+    const { ownership, endpointPool, log } = held.value
     await checkJoining(held, options)
     const detach = log.attach(options.logger)
     // An allocator may have opened the lane without a key: from now on it can repair.
-    if (options.signer !== undefined) tenure.signWith(options.signer)
+    if (options.signer !== undefined) ownership.signWith(options.signer)
     const { limits } = options
-    const lane = { handle: tenure.handle, hub: hub.value, store, key, tenure, beside }
-    // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
-    return {
-      handle: lane.handle,
-      hub: lane.hub,
+    const lane = {
+      session: ownership.session,
+      endpointPool: endpointPool.value,
       store,
       key,
-      tenure,
+      ownership,
+      beside,
+    }
+    // Written out: what is spread loses its shape with the last lane, and the code of every `send` with it.
+    return {
+      session: lane.session,
+      endpointPool: lane.endpointPool,
+      store,
+      key,
+      ownership,
       limits,
       log,
       isOpen: (address) => beside(address) !== undefined,
@@ -114,7 +121,7 @@ export async function openLane(
         held
           .release(async () => {
             await stop()
-            await hub.release(() => hub.value.stop())
+            await endpointPool.release(() => endpointPool.value.stop())
           })
           .finally(detach),
     }
@@ -129,34 +136,41 @@ async function checkJoining({ value, release }: Held<Shared>, options: OpenOptio
     checkShared(value.options, options)
   } catch (error) {
     await release(async () => {
-      await value.tenure.close()
-      await value.hub.release(() => value.hub.value.stop())
+      await value.ownership.close()
+      await value.endpointPool.release(() => value.endpointPool.value.stop())
     })
     throw error
   }
 }
 
 /** The endpoints of these options, shared with everybody who names the same. */
-export function holdHub(
+export function holdEndpointPool(
   options: Pick<OpenOptions, 'client' | 'endpoints' | 'limits' | 'isClosing'>,
   environment: Environment,
-): Promise<Held<Hub>> {
+): Promise<Held<EndpointPool>> {
   const { client, endpoints = [], limits } = options
-  return hold(environment.shared.hubs, hubName(options, environment), () =>
-    openHub({ client, endpoints, limits, environment, isClosing: options.isClosing }),
+  return hold(environment.shared.endpointPools, endpointPoolName(options, environment), () =>
+    openEndpointPool({ client, endpoints, limits, environment, isClosing: options.isClosing }),
   )
 }
 
 /** Opens the lane on a hub that is its own to hold: whoever asked for it may be gone long before the others. */
-async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub' | 'log'>): Promise<Shared> {
-  const hub = await holdHub(parts.options, parts.environment)
+async function begin(
+  parts: Omit<Parameters<typeof openLaneOwnership>[0], 'endpointPool' | 'log'>,
+): Promise<Shared> {
+  const endpointPool = await holdEndpointPool(parts.options, parts.environment)
   const log = createLaneLog(parts.environment.warn ?? (() => {}))
   // The opening writes as well; those who have the lane then are attached by then.
   const detach = log.attach(parts.options.logger)
   try {
-    return { tenure: await openTenure({ ...parts, hub: hub.value, log }), hub, options: parts.options, log }
+    return {
+      ownership: await openLaneOwnership({ ...parts, endpointPool: endpointPool.value, log }),
+      endpointPool: endpointPool,
+      options: parts.options,
+      log,
+    }
   } catch (error) {
-    await hub.release(() => hub.value.stop())
+    await endpointPool.release(() => endpointPool.value.stop())
     throw error
   } finally {
     detach()
@@ -164,7 +178,7 @@ async function begin(parts: Omit<Parameters<typeof openTenure>[0], 'hub' | 'log'
 }
 
 /** How a hub asks its endpoints: with other limits it is another one. */
-const HUB_LIMITS = [
+const ENDPOINT_POOL_LIMITS = [
   'batchMax',
   'readTimeoutMs',
   'pollIntervalMs',
@@ -176,7 +190,7 @@ const HUB_LIMITS = [
 ] as const satisfies readonly (keyof Limits)[]
 
 /** Senders with the same endpoints and limits share a hub, and with it the one poller. */
-function hubName(options: Parameters<typeof holdHub>[0], environment: Environment): string {
+function endpointPoolName(options: Parameters<typeof holdEndpointPool>[0], environment: Environment): string {
   const clients = [options.client, ...(options.endpoints ?? []).map((endpoint) => endpoint.client)]
   const names = clients.map((client) => {
     const { url, type, key } = client.transport as { url?: unknown; type?: string; key?: string }
@@ -187,6 +201,6 @@ function hubName(options: Parameters<typeof holdHub>[0], environment: Environmen
   const rest = (options.endpoints ?? []).map(({ role = 'both', profile, fetchFn }) =>
     [role, JSON.stringify(profile ?? {}), fetchFn === undefined ? '' : identityOf(shared, fetchFn)].join(' '),
   )
-  const limits = HUB_LIMITS.map((name) => options.limits[name])
+  const limits = ENDPOINT_POOL_LIMITS.map((name) => options.limits[name])
   return [options.client.chain.id, ...names, ...rest, ...limits].join('|')
 }

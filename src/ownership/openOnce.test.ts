@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createVirtualClock } from '../../test/sim/virtualClock.js'
-import { createOpening } from './openOnce.js'
+import { createOpenOnce } from './openOnce.js'
 
 const TOOK_MS = 50
 const closed = () => new Error('closed')
@@ -10,7 +10,7 @@ function openingThatFails() {
   const clock = createVirtualClock()
   const tries: number[] = []
   const node = { fails: true }
-  const opening = createOpening(async () => {
+  const opening = createOpenOnce(async () => {
     tries.push(clock.now())
     await new Promise<void>((resolve) => clock.setTimer(resolve, TOOK_MS))
     if (node.fails) throw new Error('the node says no')
@@ -66,7 +66,7 @@ test('a close ends the pause: who waits in it is told so, and nothing is tried a
     await clock.advance(100)
   }
   expect(tries).toHaveLength(2)
-  const refused = expect(opening.begun).rejects.toThrow('closed')
+  const refused = expect(opening.started).rejects.toThrow('closed')
   expect(await opening.close(closed)).toBeUndefined()
   await refused
   await clock.advance(10_000)

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.js'
 
 /** Something that is opened by the first call that needs it. */
-export type Opening<T> = {
+export type OpenOnce<T> = {
   /**
    * Opens it once, for all who ask. What failed is not kept: the next call tries anew, after a pause where it has failed
    * more than once. Those who ask meanwhile wait for the same try.
@@ -10,7 +10,7 @@ export type Opening<T> = {
   /** Why the last try failed, and since when none has succeeded, in wall time; undefined before that, and once one has. */
   readonly failed: { readonly error: unknown; readonly sinceMs: number } | undefined
   /** What is open, or about to be. */
-  readonly begun: Promise<T> | undefined
+  readonly started: Promise<T> | undefined
   /** Ends a pause: those who wait get the error. Resolves with what is open, after the end of a try under way. */
   close(closed: () => Error): Promise<T | undefined>
 }
@@ -19,11 +19,11 @@ export type Opening<T> = {
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 2_000
 
-export function createOpening<T>(openIt: () => Promise<T>, clock: Clock): Opening<T> {
+export function createOpenOnce<T>(openIt: () => Promise<T>, clock: Clock): OpenOnce<T> {
   let begun: Promise<T> | undefined
   let notBeforeMs = Number.NEGATIVE_INFINITY
   let pauseMs = 0
-  let failed: Opening<T>['failed']
+  let failed: OpenOnce<T>['failed']
   let endPause = (_error: Error) => {}
 
   function pause(ms: number): Promise<void> {
@@ -61,7 +61,7 @@ export function createOpening<T>(openIt: () => Promise<T>, clock: Clock): Openin
     get failed() {
       return failed
     },
-    get begun() {
+    get started() {
       return begun
     },
     async close(closed) {

@@ -1,9 +1,9 @@
 import type { Address, Chain, LocalAccount } from 'viem'
 import { hasRecords, lowerLatest, type Seeded, seedBook } from '../allocator/seed.js'
 import { readBalances } from '../chain/endpoints/balances.js'
-import { type Hub, readLaneAt } from '../chain/endpoints/endpointPool.js'
+import { type EndpointPool, readLaneAt } from '../chain/endpoints/endpointPool.js'
 import { type Patience, patientPort } from '../chain/endpoints/patientPort.js'
-import { tryAgain } from '../chain/endpoints/retryRead.js'
+import { retryRead } from '../chain/endpoints/retryRead.js'
 import { hasSingleSequencer } from '../chain/endpoints/singleSequencer.js'
 import type { Environment } from '../chain/environment.js'
 import type { Admission } from '../lane/admission/admission.js'
@@ -11,24 +11,24 @@ import type { Seed } from '../lane/confirmation/seeding.js'
 import { type Ahead, createAhead } from '../lane/engine/ahead.js'
 import { createEngine } from '../lane/engine/engine.js'
 import { restoreTransactions } from '../lane/engine/restore.js'
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { follow } from '../lane/transaction/transactionEvents.js'
 import type { BlockRef } from '../ledger/slot.js'
 import type { LaneReading } from '../rpc/methods/readLane.js'
 import { hasEnded } from '../store/ended.js'
 import type { LaneState, Lease, Store } from '../types/store.js'
 import type { LaneLog } from './laneLog.js'
-import { createHolder, type Holder } from './leader.js'
+import { createLeader, type Leader } from './leader.js'
 import type { OpenOptions } from './open.js'
 import { reportedOptions } from './reportedOptions.js'
 import { spentInRecords } from './spentInRecords.js'
 
-export type TakeUpParts = {
+export type RecoverLaneParts = {
   readonly options: OpenOptions
   readonly environment: Environment
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly log: LaneLog
   readonly admission: Admission
   readonly lease: Lease
@@ -40,14 +40,14 @@ export type TakeUpParts = {
   /** The journal found out that another process has the lane. */
   readonly lost: () => void
   /** In the turn in which the holder is made, so that nothing asked of the lane falls in between. */
-  readonly taken: (holder: Holder) => void
+  readonly taken: (leader: Leader) => void
 }
 
 /**
  * Takes the lane up where the store and the chain say it stands. Records, chain, book, engine: in this order, so that
  * nothing is handed out before all of it is known. The holder that `taken` gets has not begun to follow the chain.
  */
-export async function takeUp(parts: TakeUpParts): Promise<void> {
+export async function recoverLane(parts: RecoverLaneParts): Promise<void> {
   const ahead = createAhead(parts)
   try {
     const state = await parts.store.load(parts.lease)
@@ -59,33 +59,33 @@ export async function takeUp(parts: TakeUpParts): Promise<void> {
 }
 
 async function begin(
-  parts: TakeUpParts,
+  parts: RecoverLaneParts,
   state: LaneState,
   { reading, other, balanceWei }: Account,
   ahead: Ahead,
 ): Promise<void> {
-  const { options, environment, hub, store, handle, lease, seen } = parts
+  const { options, environment, endpointPool, store, session, lease, seen } = parts
   const { limits } = options
-  const { key } = handle
-  hub.tracker.saw(reading.latest.header)
+  const { key } = session
+  endpointPool.tracker.saw(reading.latest.header)
   const seeded = seedBook(reading, state, { durable: store.durable, seen }, limits.seedSpanMax, other)
   const { book, tokenAbove } = seeded
-  const spentBefore = await spentInRecords({ store, clock: ahead.clock, handle }, state)
+  const spentBefore = await spentInRecords({ store, clock: ahead.clock, session }, state)
   await learnEnds(parts, new Set(state.transactions.map(({ id }) => id)))
-  for (const one of state.transactions) if (!handle.transactions.has(one.id)) handle.adopt(one)
+  for (const one of state.transactions) if (!session.transactions.has(one.id)) session.adopt(one)
   const restored = await restoreTransactions(state.transactions, {
     book,
-    known: handle.transactions,
-    learn: (transaction, stored) => follow(handle, transaction, stored),
+    known: session.transactions,
+    learn: (transaction, stored) => follow(session, transaction, stored),
     find: (id) => store.find(key, { id }),
     clock: environment.clock,
   })
   // From here on there is something that works by itself, and nothing is awaited until it has begun.
   const engine = createEngine({
     environment,
-    handle,
+    session,
     admission: parts.admission,
-    hub,
+    endpointPool,
     store,
     key,
     lease,
@@ -110,19 +110,19 @@ async function begin(
   engine.accountIs(reading.account)
   const { holds } = engine.context.lane
   if (seeded.storeBehindChain) holds.add('storeBehindChain')
-  if (handle.paused) holds.add('paused')
+  if (session.paused) holds.add('paused')
   engine.restore(restored)
   if (balanceWei !== undefined) engine.setBalance(balanceWei)
-  parts.taken(createHolder({ engine, limits, options: reportedOptions(options) }))
+  parts.taken(createLeader({ engine, limits, options: reportedOptions(options) }))
 }
 
 type Readings = { readonly reading: LaneReading; readonly other: LaneReading }
 type Account = Readings & { readonly balanceWei: bigint | undefined }
 
 /** All at once: none of it rests on another part. */
-async function readAccount(parts: TakeUpParts, ahead: Ahead): Promise<Account> {
-  const { hub, handle, options } = parts
-  const balance = () => readBalance(hub, handle.key.address, options.limits.readTimeoutMs)
+async function readAccount(parts: RecoverLaneParts, ahead: Ahead): Promise<Account> {
+  const { endpointPool, session, options } = parts
+  const balance = () => readBalance(endpointPool, session.key.address, options.limits.readTimeoutMs)
   const reading = [readTwice(parts), balance()] as const
   ahead.ask()
   const [readings, balanceWei] = await Promise.all(reading)
@@ -136,31 +136,40 @@ const OTHER_TIMEOUT_MS = 2_000
  * The account as the endpoint that is read shows it, and as another one does; where there is none that answers, as the
  * same one shows it at the same time, which may be another backend.
  */
-async function readTwice({ environment, hub, handle, options }: TakeUpParts): Promise<Readings> {
-  const { address } = handle.key
+async function readTwice({
+  environment,
+  endpointPool,
+  session,
+  options,
+}: RecoverLaneParts): Promise<Readings> {
+  const { address } = session.key
   const { readTimeoutMs, readyTimeoutMs } = options.limits
   const { clock } = environment
   const patience: Patience = {
     clock,
     untilMs: clock.now() + readyTimeoutMs,
-    stop: handle.closing,
+    stop: session.closing,
   }
   const readOnce = () => {
-    const { gate, port } = hub.reader
-    return readLaneAt(hub, { gate, port: patientPort(port, patience) }, { address, timeoutMs: readTimeoutMs })
+    const { gate, port } = endpointPool.reader
+    return readLaneAt(
+      endpointPool,
+      { gate, port: patientPort(port, patience) },
+      { address, timeoutMs: readTimeoutMs },
+    )
   }
-  const read = () => tryAgain(readOnce, patience)
-  const [elsewhere] = hub.others()
+  const read = () => retryRead(readOnce, patience)
+  const [elsewhere] = endpointPool.others()
   const timeoutMs = Math.min(OTHER_TIMEOUT_MS, readTimeoutMs)
   const second =
-    elsewhere && readLaneAt(hub, elsewhere, { address, timeoutMs }).catch((): undefined => undefined)
+    elsewhere && readLaneAt(endpointPool, elsewhere, { address, timeoutMs }).catch((): undefined => undefined)
   const [reading, other] = await Promise.all([read(), second ?? read()])
   return { reading, other: other ?? (await read()) }
 }
 
 /** Without records nothing is known of the account but counts, unless no endpoint shows that it ever sent. */
 function seedOf(
-  { options }: TakeUpParts,
+  { options }: RecoverLaneParts,
   { reading, other }: Readings,
   { isDisbelieved, storeCursor, storeDisputed }: Seeded,
   state: LaneState,
@@ -201,23 +210,27 @@ function historyOf({ reading, other }: Readings, state: LaneState): Seed['histor
  * What somebody here knows of and is not open in the store has ended there while another process held the lane, was
  * handed to another lane, or has yet to arrive. Nobody else can end it from now on.
  */
-async function learnEnds({ store, handle }: TakeUpParts, open: ReadonlySet<string>): Promise<void> {
-  for (const transaction of [...handle.transactions.values()]) {
+async function learnEnds({ store, session }: RecoverLaneParts, open: ReadonlySet<string>): Promise<void> {
+  for (const transaction of [...session.transactions.values()]) {
     if (open.has(transaction.id)) continue
-    const stored = await store.find(handle.key, { id: transaction.id })
-    if (stored !== undefined && stored.lane.address !== handle.key.address) {
-      handle.strays?.add(transaction, stored)
+    const stored = await store.find(session.key, { id: transaction.id })
+    if (stored !== undefined && stored.lane.address !== session.key.address) {
+      session.handedOff?.add(transaction, stored)
       continue
     }
     if (stored === undefined || !hasEnded(stored.stage)) continue
-    follow(handle, transaction, stored)
-    handle.transactions.delete(transaction.id)
+    follow(session, transaction, stored)
+    session.transactions.delete(transaction.id)
   }
 }
 
 /** Without an answer the lane begins without a budget: the node's own refusals bring one. */
-async function readBalance(hub: Hub, address: Address, timeoutMs: number): Promise<bigint | undefined> {
-  return (await readBalances(hub.reader.port, [address], { timeoutMs }))[0]
+async function readBalance(
+  endpointPool: EndpointPool,
+  address: Address,
+  timeoutMs: number,
+): Promise<bigint | undefined> {
+  return (await readBalances(endpointPool.reader.port, [address], { timeoutMs }))[0]
 }
 
 /** One block of a single sequencer is as good as settled. */

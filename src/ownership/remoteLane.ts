@@ -1,5 +1,5 @@
 import { readBalances } from '../chain/endpoints/balances.js'
-import type { Hub } from '../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Clock } from '../platform/clock.js'
 import type { HoldReason, Limits } from '../types/index.js'
 import type { LaneKey } from '../types/store.js'
@@ -7,7 +7,7 @@ import type { ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
 
 /** What a process that does not hold the lane knows of it: from its holder's report, and from the chain. */
-export type Elsewhere = {
+export type RemoteLane = {
   /** Options of the holder, where it has told them. */
   readonly options: ReportedOptions | undefined
   readonly holds: readonly HoldReason[]
@@ -29,16 +29,16 @@ const ANSWER_MS = 30_000
 /** A holder that has said nothing for so long says nothing: it is one of a former version, or of no pool. */
 const SILENT_MS = 3_000
 
-export function createElsewhere(parts: {
+export function createRemoteLane(parts: {
   readonly key: LaneKey
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly reports: Reports
   /** How many unfinished transactions of the lane this process knows. */
   readonly open: () => number
-}): Elsewhere {
-  const { key, hub, clock, limits, reports, open } = parts
+}): RemoteLane {
+  const { key, endpointPool, clock, limits, reports, open } = parts
   const followed = reports.follow(key)
   let balanceWei: bigint | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
@@ -59,7 +59,7 @@ export function createElsewhere(parts: {
     isReading = true
     const { readTimeoutMs: timeoutMs } = limits
     const [[wei]] = await Promise.all([
-      readBalances(hub.reader.port, [key.address], { timeoutMs }),
+      readBalances(endpointPool.reader.port, [key.address], { timeoutMs }),
       reports.fresh(FRESH_MS),
     ])
     balanceWei = wei ?? balanceWei
@@ -68,7 +68,7 @@ export function createElsewhere(parts: {
     isReading = false
     isAnswered = true
     // Whoever asked looks again with the next tick.
-    hub.tracker.wake()
+    endpointPool.tracker.wake()
   }
 
   return {

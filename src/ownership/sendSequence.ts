@@ -1,7 +1,7 @@
 import { isTxlaneError, TxlaneError } from '../errors/base.js'
 import { randomId } from '../lane/admission/randomId.js'
 import { requireKnown } from '../lane/admission/requireKnown.js'
-import { ANYWHERE, added } from '../lane/transaction/caller.js'
+import { added, DEFAULT_TARGET } from '../lane/transaction/caller.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import type { Random } from '../platform/clock.js'
 import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../types/index.js'
@@ -14,14 +14,14 @@ import type { OpenLane } from './open.js'
  * @throws what the first of them that was not taken on was refused with, `inFlight` where others go before it
  */
 export async function sendSequence(
-  lane: Pick<OpenLane, 'handle' | 'hub' | 'store' | 'tenure'>,
+  lane: Pick<OpenLane, 'session' | 'endpointPool' | 'store' | 'ownership'>,
   requests: readonly TxRequest[],
   options: SequenceOptions,
   random: Random,
 ): Promise<readonly Tx[]> {
-  const { tenure, handle } = lane
+  const { ownership, session } = lane
   const { id = randomId(random), after, afterStage, afterStatus, ...all } = options
-  const full = tenure.seat.refusal(options.group, requests.length)
+  const full = ownership.worker.refusal(options.group, requests.length)
   if (full) await requireKnown(lane, options.id && `${id}/0`, full)
   await checkBounds(lane, requests, options)
   const taken: Promise<Transaction>[] = []
@@ -29,10 +29,10 @@ export async function sendSequence(
     const own: SendOptions = { ...all, id: `${id}/${index}` }
     const first = index === 0
     const adding = added(
-      tenure.seat.add,
+      ownership.worker.add,
       request,
       first ? { ...own, after, afterStage, afterStatus } : own,
-      first ? ANYWHERE : { follows: `${id}/${index - 1}` },
+      first ? DEFAULT_TARGET : { follows: `${id}/${index - 1}` },
     )
     // All are awaited below; one that is refused before that has nobody yet.
     adding.catch(() => {})
@@ -43,8 +43,8 @@ export async function sendSequence(
   const transactions: Transaction[] = []
   for (const [index, adding] of taken.entries()) transactions.push(await adding.catch(refusedAt(index)))
   if (options.until !== 'queued')
-    await Promise.all(transactions.map((one) => handle.waiting.accepted(one).catch(() => {})))
-  return transactions.map(handle.txOf)
+    await Promise.all(transactions.map((one) => session.waiting.accepted(one).catch(() => {})))
+  return transactions.map(session.txOf)
 }
 
 /**
@@ -52,18 +52,18 @@ export async function sendSequence(
  * before is what it was.
  */
 async function checkBounds(
-  { handle, hub, store }: Pick<OpenLane, 'handle' | 'hub' | 'store'>,
+  { session, endpointPool, store }: Pick<OpenLane, 'session' | 'endpointPool' | 'store'>,
   requests: readonly TxRequest[],
   { id, group }: SendOptions,
 ): Promise<void> {
   const excess = requests
     .map(
       (one) =>
-        excessGas(one, hub.chain, hub.tracker.newest) ??
-        feesAbove(one, handle.settings.groupCeiling(group)?.maxFeePerGas, 'the ceiling of its group'),
+        excessGas(one, endpointPool.chain, endpointPool.tracker.newest) ??
+        feesAbove(one, session.settings.groupCeiling(group)?.maxFeePerGas, 'the ceiling of its group'),
     )
     .find(Boolean)
-  if (excess && !(id !== undefined && (await store.find(handle.key, { id: `${id}/0` })))) throw excess
+  if (excess && !(id !== undefined && (await store.find(session.key, { id: `${id}/0` })))) throw excess
 }
 
 /** What was refused first: those before it go their way. */

@@ -1,13 +1,13 @@
-import type { Hub } from '../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
 import type { LaneSnapshot } from '../types/index.js'
 import { countInFlight } from './inFlight.js'
 
 /** What the lane looks like now, from its own books: nothing is asked of a node. */
 export function snapshotOf(engine: Engine): LaneSnapshot {
-  const { hub, closed } = engine.context
+  const { endpointPool, closed } = engine.context
   const { book, holds, key } = engine.context.lane
-  const head = hub.tracker.head
+  const head = endpointPool.tracker.head
   const holes: number[] = []
   for (const { nonce, state } of book.slots.values())
     if (state === 'hole' && nonce < book.cursor && nonce >= book.floor) holes.push(nonce)
@@ -28,13 +28,13 @@ export function snapshotOf(engine: Engine): LaneSnapshot {
     balanceWei: engine.balanceWei,
     ...(engine.feeBudget === undefined ? {} : { feeBudget: engine.feeBudget }),
     account: engine.account,
-    endpoints: endpointsOf(hub),
+    endpoints: endpointsOf(endpointPool),
     waiting: engine.reasons.summary(),
   }
 }
 
-export function endpointsOf(hub: Hub): LaneSnapshot['endpoints'] {
-  return hub.endpoints.map((endpoint) => {
+export function endpointsOf(endpointPool: EndpointPool): LaneSnapshot['endpoints'] {
+  return endpointPool.endpoints.map((endpoint) => {
     const { port, role, profile, trouble, gate } = endpoint
     const { restReason: rests } = gate
     const { requestsPerSecond, callsPerSecond, waiting, denied } = gate.status()

@@ -1,4 +1,4 @@
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import type { SpentBefore } from '../lane/signing/feeBudget.js'
 import { WINDOWS } from '../lane/signing/spending.js'
 import { hasReached } from '../lane/transaction/transaction.js'
@@ -17,17 +17,17 @@ const PAGES_MAX = 20
  * slots still hold is counted from those. No-ops are not among the records of transactions.
  */
 export async function spentInRecords(
-  { store, clock, handle }: { readonly store: Store; readonly clock: Clock; readonly handle: LaneHandle },
+  { store, clock, session }: { readonly store: Store; readonly clock: Clock; readonly session: LaneSession },
   { slots }: Pick<LaneState, 'slots'>,
 ): Promise<readonly SpentBefore[]> {
-  if (handle.settings.current.budget === undefined) return []
+  if (session.settings.current.budget === undefined) return []
   const open = new Set(slots.map(({ nonce }) => nonce))
   const nowMs = clock.now()
   const wallMs = clock.wallNow()
   const spent: SpentBefore[] = []
   let cursor: string | undefined
   for (let page = 0; page < PAGES_MAX; page++) {
-    const found = await store.list([handle.key], { limit: PAGE, cursor })
+    const found = await store.list([session.key], { limit: PAGE, cursor })
     for (const one of found.items) {
       // A clock that was set back since would have them in the future.
       const agoMs = Math.max(0, wallMs - one.createdAtMs)

@@ -1,35 +1,35 @@
-import { type Hub, readLaneOn } from '../chain/endpoints/endpointPool.js'
+import { type EndpointPool, readLaneOn } from '../chain/endpoints/endpointPool.js'
 import type { TxlaneError } from '../errors/base.js'
 import { invalid } from '../errors/invalid.js'
-import type { Admission, Taker } from '../lane/admission/admission.js'
+import type { Admission, AdmissionListener } from '../lane/admission/admission.js'
 import { requireKnown } from '../lane/admission/requireKnown.js'
-import { createDrains } from '../lane/engine/drainWaiters.js'
+import { createDrainWaiters } from '../lane/engine/drainWaiters.js'
 import { type GroupCounts, queueRefusal } from '../lane/queue/groups.js'
-import type { LaneHandle } from '../lane/session/laneSession.js'
-import type { Caller, Place } from '../lane/transaction/caller.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
+import type { AdmissionTarget, Caller } from '../lane/transaction/caller.js'
 import { fromStored } from '../lane/transaction/stored.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import { follow } from '../lane/transaction/transactionEvents.js'
-import { tellUnresolved } from '../lane/transaction/unresolved.js'
+import { reportUnresolved } from '../lane/transaction/unresolved.js'
 import { type Clock, stoppableClock } from '../platform/clock.js'
-import { createLooks } from '../platform/poller.js'
+import { createPoller } from '../platform/poller.js'
 import { reportError } from '../platform/reportError.js'
-import { createStop, unlessStopped } from '../platform/stopSignal.js'
+import { createStopSignal, raceStop } from '../platform/stopSignal.js'
 import { hasEnded, UNSEALED } from '../store/ended.js'
 import type { GroupPolicy, Limits, SendOptions, Stage, TxRequest } from '../types/index.js'
 import type { Store, StoredTransaction, Wish } from '../types/store.js'
-import { FINDS, findEach } from './findByIds.js'
-import { healthOfGuest } from './health.js'
+import { findByIds, LOOKUP_BATCH } from './findByIds.js'
+import { healthOfStandby } from './health.js'
 import { isInFlightByStage } from './inFlight.js'
-import type { Seat } from './laneWorker.js'
-import { createElsewhere } from './remoteLane.js'
+import type { LaneWorker } from './laneWorker.js'
+import { createRemoteLane } from './remoteLane.js'
 import { differencesOf, type OptionDifference, type ReportedOptions } from './reportedOptions.js'
 import type { Reports } from './reports.js'
-import { createGuestOperations } from './standbyOperations.js'
-import { guestSnapshot, type Shown, shownBy } from './standbySnapshot.js'
+import { createStandbyOperations } from './standbyOperations.js'
+import { type Shown, shownBy, standbySnapshot } from './standbySnapshot.js'
 
 /** The seat of a process that does not hold the lane. */
-export type Guest = Seat & {
+export type Standby = LaneWorker & {
   start(): void
   stop(): void
 }
@@ -44,9 +44,9 @@ const WISH_MS = 20_000
 /** Of those in sealed blocks, the newest are the ones without a verdict. */
 const SEALED_MAX = 500
 
-export function createGuest(options: {
-  readonly handle: LaneHandle
-  readonly hub: Hub
+export function createStandby(options: {
+  readonly session: LaneSession
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly admission: Admission
   readonly clock: Clock
@@ -59,44 +59,44 @@ export function createGuest(options: {
   readonly own: ReportedOptions
   readonly differ: (differences: readonly OptionDifference[]) => void
   /** What this process has seen of the chain before. */
-  readonly shown: Shown | undefined
+  readonly effects: Shown | undefined
   /** Tries to become the holder: the lane may be free. */
   readonly take: () => Promise<unknown>
-}): Guest {
-  const { handle, hub, store, admission, limits, reports } = options
-  const { key, transactions, events, txOf } = handle
+}): Standby {
+  const { session, endpointPool, store, admission, limits, reports } = options
+  const { key, transactions, events, txOf } = session
   const clock = stoppableClock(options.clock)
   const background = stoppableClock(options.background)
-  const gone = createStop(() => new Error('The lane has changed hands.'))
-  const looks = createLooks({
+  const gone = createStopSignal(() => new Error('The lane has changed hands.'))
+  const poller = createPoller({
     clock: () => (wanted() ? clock : background),
     everyMs: () => (wanted() ? LOOK_MS.busy : LOOK_MS.idle),
     restMs: REST_MS,
     read,
     failed(error) {
-      handle.storeTrouble.failed(error)
-      reportError(handle, error)
+      session.storeTrouble.failed(error)
+      reportError(session, error)
     },
   })
   // What has no verdict yet, whoever sent it; true: it is in no sealed block.
   const open = new Map<string, boolean>()
   // Handed to other lanes of this process, with the places that they had here.
   const left = new Map<string, number>()
-  const elsewhere = createElsewhere({
+  const remoteLane = createRemoteLane({
     key,
-    hub,
+    endpointPool,
     clock,
     limits,
     reports,
     open: () => open.size,
   })
-  const drains = createDrains(() => revision !== undefined && ![...open.values()].includes(true))
+  const drains = createDrainWaiters(() => revision !== undefined && ![...open.values()].includes(true))
   // Those that this process found out as the holder it has told.
   const alarmed = new Set([...transactions.values()].filter((one) => one.unresolved).map(({ id }) => id))
   // Known here since, and as they were before.
   const unread = new Set<string>()
   let revision: number | undefined
-  let { shown } = options
+  let { effects } = options
   // Somebody left word here, and it may be that nobody holds the lane.
   let wishedAtMs: number | undefined
   let unwatch = () => {}
@@ -104,7 +104,7 @@ export function createGuest(options: {
   const awaiting: (() => void)[] = []
 
   /** There is something that a holder has to do. */
-  const wanted = () => open.size > 0 || handle.waits > 0 || isWished()
+  const wanted = () => open.size > 0 || session.waits > 0 || isWished()
   const isWished = () => wishedAtMs !== undefined && clock.now() - wishedAtMs < WISH_MS
 
   async function read(): Promise<void> {
@@ -113,11 +113,11 @@ export function createGuest(options: {
       awaiting.unshift(...asked)
       throw error
     })
-    handle.storeTrouble.works()
+    session.storeTrouble.works()
     for (const done of asked) done()
   }
 
-  const differences = () => (elsewhere.options ? differencesOf(options.own, elsewhere.options) : [])
+  const differences = () => (remoteLane.options ? differencesOf(options.own, remoteLane.options) : [])
 
   async function readAll(): Promise<void> {
     void reports.fresh(LOOK_MS.idle)?.then(() => {
@@ -151,7 +151,7 @@ export function createGuest(options: {
   /** What is open in the lane, and what became of what this process knows of. */
   async function begin(): Promise<number> {
     const now = await store.changes(key, 'now', 1)
-    await findEach(store, key, [...transactions.keys()], (stored) => {
+    await findByIds(store, key, [...transactions.keys()], (stored) => {
       if (!gone.stopped()) learn(stored)
       return !gone.stopped()
     })
@@ -163,8 +163,8 @@ export function createGuest(options: {
   /** Another lane of the pool may have got it, in whose changes it stands from then on: some of them with each look. */
   async function readPooled(): Promise<void> {
     const queued = [...transactions.values()].filter((one) => one.pooled && one.stage === 'queued')
-    const some = queued.slice(0, FINDS).map(({ id }) => id)
-    await findEach(store, key, some, (stored) => {
+    const some = queued.slice(0, LOOKUP_BATCH).map(({ id }) => id)
+    await findByIds(store, key, some, (stored) => {
       const transaction = transactions.get(stored.id)
       if (gone.stopped() || transaction === undefined) return !gone.stopped()
       // Others come first the next time.
@@ -212,14 +212,14 @@ export function createGuest(options: {
     if (stored.lane.address !== key.address) {
       // It was handed to another lane of its pool.
       open.delete(stored.id)
-      if (known) handle.strays?.add(known, stored)
+      if (known) session.handedOff?.add(known, stored)
       return
     }
     note(stored)
-    const transaction = known ?? handle.adopt(stored)
+    const transaction = known ?? session.adopt(stored)
     if (transaction === undefined) return
-    follow(handle, transaction, stored)
-    if (known === undefined) handle.takenOver(transaction)
+    follow(session, transaction, stored)
+    if (known === undefined) session.replayCallerRequests(transaction)
     alarm(transaction)
     if (hasEnded(transaction.stage)) transactions.delete(transaction.id)
   }
@@ -233,22 +233,22 @@ export function createGuest(options: {
   /** Whoever found it out may be gone: who listens here hears that an operator's word is needed, once. */
   function alarm(transaction: Transaction): void {
     const { id, unresolved } = transaction
-    if (unresolved && !alarmed.has(id)) tellUnresolved(handle, transaction)
+    if (unresolved && !alarmed.has(id)) reportUnresolved(session, transaction)
     if (unresolved) alarmed.add(id)
     else alarmed.delete(id)
   }
 
-  const taker: Taker = {
-    taking() {},
-    taken(transaction, { signal }) {
+  const listener: AdmissionListener = {
+    onAdmitting() {},
+    onAdmitted(transaction, { signal }) {
       open.set(transaction.id, true)
-      elsewhere.give(transaction.request.value ?? 0n)
+      remoteLane.give(transaction.request.value ?? 0n)
       events.emit('queued', { tx: txOf(transaction) })
-      handle.heed(transaction, signal)
+      session.attachSignal(transaction, signal)
     },
-    dropped() {},
+    onRejected() {},
     // Whoever holds the lane finds it among what arrived.
-    doubted() {},
+    onInDoubt() {},
   }
 
   const ofGroup = (group: string) => [...transactions.values()].filter((one) => one.group === group)
@@ -260,36 +260,41 @@ export function createGuest(options: {
   }
 
   function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
-    const lanes = handle.relief?.lanes() ?? [counts]
+    const lanes = session.rebalancing?.lanes() ?? [counts]
     const { queueMax } = limits
     return queueRefusal({ size: transactions.size, queueMax, policy: options.groups, lanes }, group, more)
   }
 
-  function add(request: TxRequest, sendOptions: SendOptions, place: Place, { kept, failed }: Caller): void {
+  function add(
+    request: TxRequest,
+    sendOptions: SendOptions,
+    target: AdmissionTarget,
+    { kept, failed }: Caller,
+  ): void {
     const caller: Caller = {
       kept(transaction) {
         alarm(transaction)
-        looks.look()
+        poller.pollNow()
         kept(transaction)
       },
       failed,
     }
     const full = refusal(sendOptions.group)
-    if (full === undefined) return admission.admit(request, sendOptions, place, { taker, caller })
+    if (full === undefined) return admission.admit(request, sendOptions, target, { listener, caller })
     requireKnown(options, sendOptions.id, full)
-      .then(() => admission.admit(request, sendOptions, place, { taker, caller }))
+      .then(() => admission.admit(request, sendOptions, target, { listener, caller }))
       .catch(failed)
   }
 
   async function leave(id: string, wish: Wish): Promise<boolean> {
     const left = await store.wish(key, id, wish)
     wishedAtMs = clock.now()
-    looks.look()
+    poller.pollNow()
     return left
   }
 
-  const operations = createGuestOperations({
-    handle,
+  const operations = createStandbyOperations({
+    session,
     add,
     leave,
     stopped: gone.stopped,
@@ -298,21 +303,21 @@ export function createGuest(options: {
       if (stored) learn(stored)
       return stored !== undefined
     },
-    failed: (error) => reportError(handle, error),
+    failed: (error) => reportError(session, error),
   })
 
   return {
     kind: 'guest',
     add,
-    live: (by) => ('id' in by ? transactions.get(by.id) : undefined),
-    met(transaction) {
+    findLive: (by) => ('id' in by ? transactions.get(by.id) : undefined),
+    trackFromStore(transaction) {
       meet(transaction)
       if (!transactions.has(transaction.id)) return
       unread.add(transaction.id)
-      looks.look()
+      poller.pollNow()
     },
     // What it takes to sign is the holder's matter.
-    async warm() {},
+    async prefetchFees() {},
     async flushed() {},
     // The holder follows the chain.
     observe() {},
@@ -323,61 +328,61 @@ export function createGuest(options: {
       await leave(id, { kind: 'resolve', fate })
     },
     async snapshot() {
-      const read = readLaneOn(hub, key.address, limits.readTimeoutMs).then(shownBy)
+      const read = readLaneOn(endpointPool, key.address, limits.readTimeoutMs).then(shownBy)
       // A node that does not answer is told with the endpoints.
-      const now = await read.catch((error: unknown) => shown ?? Promise.reject(error))
-      shown = now
+      const now = await read.catch((error: unknown) => effects ?? Promise.reject(error))
+      effects = now
       await reports.fresh(0)
-      return guestSnapshot(handle, hub, now, elsewhere.holds)
+      return standbySnapshot(session, endpointPool, now, remoteLane.holds)
     },
-    health: () => healthOfGuest({ handle, hub, limits, differences: differences() }),
+    health: () => healthOfStandby({ session, endpointPool, limits, differences: differences() }),
     inFlight: () => [...transactions.values()].filter(isInFlightByStage),
     async resync() {
-      looks.look()
+      poller.pollNow()
     },
     drained() {
       const looked = new Promise<void>((resolve) => void awaiting.push(resolve))
-      looks.look()
+      poller.pollNow()
       const changed = new Promise<false>((resolve) => void gone.listen(() => resolve(false)))
       // What was known before may be from before the last transaction came in.
       const drained = looked.then(drains.add).then(() => true)
-      return handle.counted(() => unlessStopped(Promise.race([drained, changed]), [handle.closing]))
+      return session.whileWaiting(() => raceStop(Promise.race([drained, changed]), [session.closing]))
     },
     refusal,
     counts,
     get room() {
-      return elsewhere.room
+      return remoteLane.room
     },
     get load() {
-      return elsewhere.load
+      return remoteLane.load
     },
     get holds() {
-      return elsewhere.holds
+      return remoteLane.holds
     },
-    get spareWei() {
-      return elsewhere.spareWei
+    get unreservedBalanceWei() {
+      return remoteLane.spareWei
     },
-    weigh: elsewhere.weigh,
-    give: elsewhere.give,
+    requestBalance: remoteLane.weigh,
+    give: remoteLane.give,
     start() {
-      handle.operations = operations
-      handle.left = ({ id, sequence }) => {
+      session.operations = operations
+      session.left = ({ id, sequence }) => {
         left.set(id, sequence)
         open.delete(id)
         drains.check()
       }
-      unwatch = store.watch(key, () => looks.look())
-      looks.look()
+      unwatch = store.watch(key, () => poller.pollNow())
+      poller.pollNow()
       // Who asked for a cancel of the holder that was here asks the next one.
       for (const transaction of transactions.values()) {
-        if (transaction.verdicts !== undefined)
-          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(handle, error))
+        if (transaction.cancelWaiters !== undefined)
+          void leave(transaction.id, { kind: 'cancel' }).catch((error) => reportError(session, error))
       }
     },
     stop() {
       unwatch()
-      looks.stop()
-      elsewhere.stop()
+      poller.stop()
+      remoteLane.stop()
       clock.stop()
       background.stop()
       gone.stop()

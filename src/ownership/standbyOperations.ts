@@ -1,6 +1,6 @@
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { added } from '../lane/transaction/caller.js'
-import { checkWatched, createVerdicts } from '../lane/transaction/cancelOutcome.js'
+import { assertLaneOpen, createCancelOutcome } from '../lane/transaction/cancelOutcome.js'
 import type { Transaction } from '../lane/transaction/transaction.js'
 import type { TxOperations } from '../lane/transaction/tx.js'
 import { txError } from '../lane/transaction/txError.js'
@@ -9,12 +9,12 @@ import { keptReason } from '../lane/transaction/waitingFor.js'
 import type { Fees } from '../ledger/fees.js'
 import type { CancelResult } from '../types/index.js'
 import type { Wish } from '../types/store.js'
-import type { Seat } from './laneWorker.js'
+import type { LaneWorker } from './laneWorker.js'
 
 /** What a guest does for callers who have a transaction of the lane: it leaves word, and the holder does it. */
-export function createGuestOperations(parts: {
-  readonly handle: LaneHandle
-  readonly add: Seat['add']
+export function createStandbyOperations(parts: {
+  readonly session: LaneSession
+  readonly add: LaneWorker['add']
   /** False where the transaction has ended, or is not known. */
   readonly leave: (id: string, wish: Wish) => Promise<boolean>
   /** The lane has come into this process meanwhile. */
@@ -23,14 +23,14 @@ export function createGuestOperations(parts: {
   readonly readAgain: (transaction: Transaction) => Promise<boolean>
   readonly failed: (error: unknown) => void
 }): TxOperations {
-  const { handle, leave } = parts
-  const verdicts = createVerdicts(handle)
+  const { session, leave } = parts
+  const verdicts = createCancelOutcome(session)
 
   return {
     async cancel(transaction): Promise<CancelResult> {
-      if (transaction.endKept || transaction.settled) return verdicts.outcome(transaction)
-      checkWatched(transaction, handle.closing)
-      if (parts.stopped()) return handle.operations!.cancel(transaction)
+      if (transaction.endPersisted || transaction.settled) return verdicts.outcome(transaction)
+      assertLaneOpen(transaction, session.closing)
+      if (parts.stopped()) return session.operations!.cancel(transaction)
       const left = await leave(transaction.id, { kind: 'cancel' })
       if (!left && !(await parts.readAgain(transaction))) {
         throw txError(transaction, 'STORE', 'inFlight', 'The store does not know it.')

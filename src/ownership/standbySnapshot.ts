@@ -1,5 +1,5 @@
-import type { Hub } from '../chain/endpoints/endpointPool.js'
-import type { LaneHandle } from '../lane/session/laneSession.js'
+import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
+import type { LaneSession } from '../lane/session/laneSession.js'
 import { keptReason, summaryOf } from '../lane/transaction/waitingFor.js'
 import type { LaneReading } from '../rpc/methods/readLane.js'
 import type { HoldReason, LaneSnapshot } from '../types/index.js'
@@ -16,29 +16,29 @@ export function shownBy({ latest, pending, account }: LaneReading): Shown {
 }
 
 /** Counts as the chain shows them: the books are the holder's. */
-export function guestSnapshot(
-  handle: LaneHandle,
-  hub: Hub,
-  shown: Shown,
+export function standbySnapshot(
+  session: LaneSession,
+  endpointPool: EndpointPool,
+  effects: Shown,
   holds: readonly HoldReason[],
 ): LaneSnapshot {
-  const own = [...handle.transactions.values()]
+  const own = [...session.transactions.values()]
   return {
     holder: false,
-    chainId: handle.key.chainId,
-    address: handle.key.address,
-    floor: shown.floor,
-    cursor: shown.cursor,
-    coveredTo: shown.cursor,
+    chainId: session.key.chainId,
+    address: session.key.address,
+    floor: effects.floor,
+    cursor: effects.cursor,
+    coveredTo: effects.cursor,
     window: 0,
     holes: [],
     queued: own.filter(({ stage }) => stage === 'queued').length,
     inFlight: own.filter(isInFlightByStage).length,
     holds: [...holds],
-    head: shown.head,
+    head: effects.head,
     balanceWei: undefined,
-    account: shown.account,
-    endpoints: endpointsOf(hub),
+    account: effects.account,
+    endpoints: endpointsOf(endpointPool),
     waiting: summaryOf(own.map((one) => [one, keptReason(one)])),
   }
 }

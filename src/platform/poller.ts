@@ -1,13 +1,13 @@
 import type { CancelTimer, Clock } from './clock.js'
 
 /** Looks when it is told to, one look at a time, and from time to time by itself. */
-export type Looks = {
+export type Poller = {
   /** Soon; once more where one is under way, since that one may have missed what this is about. */
-  look(): void
+  pollNow(): void
   stop(): void
 }
 
-export function createLooks(options: {
+export function createPoller(options: {
   /** Whose timer the next look waits for. */
   readonly clock: () => Clock
   /** Hints tell at once what is there; this finds what no hint came for. */
@@ -16,7 +16,7 @@ export function createLooks(options: {
   /** After each look the next one waits so long: many hints in a row cost few of them. @default 0 */
   readonly restMs?: number
   readonly failed: (error: unknown) => void
-}): Looks {
+}): Poller {
   const { clock, restMs = 0 } = options
   let looking = false
   let again = false
@@ -54,7 +54,7 @@ export function createLooks(options: {
   }
 
   return {
-    look,
+    pollNow: look,
     stop() {
       stopped = true
       timer?.()

@@ -1,14 +1,14 @@
 import { onAbort } from './onAbort.js'
 
 /** Something that ends a wait, and the error to end it with. */
-export type Stop = {
+export type StopSignal = {
   readonly stopped: () => boolean
   readonly listen: (stop: () => void) => () => void
   readonly error: () => Error
 }
 
 /** The promise, or the error of the first that stops it. What the promise stands for goes on. */
-export function unlessStopped<T>(promise: Promise<T>, stops: readonly Stop[]): Promise<T> {
+export function raceStop<T>(promise: Promise<T>, stops: readonly StopSignal[]): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const offs: (() => void)[] = []
     const off = () => {
@@ -27,8 +27,8 @@ export function unlessStopped<T>(promise: Promise<T>, stops: readonly Stop[]): P
 }
 
 /** Work of several steps that cannot be left to go on: its signal says when it has been stopped. */
-export async function untilStopped<T>(
-  stop: Pick<Stop, 'listen'>,
+export async function withStopSignal<T>(
+  stop: Pick<StopSignal, 'listen'>,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
@@ -40,7 +40,7 @@ export async function untilStopped<T>(
   }
 }
 
-export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error): Stop {
+export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error): StopSignal {
   return {
     stopped: () => signal?.aborted ?? false,
     listen: (stop) => (signal === undefined ? () => {} : onAbort(signal, stop)),
@@ -49,7 +49,7 @@ export function stopOfSignal(signal: AbortSignal | undefined, error: () => Error
 }
 
 /** A stop of one's own, without the cost of an AbortSignal. */
-export function createStop(error: () => Error): Stop & { stop(): void } {
+export function createStopSignal(error: () => Error): StopSignal & { stop(): void } {
   const listeners = new Set<() => void>()
   let stopped = false
   return {

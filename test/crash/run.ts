@@ -33,8 +33,8 @@ export async function runCrash(
     ({ number }) => options.group === undefined || number === options.group,
   )
   await using bundle = await bundleChild(CHILD)
-  await using place = await openPlace(options)
-  const { store } = place
+  await using target = await openPlace(options)
+  const { store } = target
   await using leases = await openLeases(store)
   await using devnet = await startDevnet({
     ...BLOCKS,

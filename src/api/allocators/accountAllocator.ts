@@ -7,8 +7,8 @@ import { readEnvelope } from '../../lane/transaction/outside.js'
 import type { Book } from '../../ledger/book.js'
 import { type EarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
 import { type OpenLane, type OpenOptions, openLane } from '../../ownership/open.js'
-import { createOpening } from '../../ownership/openOnce.js'
-import { type Stop, stopOfSignal, unlessStopped } from '../../platform/stopSignal.js'
+import { createOpenOnce } from '../../ownership/openOnce.js'
+import { raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
 import { object } from '../../validate/validate.js'
 import type { AllocatorInternals, ReserveOptions } from './allocator.js'
 import { abortedError, closedError } from './errors.js'
@@ -18,10 +18,10 @@ import { createReservation, type Reservation } from './reservation.js'
 export function createAccountAllocator(
   options: OpenOptions,
   environment: Environment,
-  { early, closing }: { readonly early: EarlyListeners; readonly closing: Stop },
+  { early, closing }: { readonly early: EarlyListeners; readonly closing: StopSignal },
 ): AllocatorInternals<number> {
   const { limits } = options
-  const opening = createOpening(
+  const opening = createOpenOnce(
     () => openLane({ ...options, isClosing: closing.stopped }, environment, early.begin).then(attach),
     environment.clock,
   )
@@ -40,7 +40,7 @@ export function createAccountAllocator(
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<number>[]> {
     const stops = [stopOfSignal(signal, abortedError), closing]
     for (;;) {
-      const engine = await unlessStopped(hold(), stops)
+      const engine = await raceStop(hold(), stops)
       const { lane, closed } = engine.context
       if (lane.holds.any) await lifted(engine, stops)
       const nonces = await lane.exclusive(() =>
@@ -54,36 +54,36 @@ export function createAccountAllocator(
   /** Only the process that holds the lane can hand out its nonces. */
   async function hold(): Promise<Engine> {
     const lane = await open()
-    return lane.tenure.hold()
+    return lane.ownership.hold()
   }
 
-  function take({ context, reservations }: Engine, amount: number): number[] {
+  function take({ context, externalNonces }: Engine, amount: number): number[] {
     const { book } = context.lane
     // Nonces that outside code holds are not waited for: it may want all of them before it sends the first.
     const room = limits.windowMax - (book.cursor - book.coveredTo)
     // What was given back has its room: were it refused, what stands above would wait for it for ever.
     if (amount > room && amount > Math.max(0, room) + holesOf(book)) throw fullError(limits.windowMax)
-    return Array.from({ length: amount }, () => reservations.handOut())
+    return Array.from({ length: amount }, () => externalNonces.handOut())
   }
 
   /** In the store before anybody sees them: after a crash they must not be handed out again. */
   async function given(
     engine: Engine,
     nonces: number[],
-    stops: readonly Stop[],
+    stops: readonly StopSignal[],
   ): Promise<Reservation<number>[]> {
-    const { reservations } = engine
+    const { externalNonces } = engine
     try {
-      await unlessStopped(reservations.written(), stops)
+      await raceStop(externalNonces.written(), stops)
     } catch (error) {
-      for (const nonce of nonces) reservations.release(nonce)
+      for (const nonce of nonces) externalNonces.release(nonce)
       throw error
     }
     return nonces.map((nonce) => reservationOf(engine, nonce))
   }
 
   /** Resolves when there is something to be asked again: a hold was lifted, or the lane has left this process. */
-  async function lifted({ context }: Engine, stops: readonly Stop[]): Promise<void> {
+  async function lifted({ context }: Engine, stops: readonly StopSignal[]): Promise<void> {
     let off = () => {}
     const next = new Promise<void>((resolve) => {
       const offs = [context.events.on('released', () => resolve()), context.closing.listen(resolve)]
@@ -91,11 +91,11 @@ export function createAccountAllocator(
         for (const each of offs) each()
       }
     })
-    await unlessStopped(next, stops).finally(off)
+    await raceStop(next, stops).finally(off)
   }
 
   function reservationOf(engine: Engine, nonce: number): Reservation<number> {
-    const { reservations, context } = engine
+    const { externalNonces, context } = engine
     const { key } = context.lane
     return createReservation({
       nonce,
@@ -106,16 +106,16 @@ export function createAccountAllocator(
         throw invalid('serializedTransaction', `nonce ${envelope.nonce}`, `bytes with nonce ${nonce}`)
       },
       async keep(envelope) {
-        await reservations.commit(nonce, envelope)
+        await externalNonces.commit(nonce, envelope)
       },
       outcome(outcome, envelope) {
-        reservations.outcome(nonce, envelope, outcome)
+        externalNonces.outcome(nonce, envelope, outcome)
         return context.lane.book.get(nonce)?.state === 'hole'
       },
-      renew: () => reservations.renew(nonce),
+      renew: () => externalNonces.renew(nonce),
       async release() {
-        reservations.release(nonce)
-        await reservations.written()
+        externalNonces.release(nonce)
+        await externalNonces.written()
       },
     })
   }
@@ -131,7 +131,7 @@ export function createAccountAllocator(
       if (envelope.nonce - book.cursor > limits.windowMax) throw farError(envelope.nonce, book.cursor)
       if (free) lane.apply(envelope.nonce, { type: 'handOut' })
     })
-    await engine.reservations.commit(envelope.nonce, envelope)
+    await engine.externalNonces.commit(envelope.nonce, envelope)
   }
 
   return {
@@ -143,21 +143,21 @@ export function createAccountAllocator(
     adopt,
     async resync() {
       const lane = await open()
-      await lane.tenure.seat.resync()
+      await lane.ownership.worker.resync()
     },
     resume() {
       const { heard } = early
-      if (opened) opened.tenure.resume()
+      if (opened) opened.ownership.resume()
       else if (heard.size > 0)
-        void opening.begun?.then(
+        void opening.started?.then(
           (lane) => resumeOpened(lane, heard),
           () => {},
         )
     },
-    snapshot: () => opened?.tenure.holder?.look(),
+    snapshot: () => opened?.ownership.leader?.look(),
     async close() {
       const lane = await opening.close(closedError)
-      await lane?.release(lane.tenure.close)
+      await lane?.release(lane.ownership.close)
       early.detach()
     },
   }

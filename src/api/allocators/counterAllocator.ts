@@ -6,8 +6,8 @@ import { invalid } from '../../errors/invalid.js'
 import { safeError } from '../../errors/redactError.js'
 import type { Emitter } from '../../lane/emitter.js'
 import type { OpenOptions } from '../../ownership/open.js'
-import { createOpening } from '../../ownership/openOnce.js'
-import { type Stop, stopOfSignal, unlessStopped } from '../../platform/stopSignal.js'
+import { createOpenOnce } from '../../ownership/openOnce.js'
+import { raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
 import { object } from '../../validate/validate.js'
 import type {
   AllocatorInternals,
@@ -36,7 +36,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
   }: {
     readonly filler: NonceAllocatorParameters<nonce>['filler']
     readonly events: Emitter<CounterAllocatorEvents, object>
-    readonly closing: Stop
+    readonly closing: StopSignal
   },
 ): AllocatorInternals<nonce> {
   const { windowMax } = options.limits
@@ -46,7 +46,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
     fail: (error) => events.emit('error', { error: safeError(error) }),
     fill: filler && (async (count) => filler({ nonce: nonceOf(count) })),
   }
-  const opening = createOpening(() => openCounter(options, source, environment), environment.clock)
+  const opening = createOpenOnce(() => openCounter(options, source, environment), environment.clock)
   let opened: CounterLane | undefined
 
   async function open(): Promise<CounterLane> {
@@ -67,8 +67,8 @@ export function createCounterAllocator<nonce extends number | bigint>(
 
   async function reserveMany(amount: number, { signal }: ReserveOptions): Promise<Reservation<nonce>[]> {
     const stops = [stopOfSignal(signal, abortedError), closing]
-    const lane = await unlessStopped(open(), stops)
-    if (!lane.counter.hasRoom(amount)) await unlessStopped(lane.look(), stops)
+    const lane = await raceStop(open(), stops)
+    if (!lane.counter.hasRoom(amount)) await raceStop(lane.look(), stops)
     if (!lane.counter.hasRoom(amount)) throw fullError(windowMax)
     const counts = take(lane, (counter) => counter.reserve(amount))
     return counts.map((count) => reservationOf(lane.counter, count))

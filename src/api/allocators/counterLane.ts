@@ -2,10 +2,10 @@ import { type Counter, type CounterEvent, createCounter } from '../../allocator/
 import { type CounterRequest, createCounterReads } from '../../allocator/counterReads.js'
 import type { NonceSource } from '../../allocator/sources.js'
 import { chainOf } from '../../chain/endpoints/chainOf.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { defaultStore, type Environment, identityOf } from '../../chain/environment.js'
 import { isTxlaneError } from '../../errors/base.js'
-import { holdHub, type OpenOptions } from '../../ownership/open.js'
+import { holdEndpointPool, type OpenOptions } from '../../ownership/open.js'
 import { type Held, hold } from '../../platform/registry.js'
 import type { RpcReply } from '../../rpc/port.js'
 import { chainName } from '../../types/store.js'
@@ -44,18 +44,18 @@ export async function openCounter(
   environment: Environment,
 ): Promise<Held<CounterLane>> {
   const { shared } = environment
-  const probed = await holdHub(options, environment)
+  const probed = await holdEndpointPool(options, environment)
   const { address, slot } = source.counter
   const store = options.store ?? defaultStore(shared)
   try {
     const chain = chainName(await chainOf(probed.value, store))
     const name = `${chain}:${address}/${slot}@${identityOf(shared, store)}`
     return await hold(shared.lanes, name, async () => {
-      const hub = await holdHub(options, environment)
+      const endpointPool = await holdEndpointPool(options, environment)
       const books = (shared.counters.get(name) ?? createBooks(options, environment)) as Books
       // Kept from one holder to the next, for as long as something is out.
       shared.counters.set(name, books)
-      const lane = follow(options, source, environment, books, hub)
+      const lane = follow(options, source, environment, books, endpointPool)
       return {
         ...lane,
         async stop() {
@@ -95,11 +95,11 @@ function follow(
   source: ContractSource,
   { clock }: Environment,
   books: Books,
-  hub: Held<Hub>,
+  endpointPool: Held<EndpointPool>,
 ): CounterLane {
   const { counter, users } = books
-  const { tracker, chainId } = hub.value
-  const reader = () => hub.value.reader
+  const { tracker, chainId } = endpointPool.value
+  const reader = () => endpointPool.value.reader
   const reads = createCounterReads({ source, reader, chainId, timeoutMs: limits.readTimeoutMs })
   const nothing = () => {}
   let readAtMs = Number.NEGATIVE_INFINITY
@@ -175,7 +175,7 @@ function follow(
     async stop() {
       counter.stop()
       unfollow()
-      await hub.release(() => hub.value.stop())
+      await endpointPool.release(() => endpointPool.value.stop())
     },
   }
 }

@@ -6,7 +6,7 @@ import { createEmitter } from '../../lane/emitter.js'
 import { createEarlyListeners } from '../../ownership/earlyListeners.js'
 import type { OpenOptions } from '../../ownership/open.js'
 import { whenLoaded } from '../../platform/lazy.js'
-import { createStop, type Stop, stopOfSignal, unlessStopped } from '../../platform/stopSignal.js'
+import { createStopSignal, raceStop, type StopSignal, stopOfSignal } from '../../platform/stopSignal.js'
 import type { createAccountAllocator } from './accountAllocator.js'
 import type { AllocatorInternals, NonceAllocatorParameters } from './allocator.js'
 import type { CounterAllocatorEvents, createCounterAllocator } from './counterAllocator.js'
@@ -25,7 +25,7 @@ type AllocatorRuntime = {
 }
 
 type Parts<nonce extends number | bigint> = {
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly on: Lazy<nonce>['on']
   make(runtime: AllocatorRuntime): AllocatorInternals<nonce>
 }
@@ -66,9 +66,9 @@ export function createLazyCounterAllocator<nonce extends number | bigint>(
 
 function createLazy<nonce extends number | bigint>(
   { runtime }: Environment,
-  partsOf: (closing: Stop) => Parts<nonce>,
+  partsOf: (closing: StopSignal) => Parts<nonce>,
 ): Lazy<nonce> {
-  const closing = createStop(closedError)
+  const closing = createStopSignal(closedError)
   const { on, make } = partsOf(closing)
   let made: AllocatorInternals<nonce> | undefined
   let closed: Promise<void> | undefined
@@ -82,7 +82,7 @@ function createLazy<nonce extends number | bigint>(
     if (closing.stopped()) return Promise.reject(closedError())
     const found = runtime() as AllocatorRuntime | Promise<AllocatorRuntime>
     const stops = [stopOfSignal(signal, abortedError), closing]
-    return whenLoaded('then' in found ? unlessStopped(found, stops) : found, (loaded) => {
+    return whenLoaded('then' in found ? raceStop(found, stops) : found, (loaded) => {
       made ??= make(loaded)
       return act(made)
     })

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { invalid } from '../../errors/invalid.js'
-import type { PlaceFor } from '../../lane/session/laneSession.js'
+import type { FindFundedLane } from '../../lane/session/laneSession.js'
 import type { HoldReason } from '../../types/index.js'
 import type { Member } from '../sender/member.js'
 import { nearestTo } from './affinity.js'
@@ -63,11 +63,11 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
   }
 
   /** What one does not send goes to the one with the most room of those that can pay, whichever process holds it. */
-  function placesBeside(idle: Member): PlaceFor {
+  function placesBeside(idle: Member): FindFundedLane {
     void members.fresh()
     const places = taking().flatMap((member) => {
       const lane = member === idle || member.holds().length > 0 ? undefined : member.lane()
-      return lane ? [{ ...lane, room: roomOf(member), spareWei: lane.seat.spareWei ?? 0n }] : []
+      return lane ? [{ ...lane, room: roomOf(member), spareWei: lane.worker.unreservedBalanceWei ?? 0n }] : []
     })
     let later: boolean | undefined
     return (costWei, not) => {
@@ -81,7 +81,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
       }
       place.room--
       place.spareWei -= costWei
-      place.seat.give(costWei)
+      place.worker.give(costWei)
       return place.key
     }
   }
@@ -91,7 +91,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
     const others = taking().filter((member) => member !== idle && !member.closed())
     const looking = others.map((member) => {
       if (!member.opened()) void member.sender.ready().catch(() => {})
-      return member.lane()?.seat.weigh() ?? true
+      return member.lane()?.worker.requestBalance() ?? true
     })
     return looking.includes(true)
   }
@@ -147,7 +147,7 @@ export function createMembers(given: readonly Member[], refillWei = 0n): Members
       leaving.delete(member)
       if (all.includes(member)) return
       all.push(member)
-      member.relieveBy({
+      member.rebalanceBy({
         places: () => placesBeside(member),
         lanes: () => all.flatMap((one) => one.counts() ?? []),
         get isLeaving() {

@@ -14,12 +14,12 @@ const OTHER = { ...REQUEST, value: 2n }
 /** It asks nobody for help, and helps nobody. */
 const ALONE: Pick<
   Member,
-  'relieveBy' | 'lane' | 'warm' | 'runtime' | 'opened' | 'live' | 'load' | 'counts' | 'list'
+  'rebalanceBy' | 'lane' | 'warm' | 'runtime' | 'opened' | 'live' | 'load' | 'counts' | 'list'
 > = {
   load: () => 0,
   counts: () => undefined,
   list: async () => ({ items: [] }),
-  relieveBy: () => {},
+  rebalanceBy: () => {},
   live: () => undefined,
   lane: () => undefined,
   runtime: () => Promise.reject(new Error('Nobody needs it.')),

@@ -2,7 +2,7 @@ import type { Account, Address, Chain, Client, Hash, LocalAccount, Transport } f
 import type { Environment } from '../../chain/environment.js'
 import { isTxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
-import type { Place } from '../../lane/transaction/caller.js'
+import type { AdmissionTarget } from '../../lane/transaction/caller.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import { type TimeLimit, timeLimit } from '../../lane/transaction/timeLimit.js'
 import { transactionOf } from '../../lane/transaction/txInternals.js'
@@ -179,8 +179,8 @@ export function createPool(
   }
 
   function startIn(member: Member, request: TxRequest, options: SendOptions): ReturnType<Start> {
-    const place: Place = accountOf(request) === undefined ? { pooled: true } : {}
-    return members.starting(member, () => member.start(request, options, place))
+    const target: AdmissionTarget = accountOf(request) === undefined ? { pooled: true } : {}
+    return members.starting(member, () => member.start(request, options, target))
   }
 
   /**

@@ -15,10 +15,10 @@ const MARGIN = 3n
  * @throws `LEASE_LOST` while another process holds the account's lane
  */
 export async function sweep(member: Member, to: Address): Promise<void> {
-  const { tenure, key, hub, limits } = await member.warm()
-  const { context } = await tenure.hold()
+  const { ownership, key, endpointPool, limits } = await member.warm()
+  const { context } = await ownership.hold()
   const fees = await context.fees.market()
-  const [balance, estimate] = await hub.reader.port.batch(
+  const [balance, estimate] = await endpointPool.reader.port.batch(
     [
       balanceCall(key.address),
       { method: 'eth_estimateGas', params: [{ from: key.address, to, value: '0x1' }] },

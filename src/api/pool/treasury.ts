@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { decoded } from '../../chain/blocks/tickParts.js'
 import { readBalances } from '../../chain/endpoints/balances.js'
-import type { HubEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import { isTxlaneError } from '../../errors/base.js'
 import type { OpenLane } from '../../ownership/open.js'
 import type { CancelTimer } from '../../platform/clock.js'
@@ -65,7 +65,7 @@ export function createTreasury(parts: {
 
   let lane: OpenLane | undefined
   function failed(error: unknown): void {
-    if (lane && !stopped) reportError(lane.handle, error)
+    if (lane && !stopped) reportError(lane.session, error)
   }
 
   async function lookNow(): Promise<void> {
@@ -99,13 +99,13 @@ type Poor = { readonly address: Address; readonly balanceWei: bigint; readonly h
 
 /** Those who have too little as every endpoint shows it. An endpoint that shows too little alone moves no money. */
 async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint): Promise<readonly Poor[]> {
-  const { hub } = lane
-  const poor = await balancesAtHead(lane, hub.reader, all)
+  const { endpointPool } = lane
+  const poor = await balancesAtHead(lane, endpointPool.reader, all)
   const asked = poor.filter(({ balanceWei }) => balanceWei < below)
   if (asked.length === 0) return []
   const addresses = asked.map(({ address }) => address)
   const elsewhere = await Promise.all(
-    hub.others().map((endpoint) => balancesAtHead(lane, endpoint, addresses)),
+    endpointPool.others().map((endpoint) => balancesAtHead(lane, endpoint, addresses)),
   )
   const heard = elsewhere.flat()
   // Where there are others, one of them has to say the same.
@@ -120,7 +120,7 @@ async function poorAmong(lane: OpenLane, all: readonly Address[], below: bigint)
 /** All at one block, so that it is known what they have been paid by then. */
 async function balancesAtHead(
   { limits }: OpenLane,
-  { port }: Pick<HubEndpoint, 'port'>,
+  { port }: Pick<PoolEndpoint, 'port'>,
   addresses: readonly Address[],
 ): Promise<readonly Poor[]> {
   const { readTimeoutMs: timeoutMs } = limits
@@ -135,9 +135,9 @@ async function balancesAtHead(
 }
 
 /** Whether this process may pay: it takes the lane where nobody has it. */
-async function isHolder({ tenure }: OpenLane): Promise<boolean> {
+async function isHolder({ ownership }: OpenLane): Promise<boolean> {
   try {
-    await tenure.hold()
+    await ownership.hold()
     return true
   } catch (error) {
     if (isTxlaneError(error) && error.code === 'LEASE_LOST') return false

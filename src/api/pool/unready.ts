@@ -29,12 +29,14 @@ function told(found: readonly Found[]): HealthReason[] {
 
 type Found = HealthReason & { readonly lane: OpenLane }
 
-async function findEmpty(lanes: readonly OpenLane[], { hub, limits }: OpenLane): Promise<Found[]> {
+async function findEmpty(lanes: readonly OpenLane[], { endpointPool, limits }: OpenLane): Promise<Found[]> {
   const neededWei = transferWei(lanes)
   // Where no price is known, nobody can say what an account needs: it may be nothing.
   if (neededWei === undefined) return []
   const addresses = lanes.map(({ key }) => key.address)
-  const balances = await readBalances(hub.reader.port, addresses, { timeoutMs: limits.readTimeoutMs })
+  const balances = await readBalances(endpointPool.reader.port, addresses, {
+    timeoutMs: limits.readTimeoutMs,
+  })
   return lanes.flatMap((lane, index) => {
     const balanceWei = balances[index]
     if (balanceWei === undefined || balanceWei >= neededWei) return []
@@ -45,8 +47,8 @@ async function findEmpty(lanes: readonly OpenLane[], { hub, limits }: OpenLane):
 
 /** At the price that the first attempt of one would offer now. */
 function transferWei(lanes: readonly OpenLane[]): bigint | undefined {
-  for (const { tenure } of lanes) {
-    const fees = tenure.holder?.engine.context.fees.last()
+  for (const { ownership } of lanes) {
+    const fees = ownership.leader?.engine.context.fees.last()
     if (fees) return TRANSFER_GAS * feeCap(fees)
   }
   return undefined

@@ -1,6 +1,6 @@
 import type { FeeValues } from 'viem'
 import { isTxlaneError } from '../../errors/base.js'
-import { checkOpen, endedResult } from '../../lane/transaction/cancelOutcome.js'
+import { assertChangeable, endedResult } from '../../lane/transaction/cancelOutcome.js'
 import { INSPECT, printedTx } from '../../lane/transaction/printed.js'
 import { recordOf } from '../../lane/transaction/record.js'
 import { fromStored, refresh } from '../../lane/transaction/stored.js'
@@ -38,7 +38,7 @@ export type RecordParts = {
  * A transaction as the store has it, while its lane cannot be opened. What needs the lane waits for it, or rejects with why
  * it cannot be opened; from when the lane is open, all of it is what the lane says.
  */
-export class RecordFace implements Tx {
+export class RecordHandle implements Tx {
   readonly #transaction: Transaction
   readonly #parts: RecordParts
   #live: Tx | undefined
@@ -115,7 +115,7 @@ export class RecordFace implements Tx {
 
   async cancel(options: CancelOptions = {}): Promise<CancelResult> {
     checkCancel(options)
-    if (!this.#live && this.#transaction.endKept) return endedResult(this.#transaction)
+    if (!this.#live && this.#transaction.endPersisted) return endedResult(this.#transaction)
     const { live, left } = await this.#inTime(options, () => this.#opened())
     return live.cancel(left)
   }
@@ -123,13 +123,13 @@ export class RecordFace implements Tx {
   async replace(asked: TxRequest, options: SendOptions = {}): Promise<Tx> {
     const request = ownRequest(asked)
     const own = ownOptions(options)
-    if (!this.#live) checkOpen(this.#transaction, 'replace')
+    if (!this.#live) assertChangeable(this.#transaction, 'replace')
     return (await this.#opened()).replace(request, own)
   }
 
   async speedUp(fees?: Partial<FeeValues>): Promise<void> {
     const own = fees && { ...fees }
-    if (!this.#live) checkOpen(this.#transaction, 'bump')
+    if (!this.#live) assertChangeable(this.#transaction, 'bump')
     return (await this.#opened()).speedUp(own)
   }
 
@@ -165,7 +165,7 @@ export class RecordFace implements Tx {
   /** However many tries it takes, while somebody waits for it. What has ended meanwhile needs none. */
   async #whenOpen(isOver: () => boolean): Promise<Tx> {
     for (;;) {
-      const { failure, endKept } = this.#transaction
+      const { failure, endPersisted: endKept } = this.#transaction
       if (!this.#live && failure && endKept) throw failure
       try {
         return await this.#opened()

@@ -5,7 +5,7 @@ import type { OpenLane } from '../../ownership/open.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ListOptions, RecordPage, Tx } from '../../types/index.js'
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
-import { RecordFace } from './recordFace.js'
+import { RecordHandle } from './recordFace.js'
 
 /** The store's records of a lane that is not open: it may take until an endpoint answers. */
 export type Records = {
@@ -19,7 +19,7 @@ export type Records = {
 /** A node that is well has opened the lane by then; one that is not is asked on beside it. */
 const MOMENT_MS = 1_000
 /** Of so many the handles are kept, the newest: an older one finds the lane by itself when it is used. */
-const FACES_MAX = 10_000
+const HANDLES_MAX = 10_000
 
 export function createRecords(parts: {
   readonly chain: Chain
@@ -30,7 +30,7 @@ export function createRecords(parts: {
 }): Records {
   const { chain, store, clock, open } = parts
   const address = parts.address.toLowerCase() as Address
-  const faces = new Map<string, RecordFace>()
+  const faces = new Map<string, RecordHandle>()
 
   /** The lane, or `undefined` where it is not open within a moment, or nobody answers. */
   function soonOpen(opening: Promise<OpenLane>): Promise<OpenLane | undefined> {
@@ -57,9 +57,9 @@ export function createRecords(parts: {
       known.learn(stored)
       return known
     }
-    const face = new RecordFace(stored, { clock, open, read: (id) => store.find(key, { id }) })
+    const face = new RecordHandle(stored, { clock, open, read: (id) => store.find(key, { id }) })
     const [oldest] = faces.keys()
-    if (oldest !== undefined && faces.size >= FACES_MAX) faces.delete(oldest)
+    if (oldest !== undefined && faces.size >= HANDLES_MAX) faces.delete(oldest)
     faces.set(stored.id, face)
     return face
   }

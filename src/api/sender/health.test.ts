@@ -62,16 +62,16 @@ describe('in flight is a nonce that was taken and that no sealed block has used'
   test('a process that does not hold the lane counts those that it knows', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     lane.script = swallow(1)
-    const tx = await lane.settle(guest.sender.send(transfer(1)))
-    for (const { sender } of [holder, guest]) {
+    const tx = await lane.settle(standby.sender.send(transfer(1)))
+    for (const { sender } of [leader, standby]) {
       expect(sender.health()).toMatchObject({ inFlight: 1, queued: 0 })
       expect((await lane.settle(sender.snapshot())).inFlight).toBe(1)
     }
     lane.script = undefined
     await lane.settle(tx.wait('sealed'))
-    for (const { sender } of [holder, guest]) expect(sender.health().inFlight).toBe(0)
+    for (const { sender } of [leader, standby]) expect(sender.health().inFlight).toBe(0)
   })
 })
 
@@ -209,41 +209,41 @@ describe('what stands in the way', () => {
 })
 
 describe('where another process holds the lane', () => {
-  test('the hold that its transactions wait for is told, as the holder kept it', async () => {
+  test('the hold that its transactions wait for is told, as the leader kept it', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     lane.script = swallow(9)
-    await lane.settle(holder.sender.send(transfer(9)))
-    holder.sender.pause()
-    await lane.settle(guest.sender.send(transfer(1), { until: 'queued' }))
-    await lane.until(() => !guest.sender.health().ready)
-    expect(guest.sender.health()).toMatchObject({
+    await lane.settle(leader.sender.send(transfer(9)))
+    leader.sender.pause()
+    await lane.settle(standby.sender.send(transfer(1), { until: 'queued' }))
+    await lane.until(() => !standby.sender.health().ready)
+    expect(standby.sender.health()).toMatchObject({
       live: true,
       queued: 1,
       reasons: [{ for: 'hold', hold: 'paused', operator: true, address: ACCOUNT }],
     })
-    holder.sender.resume()
-    await lane.until(() => guest.sender.health().ready)
+    leader.sender.resume()
+    await lane.until(() => standby.sender.health().ready)
   })
 
   test('its own node is silent: it says so, is ready all the same, and its snapshot is what it saw last', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     lane.script = swallow(1)
-    await lane.settle(holder.sender.send(transfer(1)))
-    holder.nodeIs(false)
+    await lane.settle(leader.sender.send(transfer(1)))
+    leader.nodeIs(false)
     // The lane goes to the other process, whose node answers.
-    await lane.until(() => holder.sender.health().reasons.some((reason) => reason.for === 'endpoint'))
+    await lane.until(() => leader.sender.health().reasons.some((reason) => reason.for === 'endpoint'))
     lane.script = undefined
-    const tx = await lane.settle(holder.sender.send(transfer(2)))
+    const tx = await lane.settle(leader.sender.send(transfer(2)))
     await lane.until(() => tx.stage === 'sealed')
-    expect(await lane.settle(guest.sender.snapshot())).toMatchObject({ holder: true })
-    const health = holder.sender.health()
+    expect(await lane.settle(standby.sender.snapshot())).toMatchObject({ holder: true })
+    const health = leader.sender.health()
     expect(health).toMatchObject({ ready: true, reasons: [{ for: 'endpoint', said: 'refused' }] })
     expect(health.reasons[0]).not.toHaveProperty('stops')
-    const shown = await lane.settle(holder.sender.snapshot())
+    const shown = await lane.settle(leader.sender.snapshot())
     expect(shown).toMatchObject({ holder: false, endpoints: [{ failing: { said: 'refused' } }] })
   })
 })

@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
 import { quoteOf } from '../../errors/quote.js'
 import type { LaneHealth, LaneReason } from '../../ownership/health.js'
-import type { Opening } from '../../ownership/openOnce.js'
+import type { OpenOnce } from '../../ownership/openOnce.js'
 import type { Health, HealthReason } from '../../types/index.js'
 
 /** The health of one sender. `lane`: of its lane, where that is open. */
 export function healthOf(parts: {
   readonly address: Address
   readonly lane: LaneHealth | undefined
-  readonly opening: Pick<Opening<unknown>, 'failed'>
+  readonly opening: Pick<OpenOnce<unknown>, 'failed'>
   readonly isClosed: boolean
 }): Health {
   const { address, lane, opening, isClosed } = parts
@@ -46,7 +46,7 @@ const CLOSED: LaneReason = {
   stops: 'ready',
 }
 
-function notOpen({ failed }: Pick<Opening<unknown>, 'failed'>): LaneReason {
+function notOpen({ failed }: Pick<OpenOnce<unknown>, 'failed'>): LaneReason {
   if (failed === undefined) {
     const sentence = 'The lane is not open yet: `ready()`, or whatever needs it first, opens it.'
     return { for: 'opening', sentence, operator: false, stops: 'ready' }

@@ -19,16 +19,16 @@ async function listed(lane: SimLane, sender: Sender, options: ListOptions = {}):
 test('list finds by group and by time, in every process', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder, guest] = await world.pair()
-  holder.sender.pause()
+  const [leader, standby] = await world.pair()
+  leader.sender.pause()
   for (const [index, group] of ['orders', undefined, 'quotes', 'orders'].entries()) {
-    await lane.settle(holder.sender.send(transfer(index), { id: `t${index}`, group, until: 'queued' }))
+    await lane.settle(leader.sender.send(transfer(index), { id: `t${index}`, group, until: 'queued' }))
     await lane.clock.advance(1_000)
   }
-  const [first] = (await lane.settle(holder.sender.list({ group: 'quotes' }))).items
+  const [first] = (await lane.settle(leader.sender.list({ group: 'quotes' }))).items
   expect(first).toMatchObject({ id: 't2', group: 'quotes' })
   const at = first!.createdAt
-  for (const { sender } of [holder, guest]) {
+  for (const { sender } of [leader, standby]) {
     expect(await listed(lane, sender, { group: 'orders', limit: 1 })).toEqual(['t3', 't0'])
     // The one time counts, the other does not.
     expect(await listed(lane, sender, { createdAfter: at })).toEqual(['t3', 't2'])
@@ -36,8 +36,8 @@ test('list finds by group and by time, in every process', async () => {
     expect(await listed(lane, sender, { createdBefore: at, group: 'orders' })).toEqual(['t0'])
     expect(await listed(lane, sender, { group: 'Orders' })).toEqual([])
   }
-  holder.sender.resume()
-  await lane.settle(holder.sender.drain())
+  leader.sender.resume()
+  await lane.settle(leader.sender.drain())
 })
 
 test('the items of sendMany and the members of a sequence have their group', async () => {

@@ -1,8 +1,8 @@
 import type { Address, Hash } from 'viem'
 import type { GroupCounts } from '../../lane/queue/groups.js'
-import type { LaneHandle } from '../../lane/session/laneSession.js'
-import type { Place } from '../../lane/transaction/caller.js'
-import type { Seat } from '../../ownership/laneWorker.js'
+import type { LaneSession } from '../../lane/session/laneSession.js'
+import type { AdmissionTarget } from '../../lane/transaction/caller.js'
+import type { LaneWorker } from '../../ownership/laneWorker.js'
 import type { OpenLane } from '../../ownership/open.js'
 import type { Reports } from '../../ownership/reports.js'
 import type { Clock } from '../../platform/clock.js'
@@ -20,7 +20,7 @@ import type { Start } from './sendMany.js'
 
 type MemberLane = {
   readonly key: LaneKey
-  readonly seat: Pick<Seat, 'spareWei' | 'weigh' | 'give'>
+  readonly worker: Pick<LaneWorker, 'unreservedBalanceWei' | 'requestBalance' | 'give'>
   readonly reports: Pick<Reports, 'fresh'>
 }
 
@@ -30,7 +30,7 @@ export type Member = {
   readonly clock: Clock
   /** For what stands for no unfinished work. */
   readonly background: Clock
-  start(request: TxRequest, options: SendOptions, to?: Place): ReturnType<Start>
+  start(request: TxRequest, options: SendOptions, to?: AdmissionTarget): ReturnType<Start>
   /** The code that lanes run on: see `Environment`. */
   runtime(): Promise<object>
   /** Opens its lane, and finds out what its first transaction would wait for. */
@@ -38,7 +38,7 @@ export type Member = {
   /** A page of the transactions of these accounts, of its chain and store. */
   list(options: ListOptions, accounts: readonly Address[]): Promise<RecordPage>
   /** From now on what it does not send goes where this says. */
-  relieveBy(relief: NonNullable<LaneHandle['relief']>): void
+  rebalanceBy(relief: NonNullable<LaneSession['rebalancing']>): void
   /** Its lane, whoever holds it; undefined before it is open. */
   lane(): MemberLane | undefined
   /** How many more it could send now; below 0 by how many wait. */

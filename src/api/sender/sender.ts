@@ -3,17 +3,17 @@ import { defaultStore, type Environment } from '../../chain/environment.js'
 import { type Fate, TxlaneError } from '../../errors/base.js'
 import { checkNames } from '../../errors/checkNames.js'
 import { withChange } from '../../lane/session/feeSettings.js'
-import type { LaneHandle } from '../../lane/session/laneSession.js'
-import type { Place } from '../../lane/transaction/caller.js'
-import { ANYWHERE, added, type Caller } from '../../lane/transaction/caller.js'
+import type { LaneSession } from '../../lane/session/laneSession.js'
+import type { AdmissionTarget } from '../../lane/transaction/caller.js'
+import { added, type Caller, DEFAULT_TARGET } from '../../lane/transaction/caller.js'
 import { printedAs } from '../../lane/transaction/printedAs.js'
 import { timedCaller, untilOf } from '../../lane/transaction/timeLimit.js'
 import type { Transaction } from '../../lane/transaction/transaction.js'
 import { createEarlyListeners, resumeOpened } from '../../ownership/earlyListeners.js'
 import type { OpenLane, OpenOptions, openLane } from '../../ownership/open.js'
-import { createOpening } from '../../ownership/openOnce.js'
+import { createOpenOnce } from '../../ownership/openOnce.js'
 import { whenLoaded } from '../../platform/lazy.js'
-import { stopOfSignal, unlessStopped } from '../../platform/stopSignal.js'
+import { raceStop, stopOfSignal } from '../../platform/stopSignal.js'
 import type {
   FeeChange,
   Item,
@@ -94,7 +94,7 @@ export function createMemberIn(
   const { chain } = parameters.client
   const { clock } = environment
   const early = createEarlyListeners()
-  const opening = createOpening(
+  const opening = createOpenOnce(
     () =>
       whenLoaded(senderRuntime(environment), ({ openLane }) =>
         openLane(options, environment, early.begin).then(attach),
@@ -108,7 +108,7 @@ export function createMemberIn(
   let feeChange: FeeChange | undefined
   // Those that wait for it to be opened: whoever comes after them waits behind them.
   const arriving = new Map<TxRequest, SendOptions>()
-  let relief: LaneHandle['relief']
+  let relief: LaneSession['rebalancing']
   let records: Records | undefined
 
   function open(): Promise<OpenLane> {
@@ -117,9 +117,9 @@ export function createMemberIn(
 
   function attach(lane: OpenLane): OpenLane {
     opened = lane
-    if (paused) lane.tenure.pause()
-    if (feeChange) lane.handle.settings.change(feeChange)
-    if (relief) lane.handle.relief = relief
+    if (paused) lane.ownership.pause()
+    if (feeChange) lane.session.settings.change(feeChange)
+    if (relief) lane.session.rebalancing = relief
     early.attach(lane)
     records?.opened(lane)
     return lane
@@ -142,7 +142,7 @@ export function createMemberIn(
   }
 
   /** In the turn of the call where the lane is open. Throws at once what can be said at once. */
-  function add(asked: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
+  function add(asked: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void {
     const request = ownRequest(asked)
     const sendOptions = options === NO_OPTIONS ? defaults : withDefaults(ownOptions(options), defaults)
     checkRequest(request, chain)
@@ -154,16 +154,16 @@ export function createMemberIn(
     const timed = timedCaller(clock, sendOptions, caller, () => arriving.delete(request))
     if (opened && !closing && arriving.size === 0) {
       timed.handOver()
-      return opened.tenure.seat.add(request, sendOptions, place, timed.caller)
+      return opened.ownership.worker.add(request, sendOptions, target, timed.caller)
     }
     arriving.set(request, sendOptions)
     openFor(sendOptions.id)
       .then(
-        ({ tenure }) => {
+        ({ ownership }) => {
           arriving.delete(request)
           if (timed.isOver) return
           timed.handOver()
-          tenure.seat.add(request, sendOptions, place, timed.caller)
+          ownership.worker.add(request, sendOptions, target, timed.caller)
         },
         (error: unknown) => {
           arriving.delete(request)
@@ -176,7 +176,7 @@ export function createMemberIn(
   const start: Member['start'] = async (request, sendOptions, to) => {
     const untilMs = untilOf(clock, sendOptions)
     const transaction = await added(add, request, sendOptions, to)
-    const { txOf, waiting } = (opened as OpenLane).handle
+    const { txOf, waiting } = (opened as OpenLane).session
     return { tx: txOf(transaction), accepted: () => waiting.accepted(transaction, untilMs) }
   }
 
@@ -189,7 +189,7 @@ export function createMemberIn(
     const known = await lane.find(id)
     if (known === undefined) return told('notExecuted')
     // One that has ended is forgotten as soon as its end is in the store: before that it may come back.
-    const ending = hasEnded(known.stage) && lane.handle.transactions.has(id)
+    const ending = hasEnded(known.stage) && lane.session.transactions.has(id)
     return told(ending ? 'inFlight' : fateOf(known.stage), known)
   }
 
@@ -199,17 +199,17 @@ export function createMemberIn(
     const untilMs = untilOf(clock, (sendOptions as SendOptions | null) ?? NO_OPTIONS)
     return new Promise((reached, failed) => {
       const kept = (transaction: Transaction) => {
-        const { txOf, waiting } = (opened as OpenLane).handle
+        const { txOf, waiting } = (opened as OpenLane).session
         if (untilQueued) reached(txOf(transaction))
         else waiting.whenAccepted(transaction, { reached, failed }, untilMs)
       }
-      add(request, sendOptions, ANYWHERE, { kept, failed })
+      add(request, sendOptions, DEFAULT_TARGET, { kept, failed })
     })
   }
 
   async function warm(): Promise<OpenLane> {
     const lane = await open()
-    await lane.tenure.seat.warm()
+    await lane.ownership.worker.prefetchFees()
     return lane
   }
 
@@ -265,13 +265,18 @@ export function createMemberIn(
       return (await recordsFor(opening)).find(own, opening).catch(unknownOf(key))
     },
     list: (listOptions = {}) => list(listOptions),
-    inFlight: () => opened?.tenure.seat.inFlight().map(opened.handle.txOf) ?? [],
+    inFlight: () => opened?.ownership.worker.inFlight().map(opened.session.txOf) ?? [],
     health: () =>
-      healthOf({ address, opening, lane: opened?.tenure.seat.health(), isClosed: closing !== undefined }),
+      healthOf({
+        address,
+        opening,
+        lane: opened?.ownership.worker.health(),
+        isClosed: closing !== undefined,
+      }),
     observe(seen) {
       checkSeen(seen)
       const { hashes, blockNumber } = seen
-      opened?.tenure.seat.observe(
+      opened?.ownership.worker.observe(
         Number(blockNumber),
         hashes.map((hash: Hash) => hash.toLowerCase() as Hash),
       )
@@ -279,21 +284,21 @@ export function createMemberIn(
     on: (event, listener) => early.on(event, listener as (payload: never) => void),
     async resolve(id, fate) {
       checkResolve(id, fate)
-      const { tenure } = await open()
-      await tenure.seat.resolve(id, fate)
+      const { ownership } = await open()
+      await ownership.worker.resolve(id, fate)
     },
     async snapshot() {
-      const { tenure } = await open()
-      return tenure.seat.snapshot()
+      const { ownership } = await open()
+      return ownership.worker.snapshot()
     },
     async resync() {
-      const { tenure } = await open()
-      await tenure.seat.resync()
+      const { ownership } = await open()
+      await ownership.worker.resync()
     },
     pause() {
       paused = true
       // At once where it can be: a send that is called next must find the lane held.
-      if (opened) opened.tenure.pause()
+      if (opened) opened.ownership.pause()
       else void open().catch(() => {})
     },
     resume() {
@@ -304,19 +309,19 @@ export function createMemberIn(
           (lane) => paused || resumeOpened(lane, heard),
           () => {},
         )
-      opened.tenure.resume()
+      opened.ownership.resume()
     },
     setFees(change) {
       checkFeeChange(change, parameters.fees)
       const own = ownFees(change)
-      if (opened) opened.handle.settings.change(own)
+      if (opened) opened.session.settings.change(own)
       else feeChange = withChange(feeChange ?? {}, own)
     },
     async drain(drainOptions = {}) {
       const { signal } = object('options', drainOptions) as typeof drainOptions
       checkNames('options', drainOptions, { signal: true })
       checkSignal('signal', signal)
-      await unlessStopped(drained(await open()), [stopOfSignal(signal, drainAborted)])
+      await raceStop(drained(await open()), [stopOfSignal(signal, drainAborted)])
     },
     close() {
       closing ??= close()
@@ -331,18 +336,19 @@ export function createMemberIn(
     runtime: async () => environment.runtime(),
     warm,
     list,
-    relieveBy(by) {
+    rebalanceBy(by) {
       relief = by
-      if (opened) opened.handle.relief = by
+      if (opened) opened.session.rebalancing = by
     },
-    lane: () => opened && { key: opened.key, seat: opened.tenure.seat, reports: opened.tenure.reports },
+    lane: () =>
+      opened && { key: opened.key, worker: opened.ownership.worker, reports: opened.ownership.reports },
     room() {
       if (opened === undefined) return limits.window
-      return opened.tenure.seat.room
+      return opened.ownership.worker.room
     },
-    load: () => opened?.tenure.seat.load ?? 0,
-    counts: () => opened?.tenure.seat.counts,
-    holds: () => opened?.tenure.seat.holds ?? [],
+    load: () => opened?.ownership.worker.load ?? 0,
+    counts: () => opened?.ownership.worker.counts,
+    holds: () => opened?.ownership.worker.holds ?? [],
     live: (by) => opened?.live(by),
     clock,
     background: environment.background ?? clock,
@@ -352,9 +358,9 @@ export function createMemberIn(
 
   async function close(): Promise<void> {
     const lane = await opening.close(closedError)
-    if (lane && lane.handle.relief === relief) lane.handle.relief = undefined
+    if (lane && lane.session.rebalancing === relief) lane.session.rebalancing = undefined
     try {
-      await lane?.release(lane.tenure.close)
+      await lane?.release(lane.ownership.close)
     } finally {
       early.detach()
       closed?.()
@@ -367,6 +373,6 @@ function asItIs(error: unknown): never {
 }
 
 /** However often the lane changes hands until then. */
-async function drained({ tenure }: OpenLane): Promise<void> {
-  while (!(await tenure.seat.drained())) {}
+async function drained({ ownership }: OpenLane): Promise<void> {
+  while (!(await ownership.worker.drained())) {}
 }

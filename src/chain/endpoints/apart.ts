@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 
 /** When the same answer was last counted. */
 export type Moment = { readonly block: number; readonly atMs: number }
@@ -17,11 +17,17 @@ const BLOCK_TIMES = 1.5
  * Tells answers apart that say the same: each counts at another block than the last one, or, where no block comes, later
  * by a time.
  */
-export function createApart({ clock, hub }: { readonly clock: Clock; readonly hub: Hub }) {
-  const now = (): Moment => ({ block: hub.tracker.head?.number ?? 0, atMs: clock.now() })
+export function createApart({
+  clock,
+  endpointPool,
+}: {
+  readonly clock: Clock
+  readonly endpointPool: EndpointPool
+}) {
+  const now = (): Moment => ({ block: endpointPool.tracker.head?.number ?? 0, atMs: clock.now() })
 
   function withoutBlockMs(): number {
-    const { blockMs = 0 } = hub.tracker
+    const { blockMs = 0 } = endpointPool.tracker
     const wantedMs = Math.max(APART_WITHOUT_BLOCK_MS, BLOCK_TIMES * blockMs)
     return Math.min(wantedMs, APART_WITHOUT_BLOCK_MS_MAX)
   }

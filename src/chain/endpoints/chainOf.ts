@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import type { ChainKey, Store } from '../../types/store.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 
 /** In a chain's name where its genesis was not to be had: such a chain is told apart by its id alone. */
 export const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
@@ -14,14 +14,14 @@ export const NO_GENESIS: Hash = `0x${'0'.repeat(64)}`
  * @throws `REJECTED` where no endpoint shows block 0 now and the store keeps more than one chain with this id
  * @throws `CHAIN_MISMATCH` where the endpoints are held against another chain already
  */
-export async function chainOf(hub: Hub, store: Store): Promise<ChainKey> {
-  const { chainId, genesisHash: shown } = hub
+export async function chainOf(endpointPool: EndpointPool, store: Store): Promise<ChainKey> {
+  const { chainId, genesisHash: shown } = endpointPool
   const kept = await store.chains({ chainId, genesisHash: shown ?? NO_GENESIS })
   if (shown !== undefined) return { chainId, genesisHash: nameOfShown(shown, kept) }
   const [first, ...others] = kept
   if (first === undefined || others.length > 0) throw unknownChain(chainId, kept)
   // From now on an endpoint that shows another block 0 is on another chain.
-  if (first !== NO_GENESIS) hub.expectGenesis(first)
+  if (first !== NO_GENESIS) endpointPool.expectGenesis(first)
   return { chainId, genesisHash: first }
 }
 

@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, hexToBigInt } from 'viem'
 import type { Port } from '../../rpc/port.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 
 /**
  * What the OP stack charges on top of gas, for the bytes of a transaction on L1. Asked for a sample of bytes, once for each
@@ -34,17 +34,17 @@ const upperBoundAbi = [
 ] as const
 
 export function createDataFees(
-  hub: Pick<Hub, 'tracker' | 'chain'> & { readonly reader: { readonly port: Port } },
+  endpointPool: Pick<EndpointPool, 'tracker' | 'chain'> & { readonly reader: { readonly port: Port } },
   timeoutMs: number,
 ): DataFees {
-  let { address } = (hub.chain.contracts?.gasPriceOracle ?? {}) as { address?: Address }
+  let { address } = (endpointPool.chain.contracts?.gasPriceOracle ?? {}) as { address?: Address }
   let sampleWei = 0n
   let asked: { readonly head: unknown; readonly answered: Promise<void> } | undefined
 
   async function ask(to: Address): Promise<void> {
     const data = encodeFunctionData({ abi: upperBoundAbi, args: [SAMPLE_BYTES] })
     const call = { method: 'eth_call', params: [{ to, data }, 'latest'] }
-    const [reply] = await hub.reader.port.batch([call], { timeoutMs })
+    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs })
     if (reply?.ok && typeof reply.result === 'string' && reply.result.length === 66)
       sampleWei = hexToBigInt(reply.result as `0x${string}`)
   }
@@ -55,7 +55,7 @@ export function createDataFees(
     },
     async sample() {
       if (address === undefined) return
-      const head = hub.tracker.newest?.hash
+      const head = endpointPool.tracker.newest?.hash
       if (asked === undefined || asked.head !== head) asked = { head, answered: ask(address).catch(() => {}) }
       await asked.answered
     },

@@ -15,7 +15,7 @@ import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { createDataFees, type DataFees } from './dataFees.js'
 import { shareDeliveries } from './deliveries.js'
-import { createReaders } from './endpointSelector.js'
+import { createEndpointSelector } from './endpointSelector.js'
 import { createFeeHistory, type FeeHistory } from './feeHistory.js'
 import { type HeldGate, holdGate } from './gates.js'
 import { createProber } from './prober.js'
@@ -25,7 +25,7 @@ import { hasSingleSequencer } from './singleSequencer.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and what is known of it. */
-export type HubEndpoint = {
+export type PoolEndpoint = {
   /** For reads: within the request budget, in batches that the endpoint takes. */
   readonly port: Port
   /** For what asks the request budget itself: each batch is one request. */
@@ -43,12 +43,12 @@ export type HubEndpoint = {
   silentUntilMs: number
 }
 
-type OnEndpoint = (endpoint: HubEndpoint, change: EndpointEvent['change'], reason?: string) => void
+type OnEndpoint = (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
 
 /**
  * What lanes on one chain through one set of endpoints share: the ports, the profiles and the one poller.
  */
-export type Hub = {
+export type EndpointPool = {
   readonly chainId: number
   /** Undefined where no endpoint showed block 0 when the hub was opened. `chainOf` names the chain. */
   readonly genesisHash: Hash | undefined
@@ -56,12 +56,12 @@ export type Hub = {
   expectGenesis(genesis: Hash): void
   readonly client: Client<Transport, Chain>
   readonly chain: Chain
-  readonly endpoints: readonly HubEndpoint[]
+  readonly endpoints: readonly PoolEndpoint[]
   /**
    * The endpoint that is read now: counts and blocks come from one view of the chain. Another may take its place at
    * any time: to be looked up for each request, and what belongs together asked of one.
    */
-  readonly reader: HubEndpoint
+  readonly reader: PoolEndpoint
   readonly tracker: Tracker
   readonly receipts: Receipts
   readonly feeHistory: FeeHistory
@@ -69,11 +69,11 @@ export type Hub = {
   /** Bursts of its lanes let the event loop turn. */
   readonly turns: Turns
   /** Other endpoints that may be read: what one shows of the chain is held against what they show. */
-  others(): readonly HubEndpoint[]
+  others(): readonly PoolEndpoint[]
   /** What the reader answers contradicts its own blocks, or another endpoint. Another one is read where there is one. */
   doubt(why: string): void
   /** Endpoints that take transactions, in the order in which they are tried. */
-  senders(): readonly HubEndpoint[]
+  senders(): readonly PoolEndpoint[]
   onEndpoint(listener: OnEndpoint): () => void
   stop(): void
 }
@@ -82,14 +82,18 @@ export type Hub = {
  * An account as the endpoint that is read now shows it, which has to say each time that it is on this chain: one that
  * has strayed to another shows a count there as well.
  */
-export function readLaneOn(hub: Hub, address: Address, timeoutMs: number): Promise<LaneReading> {
-  return readLaneAt(hub, hub.reader, { address, timeoutMs })
+export function readLaneOn(
+  endpointPool: EndpointPool,
+  address: Address,
+  timeoutMs: number,
+): Promise<LaneReading> {
+  return readLaneAt(endpointPool, endpointPool.reader, { address, timeoutMs })
 }
 
 /** The same as another endpoint shows it. */
 export function readLaneAt(
-  { chainId }: Hub,
-  { port, gate }: Pick<HubEndpoint, 'port' | 'gate'>,
+  { chainId }: EndpointPool,
+  { port, gate }: Pick<PoolEndpoint, 'port' | 'gate'>,
   asked: { readonly address: Address; readonly timeoutMs: number },
 ): Promise<LaneReading> {
   const { callsPerSecond = Number.POSITIVE_INFINITY } = gate.status()
@@ -97,14 +101,14 @@ export function readLaneAt(
 }
 
 /** Probes the endpoints, holds them against the chain that is asked for, and makes the poller. */
-export async function openHub(options: {
+export async function openEndpointPool(options: {
   client: Client<Transport, Chain>
   endpoints: readonly Endpoint[]
   limits: Limits
   environment: Environment
   /** Asked while nothing has answered yet: nobody waits for the hub any more. */
   isClosing?: (() => boolean) | undefined
-}): Promise<Hub> {
+}): Promise<EndpointPool> {
   const { client, limits, environment, isClosing = () => false } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
@@ -114,18 +118,18 @@ export async function openHub(options: {
   const turnsClock = stoppableClock(clock)
   const gates: HeldGate[] = []
   const endpoints = endpointsOf(options, gates, tell)
-  function answered(endpoint: HubEndpoint): void {
+  function answered(endpoint: PoolEndpoint): void {
     tell(endpoint, 'up')
     // What it said from another chain does not go for it, and the pauses between its ticks had grown.
     if (isRead(endpoint)) tracker.readElsewhere()
   }
-  const isRead = (endpoint: HubEndpoint) => endpoint === reader()
+  const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
   const { chain } = client
   const prober = createProber({ endpoints, chain, limits, clock, isClosing, answered, isRead })
   await prober.first()
-  const readers = createReaders({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
-  if (readers === undefined) throw noReader(endpoints)
-  const reader = () => readers.current
+  const selector = createEndpointSelector({ endpoints, tracker: () => tracker, prober, clock, limits, tell })
+  if (selector === undefined) throw noReader(endpoints)
+  const reader = () => selector.current
   const tracker = createTracker({
     port: () => reader().port,
     clock,
@@ -142,10 +146,10 @@ export async function openHub(options: {
     onTick(brought, tookMs) {
       noteBlock()
       if (brought) reader().nonsense(false)
-      readers.ticked(brought, tookMs)
+      selector.ticked(brought, tookMs)
     },
-    onStranger: readers.strange,
-    others: () => readers.others().map(({ port }) => port),
+    onStranger: selector.onWrongChain,
+    others: () => selector.others().map(({ port }) => port),
     onReset: ({ tip, head, left }) =>
       tell(
         reader(),
@@ -156,7 +160,7 @@ export async function openHub(options: {
     timeoutMs: limits.readTimeoutMs,
     horizon: limits.reorgHorizon,
   })
-  const shown = prober.newest(readers.current)
+  const shown = prober.newest(selector.current)
   if (shown !== undefined) tracker.saw(shown)
   let blockHash: Hash | undefined
   /** With each new block a poll may go before its turn. */
@@ -177,7 +181,7 @@ export async function openHub(options: {
     chain: client.chain,
     tracker,
     get reader() {
-      return readers.current
+      return selector.current
     },
   }
   const { readTimeoutMs: timeoutMs, restMsMax } = limits
@@ -191,15 +195,15 @@ export async function openHub(options: {
     chain: client.chain,
     endpoints,
     get reader() {
-      return readers.current
+      return selector.current
     },
     tracker,
     receipts,
     feeHistory: createFeeHistory(read, timeoutMs),
     dataFees,
     turns: createTurns(turnsClock),
-    others: readers.others,
-    doubt: readers.doubt,
+    others: selector.others,
+    doubt: selector.doubt,
     senders: () => endpoints.filter((endpoint) => endpoint.role !== 'read' && endpoint.probed),
     onEndpoint(listener) {
       listeners.add(listener)
@@ -208,7 +212,7 @@ export async function openHub(options: {
     stop() {
       turnsClock.stop()
       prober.stop()
-      readers.stop()
+      selector.stop()
       tracker.stop()
       for (const gate of gates) gate.release()
       for (const endpoint of endpoints) endpoint.port.close()
@@ -218,10 +222,10 @@ export async function openHub(options: {
 
 /** `send` endpoints first: who names one wants transactions to go there. */
 function endpointsOf(
-  options: Parameters<typeof openHub>[0],
+  options: Parameters<typeof openEndpointPool>[0],
   gates: HeldGate[],
   tell: OnEndpoint,
-): HubEndpoint[] {
+): PoolEndpoint[] {
   const { client, endpoints, environment, limits } = options
   const first: Endpoint = { client }
   const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, limits)
@@ -230,7 +234,7 @@ function endpointsOf(
     first,
     ...endpoints.filter((e) => e.role !== 'send'),
   ].flatMap((endpoint) =>
-    portsOf(endpoint.client, endpoint).map(({ port: plain, role, url }): HubEndpoint => {
+    portsOf(endpoint.client, endpoint).map(({ port: plain, role, url }): PoolEndpoint => {
       const watch = watchTrouble(plain, environment.clock, () =>
         tell(own, own.trouble ? 'failing' : 'answering'),
       )
@@ -250,7 +254,7 @@ function endpointsOf(
         },
       })
       const budgeted = budgetedPort(watch.port, held.gate, environment.clock)
-      const own: HubEndpoint = {
+      const own: PoolEndpoint = {
         port: limitBatches(budgeted, Math.min(limits.batchMax, READ_BATCH_MAX)),
         plain: watch.port,
         gate: held.gate,
@@ -281,7 +285,7 @@ function pendingReads(profile: ProfileWatch, head: number) {
   }
 }
 
-function noReader(endpoints: readonly HubEndpoint[]): TxlaneError {
+function noReader(endpoints: readonly PoolEndpoint[]): TxlaneError {
   return new TxlaneError('No endpoint can be read from.', {
     code: 'INVALID',
     fate: 'notExecuted',

@@ -5,7 +5,7 @@ import type { RpcCall } from '../../rpc/port.js'
 import type { EndpointEvent, Limits } from '../../types/index.js'
 import type { Tracker } from '../blocks/blockPoller.js'
 import { readBlock } from '../blocks/evidenceReplies.js'
-import type { HubEndpoint } from './endpointPool.js'
+import type { PoolEndpoint } from './endpointPool.js'
 import type { Prober } from './prober.js'
 
 /**
@@ -14,14 +14,14 @@ import type { Prober } from './prober.js'
  * is well again. What they show is compared beside the ticks, with a request each now and then; there is no timer, so
  * that nobody is asked anything while nobody wants to know.
  */
-export type Readers = {
-  readonly current: HubEndpoint
+export type EndpointSelector = {
+  readonly current: PoolEndpoint
   /** A tick of the current one is over. */
   ticked(brought: boolean, tookMs: number): void
   /** The current one shows another chain. */
-  strange(): void
+  onWrongChain(): void
   /** The others that may be read, the best first. */
-  others(): readonly HubEndpoint[]
+  others(): readonly PoolEndpoint[]
   /** What the current one answers is contradicted: another one is read as soon as one is known to be well. */
   doubt(why: string): void
   stop(): void
@@ -61,21 +61,21 @@ const CALM_MS = 60_000
 const SHUN_MS = 60_000
 const BLOCK_MS_DEFAULT = 2_000
 
-export function createReaders(parts: {
-  readonly endpoints: readonly HubEndpoint[]
+export function createEndpointSelector(parts: {
+  readonly endpoints: readonly PoolEndpoint[]
   readonly tracker: () => Tracker
   readonly prober: Prober
   readonly clock: Clock
   readonly limits: Limits
-  readonly tell: (endpoint: HubEndpoint, change: EndpointEvent['change'], reason?: string) => void
-}): Readers | undefined {
+  readonly tell: (endpoint: PoolEndpoint, change: EndpointEvent['change'], reason?: string) => void
+}): EndpointSelector | undefined {
   const { tracker, prober, clock, limits, tell } = parts
   const all = parts.endpoints.filter(({ role }) => role !== 'send')
   const [first] = all.filter(({ probed }) => probed).sort((a, b) => rank(b) - rank(a))
   if (first === undefined) return undefined
   const healths = new Map(all.map((endpoint) => [endpoint, newHealth()]))
   const alone = all.length === 1
-  let current: HubEndpoint = first
+  let current: PoolEndpoint = first
   let failures = 0
   let failingSinceMs = 0
   let slowMs = 0
@@ -87,7 +87,7 @@ export function createReaders(parts: {
   // Why the current one is doubted, since it was taken.
   let doubtedFor: string | undefined
 
-  const of = (endpoint: HubEndpoint) => healths.get(endpoint) as Health
+  const of = (endpoint: PoolEndpoint) => healths.get(endpoint) as Health
   const blockMs = () => tracker().blockMs ?? BLOCK_MS_DEFAULT
 
   function ticked(brought: boolean, tookMs: number): void {
@@ -118,7 +118,7 @@ export function createReaders(parts: {
     if (!stopped) decide(asked)
   }
 
-  async function lookAt(endpoint: HubEndpoint): Promise<void> {
+  async function lookAt(endpoint: PoolEndpoint): Promise<void> {
     const health = of(endpoint)
     const tip = tracker().head
     const startedMs = clock.now()
@@ -149,7 +149,7 @@ export function createReaders(parts: {
   }
 
   /** Nothing is sent to it or believed of it until it shows our chain again. */
-  function leaveOut(endpoint: HubEndpoint): void {
+  function leaveOut(endpoint: PoolEndpoint): void {
     if (!endpoint.probed) return
     endpoint.probed = false
     of(endpoint).answers = false
@@ -160,7 +160,7 @@ export function createReaders(parts: {
 
   // --- what follows from it ------------------------------------------------------------------------------------
 
-  function decide(asked: readonly HubEndpoint[]): void {
+  function decide(asked: readonly PoolEndpoint[]): void {
     const now = clock.now()
     const others = asked.filter((one) => one !== current && one.probed && of(one).answers)
     const gone =
@@ -175,7 +175,7 @@ export function createReaders(parts: {
   }
 
   /** The head that an endpoint claims is worth nothing: it has to show the block above ours. */
-  function isBehind(others: readonly HubEndpoint[]): boolean {
+  function isBehind(others: readonly PoolEndpoint[]): boolean {
     const least = Math.max(LAG_BLOCKS, LAG_MS / blockMs())
     const tip = tracker().head?.number ?? 0
     const ahead = others.some((one) => of(one).above && of(one).tip === 'same' && of(one).head - tip >= least)
@@ -183,23 +183,23 @@ export function createReaders(parts: {
     return lagged >= LAG_LOOKS
   }
 
-  function isSlow(others: readonly HubEndpoint[]): boolean {
+  function isSlow(others: readonly PoolEndpoint[]): boolean {
     return slowMs > SLOW_MS && others.some((one) => of(one).tookMs * SLOW_FACTOR < slowMs)
   }
 
   function bestOf(
-    others: readonly HubEndpoint[],
+    others: readonly PoolEndpoint[],
     tip: Health['tip'],
     now: number,
     bad: boolean,
-  ): HubEndpoint | undefined {
+  ): PoolEndpoint | undefined {
     const able = others.filter((one) => of(one).tip === tip)
     const free = able.filter((one) => of(one).shunnedUntilMs <= now)
     const chosen = free.length === 0 && bad ? able : free
     return chosen.sort((a, b) => rank(b) - rank(a))[0]
   }
 
-  function readFrom(next: HubEndpoint, bad: boolean): void {
+  function readFrom(next: PoolEndpoint, bad: boolean): void {
     const former = current
     if (bad) {
       of(former).shunnedUntilMs = clock.now() + SHUN_MS
@@ -220,7 +220,7 @@ export function createReaders(parts: {
       return current
     },
     ticked,
-    strange() {
+    onWrongChain() {
       leaveOut(current)
     },
     others: () =>
@@ -250,7 +250,7 @@ function newHealth(): Health {
 }
 
 /** What is told soonest, and of the most, is read. */
-function rank({ profile }: HubEndpoint): number {
+function rank({ profile }: PoolEndpoint): number {
   const { pending } = profile.current()
   if (pending === 'preconfirmed') return 3
   return pending === 'mempool' ? 2 : pending === 'absent' ? 0 : 1

@@ -1,6 +1,6 @@
 import { isMethodRefused, resultOf } from '../../rpc/errors.js'
 import type { Port } from '../../rpc/port.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 import { FEE_HISTORY, type Tips, tipsCall, tipsOf } from './tips.js'
 
 /** What blocks paid for inclusion, read when somebody needs it: once for each newest block, for all lanes of the hub. */
@@ -13,7 +13,7 @@ export type FeeHistory = {
 }
 
 export function createFeeHistory(
-  hub: Pick<Hub, 'tracker'> & { readonly reader: { readonly port: Port } },
+  endpointPool: Pick<EndpointPool, 'tracker'> & { readonly reader: { readonly port: Port } },
   timeoutMs: number,
 ): FeeHistory {
   // Not asked again: a node does not learn a method while it runs.
@@ -33,9 +33,9 @@ export function createFeeHistory(
   return {
     tips(port) {
       if (port !== undefined) return ask(port)
-      const head = hub.tracker.newest?.hash
+      const head = endpointPool.tracker.newest?.hash
       // What failed is kept as well: it is asked again with the next block, and the caller goes by something else.
-      if (asked === undefined || asked.head !== head) asked = { head, tips: ask(hub.reader.port) }
+      if (asked === undefined || asked.head !== head) asked = { head, tips: ask(endpointPool.reader.port) }
       return asked.tips
     },
   }

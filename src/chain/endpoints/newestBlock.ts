@@ -1,12 +1,12 @@
 import type { BlockRef } from '../../ledger/slot.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 
 /** One reference for all attempts that were made at a block, because there may be thousands of them. */
 const blockRefs = new WeakMap<BlockRef, BlockRef>()
 
 /** The newest block, for `Attempt.madeAt`. */
-export function newestBlock({ hub }: { readonly hub: Hub }): BlockRef | undefined {
-  const { head } = hub.tracker
+export function newestBlock({ endpointPool }: { readonly endpointPool: EndpointPool }): BlockRef | undefined {
+  const { head } = endpointPool.tracker
   if (head === undefined) return undefined
   const ref = blockRefs.get(head) ?? { number: head.number, hash: head.hash }
   blockRefs.set(head, ref)

@@ -25,7 +25,7 @@ async function requestsOf(keys: number): Promise<number> {
     { make },
   )
   await lane.settle(pool.ready())
-  expect(lane.environment.shared.hubs.size).toBe(1)
+  expect(lane.environment.shared.endpointPools.size).toBe(1)
   const markers = addresses.map((_, index) => index + 1)
   lane.script = swallow(...markers)
   await lane.settle(Promise.all(markers.map((marker) => pool.send(transfer(marker)))))
@@ -75,7 +75,7 @@ test('lanes of many accounts have one store and one poller, and wait for one ano
   }
   const statuses = (await lane.settle(Promise.all(landed))).map(({ status }) => status)
   expect(statuses).toEqual(addresses.map(() => 'success'))
-  expect(lane.environment.shared.hubs.size).toBe(1)
+  expect(lane.environment.shared.endpointPools.size).toBe(1)
   expect(await lane.settle(senders[2]!.get(ids[2]!))).toMatchObject({ id: ids[2] })
   await lane.settle(lanes.close())
 })

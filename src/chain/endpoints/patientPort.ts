@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.js'
-import type { Stop } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
 import { isRateLimit } from '../../rpc/errors.js'
 import { derivedPort } from '../../rpc/limitBatches.js'
 import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
@@ -9,7 +9,7 @@ export type Patience = {
   readonly clock: Clock
   /** Clock milliseconds. */
   readonly untilMs: number
-  readonly stop: Pick<Stop, 'stopped' | 'listen'>
+  readonly stop: Pick<StopSignal, 'stopped' | 'listen'>
 }
 
 const PAUSE_MS = 250

@@ -1,14 +1,17 @@
 import { invalid } from '../../errors/invalid.js'
 import type { SendOptions, TxRequest } from '../../types/index.js'
-import type { Hub, HubEndpoint } from './endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
 
 /** Whether the bytes may be handed to this endpoint. */
-export function mayHave({ role }: Pick<HubEndpoint, 'role'>, bytes: { readonly private?: true | undefined }) {
+export function canReceive(
+  { role }: Pick<PoolEndpoint, 'role'>,
+  bytes: { readonly private?: true | undefined },
+) {
   return role === 'send' || (role === 'both' && bytes.private !== true)
 }
 
 /** Whether anybody here could take a private transaction at all. */
-export function hasPrivateWay({ endpoints }: Pick<Hub, 'endpoints'>): boolean {
+export function hasPrivateEndpoint({ endpoints }: Pick<EndpointPool, 'endpoints'>): boolean {
   return endpoints.some(({ role }) => role === 'send')
 }
 
@@ -18,14 +21,14 @@ export function hasPrivateWay({ endpoints }: Pick<Hub, 'endpoints'>): boolean {
  *
  * @throws `INVALID` for one that could not be kept private: nothing of it has been shown to anybody
  */
-export function privateOf(
-  hub: Pick<Hub, 'endpoints'>,
+export function resolvePrivate(
+  endpointPool: Pick<EndpointPool, 'endpoints'>,
   request: TxRequest,
   options: SendOptions,
   replaces: { readonly private?: true | undefined } | undefined,
 ): true | undefined {
   if (!(options.private ?? replaces?.private ?? false)) return undefined
-  if (!hasPrivateWay(hub)) throw invalid('options.private', true, "a 'send' endpoint")
+  if (!hasPrivateEndpoint(endpointPool)) throw invalid('options.private', true, "a 'send' endpoint")
   if (request.gas === undefined)
     throw invalid('request.gas', undefined, 'gas: an estimate would show the transaction')
   return true

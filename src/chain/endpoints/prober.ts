@@ -2,20 +2,20 @@ import type { Chain, Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
 import { quoteOf } from '../../errors/quote.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { createStop } from '../../platform/stopSignal.js'
+import { createStopSignal } from '../../platform/stopSignal.js'
 import type { LightHeader } from '../../rpc/codec.js'
 import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types/index.js'
-import type { HubEndpoint } from './endpointPool.js'
+import type { PoolEndpoint } from './endpointPool.js'
 import { type Patience, patientPort } from './patientPort.js'
-import { isWorthAsking, tryAgain } from './retryRead.js'
+import { isWorthAsking, retryRead } from './retryRead.js'
 
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
   genesis(): Hash | undefined
   /** The newest block that this one showed, when it answered first. */
-  newest(endpoint: HubEndpoint): LightHeader | undefined
+  newest(endpoint: PoolEndpoint): LightHeader | undefined
   /** For a chain of which no endpoint shows block 0 now. @throws `CHAIN_MISMATCH` where it is known to have another one */
   expect(genesis: Hash): void
   /**
@@ -41,26 +41,26 @@ const AGAIN_MS = 1_000
 const AGAIN_MS_MAX = 60_000
 
 export function createProber(parts: {
-  readonly endpoints: readonly HubEndpoint[]
+  readonly endpoints: readonly PoolEndpoint[]
   readonly chain: Chain
   readonly limits: Limits
   readonly clock: Clock
   /** Nobody waits any more for the first answers. */
   readonly isClosing: () => boolean
   /** One that was left out answers as it should. */
-  readonly answered: (endpoint: HubEndpoint) => void
+  readonly answered: (endpoint: PoolEndpoint) => void
   /** The lane reads this one, and no other took its place. */
-  readonly isRead: (endpoint: HubEndpoint) => boolean
+  readonly isRead: (endpoint: PoolEndpoint) => boolean
 }): Prober {
   const { endpoints, chain, limits, clock, isClosing, isRead } = parts
-  const newest = new Map<HubEndpoint, LightHeader>()
+  const newest = new Map<PoolEndpoint, LightHeader>()
   let genesis: Hash | undefined
   let cancel: CancelTimer | undefined
   let delayMs = AGAIN_MS
   let stopped = false
   let endFirst = () => {}
 
-  async function probe(endpoint: HubEndpoint, port = endpoint.port): Promise<void> {
+  async function probe(endpoint: PoolEndpoint, port = endpoint.port): Promise<void> {
     const found = await probeEndpoint(port, {
       expectChainId: chain.id,
       expectGenesisHash: genesis,
@@ -75,7 +75,7 @@ export function createProber(parts: {
   }
 
   /** Nobody waits for it: an endpoint that does not say what it is is treated like any other. */
-  async function askClient({ port, profile }: HubEndpoint): Promise<void> {
+  async function askClient({ port, profile }: PoolEndpoint): Promise<void> {
     const call = { method: 'web3_clientVersion', params: [] }
     const [reply] = await port.batch([call], { timeoutMs: limits.readTimeoutMs })
     if (reply?.ok && typeof reply.result === 'string')
@@ -83,7 +83,7 @@ export function createProber(parts: {
   }
 
   /** Endpoints are asked at once: which of them answers first must not matter. */
-  function sameGenesis({ port }: HubEndpoint, shown: Hash | undefined): void {
+  function sameGenesis({ port }: PoolEndpoint, shown: Hash | undefined): void {
     genesis ??= shown
     if (shown !== undefined && shown !== genesis)
       throw chainMismatch(port.name, 'genesis hash', String(genesis), shown)
@@ -94,11 +94,11 @@ export function createProber(parts: {
     const asked = endpoints.filter((endpoint) => endpoint.role !== 'send' && !endpoint.probed)
     const readers = endpoints.filter(({ role }) => role !== 'send')
     // What each said last that is not known yet. It has no entry before its first answer.
-    const said = new Map<HubEndpoint, unknown>()
-    const settled = new Set<HubEndpoint>()
+    const said = new Map<PoolEndpoint, unknown>()
+    const settled = new Set<PoolEndpoint>()
     let isOver = false
     // What still rests between two questions wakes at once when no answer is waited for any more.
-    const enough = createStop(closedWhileOpening)
+    const enough = createStopSignal(closedWhileOpening)
     endFirst = enough.stop
     const patience: Patience = {
       clock,
@@ -114,7 +114,7 @@ export function createProber(parts: {
       }
       function check(): void {
         if (isOver) return
-        const isKnown = (endpoint: HubEndpoint) => endpoint.probed || said.has(endpoint)
+        const isKnown = (endpoint: PoolEndpoint) => endpoint.probed || said.has(endpoint)
         const failed = readers.filter(({ probed }) => !probed)
         // What the lane is called may not hang on who happened to answer: another may know the genesis.
         const isEnough = failed.length < readers.length && (genesis !== undefined || failed.length === 0)
@@ -122,7 +122,7 @@ export function createProber(parts: {
         if (settled.size < asked.length) return
         end(() => reject(isClosing() ? closedWhileOpening() : unreachable(failed, said)))
       }
-      async function ask(endpoint: HubEndpoint): Promise<void> {
+      async function ask(endpoint: PoolEndpoint): Promise<void> {
         const port = patientPort(endpoint.port, patience, {
           isOptional: ({ params }) => params[0] === 'pending',
           onFailure(failure) {
@@ -131,7 +131,7 @@ export function createProber(parts: {
           },
         })
         try {
-          await tryAgain(() => probe(endpoint, port), patience)
+          await retryRead(() => probe(endpoint, port), patience)
         } catch (error) {
           if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') end(() => reject(error))
           said.set(endpoint, error)
@@ -204,7 +204,7 @@ export function createProber(parts: {
 }
 
 /** Names each endpoint and what it said last. The cause is a failure after which asking again is worth it, if any. */
-function unreachable(failed: readonly HubEndpoint[], said: ReadonlyMap<HubEndpoint, unknown>): TxlaneError {
+function unreachable(failed: readonly PoolEndpoint[], said: ReadonlyMap<PoolEndpoint, unknown>): TxlaneError {
   const lines = failed.map((endpoint) => `${endpoint.port.name} said: ${wordsOf(said.get(endpoint))}`)
   const causes = failed.map((endpoint) => said.get(endpoint)).filter((one) => one instanceof Error)
   return new TxlaneError('No endpoint answered.', {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createStubPort, rawBlock } from '../../../test/contract/stubPort.js'
 import { createVirtualClock } from '../../../test/sim/virtualClock.js'
-import type { HubEndpoint } from './endpointPool.js'
-import { createReaders } from './endpointSelector.js'
+import type { PoolEndpoint } from './endpointPool.js'
+import { createEndpointSelector } from './endpointSelector.js'
 
 /** So many endpoints on one chain of one block; those that are `silent` answer nothing. */
 function readersOf(count: number, silent: readonly number[] = []) {
@@ -25,7 +25,7 @@ function readersOf(count: number, silent: readonly number[] = []) {
         profile: { current: () => ({ pending: 'mempool' }) },
         probed: true,
         gate: { isBlocked: false },
-      }) as unknown as HubEndpoint,
+      }) as unknown as PoolEndpoint,
   )
   const told: string[] = []
   const tracker = {
@@ -41,51 +41,51 @@ function readersOf(count: number, silent: readonly number[] = []) {
     prober: { identity: { calls: [], holds: () => true } },
     clock,
     limits: { readTimeoutMs: 1_000, reorgHorizon: 64 },
-    tell: ({ port }: HubEndpoint, change: string, reason?: string) =>
+    tell: ({ port }: PoolEndpoint, change: string, reason?: string) =>
       void told.push([port.name, change, reason].filter(Boolean).join(' ')),
   }
-  const readers = createReaders(parts as unknown as Parameters<typeof createReaders>[0])
-  if (readers === undefined) throw new Error('one of them is read')
-  return { readers, clock, told, asked: () => ports.map(({ batches }) => batches.length) }
+  const selector = createEndpointSelector(parts as unknown as Parameters<typeof createEndpointSelector>[0])
+  if (selector === undefined) throw new Error('one of them is read')
+  return { selector, clock, told, asked: () => ports.map(({ batches }) => batches.length) }
 }
 
 test('a doubt is looked into at once: another endpoint that has the same blocks is read, and the doubt is over', async () => {
-  const { readers, clock, told, asked } = readersOf(2)
-  readers.doubt('it counts 7')
+  const { selector, clock, told, asked } = readersOf(2)
+  selector.doubt('it counts 7')
   await clock.advance(0)
   expect(told).toEqual(['e0 doubtful it counts 7', 'e0 down', 'e1 reader'])
-  expect([asked(), readers.current.port.name]).toEqual([[1, 1], 'e1'])
+  expect([asked(), selector.current.port.name]).toEqual([[1, 1], 'e1'])
   // Nothing is wrong with the one that is read now.
   await clock.advance(2_000)
-  readers.ticked(true, 10)
+  selector.ticked(true, 10)
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
   await clock.advance(8_000)
-  readers.ticked(true, 10)
+  selector.ticked(true, 10)
   await clock.advance(0)
-  expect([asked(), readers.current.port.name]).toEqual([[2, 2], 'e1'])
+  expect([asked(), selector.current.port.name]).toEqual([[2, 2], 'e1'])
 })
 
 test('a doubt is told once for each reason', async () => {
-  const { readers, clock, told } = readersOf(2, [1])
+  const { selector, clock, told } = readersOf(2, [1])
   for (const why of ['it counts 7', 'it counts 7', 'it counts 8']) {
-    readers.doubt(why)
+    selector.doubt(why)
     await clock.advance(0)
   }
   expect(told).toEqual(['e0 doubtful it counts 7', 'e0 doubtful it counts 8'])
 })
 
 test('while no other endpoint can be read it is looked for one each second, not each 10 s', async () => {
-  const { readers, clock, told, asked } = readersOf(2, [1])
-  readers.doubt('it counts 7')
+  const { selector, clock, told, asked } = readersOf(2, [1])
+  selector.doubt('it counts 7')
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
   for (const looks of [2, 3]) {
     await clock.advance(999)
-    readers.ticked(true, 10)
+    selector.ticked(true, 10)
     await clock.advance(1)
     expect(asked()).toEqual([looks - 1, looks - 1])
-    readers.ticked(true, 10)
+    selector.ticked(true, 10)
     await clock.advance(0)
     expect(asked()).toEqual([looks, looks])
   }
@@ -93,21 +93,21 @@ test('while no other endpoint can be read it is looked for one each second, not 
 })
 
 test('one look is under way at a time', async () => {
-  const { readers, clock, asked } = readersOf(2, [1])
-  readers.doubt('it counts 7')
-  readers.doubt('it counts 8')
+  const { selector, clock, asked } = readersOf(2, [1])
+  selector.doubt('it counts 7')
+  selector.doubt('it counts 8')
   await clock.advance(0)
   expect(asked()).toEqual([1, 1])
 })
 
 test('with one endpoint, or once it has stopped, a doubt asks nobody anything', async () => {
   const alone = readersOf(1)
-  alone.readers.doubt('it counts 7')
+  alone.selector.doubt('it counts 7')
   await alone.clock.advance(0)
   expect([alone.asked(), alone.told]).toEqual([[0], ['e0 doubtful it counts 7']])
   const stopped = readersOf(2)
-  stopped.readers.stop()
-  stopped.readers.doubt('it counts 7')
+  stopped.selector.stop()
+  stopped.selector.doubt('it counts 7')
   await stopped.clock.advance(0)
   expect(stopped.asked()).toEqual([0, 0])
 })

@@ -4,7 +4,7 @@ import { openSeveral } from '../../api/sender/severalEndpoints.fixture.js'
 import { openLane, refuses, type Script, type SimLane, transfer } from '../../api/sender/simLane.fixture.js'
 import type { RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 import { createProfile } from '../../rpc/profile.js'
-import { createReceipts, type ReceiptsHub } from './receipts.js'
+import { createReceipts, type ReceiptsEndpointPool } from './receipts.js'
 
 const BLOCK_MS = 2_000
 const markers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -110,9 +110,14 @@ describe('a receipt that is missing', () => {
       profile: createProfile({ blockReceipts: false }),
     }
     const tracker = { head: block, blockMs: BLOCK_MS, onHead: () => () => {}, wake() {} }
-    const hub = { reader, endpoints: [reader], chain: {}, tracker } as unknown as ReceiptsHub
+    const endpointPool = {
+      reader,
+      endpoints: [reader],
+      chain: {},
+      tracker,
+    } as unknown as ReceiptsEndpointPool
     const clock = createVirtualClock()
-    const all = createReceipts(hub, { clock, timeoutMs: 1_000, restMsMax: 1_000 })
+    const all = createReceipts(endpointPool, { clock, timeoutMs: 1_000, restMsMax: 1_000 })
     expect(await all.get(hash, block)).toBeUndefined()
     let isFree = false
     const { promise } = all.due(hash, block)

@@ -5,9 +5,9 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/readReceipts.js'
-import type { Hub, HubEndpoint } from './endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
 
 type Block = { readonly number: number; readonly hash: Hash }
 
@@ -75,10 +75,10 @@ const SILENT_MS = 5_000
 const FORGET_MS = 60_000
 const WORDS_CHARS_MAX = 300
 
-export type ReceiptsHub = Pick<Hub, 'reader' | 'endpoints' | 'chain' | 'tracker'>
+export type ReceiptsEndpointPool = Pick<EndpointPool, 'reader' | 'endpoints' | 'chain' | 'tracker'>
 
 export function createReceipts(
-  hub: ReceiptsHub,
+  endpointPool: ReceiptsEndpointPool,
   options: {
     clock: Clock
     timeoutMs: number
@@ -100,7 +100,7 @@ export function createReceipts(
       asked.push({ ...one, done })
       if (scheduled) return
       scheduled = true
-      soon(post)
+      queueMicro(post)
     })
   }
 
@@ -113,8 +113,8 @@ export function createReceipts(
 
   /** The endpoint that is read; and what it did not have before either is asked of another one as well. */
   async function read(all: readonly Asked[]): Promise<void> {
-    const { reader } = hub
-    const at = { askedAtMs: clock.now(), askedAt: hub.tracker.head?.hash }
+    const { reader } = endpointPool
+    const at = { askedAtMs: clock.now(), askedAt: endpointPool.tracker.head?.hash }
     let rest = await askOf(reader, all, at)
     const again = rest.filter(({ key }) => (missing.get(key ?? '')?.asks ?? 0) > 1)
     const other = again.length > 0 ? otherThan(reader) : undefined
@@ -123,8 +123,8 @@ export function createReceipts(
   }
 
   /** Another reading endpoint, each in its turn. */
-  function otherThan(reader: HubEndpoint): HubEndpoint | undefined {
-    const others = hub.endpoints.filter(
+  function otherThan(reader: PoolEndpoint): PoolEndpoint | undefined {
+    const others = endpointPool.endpoints.filter(
       (one) => one !== reader && one.role !== 'send' && one.probed && !one.gate.isBlocked,
     )
     return others[turn++ % others.length]
@@ -132,7 +132,7 @@ export function createReceipts(
 
   /** Those of which it has no receipt that fits. */
   async function askOf(
-    endpoint: HubEndpoint,
+    endpoint: PoolEndpoint,
     all: readonly Asked[],
     at: { readonly askedAtMs: number; readonly askedAt: Hash | undefined },
   ): Promise<readonly Asked[]> {
@@ -177,7 +177,7 @@ export function createReceipts(
 
   /** The chain's own formatter decides what a receipt holds (`l1Fee` on the OP stack, say). */
   function formatted(raw: unknown): TransactionReceipt {
-    const format = hub.chain.formatters?.transactionReceipt?.format ?? formatTransactionReceipt
+    const format = endpointPool.chain.formatters?.transactionReceipt?.format ?? formatTransactionReceipt
     return format(raw as RpcTransactionReceipt, 'getTransactionReceipt') as TransactionReceipt
   }
 
@@ -188,10 +188,10 @@ export function createReceipts(
     if (block !== undefined && blockHash !== block.hash)
       return `its receipt is of the block ${blockHash}, and the transaction is in ${block.hash}`
     if (key === undefined || block !== undefined) return undefined
-    const head = hub.tracker.head?.number
+    const head = endpointPool.tracker.head?.number
     if (typeof blockNumber === 'bigint' && head !== undefined && blockNumber <= head) return undefined
     // Where the chain is not followed the newest block that is known may be old.
-    hub.tracker.wake()
+    endpointPool.tracker.wake()
     return `its receipt is of the block ${blockNumber}, above the newest that is known`
   }
 
@@ -235,12 +235,12 @@ export function createReceipts(
       if (waiting.size === 0 && now - askedAtMs > FORGET_MS) missing.delete(key)
   }
 
-  const silentMs = () => Math.max(SILENT_MS, 2 * (hub.tracker.blockMs ?? 0))
+  const silentMs = () => Math.max(SILENT_MS, 2 * (endpointPool.tracker.blockMs ?? 0))
 
   function isDue(entry: Missing): boolean {
     const now = clock.now()
     if (now < pausedUntilMs(entry)) return false
-    return hub.tracker.head?.hash !== entry.askedAt || now - entry.askedAtMs >= silentMs()
+    return endpointPool.tracker.head?.hash !== entry.askedAt || now - entry.askedAtMs >= silentMs()
   }
 
   /** Lets go of those that are due, all in the same turn: one batch takes them. */
@@ -274,7 +274,7 @@ export function createReceipts(
     const atMs = Math.min(
       ...waiting.map((entry) => Math.max(pausedUntilMs(entry), entry.askedAtMs + silentMs())),
     )
-    const off = hub.tracker.onHead(round)
+    const off = endpointPool.tracker.onHead(round)
     const cancel: CancelTimer = clock.setTimer(round, Math.max(1, atMs - clock.now()))
     disarm = () => {
       off()

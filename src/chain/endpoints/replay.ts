@@ -2,7 +2,7 @@ import { type Hex, isHex, numberToHex } from 'viem'
 import { rpcErrorOf } from '../../rpc/errors.js'
 import type { TxRequest } from '../../types/index.js'
 import { formatted } from './callForm.js'
-import type { Hub } from './endpointPool.js'
+import type { EndpointPool } from './endpointPool.js'
 
 /** A custom error with thirty words. What is longer is left out: the beginning of it cannot be decoded. */
 export const DATA_CHARS_MAX = 2_048
@@ -13,7 +13,7 @@ export const DATA_CHARS_MAX = 2_048
  * answer: then undefined. Never rejects.
  */
 export async function replay(
-  { reader, chain }: Pick<Hub, 'reader' | 'chain'>,
+  { reader, chain }: Pick<EndpointPool, 'reader' | 'chain'>,
   run: { readonly request: TxRequest; readonly from: Hex; readonly gas: bigint | undefined },
   at: { readonly block: number; readonly timeoutMs: number },
 ): Promise<Hex | undefined> {

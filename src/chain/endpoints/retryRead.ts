@@ -9,7 +9,7 @@ const PAUSE_MS = 250
  * A reading that an endpoint refused in words, which may be passing ones ("header not found"), is made three times. Calls
  * without an answer are asked again by `patientPort`.
  */
-export async function tryAgain<t>(read: () => Promise<t>, patience: Patience): Promise<t> {
+export async function retryRead<t>(read: () => Promise<t>, patience: Patience): Promise<t> {
   const { clock, untilMs, stop } = patience
   for (let tried = 1; ; tried += 1) {
     try {

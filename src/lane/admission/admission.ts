@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
-import { privateOf } from '../../chain/endpoints/privateEndpoints.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { resolvePrivate } from '../../chain/endpoints/privateEndpoints.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { invalid } from '../../errors/invalid.js'
 import type { Clock, Random } from '../../platform/clock.js'
@@ -9,38 +9,38 @@ import type { SendOptions, TxRequest } from '../../types/index.js'
 import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
 import { feesAbove } from '../../validate/feeBounds.js'
 import { excessGas } from '../../validate/validate.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import { tuplesOf, withTuples } from '../transaction/authorize.js'
-import type { Caller, Place } from '../transaction/caller.js'
+import type { AdmissionTarget, Caller } from '../transaction/caller.js'
 import { fromStored, refresh, toStored } from '../transaction/stored.js'
-import { begin, drop, end, type Transaction, tellEnd } from '../transaction/transaction.js'
+import { begin, drop, end, settleEnd, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { transactionOf } from '../transaction/txInternals.js'
 import type { SignAuthorities } from './authorities.js'
 import { endedError } from './endedError.js'
-import { createKeeper } from './enqueueBatcher.js'
+import { createEnqueueBatcher } from './enqueueBatcher.js'
 import { fingerprintOf, idConflict, isSameRequest, NO_FINGERPRINT } from './idConflict.js'
 import { randomId } from './randomId.js'
 
 /** Who takes it on. */
-export type Taker = {
+export type AdmissionListener = {
   /** It is new here; in the turn in which that was found out. */
-  readonly taking: (transaction: Transaction) => void
+  readonly onAdmitting: (transaction: Transaction) => void
   /** It is kept in the store, and to be sent. */
-  readonly taken: (transaction: Transaction, options: SendOptions) => void
+  readonly onAdmitted: (transaction: Transaction, options: SendOptions) => void
   /** It turned out that it is not to be sent. */
-  readonly dropped: (transaction: Transaction) => void
+  readonly onRejected: (transaction: Transaction) => void
   /** Its caller was told `inFlight`: where the store has the transaction, it is to be sent. */
-  readonly doubted: (id: string) => void
+  readonly onInDoubt: (id: string) => void
 }
 
 /** Who takes it on, and who asked for that. */
-export type Takers = { readonly taker: Taker; readonly caller: Caller }
+export type AdmissionParties = { readonly listener: AdmissionListener; readonly caller: Caller }
 
 /** Makes what is sent a transaction of the lane, whoever works it: one id is one transaction, in every process. */
 export type Admission = {
   /** Tells once it is kept in the store; where its id was known, of what became of that. */
-  admit(request: TxRequest, options: SendOptions, place: Place, takers: Takers): void
+  admit(request: TxRequest, options: SendOptions, target: AdmissionTarget, takers: AdmissionParties): void
   /** Nothing is taken on any more. */
   close(): void
   /** Resolves when the store has answered for what is being kept, and it is known here; undefined where nothing is. */
@@ -55,7 +55,7 @@ export type Admission = {
 type Entry = {
   readonly transaction: Transaction
   readonly options: SendOptions
-  readonly taker: Taker
+  readonly listener: AdmissionListener
   readonly caller: Caller
 }
 
@@ -68,8 +68,8 @@ const NONE: readonly Unknown[] = []
 const UNREADABLE_MS = 1_000
 
 export function createAdmission(parts: {
-  readonly handle: LaneHandle
-  readonly hub: Pick<Hub, 'endpoints' | 'chain' | 'tracker'>
+  readonly session: LaneSession
+  readonly endpointPool: Pick<EndpointPool, 'endpoints' | 'chain' | 'tracker'>
   readonly store: Pick<Store, 'enqueue' | 'find' | 'restart'>
   readonly random: Random
   readonly clock: Clock
@@ -77,25 +77,30 @@ export function createAdmission(parts: {
   /** Another lane of the chain is open in this process. */
   readonly isOpen: (address: Address) => boolean
 }): Admission {
-  const { handle, random, clock, authorities: signAuthorities } = parts
-  const { transactions, key } = handle
-  const keeper = createKeeper<Entry>(parts.store, clock, { kept, failed: notKept })
+  const { session, random, clock, authorities: signAuthorities } = parts
+  const { transactions, key } = session
+  const batcher = createEnqueueBatcher<Entry>(parts.store, clock, { kept, failed: notKept })
   let sequence = 0
   let closed = false
   let probing: Promise<unknown> | undefined
   let unreadableUntilMs = 0
 
   /** Not an async function: there is one call for every `send`, and most have nothing to ask first. */
-  function admit(request: TxRequest, options: SendOptions, place: Place, takers: Takers): void {
+  function admit(
+    request: TxRequest,
+    options: SendOptions,
+    target: AdmissionTarget,
+    takers: AdmissionParties,
+  ): void {
     try {
-      const transaction = create(withTuples(request, key.address), options, place)
+      const transaction = create(withTuples(request, key.address), options, target)
       const unknown = options.after === undefined ? NONE : checkAfter(transaction, options.after)
       const others = tuplesOf(transaction.request).some(({ account }) => account !== undefined)
       const excess =
-        excessGas(request, parts.hub.chain, parts.hub.tracker.newest) ??
+        excessGas(request, parts.endpointPool.chain, parts.endpointPool.tracker.newest) ??
         feesAbove(
           request,
-          handle.settings.groupCeiling(transaction.group)?.maxFeePerGas,
+          session.settings.groupCeiling(transaction.group)?.maxFeePerGas,
           'the ceiling of its group',
         )
       const asksNothing = unknown.length === 0 && !others && excess === undefined
@@ -118,7 +123,7 @@ export function createAdmission(parts: {
       readonly request: TxRequest
     },
     options: SendOptions,
-    takers: Takers,
+    takers: AdmissionParties,
   ): Promise<void> {
     const { transaction, unknown, others, excess, request } = asked
     // What was sent before by the same id may have been taken: its blocks had more room, its group a higher ceiling.
@@ -131,19 +136,23 @@ export function createAdmission(parts: {
   }
 
   /** In one turn: what is not known yet is from here on. */
-  function take(transaction: Transaction, options: SendOptions, { taker, caller }: Takers): void {
+  function take(
+    transaction: Transaction,
+    options: SendOptions,
+    { listener, caller }: AdmissionParties,
+  ): void {
     const known = transactions.get(transaction.id)
     if (known) return caller.kept(same(known, transaction))
     if (closed) throw closedBefore(transaction, options)
     transactions.set(transaction.id, transaction)
-    taker.taking(transaction)
+    listener.onAdmitting(transaction)
     if (options.again) transaction.again = true
-    transaction.keeping = keeper.keep(toStored(transaction), { transaction, options, taker, caller })
+    transaction.enqueuing = batcher.enqueue(toStored(transaction), { transaction, options, listener, caller })
   }
 
   function kept(entry: Entry, enqueued: Enqueued | undefined): Promise<void> | undefined {
     if (enqueued && beginsAnew(entry, enqueued)) return restart(entry, enqueued.transaction)
-    entry.transaction.keeping = undefined
+    entry.transaction.enqueuing = undefined
     drop(entry.transaction, 'again')
     try {
       entry.caller.kept(taken(entry, enqueued))
@@ -168,7 +177,7 @@ export function createAdmission(parts: {
   }
 
   function taken(entry: Entry, enqueued: Enqueued | undefined): Transaction {
-    const { transaction, options, taker } = entry
+    const { transaction, options, listener } = entry
     try {
       if (enqueued === undefined) throw refused(transaction, closedBefore(transaction, options))
       if (!enqueued.fresh && hasEndedUnexecuted(enqueued.transaction.stage))
@@ -177,24 +186,24 @@ export function createAdmission(parts: {
       if (enqueued.fresh) transaction.sequence = enqueued.transaction.sequence
       else become(transaction, enqueued.transaction)
     } catch (error) {
-      taker.dropped(transaction)
+      listener.onRejected(transaction)
       throw error
     }
     seen(transaction.sequence)
     // What was kept and never taken up (its answer was lost) is taken up now.
-    if (enqueued.transaction.stage === 'queued') taker.taken(transaction, options)
-    else taker.dropped(transaction)
+    if (enqueued.transaction.stage === 'queued') listener.onAdmitted(transaction, options)
+    else listener.onRejected(transaction)
     return transaction
   }
 
   /** Another account has it, which sends it, or did. */
-  function elsewhere({ transaction, taker }: Entry, stored: StoredTransaction): Transaction {
+  function elsewhere({ transaction, listener }: Entry, stored: StoredTransaction): Transaction {
     checkSame(stored, transaction)
     // The pool asks the lane that has it.
-    const stray = parts.isOpen(stored.lane.address) ? undefined : handle.strays?.take(transaction, stored)
+    const stray = parts.isOpen(stored.lane.address) ? undefined : session.handedOff?.take(transaction, stored)
     if (stray === undefined) throw conflict(stored, transaction)
     forget(transaction)
-    taker.dropped(transaction)
+    listener.onRejected(transaction)
     return stray
   }
 
@@ -202,11 +211,11 @@ export function createAdmission(parts: {
     sequence = Math.max(sequence, known)
   }
 
-  async function notKept({ transaction, options, taker, caller }: Entry, cause: unknown): Promise<void> {
+  async function notKept({ transaction, options, listener, caller }: Entry, cause: unknown): Promise<void> {
     const error = refused(transaction, await storeError(transaction, options, cause))
-    transaction.keeping = undefined
-    taker.dropped(transaction)
-    if (error.fate === 'inFlight') taker.doubted(transaction.id)
+    transaction.enqueuing = undefined
+    listener.onRejected(transaction)
+    if (error.fate === 'inFlight') listener.onInDoubt(transaction.id)
     caller.failed(error)
   }
 
@@ -243,7 +252,7 @@ export function createAdmission(parts: {
   function refused(transaction: Transaction, error: TxlaneError): TxlaneError {
     end(transaction, error, clock)
     forget(transaction)
-    tellEnd(transaction)
+    settleEnd(transaction)
     return error
   }
 
@@ -252,7 +261,7 @@ export function createAdmission(parts: {
     checkSame(stored, transaction)
     refresh(transaction, stored)
     forget(transaction)
-    tellEnd(transaction)
+    settleEnd(transaction)
     return endedError(fromStored(stored))
   }
 
@@ -271,7 +280,7 @@ export function createAdmission(parts: {
     refresh(transaction, stored)
     if (!hasEnded(stored.stage)) return
     forget(transaction)
-    tellEnd(transaction)
+    settleEnd(transaction)
   }
 
   function checkSame(stored: StoredTransaction, transaction: Transaction): void {
@@ -324,10 +333,10 @@ export function createAdmission(parts: {
     return id !== undefined && (await parts.store.find(key, { id })) !== undefined
   }
 
-  function create(request: TxRequest, options: SendOptions, place: Place): Transaction {
-    const { replaces, follows } = place
+  function create(request: TxRequest, options: SendOptions, target: AdmissionTarget): Transaction {
+    const { replaces, follows } = target
     const { after, afterStage, afterStatus, deploys, effect } = options
-    const isPrivate = privateOf(parts.hub, request, options, replaces)
+    const isPrivate = resolvePrivate(parts.endpointPool, request, options, replaces)
     const needy =
       after !== undefined || deploys !== undefined || effect !== undefined || follows !== undefined
     return begin({
@@ -346,7 +355,7 @@ export function createAdmission(parts: {
       private: isPrivate ? true : undefined,
       order: (options.order ?? replaces?.order) === 'strict' ? 'strict' : undefined,
       starved: (options.starved ?? replaces?.starved) === 'fail' ? 'fail' : undefined,
-      pooled: place.pooled ? NOWHERE : undefined,
+      pooled: target.pooled ? NOWHERE : undefined,
       group: options.group ?? replaces?.group,
       needs: needy
         ? { after, afterStage, afterStatus, deploys, effect, ...(follows === undefined ? {} : { follows }) }
@@ -360,10 +369,10 @@ export function createAdmission(parts: {
     admit,
     close() {
       closed = true
-      keeper.close()
+      batcher.close()
     },
     get keeping() {
-      return keeper.asked
+      return batcher.asked
     },
     nextSequence: () => ++sequence,
     seen,

@@ -149,15 +149,15 @@ describe('an id whose transaction ended without execution', () => {
 })
 
 describe('several processes and accounts', () => {
-  test('a process that does not hold the lane begins it anew, and the holder sends it once', async () => {
+  test('a process that does not hold the lane begins it anew, and the leader sends it once', async () => {
     await using processes = await openProcesses()
     const { lane } = processes
-    const [holder, guest] = await processes.pair()
-    holder.sender.pause()
-    const tx = await lane.settle(holder.sender.send(transfer(1), { id: ID, until: 'queued' }))
+    const [leader, standby] = await processes.pair()
+    leader.sender.pause()
+    const tx = await lane.settle(leader.sender.send(transfer(1), { id: ID, until: 'queued' }))
     await lane.settle(tx.cancel())
-    holder.sender.resume()
-    const asked = [guest, guest, holder].map(({ sender }) =>
+    leader.sender.resume()
+    const asked = [standby, standby, leader].map(({ sender }) =>
       sender.send(transfer(1), { id: ID, again: true, until: 'queued' }),
     )
     const anew = await lane.settle(Promise.all(asked))

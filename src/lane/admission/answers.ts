@@ -1,5 +1,5 @@
 import { createApart, type Moment } from '../../chain/endpoints/apart.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { Transaction } from '../transaction/transaction.js'
 
@@ -20,7 +20,7 @@ export type Answers = {
 }
 
 export function createAnswers(
-  context: { readonly hub: Hub; readonly clock: Clock },
+  context: { readonly endpointPool: EndpointPool; readonly clock: Clock },
   isOver: (transaction: Transaction) => boolean,
 ): Answers {
   const apart = createApart(context)
@@ -53,7 +53,7 @@ export function createAnswers(
       const waitMs = apart.waitMs(answers.get(transaction)?.at ?? apart.now())
       const cancel = context.clock.setTimer(() => fire(transaction), waitMs)
       waiting.set(transaction, { ask, cancel })
-      context.hub.tracker.wake()
+      context.endpointPool.tracker.wake()
     },
     newHead() {
       for (const transaction of [...waiting.keys()]) {

@@ -1,5 +1,5 @@
 import type { Address, LocalAccount } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { TxlaneError } from '../../errors/base.js'
 import { countCall, decodeNumber } from '../../rpc/codec.js'
 import { readError } from '../../rpc/errors.js'
@@ -21,14 +21,14 @@ export type SignAuthorities = <T>(
  * others it is said at once, since the chain would skip a stale tuple without a word.
  */
 export function createAuthorities(parts: {
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly key: LaneKey
   readonly transactions: ReadonlyMap<string, Transaction>
   /** By name: what is open in this process. */
   readonly lanes: ReadonlyMap<string, unknown>
   readonly timeoutMs: number
 }): SignAuthorities {
-  const { hub, key } = parts
+  const { endpointPool, key } = parts
   // Between its count being read and the transaction being known, an account is as good as under way.
   const signing = new Set<string>()
 
@@ -72,9 +72,9 @@ export function createAuthorities(parts: {
   }
 
   async function readCounts(addresses: readonly Address[]): Promise<Map<string, number>> {
-    const tag = hub.reader.profile.current().pending === 'absent' ? 'latest' : 'pending'
+    const tag = endpointPool.reader.profile.current().pending === 'absent' ? 'latest' : 'pending'
     const calls = addresses.map((address) => countCall(address, tag))
-    const replies = await hub.reader.port.batch(calls, { timeoutMs: parts.timeoutMs })
+    const replies = await endpointPool.reader.port.batch(calls, { timeoutMs: parts.timeoutMs })
     return new Map(
       addresses.map((address, index) => {
         const reply = replies[index]

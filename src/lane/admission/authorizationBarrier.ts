@@ -17,24 +17,24 @@ import type { Transaction } from '../transaction/transaction.js'
  *
  * So no promise rests on the barrier: it spares the lane the displacements.
  */
-export type Barrier = {
+export type AuthorizationBarrier = {
   /** Whether it may take the next nonce: with all below it used, where it has to go alone. */
-  admits(transaction: Transaction): boolean
+  canReserve(transaction: Transaction): boolean
   /** Nothing stands above this nonce but what its own tuples use. */
-  isTop(nonce: number): boolean
+  isHighest(nonce: number): boolean
   /** Kept for a tuple: no no-op is to take it. */
-  keeps(nonce: number): boolean
+  isReservedForTuple(nonce: number): boolean
   /** The block with the transaction of ours whose tuple this nonce is for, where there is one. */
-  carriedIn(nonce: number): BlockRef | undefined
+  carrierBlock(nonce: number): BlockRef | undefined
   moved(nonce: number, after: Slot): void
   /** The `latest` count as a tick read it. */
   count(latest: number, head: number): void
 }
 
-export function createBarrier(context: {
+export function createAuthorizationBarrier(context: {
   readonly lane: Lane
   readonly transactions: Map<string, Transaction>
-}): Barrier {
+}): AuthorizationBarrier {
   const { lane, transactions } = context
   const { book, holds } = lane
   /** How many nonces are kept above each transaction that is under way. */
@@ -92,15 +92,15 @@ export function createBarrier(context: {
   }
 
   return {
-    admits: (transaction) => ownTuples(transaction.request) === 0 || book.floor === book.cursor,
-    isTop(nonce) {
+    canReserve: (transaction) => ownTuples(transaction.request) === 0 || book.floor === book.cursor,
+    isHighest(nonce) {
       return nonce + (carriers.get(nonce) ?? 0) + 1 >= book.cursor
     },
-    keeps(nonce) {
+    isReservedForTuple(nonce) {
       for (const [carrier, kept] of carriers) if (nonce > carrier && nonce <= carrier + kept) return true
       return false
     },
-    carriedIn(nonce) {
+    carrierBlock(nonce) {
       let below = nonce - 1
       let slot = book.get(below)
       // What its earlier tuples used, or whoever else did.

@@ -35,9 +35,9 @@ describe('a lane that changes hands', () => {
   test('a guest sends them as well: the holder signs for the account, the guest for others', async () => {
     await using world = await openProcesses({ chain: { rules: 'reth' } })
     const { lane } = world
-    const [, guest] = await world.pair()
+    const [, standby] = await world.pair()
     const both = [own, { contractAddress: DELEGATE, account: OTHER }]
-    const tx = await lane.settle(guest.sender.send(authorizing(1, both)))
+    const tx = await lane.settle(standby.sender.send(authorizing(1, both)))
     await lane.settle(tx.wait())
     expect(lane.sent[0]).toMatchObject({ type: 'eip7702', authorizations: 1 })
     const stored = await world.shared.find(

@@ -1,28 +1,28 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { hold } from '../../platform/registry.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Landed, Limits, Tx, WaitOptions, WaitStage } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { Needs, Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { transactionOf } from '../transaction/txInternals.js'
-import type { Shown } from './effectWatcher.js'
+import type { EffectWatcher } from './effectWatcher.js'
 import { followStored } from './followStored.js'
 
 type ConditionsContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly transactions: Map<string, Transaction>
   txOf(transaction: Transaction): Tx
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly closed: boolean
 }
 
@@ -32,7 +32,7 @@ type ConditionsContext = {
  */
 export function createConditions(
   context: ConditionsContext,
-  shown: Shown,
+  effects: EffectWatcher,
 ): (transaction: Transaction) => Promise<void> | undefined {
   /** One follower of each, however many wait for it. */
   const followedById = new Map<string, unknown>()
@@ -55,7 +55,7 @@ export function createConditions(
   async function stored(id: string, needs: Needs, signal: AbortSignal): Promise<void> {
     const followed = await hold(followedById, id, () => followStored(context, id))
     const { transaction, stop } = followed.value
-    const wait: Wait = (stage, options) => context.handle.waiting.wait(transaction, stage, options)
+    const wait: Wait = (stage, options) => context.session.waiting.wait(transaction, stage, options)
     try {
       await settles(transaction, wait, needs, signal)
     } finally {
@@ -72,7 +72,7 @@ export function createConditions(
   ): Promise<void> {
     const landed = lands(transaction.id, wait, { afterStage, afterStatus, signal })
     if (afterStage !== 'preconfirmed') return landed
-    const effect = shown.watch(transaction)
+    const effect = effects.watch(transaction)
     await Promise.race([landed, effect.seen]).finally(effect.stop)
   }
 

@@ -1,4 +1,4 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPauses } from '../../platform/pauses.js'
 import { getCode, getStorageAt } from '../../rpc/methods/state.js'
@@ -6,12 +6,12 @@ import type { Limits } from '../../types/index.js'
 import { hasReached, type Needs, type Transaction } from '../transaction/transaction.js'
 
 /** Whether what transactions bring about (`deploys`, `effect`) stands in pre-confirmed state. */
-export type Shown = {
+export type EffectWatcher = {
   /**
    * Notes of one that is about to be sent for the first time that it is missing yet: what stands already would tell
    * nothing. Undefined where there is nothing to note.
    */
-  note(transaction: Transaction): Promise<void> | undefined
+  recordBaseline(transaction: Transaction): Promise<void> | undefined
   /** `seen` resolves once it stands, and never where that tells nothing. */
   watch(transaction: Transaction): { readonly seen: Promise<void>; stop(): void }
 }
@@ -21,22 +21,22 @@ const NOTE_MS = 1_000
 /** How often at least it is looked for what stands nowhere yet. */
 const LOOK_MS_MAX = 4_000
 
-export function createShown(context: {
-  readonly hub: Hub
+export function createEffectWatcher(context: {
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly changed: Set<Transaction>
-}): Shown {
-  const { hub, clock, limits } = context
+}): EffectWatcher {
+  const { endpointPool, clock, limits } = context
   const watched = new Map<Transaction, Set<() => void>>()
   let looking = false
   const pauses = createPauses({
-    paceMs: () => hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    paceMs: () => endpointPool.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
     maxMs: LOOK_MS_MAX,
   })
 
   async function stands({ deploys, effect }: Needs, timeoutMs: number): Promise<boolean> {
-    const { port } = hub.reader
+    const { port } = endpointPool.reader
     const at = { block: 'pending', timeoutMs } as const
     const [code, value] = await Promise.all([
       deploys && getCode(port, { ...at, address: deploys }),
@@ -47,7 +47,7 @@ export function createShown(context: {
 
   /** Some nodes show there what they believe that their pool will do, which nobody has promised. */
   function promised(): boolean {
-    const { pending, pendingState } = hub.reader.profile.current()
+    const { pending, pendingState } = endpointPool.reader.profile.current()
     return (pending === 'preconfirmed' || pending === 'latest') && pendingState !== false
   }
 
@@ -77,11 +77,11 @@ export function createShown(context: {
   }
 
   return {
-    note(transaction) {
-      const { needs, hash, rebound } = transaction
+    recordBaseline(transaction) {
+      const { needs, hash, previouslySigned: rebound } = transaction
       if (needs?.deploys === undefined && needs?.effect === undefined) return undefined
       if (needs.missing !== undefined || hash !== undefined || rebound) return undefined
-      if (hub.reader.profile.current().pending === 'absent') return undefined
+      if (endpointPool.reader.profile.current().pending === 'absent') return undefined
       return stands(needs, Math.min(NOTE_MS, limits.readTimeoutMs)).then(
         (there) => {
           transaction.needs = { ...needs, missing: !there }

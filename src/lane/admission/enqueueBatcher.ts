@@ -1,11 +1,11 @@
 import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import type { Enqueued, Store, StoredTransaction } from '../../types/store.js'
 
 /** Keeps what came in while the store was busy with one call. */
-export type Keeper<entry> = {
+export type EnqueueBatcher<entry> = {
   /** Resolves when whoever gave the entry has been told what became of it. */
-  keep(transaction: StoredTransaction, entry: entry): Promise<void>
+  enqueue(transaction: StoredTransaction, entry: entry): Promise<void>
   /** Resolves when the store has answered, and those who wait for it know; undefined where it is not asked. */
   readonly asked: Promise<void> | undefined
   /** The store is asked to keep nothing more. */
@@ -13,7 +13,7 @@ export type Keeper<entry> = {
 }
 
 /** Who is told of each entry. Neither may throw. */
-export type Kept<entry> = {
+export type EnqueueCallbacks<entry> = {
   /**
    * It is in the store; undefined where the keeper was closed before the store was asked. Resolves when that has been told,
    * where it is not told at once.
@@ -37,11 +37,11 @@ type Batch<entry> = {
   readonly ask: (enqueue: Store['enqueue']) => void
 }
 
-export function createKeeper<entry>(
+export function createEnqueueBatcher<entry>(
   store: Pick<Store, 'enqueue'>,
   clock: Pick<Clock, 'setTimer'>,
-  tell: Kept<entry>,
-): Keeper<entry> {
+  tell: EnqueueCallbacks<entry>,
+): EnqueueBatcher<entry> {
   const waiting: Batch<entry>[] = []
   let running = false
   let closed = false
@@ -78,14 +78,14 @@ export function createKeeper<entry>(
   }
 
   return {
-    keep(transaction, entry) {
+    enqueue(transaction, entry) {
       const batch = open()
       batch.transactions.push(transaction)
       batch.entries.push(entry)
       if (!running && !closed) {
         running = true
         // A microtask later: what is sent in the same turn is kept together.
-        soon(run)
+        queueMicro(run)
       }
       return batch.told
     },
@@ -103,7 +103,7 @@ export function createKeeper<entry>(
 function tellEach<entry>(
   entries: readonly entry[],
   all: readonly Enqueued[],
-  kept: Kept<entry>['kept'],
+  kept: EnqueueCallbacks<entry>['kept'],
 ): Promise<unknown> | undefined {
   let later: Promise<void>[] | undefined
   for (const [index, entry] of entries.entries()) {
@@ -116,7 +116,7 @@ function tellEach<entry>(
 const nobody = () => {}
 const nothing: Store['enqueue'] = async () => []
 
-function createBatch<entry>({ kept, failed }: Kept<entry>): Batch<entry> {
+function createBatch<entry>({ kept, failed }: EnqueueCallbacks<entry>): Batch<entry> {
   const transactions: StoredTransaction[] = []
   const entries: entry[] = []
   let ask: Batch<entry>['ask'] = () => {}

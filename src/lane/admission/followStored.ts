@@ -1,22 +1,29 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createPauses } from '../../platform/pauses.js'
-import { createLooks } from '../../platform/poller.js'
+import { createPoller } from '../../platform/poller.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Limits } from '../../types/index.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
 import { fromStored, refresh } from '../transaction/stored.js'
-import { end, hasFailed, hasReached, moveTo, type Transaction, tellEnd } from '../transaction/transaction.js'
+import {
+  end,
+  hasFailed,
+  hasReached,
+  moveTo,
+  settleEnd,
+  type Transaction,
+} from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { unresolvedError } from '../transaction/unresolved.js'
 import { rejectWaiters } from '../transaction/waiters.js'
 
 type FollowStoredContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
@@ -41,7 +48,7 @@ const PENDING_LOOK_MS_MAX = 4_000
  * earlier life ended it. The store tells its stages and its end; that it is pre-confirmed is asked of the chain.
  */
 export async function followStored(context: FollowStoredContext, id: string): Promise<Followed> {
-  const { store, hub, clock, limits, lane } = context
+  const { store, endpointPool, clock, limits, lane } = context
   const find = () => store.find(lane.key, { id })
   const first = await find()
   if (first === undefined) throw new Error(`No transaction has the id ${JSON.stringify(id)}.`)
@@ -51,7 +58,7 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
   function learn(stored: StoredTransaction | undefined): void {
     if (stored !== undefined) refresh(transaction, stored)
     else end(transaction, txError(transaction, 'STORE', 'inFlight', 'The store has forgotten it.'), clock)
-    if (hasFailed(transaction)) tellEnd(transaction)
+    if (hasFailed(transaction)) settleEnd(transaction)
     else if (transaction.unresolved) rejectWaiters(transaction, unresolvedError(transaction))
   }
 
@@ -60,17 +67,17 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
     if (!stopped) learn(stored)
   }
 
-  const looks = createLooks({
+  const poller = createPoller({
     clock: () => clock,
     everyMs: () => LOOK_MS,
     restMs: REST_MS,
     read,
     failed: (error) => reportError(context, error),
   })
-  const unwatch = store.watch(first.lane, () => looks.look())
+  const unwatch = store.watch(first.lane, () => poller.pollNow())
 
   const pauses = createPauses({
-    paceMs: () => hub.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
+    paceMs: () => endpointPool.reader.profile.current().cadenceMs ?? limits.pollIntervalMs,
     maxMs: PENDING_LOOK_MS_MAX,
   })
   let asked: Hash | undefined
@@ -86,25 +93,29 @@ export async function followStored(context: FollowStoredContext, id: string): Pr
 
   async function lookPending(): Promise<void> {
     const { hash } = transaction
-    if (hash === undefined || hash === shown || hub.reader.profile.current().pending !== 'preconfirmed')
+    if (
+      hash === undefined ||
+      hash === shown ||
+      endpointPool.reader.profile.current().pending !== 'preconfirmed'
+    )
       return
     // Other bytes are on their way.
     if (hash !== asked) pauses.reset()
     asked = hash
-    const isThere = (await hub.receipts.look(hash)) !== undefined
+    const isThere = (await endpointPool.receipts.look(hash)) !== undefined
     if (!isThere) return pauses.fruitless()
     shown = hash
     if (!hasReached(transaction, 'preconfirmed')) moveTo(transaction, 'preconfirmed', clock)
   }
 
-  looks.look()
+  poller.pollNow()
   watchPending()
   return {
     transaction,
     stop() {
       stopped = true
       unwatch()
-      looks.stop()
+      poller.stop()
     },
   }
 }

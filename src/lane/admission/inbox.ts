@@ -1,6 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Clock } from '../../platform/clock.js'
-import { createLooks } from '../../platform/poller.js'
+import { createPoller } from '../../platform/poller.js'
 import type { Store, StoredTransaction, Wish } from '../../types/store.js'
 import type { Admission } from './admission.js'
 
@@ -12,9 +12,9 @@ type InboxContext = {
 }
 
 /** Takes in what other processes left in the store for the holder of the lane: transactions, and wishes. */
-export type Arrivals = {
+export type Inbox = {
   /** Wishes up to this one were done: the next write deletes them. */
-  readonly wished: number
+  readonly commandsDoneUpTo: number
   /** This process left one there itself: the next in line need not be asked for. */
   own(sequence: number): void
   stop(): void
@@ -23,7 +23,7 @@ export type Arrivals = {
 const PAGE = 500
 const LOOK_AGAIN_MS = 2_000
 
-export function createArrivals(
+export function createInbox(
   context: InboxContext,
   options: {
     /** What was there already when the lane was read. */
@@ -36,11 +36,11 @@ export function createArrivals(
     /** A look now and then is no unfinished work. */
     readonly background: Clock
   },
-): Arrivals {
+): Inbox {
   const { store, lane, admission } = context
   let after = options.after
   let wished = 0
-  const looks = createLooks({
+  const poller = createPoller({
     clock: () => options.background,
     everyMs: () => LOOK_AGAIN_MS,
     read,
@@ -65,7 +65,7 @@ export function createArrivals(
   function lookIfNew(): void {
     if (told <= after) return
     told = 0
-    looks.look()
+    poller.pollNow()
   }
 
   async function read(): Promise<void> {
@@ -84,9 +84,9 @@ export function createArrivals(
     return transactions.length + wishes.length >= PAGE
   }
 
-  looks.look()
+  poller.pollNow()
   return {
-    get wished() {
+    get commandsDoneUpTo() {
       return wished
     },
     own(sequence) {
@@ -94,7 +94,7 @@ export function createArrivals(
     },
     stop() {
       unwatch()
-      looks.stop()
+      poller.stop()
     },
   }
 }

@@ -9,17 +9,17 @@ import type { GroupPolicy, Limits, SendOptions, Tx, TxRequest } from '../../type
 import type { LaneKey, Store, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import { GroupedSet, queueRefusal } from '../queue/groups.js'
-import type { Line } from '../queue/pendingQueue.js'
-import type { LaneHandle } from '../session/laneSession.js'
-import type { Pump } from '../signing/nonceAssigner.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
+import type { LaneSession } from '../session/laneSession.js'
+import type { NonceAssigner } from '../signing/nonceAssigner.js'
 import { ownTuples } from '../transaction/authorize.js'
-import type { Caller, Place } from '../transaction/caller.js'
+import type { AdmissionTarget, Caller } from '../transaction/caller.js'
 import { fromStored, refresh } from '../transaction/stored.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { endWith, follow } from '../transaction/transactionEvents.js'
 import { txError } from '../transaction/txError.js'
 import { rejectSenders } from '../transaction/waiters.js'
-import type { Admission, Taker } from './admission.js'
+import type { Admission, AdmissionListener } from './admission.js'
 import { createDoubted } from './doubted.js'
 import { handedTo } from './handedTo.js'
 import type { Preparer } from './prepare.js'
@@ -35,9 +35,9 @@ type IntakeContext = {
   readonly errors: Repeats<Error>
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
-  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   txOf(transaction: Transaction): Tx
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly admission: Admission
   readonly closed: boolean
 }
@@ -51,7 +51,7 @@ export type Intake = {
   /** The error for so many more of a group, one by default; undefined where they are taken on. */
   refusal(group: string | undefined, more?: number): TxlaneError | undefined
   /** Tells once it is kept in the store; of the one that is there already where the id is known. */
-  add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void
+  add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void
   /** It has neither a nonce nor an end, and is not left to others. */
   waits(transaction: Transaction): boolean
   /** Its caller does not want it any more. Nothing where it is known that it is on its way. */
@@ -105,9 +105,9 @@ const NOT_TOP = 'The nonces that its authorizations take have been given to othe
 
 export function createIntake(parts: {
   context: IntakeContext
-  line: Line<Transaction>
+  queue: PendingQueue<Transaction>
   preparer: Preparer
-  pump: Pump
+  nonceAssigner: NonceAssigner
   groups: GroupPolicy | undefined
   /** Nothing stands above this nonce but what its own tuples use. */
   isTop(nonce: number): boolean
@@ -118,8 +118,8 @@ export function createIntake(parts: {
   /** It ended without execution. */
   ended(transaction: Transaction): void
 }): Intake {
-  const { context, line, preparer, pump } = parts
-  const { lane, handle, admission, transactions, events, limits, clock, store } = context
+  const { context, queue, preparer, nonceAssigner } = parts
+  const { lane, session, admission, transactions, events, limits, clock, store } = context
   const queued = new GroupedSet()
   // On transactions that are worked here: others are known to somebody in this process, and no more.
   const me = {}
@@ -128,35 +128,35 @@ export function createIntake(parts: {
   const deadlines = createWallDeadlines({ clock, due: expire })
   let closed = false
 
-  const taker: Taker = {
-    taking(transaction) {
-      transaction.workedBy = me
+  const listener: AdmissionListener = {
+    onAdmitting(transaction) {
+      transaction.owner = me
       queued.add(transaction)
     },
-    taken(transaction, { signal }) {
+    onAdmitted(transaction, { signal }) {
       parts.kept(transaction.sequence)
       events.emit('queued', { tx: context.txOf(transaction) })
       if (!hasFailed(transaction)) arm(transaction)
-      handle.heed(transaction, signal)
+      session.attachSignal(transaction, signal)
       if (!hasFailed(transaction)) preparer.add(transaction)
     },
-    dropped(transaction) {
+    onRejected(transaction) {
       queued.delete(transaction)
       if (hasFailed(transaction)) parts.ended(transaction)
     },
-    doubted: createDoubted(context, arrived),
+    onInDoubt: createDoubted(context, arrived),
   }
 
-  function add(request: TxRequest, options: SendOptions, place: Place, caller: Caller): void {
+  function add(request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller): void {
     const full = refusal(options.group)
-    if (full === undefined) return admission.admit(request, options, place, { taker, caller })
+    if (full === undefined) return admission.admit(request, options, target, { listener, caller })
     requireKnown(context, options.id, full)
-      .then(() => admission.admit(request, options, place, { taker, caller }))
+      .then(() => admission.admit(request, options, target, { listener, caller }))
       .catch(caller.failed)
   }
 
   function refusal(group: string | undefined, more?: number): TxlaneError | undefined {
-    const lanes = handle.relief?.lanes() ?? [{ queued: queued.of }]
+    const lanes = session.rebalancing?.lanes() ?? [{ queued: queued.of }]
     const { queueMax } = limits
     return queueRefusal({ size: queued.size, queueMax, policy: parts.groups, lanes }, group, more)
   }
@@ -188,7 +188,7 @@ export function createIntake(parts: {
     cancel: boolean,
   ): void {
     // The lane that it goes to gives it up.
-    if (context.closed || context.handed.has(transaction)) return
+    if (context.closed || context.handedOff.has(transaction)) return
     if (remove(transaction, txError(transaction, code, 'notExecuted', message))) return
     const still = `${message} Its bytes were journaled: it may still execute.`
     rejectSenders(transaction, txError(transaction, code, 'inFlight', still))
@@ -210,9 +210,9 @@ export function createIntake(parts: {
     }
     const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
     if (slot?.state !== 'reserved' || slot.claim !== transaction.id) return false
-    transaction.withdrawn = error
+    transaction.withdrawError = error
     const { row } = lane.apply(slot.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
-    if (row === 0) drop(transaction, 'withdrawn')
+    if (row === 0) drop(transaction, 'withdrawError')
     return row !== 0
   }
 
@@ -220,11 +220,11 @@ export function createIntake(parts: {
     // What a lane that was given away finds out is not its to tell.
     if (hasFailed(transaction) || context.closed) return
     queued.delete(transaction)
-    line.remove(transaction)
+    queue.remove(transaction)
     endWith(context, transaction, error, forget)
     // At once: all that ends with it is in the store with one write.
     parts.ended(transaction)
-    pump.run()
+    nonceAssigner.run()
   }
 
   /** Row 22, unless what was to be replaced has meanwhile gone another way. */
@@ -257,8 +257,8 @@ export function createIntake(parts: {
     }
     if (replaces.failure?.code === 'SUPERSEDED') {
       replaces.supersededBy ??= transaction.id
-      line.add(transaction)
-      return pump.run()
+      queue.add(transaction)
+      return nonceAssigner.run()
     }
     failed(
       transaction,
@@ -268,7 +268,7 @@ export function createIntake(parts: {
 
   function forget(transaction: Transaction): void {
     queued.delete(transaction)
-    line.remove(transaction)
+    queue.remove(transaction)
     if (hasFailed(transaction)) parts.ended(transaction)
     if (transactions.get(transaction.id) !== transaction) return
     transactions.delete(transaction.id)
@@ -278,16 +278,16 @@ export function createIntake(parts: {
   /** It stays in the store for whoever works the lane next. */
   function leave(transaction: Transaction): void {
     queued.delete(transaction)
-    line.remove(transaction)
+    queue.remove(transaction)
   }
 
   async function lookAgain(transaction: Transaction): Promise<void> {
     await lane.journal.flushed()
     const stored = await store.find(lane.key, { id: transaction.id })
-    if (stored === undefined || transaction.workedBy === me || context.closed) return
-    if (stored.lane.address !== lane.key.address) return handle.strays?.add(transaction, stored)
+    if (stored === undefined || transaction.owner === me || context.closed) return
+    if (stored.lane.address !== lane.key.address) return session.handedOff?.add(transaction, stored)
     if (stored.stage === 'queued') return
-    follow(handle, transaction, stored)
+    follow(session, transaction, stored)
     if (hasEnded(stored.stage)) forget(transaction)
   }
 
@@ -298,18 +298,18 @@ export function createIntake(parts: {
     // Somebody here may have sent it, or asked for it, before the lane came into this process, or in another lane.
     const former = transactions.get(stored.id)
     // One that ended is not this one: it began anew, in another process.
-    const here = former && !hasFailed(former) ? former : handle.adopt(stored)
+    const here = former && !hasFailed(former) ? former : session.adopt(stored)
     const transaction = here ?? { ...fromStored(stored), replaces }
     if (here) refresh(here, stored)
     transaction.replaces ??= replaces
-    transaction.elsewhere = true
+    transaction.watchedRemotely = true
     admission.seen(transaction.sequence)
-    transaction.workedBy = me
+    transaction.owner = me
     transactions.set(transaction.id, transaction)
     queued.add(transaction)
     if (here === undefined) events.emit('queued', { tx: context.txOf(transaction) })
     arm(transaction)
-    handle.takenOver(transaction)
+    session.replayCallerRequests(transaction)
     if (!hasFailed(transaction)) preparer.add(transaction)
   }
 
@@ -317,7 +317,7 @@ export function createIntake(parts: {
     const here = transactions.get(id)
     // What has left for another lane may come back, to another place.
     if ((forgotten.get(id) ?? -1) >= sequence) return true
-    return here?.workedBy === me && !(hasFailed(here) && here.sequence < sequence)
+    return here?.owner === me && !(hasFailed(here) && here.sequence < sequence)
   }
 
   return {
@@ -355,18 +355,18 @@ export function createIntake(parts: {
       preparer.drop(transaction)
       transaction.cancelTimers?.()
       drop(transaction, 'cancelTimers')
-      context.handed.set(transaction, handedTo(to, transaction))
+      context.handedOff.set(transaction, handedTo(to, transaction))
       context.changed.add(transaction)
     },
     left(transaction) {
-      context.handed.delete(transaction)
-      if (transaction.workedBy === me) transaction.workedBy = undefined
+      context.handedOff.delete(transaction)
+      if (transaction.owner === me) transaction.owner = undefined
       forgotten.set(transaction.id, transaction.sequence)
     },
     forget,
     restore(transaction) {
       admission.seen(transaction.sequence)
-      transaction.workedBy = me
+      transaction.owner = me
       transactions.set(transaction.id, transaction)
     },
     asking: () => forgotten.clear(),

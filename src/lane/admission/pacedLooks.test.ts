@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { transactionIn } from '../../store/contract/samples.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { LaneContext } from '../engine/context.js'
-import { createShown } from './effectWatcher.js'
+import { createEffectWatcher } from './effectWatcher.js'
 import { followStored } from './followStored.js'
 
 const lane = { chainId: 1, genesisHash: `0x${'1'.repeat(64)}`, address: `0x${'a'.repeat(40)}` } as const
@@ -32,7 +32,7 @@ test('a transaction of another process is looked for at the pace of the pending 
     limits,
     lane: { key: lane },
     store: { find: async () => stored, watch: () => () => {} },
-    hub: {
+    endpointPool: {
       reader: PRECONFIRMS,
       receipts: {
         look: async () => {
@@ -71,9 +71,9 @@ test('state that cannot be read is read with growing pauses, and again at the us
       return [{ ok: true, result: '0x' }]
     },
   }
-  const context = { clock, limits, changed: new Set(), hub: { reader: { ...PRECONFIRMS, port } } }
-  const shown = createShown(context as unknown as LaneContext)
-  const watch = shown.watch({ stage: 'accepted', needs: { deploys: lane.address, missing: true } } as never)
+  const context = { clock, limits, changed: new Set(), endpointPool: { reader: { ...PRECONFIRMS, port } } }
+  const effects = createEffectWatcher(context as unknown as LaneContext)
+  const watch = effects.watch({ stage: 'accepted', needs: { deploys: lane.address, missing: true } } as never)
   await clock.advance(60_000)
   // 0.2, 0.4, 0.8, 1.6, 3.2 and 4 s apart.
   expect(reads.length).toBeGreaterThan(15)

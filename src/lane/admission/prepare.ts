@@ -1,7 +1,7 @@
 import PQueue from 'p-queue'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
-import { hasPrivateWay } from '../../chain/endpoints/privateEndpoints.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { hasPrivateEndpoint } from '../../chain/endpoints/privateEndpoints.js'
 import type { TxlaneError } from '../../errors/base.js'
 import { quoteOf } from '../../errors/quote.js'
 import type { Clock, Random } from '../../platform/clock.js'
@@ -17,13 +17,13 @@ import { type FairOptions, type FairQueueClass, fairQueueClass } from '../queue/
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { ANSWERS_MAX, createAnswers } from './answers.js'
-import type { Relieved } from './poolRebalancer.js'
+import type { MoveResult } from './poolRebalancer.js'
 import { noPrivateWay, refused, unanswered } from './prepareErrors.js'
 import type { Sequences } from './sequences.js'
 
 type PrepareContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly random: Random
   readonly limits: Limits
@@ -44,7 +44,7 @@ export type Preparer = {
   ticked(): void
   readonly size: number
   /** Those for which there was no money, when they were asked about last. */
-  readonly forMoney: readonly Transaction[]
+  readonly awaitingFunds: readonly Transaction[]
   /** Those of them that are not to wait, where all that had a nonce when they stepped aside is in sealed blocks. */
   readonly unpaid: readonly Transaction[]
   /**
@@ -82,7 +82,7 @@ export type PrepareOptions = {
   readonly isBeyond: (transaction: Transaction) => boolean
   readonly failed: (transaction: Transaction, error: TxlaneError) => void
   /** There is no money for it here: another lane may take it. */
-  readonly relieved: (transaction: Transaction) => Relieved
+  readonly tryMoveToFundedLane: (transaction: Transaction) => MoveResult
 }
 
 const RETRIES_MAX = 8
@@ -93,7 +93,7 @@ const SHORT_MS = 10_000
 
 export function createPreparer(options: PrepareOptions): Preparer {
   const { context, estimator } = options
-  const { hub } = context
+  const { endpointPool } = context
   // Made on first use: an idle lane costs nothing.
   let shortUntilMs = Number.NEGATIVE_INFINITY
   // What is asked again, by the moment when.
@@ -129,15 +129,15 @@ export function createPreparer(options: PrepareOptions): Preparer {
 
   async function met(transaction: Transaction): Promise<void> {
     if (context.closed || hasFailed(transaction)) return
-    if (hub.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
+    if (endpointPool.reader.profile.current().pending === 'preconfirmed') metAt.set(transaction, headNumber())
     await prepare(transaction)
   }
 
-  const headNumber = () => hub.tracker.head?.number ?? 0
+  const headNumber = () => endpointPool.tracker.head?.number ?? 0
 
   function prepare(transaction: Transaction, tries = 0): Promise<void> | undefined {
     // It came from a process with other endpoints than this one has.
-    if (transaction.private && !hasPrivateWay(context.hub)) {
+    if (transaction.private && !hasPrivateEndpoint(context.endpointPool)) {
       options.failed(transaction, noPrivateWay(transaction))
       return undefined
     }
@@ -151,7 +151,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function prepared(transaction: Transaction): void {
     if (hasFailed(transaction)) return
     try {
-      checkGas(transaction.request, hub.chain, hub.tracker.newest)
+      checkGas(transaction.request, endpointPool.chain, endpointPool.tracker.newest)
     } catch (error) {
       return options.failed(transaction, error as TxlaneError)
     }
@@ -190,7 +190,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function follow(transaction: Transaction): void {
     options.stepAside(transaction, { for: 'order', behind: transaction.needs?.follows })
     following.add(transaction)
-    hub.tracker.wake()
+    endpointPool.tracker.wake()
   }
 
   function take(transaction: Transaction, estimate: Estimate, tries: number): void {
@@ -216,7 +216,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function gasOf({ request }: Transaction, estimate: bigint): bigint {
     if (request.gas !== undefined) return request.gas
     const gas = scaled(estimate, options.gasMultiplier)
-    const most = mostGas(hub.chain, hub.tracker.newest)
+    const most = mostGas(endpointPool.chain, endpointPool.tracker.newest)
     return most !== undefined && gas > most && estimate <= most ? most : gas
   }
 
@@ -243,7 +243,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
       return answers.again(transaction, () => void prepare(transaction))
     }
     if (mayDepend(transaction)) return park(transaction, causeOf(estimate, 1))
-    const said = `${hub.reader.port.name} said: ${quoteOf(estimate.cause)}`
+    const said = `${endpointPool.reader.port.name} said: ${quoteOf(estimate.cause)}`
     options.failed(transaction, refused(transaction, estimate.cause, said))
   }
 
@@ -270,15 +270,15 @@ export function createPreparer(options: PrepareOptions): Preparer {
   }
 
   function waitsForRelief(transaction: Transaction, estimate: Unmet): boolean {
-    const relieved = options.relieved(transaction)
+    const relieved = options.tryMoveToFundedLane(transaction)
     if (relieved === 'later') park(transaction, causeOf(estimate, 1))
     return relieved !== 'never'
   }
 
   function park(transaction: Transaction, cause: WaitCause): void {
     options.stepAside(transaction, cause)
-    parked.set(transaction, { isForMoney: cause.for === 'funds', cursor: context.lane.book.cursor })
-    hub.tracker.wake()
+    parked.set(transaction, { isAwaitingFunds: cause.for === 'funds', cursor: context.lane.book.cursor })
+    endpointPool.tracker.wake()
   }
 
   function retry(transaction: Transaction, tries: number, estimate: Unknown): void {
@@ -302,7 +302,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function again(transactions: readonly Transaction[]): void {
     for (const transaction of transactions) {
       if (hasFailed(transaction)) parked.delete(transaction)
-      else if (parked.get(transaction)?.isForMoney && options.isBeyond(transaction)) short(transaction)
+      else if (parked.get(transaction)?.isAwaitingFunds && options.isBeyond(transaction)) short(transaction)
       else {
         parked.delete(transaction)
         following.delete(transaction)
@@ -342,7 +342,8 @@ export function createPreparer(options: PrepareOptions): Preparer {
       answers.newHead()
     },
     setAside: park,
-    moneyCame: () => again([...parked].filter(([, { isForMoney }]) => isForMoney).map(([one]) => one)),
+    moneyCame: () =>
+      again([...parked].filter(([, { isAwaitingFunds: isForMoney }]) => isForMoney).map(([one]) => one)),
     ticked() {
       for (const transaction of following) {
         if (options.sequences.waits(transaction)) continue
@@ -353,12 +354,14 @@ export function createPreparer(options: PrepareOptions): Preparer {
     get size() {
       return parked.size + following.size + answers.size
     },
-    get forMoney() {
-      return [...parked].filter(([one, { isForMoney }]) => isForMoney && !hasFailed(one)).map(([one]) => one)
+    get awaitingFunds() {
+      return [...parked]
+        .filter(([one, { isAwaitingFunds: isForMoney }]) => isForMoney && !hasFailed(one))
+        .map(([one]) => one)
     },
     get unpaid() {
       const { floor } = context.lane.book
-      const isDue = ({ isForMoney, cursor }: Parked) => isForMoney && floor >= cursor
+      const isDue = ({ isAwaitingFunds: isForMoney, cursor }: Parked) => isForMoney && floor >= cursor
       return [...parked]
         .filter(([one, why]) => one.starved && isDue(why) && !hasFailed(one))
         .map(([one]) => one)
@@ -373,7 +376,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
   function causeOf({ kind, cause }: Unmet, tries: number): WaitCause {
     const said = quoteOf(cause)
     if (kind === 'funds') return { for: 'funds', said }
-    return { for: 'estimate', endpoint: hub.reader.port.name, tries, said }
+    return { for: 'estimate', endpoint: endpointPool.reader.port.name, tries, said }
   }
 
   function reverted(transaction: Transaction, estimate: Extract<Estimate, { cause: Error }>): TxlaneError {
@@ -386,7 +389,7 @@ export function createPreparer(options: PrepareOptions): Preparer {
 }
 
 /** Why it stepped aside; and below which nonce all had been given away then. */
-type Parked = { readonly isForMoney: boolean; readonly cursor: number }
+type Parked = { readonly isAwaitingFunds: boolean; readonly cursor: number }
 
 /** No gas for now. */
 type Unmet = Extract<Estimate, { cause: Error }>

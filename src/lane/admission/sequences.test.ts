@@ -248,10 +248,10 @@ describe('dependent work outlives the process', () => {
   test('the holder keeps in order what a guest sends after its own transaction, and as a sequence', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [, guest] = await world.pair()
-    const before = await lane.settle(guest.sender.send(call(1)))
+    const [, standby] = await world.pair()
+    const before = await lane.settle(standby.sender.send(call(1)))
     const sequence = lane.settle(
-      guest.sender.sendSequence([{ ...needing(2, 1), gas: 100_000n } as TxRequest, transfer(3)], {
+      standby.sender.sendSequence([{ ...needing(2, 1), gas: 100_000n } as TxRequest, transfer(3)], {
         after: [before],
       }),
     )

@@ -1,13 +1,13 @@
 import type { Lane } from '../../allocator/lane.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import { hasEnded } from '../../store/ended.js'
 import type { Store } from '../../types/store.js'
 import type { Order } from '../queue/order.js'
-import type { Pump } from '../signing/nonceAssigner.js'
+import type { NonceAssigner } from '../signing/nonceAssigner.js'
 import { hasFailed, hasReached, type Transaction } from '../transaction/transaction.js'
 import { dependencyError } from './conditions.js'
 import type { Intake } from './intake.js'
@@ -31,11 +31,11 @@ export type Sequences = {
   /** Prepared: whether it may go in line now. Otherwise it is let in as soon as it may. */
   mayGo(transaction: Transaction): boolean
   /** Whether it may take the next nonce: none below that of what it follows, which a hole may be. */
-  admits(transaction: Transaction): boolean
+  canReserve(transaction: Transaction): boolean
   /** Resolves when the bytes of what it follows are handed to the journal, or never will be; undefined: they are. */
-  turn(transaction: Transaction): Promise<void> | undefined
+  waitForPredecessor(transaction: Transaction): Promise<void> | undefined
   /** Its bytes were handed to the journal. */
-  handed(transaction: Transaction): void
+  markJournaled(transaction: Transaction): void
   /** A nonce was given to one, which lets in what follows it, or taken back. */
   moved(before: Slot | undefined, after: Slot): void
   /** It has no nonce any more: what follows it waits again, and gives its own back where nothing of it is journaled. */
@@ -53,7 +53,7 @@ const LOOK_AGAIN_MS = 1_000
 export type SequenceParts = {
   readonly order: Pick<Order, 'ready' | 'stepAside'>
   readonly intake: () => Pick<Intake, 'waits' | 'failed'>
-  readonly pump: () => Pump
+  readonly pump: () => NonceAssigner
 }
 
 export function createSequences(context: SequencesContext, parts: SequenceParts): Sequences {
@@ -167,17 +167,17 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
       if (before === undefined || hasFailed(before)) void look(transaction, id).catch(failed(transaction, id))
       return false
     },
-    admits(transaction) {
+    canReserve(transaction) {
       const before = followed(transaction)
       return before?.nonce === undefined || before.nonce < lane.next()
     },
-    turn(transaction) {
+    waitForPredecessor(transaction) {
       const before = followed(transaction)
       if (before === undefined || !isUnsent(before)) return undefined
       // A signature that was given up may still be under way, beside the one for the next nonce.
       return new Promise((resolve) => void turns.set(before.id, [...(turns.get(before.id) ?? []), resolve]))
     },
-    handed({ id }) {
+    markJournaled({ id }) {
       if (next.has(id)) handed.add(id)
       turnOver(id)
     },
@@ -194,7 +194,7 @@ export function createSequences(context: SequencesContext, parts: SequenceParts)
     ended({ id }) {
       const transaction = next.get(id)
       // A turn of its own for each, however long the sequence.
-      if (transaction !== undefined) soon(() => fail(transaction, endedText(id)))
+      if (transaction !== undefined) queueMicro(() => fail(transaction, endedText(id)))
     },
     before(transaction) {
       const found: Transaction[] = []

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub, HubEndpoint } from '../../chain/endpoints/endpointPool.js'
-import { mayHave } from '../../chain/endpoints/privateEndpoints.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
+import { canReceive } from '../../chain/endpoints/privateEndpoints.js'
 import type { CountReading } from '../../delivery/count.js'
 import type { Refresh } from '../../delivery/retransmit.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
@@ -22,7 +22,7 @@ import { createRefusals } from './refusals.js'
 
 type BroadcastContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly broadcast: 'first' | 'all'
@@ -87,9 +87,9 @@ export type Reported = {
 }
 
 /** Bytes that are under way to several endpoints at once. */
-type Round = { open: number; accepted: boolean; held: Map<HubEndpoint, Said> }
+type Round = { open: number; accepted: boolean; held: Map<PoolEndpoint, Said> }
 
-const NOBODY: readonly HubEndpoint[] = []
+const NOBODY: readonly PoolEndpoint[] = []
 const PUBLIC = {}
 
 export function createBroadcaster(
@@ -103,11 +103,11 @@ export function createBroadcaster(
     freed: () => void
   },
 ): Broadcaster {
-  const { lane, hub, clock, limits } = context
+  const { lane, endpointPool, clock, limits } = context
   const { book } = lane
-  const takingSends = hub.endpoints.filter(({ role }) => role !== 'read')
+  const takingSends = endpointPool.endpoints.filter(({ role }) => role !== 'read')
   const several = takingSends.length > 1
-  const senders = new Map<HubEndpoint, EndpointSender>()
+  const senders = new Map<PoolEndpoint, EndpointSender>()
   const refusals = createRefusals(context)
   const rounds = new Map<Hash, Round>()
   // What an earlier life left below it is not sent again: a count covered it, and was never lower since.
@@ -141,13 +141,13 @@ export function createBroadcaster(
   const isOffered = (nonce: number) =>
     waiting.has(nonce) || [...senders.values()].some((sender) => sender.has(nonce))
 
-  function offer(nonce: number, endpoints: readonly HubEndpoint[]): void {
+  function offer(nonce: number, endpoints: readonly PoolEndpoint[]): void {
     if (endpoints.length === 0) waiting.add(nonce)
     for (const endpoint of endpoints) senderOf(endpoint).offer(nonce)
   }
 
   /** It left us without an answer: what it does not have goes to the others, or stays where only it may have it. */
-  function moveFrom(endpoint: HubEndpoint, nonce: number): void {
+  function moveFrom(endpoint: PoolEndpoint, nonce: number): void {
     const slot = book.get(nonce)
     const attempt = attemptAt(nonce)
     if (slot === undefined || attempt === undefined) return
@@ -172,25 +172,26 @@ export function createBroadcaster(
   }
 
   /** In the order in which they are handed the bytes. One that asks to be left alone is passed over where another is not. */
-  function takers(bytes: Pick<Attempt, 'private'>, all: boolean): readonly HubEndpoint[] {
+  function takers(bytes: Pick<Attempt, 'private'>, all: boolean): readonly PoolEndpoint[] {
     if (!several) return onlyTaker(bytes)
-    const order = hub.senders()
-    const able = order.filter((endpoint) => mayHave(endpoint, bytes))
+    const order = endpointPool.senders()
+    const able = order.filter((endpoint) => canReceive(endpoint, bytes))
     if (able.length < 2) return able.length === 0 ? NOBODY : able
     const free = able.filter(({ gate }) => !gate.isBlocked)
     const usable = free.length > 0 ? free : able
     // The one that is read first: whether its count shows its pool is seen by what nobody else had before.
-    if (all) return usable.sort((a, b) => Number(b === hub.reader) - Number(a === hub.reader))
-    return [usable.find((one) => order.indexOf(one) >= turn % order.length) ?? (usable[0] as HubEndpoint)]
+    if (all)
+      return usable.sort((a, b) => Number(b === endpointPool.reader) - Number(a === endpointPool.reader))
+    return [usable.find((one) => order.indexOf(one) >= turn % order.length) ?? (usable[0] as PoolEndpoint)]
   }
 
   /** A burst asks for it several times a transaction: no list is made. */
-  function onlyTaker(bytes: Pick<Attempt, 'private'>): readonly HubEndpoint[] {
+  function onlyTaker(bytes: Pick<Attempt, 'private'>): readonly PoolEndpoint[] {
     const [endpoint] = takingSends
-    return endpoint?.probed && mayHave(endpoint, bytes) ? takingSends : NOBODY
+    return endpoint?.probed && canReceive(endpoint, bytes) ? takingSends : NOBODY
   }
 
-  function senderOf(endpoint: HubEndpoint): EndpointSender {
+  function senderOf(endpoint: PoolEndpoint): EndpointSender {
     let sender = senders.get(endpoint)
     if (sender === undefined) {
       sender = createEndpointSender(context, endpoint, parts)
@@ -245,7 +246,7 @@ export function createBroadcaster(
       if (several) for (const nonce of nonces) elsewhere(nonce)
     },
     failed(endpoint) {
-      const order = hub.senders()
+      const order = endpointPool.senders()
       if (order[turn % order.length] === endpoint) turn++
       const others = order.filter((one) => one !== endpoint && !one.gate.isBlocked)
       if (others.length === 0 || context.broadcast === 'all') return
@@ -335,7 +336,7 @@ export function createBroadcaster(
       waiting.delete(nonce)
       for (const sender of senders.values()) sender.withdraw(nonce)
     },
-    counted: (reading) => senders.get(hub.reader)?.counted(reading),
+    counted: (reading) => senders.get(endpointPool.reader)?.counted(reading),
     refreshed(refresh) {
       const told = [...senders.values()].map((sender) => sender.refreshed(refresh))
       return !told.includes(false)
@@ -385,7 +386,7 @@ function beginsAnew(attempt: Attempt, said: SendOutcome, reply: RpcReply | undef
 
 const SPOKEN: ReadonlySet<string> = new Set(['rpc', 'custom'])
 
-function wordsOf({ port }: HubEndpoint, reply: RpcReply | undefined): string | undefined {
+function wordsOf({ port }: PoolEndpoint, reply: RpcReply | undefined): string | undefined {
   if (reply === undefined || reply.ok) return undefined
   const { failure } = reply
   return `${port.name} said: ${(failure.kind === 'http' ? failure.rpc?.message : undefined) ?? failure.message}`

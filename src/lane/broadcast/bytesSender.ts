@@ -1,17 +1,17 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Limits, Tx } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type Broadcaster, createBroadcaster } from './broadcast.js'
-import { createOutcomes, type OutcomesParts } from './sendResults.js'
+import { createSendResults, type SendResultsParts } from './sendResults.js'
 
 type BytesSenderContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -32,12 +32,12 @@ export type BytesSender = Broadcaster & {
 
 export function createBytesSender(
   context: BytesSenderContext,
-  parts: Omit<OutcomesParts, 'broadcaster'> & {
+  parts: Omit<SendResultsParts, 'broadcaster'> & {
     readonly sent: (nonce: number) => void
     readonly freed: () => void
   },
 ): BytesSender {
-  const outcomes = createOutcomes(context, { ...parts, broadcaster: () => broadcaster })
+  const outcomes = createSendResults(context, { ...parts, broadcaster: () => broadcaster })
   const broadcaster: BytesSender = Object.assign(
     createBroadcaster(context, {
       sent: parts.sent,

@@ -1,14 +1,14 @@
 import type { Lane } from '../../allocator/lane.js'
 import { askGranted } from '../../chain/endpoints/budgetedPort.js'
-import type { Hub, HubEndpoint } from '../../chain/endpoints/endpointPool.js'
-import { mayHave } from '../../chain/endpoints/privateEndpoints.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
+import { canReceive } from '../../chain/endpoints/privateEndpoints.js'
 import type { CountReading } from '../../delivery/count.js'
 import { createDelivery, type DeliveryAction, type DeliveryStatus } from '../../delivery/delivery.js'
 import type { Confirmation, Refresh } from '../../delivery/retransmit.js'
 import type { Demand } from '../../delivery/select.js'
 import { type Attempt, newestAttempt } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import { countCall } from '../../rpc/codec.js'
 import { isExplicitRefusal } from '../../rpc/explicitRefusal.js'
 import type { RpcCall } from '../../rpc/port.js'
@@ -28,7 +28,7 @@ import { createTicket } from './ticket.js'
 
 type EndpointSenderContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly closed: boolean
@@ -36,7 +36,7 @@ type EndpointSenderContext = {
 
 /** What an endpoint said of bytes that it was handed. */
 export type Said = Answered & {
-  readonly endpoint: HubEndpoint
+  readonly endpoint: PoolEndpoint
   /** As `posting` had it. */
   readonly awaited: boolean
   /** The endpoint refused the batch that it stood in: that is no word on the bytes. */
@@ -89,7 +89,7 @@ export type EndpointSenderParts = {
   /** These are lost here, and sent again. */
   readonly repaired: (nonces: readonly number[]) => void
   /** The endpoint left us without an answer, or asked to be left alone. */
-  readonly failed: (endpoint: HubEndpoint) => void
+  readonly failed: (endpoint: PoolEndpoint) => void
   /** More may be handed out. */
   readonly freed: () => void
   readonly idle: () => void
@@ -104,10 +104,10 @@ const SLEPT_MS = 1_000
 
 export function createEndpointSender(
   context: EndpointSenderContext,
-  endpoint: HubEndpoint,
+  endpoint: PoolEndpoint,
   parts: EndpointSenderParts,
 ): EndpointSender {
-  const { lane, hub, limits, clock } = context
+  const { lane, endpointPool, limits, clock } = context
   const { book } = lane
   const { gate, profile, plain } = endpoint
   const delivery = createDelivery(deliveryOptionsOf(endpoint, limits, book.floor))
@@ -133,7 +133,7 @@ export function createEndpointSender(
   function schedule(): void {
     if (scheduled) return
     scheduled = true
-    soon(() => {
+    queueMicro(() => {
       scheduled = false
       step()
       if (open === 0) parts.idle()
@@ -183,13 +183,16 @@ export function createEndpointSender(
    */
   function wake(dueMs: number): void {
     if (clock.now() - dueMs < SLEPT_MS) return schedule()
-    hub.tracker.lookNow()
+    endpointPool.tracker.lookNow()
     cancelWake = clock.setTimer(schedule, limits.readTimeoutMs)
   }
 
   /** What the pool of the endpoint that is read counts has arrived, by whatever way. */
   function confirmation(): Confirmation {
-    return { latest: book.floor, confirmedTo: endpoint === hub.reader ? book.confirmedTo : book.coveredTo }
+    return {
+      latest: book.floor,
+      confirmedTo: endpoint === endpointPool.reader ? book.confirmedTo : book.coveredTo,
+    }
   }
 
   /** The bodies of blocks, a feed, or another endpoint may have shown more, or less. */
@@ -233,9 +236,9 @@ export function createEndpointSender(
     const awaited = endpoint.silentUntilMs <= clock.now()
     if (action.kind === 'repair') parts.repaired(action.nonces)
     // Before they leave: what may be on its way is never taken back as unsent.
-    const handing = hub.turns.each(batch, (sending) => handed(sending, action.kind))
+    const handing = endpointPool.turns.each(batch, (sending) => handed(sending, action.kind))
     if (handing) await handing
-    if (hub.turns.isSpent()) await hub.turns.room()
+    if (endpointPool.turns.isSpent()) await endpointPool.turns.room()
     parts.posting(batch, awaited)
     const options = { timeoutMs: limits.sendTimeoutMs }
     const replies = calls.length > 0 ? await askGranted(plain, gate, { calls, grant, options }) : []
@@ -249,11 +252,11 @@ export function createEndpointSender(
     if (counted !== undefined) cover(counted)
     noteWhole(answered)
     if (isPlain(answered)) {
-      if (hub.turns.isSpent()) await hub.turns.room()
+      if (endpointPool.turns.isSpent()) await endpointPool.turns.room()
       step()
     }
     const as = { endpoint, awaited, ofBatch: end.end === 'batchRefused' }
-    const telling = hub.turns.each(answered, (each) => parts.said(saidBy(as, each)))
+    const telling = endpointPool.turns.each(answered, (each) => parts.said(saidBy(as, each)))
     if (telling) await telling
     open--
     schedule()
@@ -277,7 +280,7 @@ export function createEndpointSender(
   function sendingAt(nonce: number): Sending | undefined {
     const slot = book.get(nonce)
     const attempt = slot?.state === 'live' ? newestAttempt(slot) : undefined
-    if (attempt === undefined || !mayHave(endpoint, attempt)) {
+    if (attempt === undefined || !canReceive(endpoint, attempt)) {
       delivery.withdraw(nonce)
       return undefined
     }
@@ -289,7 +292,7 @@ export function createEndpointSender(
 
   function cover(counted: number): void {
     // Another may be read by now.
-    if (endpoint === hub.reader && profile.current().pending === 'mempool') lane.counted(counted)
+    if (endpoint === endpointPool.reader && profile.current().pending === 'mempool') lane.counted(counted)
     rememberIn(endpoint, delivery.status)
     parts.freed()
   }

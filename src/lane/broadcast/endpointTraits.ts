@@ -1,4 +1,4 @@
-import type { HubEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { DeliveryStatus } from '../../delivery/delivery.js'
 import type { DeliveryOptions, EndpointTraits } from '../../delivery/state.js'
 import type { Limits } from '../../types/index.js'
@@ -7,7 +7,7 @@ import type { Limits } from '../../types/index.js'
 const REQUEST_CHARACTERS_MAX = 512 * 1024
 
 /** What the profile says of an endpoint, as far as the delivery goes by it. */
-export function traitsOf({ profile, role }: HubEndpoint): Partial<EndpointTraits> {
+export function traitsOf({ profile, role }: PoolEndpoint): Partial<EndpointTraits> {
   const { pending, gapBudget, batchInOrder, batch } = profile.current()
   const countsMempool = pending === 'unknown' ? undefined : pending === 'mempool'
   return {
@@ -21,7 +21,7 @@ export function traitsOf({ profile, role }: HubEndpoint): Partial<EndpointTraits
 
 /** How a delivery begins: with what earlier ones have shown of the endpoint. */
 export function deliveryOptionsOf(
-  { profile }: HubEndpoint,
+  { profile }: PoolEndpoint,
   limits: Pick<Limits, 'window' | 'windowMax' | 'batchMax' | 'requestsMax'>,
   floor: number,
 ): DeliveryOptions {
@@ -39,7 +39,7 @@ export function deliveryOptionsOf(
 }
 
 /** The next lane at this endpoint begins with it. Each change of the profile is told: it is worth one when it has doubled. */
-export function rememberIn({ profile }: HubEndpoint, { windowProven, pool, batch }: DeliveryStatus): void {
+export function rememberIn({ profile }: PoolEndpoint, { windowProven, pool, batch }: DeliveryStatus): void {
   const { window = 0 } = profile.current().delivery
   if (windowProven < Math.max(1, 2 * window)) return
   profile.observe({ kind: 'delivered', delivery: { window: windowProven, pool, batch } })

@@ -1,6 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
 import { createApart, type Moment } from '../../chain/endpoints/apart.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { SendAnswer } from '../../delivery/answer.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Attempt } from '../../ledger/slot.js'
@@ -21,7 +21,11 @@ const SOON_MS = 100
  * Spaces the refusals that count towards giving a nonce up (rows 15 and 20). A refusal in between says nothing new: the
  * same bytes are offered again.
  */
-export function createRefusals(context: { readonly clock: Clock; readonly hub: Hub; readonly lane: Lane }) {
+export function createRefusals(context: {
+  readonly clock: Clock
+  readonly endpointPool: EndpointPool
+  readonly lane: Lane
+}) {
   const { lane } = context
   const apart = createApart(context)
   const last = new NonceMap<Moment>()

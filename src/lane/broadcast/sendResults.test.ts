@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../../test/sim/virtualClock.js'
 import { attempt, liveSlot } from '../../ledger/samples.fixture.js'
 import type { SendOutcome } from '../../rpc/outcome.js'
 import type { LaneContext } from '../engine/context.js'
-import { createOutcomes, type OutcomesParts } from './sendResults.js'
+import { createSendResults, type SendResultsParts } from './sendResults.js'
 
 /**
  * A slot whose bytes are refused, and when they are offered again. `isBehind`: blocks are not walked yet. `latestCount`: the
@@ -28,13 +28,13 @@ function createRefused(isBehind: () => boolean, latestCount = () => 0) {
       return isBehind()
     },
   }
-  const outcomes = createOutcomes(
-    { lane, clock, hub: { tracker }, fees: { taken() {} } } as unknown as LaneContext,
+  const outcomes = createSendResults(
+    { lane, clock, endpointPool: { tracker }, fees: { taken() {} } } as unknown as LaneContext,
     {
       broadcaster: () => broadcaster,
       transactionOf: () => undefined,
       latestCount,
-    } as unknown as OutcomesParts,
+    } as unknown as SendResultsParts,
   )
   const refuse = (reason: SendOutcome['reason']) =>
     outcomes.take(

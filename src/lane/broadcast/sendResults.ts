@@ -1,6 +1,6 @@
 import type { Hash, LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Beyond, OutcomeKind } from '../../ledger/event.js'
 import { type Attempt, type Live, newestAttempt, REFUSALS_MAX, type Slot } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
@@ -10,20 +10,20 @@ import { block } from '../signing/block.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Funds } from '../signing/funds.js'
 import type { Signing } from '../signing/signing.js'
-import { sayDear } from '../transaction/dear.js'
+import { describeAboveCeiling } from '../transaction/dear.js'
 import { drop, type Transaction } from '../transaction/transaction.js'
 import type { Broadcaster, Reported } from './broadcast.js'
 
 type SendResultsContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly fees: FeeOracle
   signer: LocalAccount | undefined
   blockedAt: number
 }
 
-export type OutcomesParts = {
+export type SendResultsParts = {
   readonly broadcaster: () => Pick<Broadcaster, 'again' | 'elsewhere'>
   readonly funds: Funds
   readonly signing: Pick<Signing, 'ceilings' | 'needed'>
@@ -37,7 +37,7 @@ export type OutcomesParts = {
 }
 
 /** Turns what an endpoint said of one send into an event for its slot, and tells the lane what concerns it as a whole. */
-export function createOutcomes(context: SendResultsContext, parts: OutcomesParts) {
+export function createSendResults(context: SendResultsContext, parts: SendResultsParts) {
   const { lane, fees } = context
   const { funds, signing } = parts
   // Of the outcome that the table is being told, and of no other: when bytes that are not taken are offered again.
@@ -51,7 +51,7 @@ export function createOutcomes(context: SendResultsContext, parts: OutcomesParts
 
   /** Blocks that are not walked yet, or the evidence for a count that covers the nonce, may show that the bytes landed. */
   const mayHaveLanded = (nonce: number): boolean =>
-    context.hub.tracker.isBehind || nonce < parts.latestCount()
+    context.endpointPool.tracker.isBehind || nonce < parts.latestCount()
 
   /**
    * The node may come to take the bytes. Further refusals by the same endpoint do not put this off. Bytes that may have
@@ -80,12 +80,13 @@ export function createOutcomes(context: SendResultsContext, parts: OutcomesParts
   /** What no bump within the ceiling cures: nothing is reserved above it where no no-op gets in either. */
   function beyond(slot: Live, attempt: Attempt): Beyond | undefined {
     const transaction = parts.transactionOf(slot.nonce)
-    const { dear, fillable } = signing.ceilings(slot)
-    if (dear === undefined || (transaction && isOutsideId(transaction.id))) return undefined
-    if (transaction) transaction.dear = dear
+    const { aboveCeiling, fillable } = signing.ceilings(slot)
+    if (aboveCeiling === undefined || (transaction && isOutsideId(transaction.id))) return undefined
+    if (transaction) transaction.aboveCeiling = aboveCeiling
     const head = slot.nonce === lane.book.floor
     const isTaken = slot.attempts.some(({ accepted }) => accepted)
-    if (head && !fillable && !isTaken && isOfferedToAll(attempt)) block(context, slot.nonce, sayDear(dear))
+    if (head && !fillable && !isTaken && isOfferedToAll(attempt))
+      block(context, slot.nonce, describeAboveCeiling(aboveCeiling))
     return { head, fillable, signer: context.signer !== undefined, token: lane.token() }
   }
 

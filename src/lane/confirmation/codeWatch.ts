@@ -1,5 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import { type AccountKind, accountKind } from '../../rpc/methods/accountKind.js'
@@ -9,7 +9,7 @@ import type { Broadcaster } from '../broadcast/broadcast.js'
 
 type CodeWatchContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly closed: boolean
@@ -40,7 +40,7 @@ export function createCodeWatch(
   broadcaster: () => Pick<Broadcaster, 'limitAccount'>,
   changed: () => void,
 ): CodeWatch {
-  const { lane, hub, limits } = context
+  const { lane, endpointPool, limits } = context
   let account: CodeWatch['account'] = { kind: 'unknown' }
   let looks = 0
   let reading = false
@@ -68,7 +68,7 @@ export function createCodeWatch(
     try {
       const { address } = lane.key
       const timeoutMs = limits.readTimeoutMs
-      const code = await getCode(hub.reader.port, { address, block: 'latest', timeoutMs })
+      const code = await getCode(endpointPool.reader.port, { address, block: 'latest', timeoutMs })
       if (context.closed) return
       looks--
       doubtful = again

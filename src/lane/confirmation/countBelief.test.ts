@@ -6,8 +6,8 @@ import { ADDRESS } from './scriptedLane.fixture.js'
 
 function beliefWith(...others: readonly (RpcReply | undefined)[]) {
   const clock = createVirtualClock()
-  const hub = { others: () => others.map((reply) => ({ port: { batch: async () => [reply] } })) }
-  const parts = { clock, hub, address: ADDRESS, timeoutMs: 1_000 } as const
+  const endpointPool = { others: () => others.map((reply) => ({ port: { batch: async () => [reply] } })) }
+  const parts = { clock, endpointPool, address: ADDRESS, timeoutMs: 1_000 } as const
   return { clock, belief: createCountBelief(parts as unknown as Parameters<typeof createCountBelief>[0]) }
 }
 

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { countsElsewhere } from './countsElsewhere.js'
 
@@ -23,11 +23,11 @@ const APART_MS = 3_000
 
 export function createCountBelief(parts: {
   readonly clock: Clock
-  readonly hub: Pick<Hub, 'others'>
+  readonly endpointPool: Pick<EndpointPool, 'others'>
   readonly address: Address
   readonly timeoutMs: number
 }): CountBelief {
-  const { clock, hub, address, timeoutMs } = parts
+  const { clock, endpointPool, address, timeoutMs } = parts
   let first: { readonly count: number; readonly head: number; readonly atMs: number } | undefined
 
   function confirms(count: number, head: number): boolean {
@@ -39,7 +39,7 @@ export function createCountBelief(parts: {
   }
 
   async function elsewhere(is: (other: number) => boolean): Promise<number | undefined> {
-    const found = (await countsElsewhere(hub, address, timeoutMs)).filter(is)
+    const found = (await countsElsewhere(endpointPool, address, timeoutMs)).filter(is)
     return found.length === 0 ? undefined : Math.min(...found)
   }
 

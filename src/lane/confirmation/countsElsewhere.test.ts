@@ -17,8 +17,8 @@ test('each of the others is asked for the count in its newest block, and those t
       },
     },
   }))
-  const hub = { others: () => ports } as unknown as Parameters<typeof countsElsewhere>[0]
-  expect(await countsElsewhere(hub, ADDRESS, 700)).toEqual([5])
+  const endpointPool = { others: () => ports } as unknown as Parameters<typeof countsElsewhere>[0]
+  expect(await countsElsewhere(endpointPool, ADDRESS, 700)).toEqual([5])
   const call = { method: 'eth_getTransactionCount', params: [ADDRESS, 'latest'] }
   expect(asked).toEqual(replies.map(() => ({ calls: [call], timeoutMs: 700 })))
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LaneContext } from '../engine/context.js'
-import { horizonLimit, verdictLimit } from './depth.js'
+import { finalUpTo, settledUpTo } from './depth.js'
 
 function contextWith(
   lossDepth: LaneContext['lossDepth'],
@@ -8,33 +8,33 @@ function contextWith(
   isAtRest = false,
 ): LaneContext {
   const tracker = { tag: (tag: 'safe' | 'finalized') => tags[tag], isAtRest }
-  return { lossDepth, hub: { tracker }, limits: { reorgHorizon: 64 } } as unknown as LaneContext
+  return { lossDepth, endpointPool: { tracker }, limits: { reorgHorizon: 64 } } as unknown as LaneContext
 }
 
 test("'child': a block proves an end once another stands on it, so the head itself never does", () => {
-  expect(verdictLimit(contextWith('child'), 10)).toBe(9)
-  expect(verdictLimit(contextWith('child'), 0)).toBe(-1)
+  expect(settledUpTo(contextWith('child'), 10)).toBe(9)
+  expect(settledUpTo(contextWith('child'), 0)).toBe(-1)
 })
 
 test('a number of blocks: so many stand above it', () => {
-  expect(verdictLimit(contextWith(3), 10)).toBe(7)
+  expect(settledUpTo(contextWith(3), 10)).toBe(7)
 })
 
 test.each([['child'], ['safe'], [12]] as const)(
   'where the chain is at rest the head proves an end, whatever the depth: %s',
   (lossDepth) => {
-    expect(verdictLimit(contextWith(lossDepth, {}, true), 10)).toBe(10)
+    expect(settledUpTo(contextWith(lossDepth, {}, true), 10)).toBe(10)
   },
 )
 
 test("'safe': what the tag says; 12 blocks where there is no such tag; nothing while that is not known", () => {
-  expect(verdictLimit(contextWith('safe', { safe: 4 }), 10)).toBe(4)
-  expect(verdictLimit(contextWith('safe', { safe: 'absent' }), 20)).toBe(8)
-  expect(verdictLimit(contextWith('safe'), 20)).toBe(-1)
+  expect(settledUpTo(contextWith('safe', { safe: 4 }), 10)).toBe(4)
+  expect(settledUpTo(contextWith('safe', { safe: 'absent' }), 20)).toBe(8)
+  expect(settledUpTo(contextWith('safe'), 20)).toBe(-1)
 })
 
 test('beyond the horizon is what is finalized, and what is as many blocks deep where that does not move', () => {
-  expect(horizonLimit(contextWith('child', { finalized: 90 }), 100)).toBe(90)
-  expect(horizonLimit(contextWith('child', { finalized: 5 }), 100)).toBe(36)
-  expect(horizonLimit(contextWith('child', { finalized: 'absent' }), 100)).toBe(36)
+  expect(finalUpTo(contextWith('child', { finalized: 90 }), 100)).toBe(90)
+  expect(finalUpTo(contextWith('child', { finalized: 5 }), 100)).toBe(36)
+  expect(finalUpTo(contextWith('child', { finalized: 'absent' }), 100)).toBe(36)
 })

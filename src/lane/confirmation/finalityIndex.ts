@@ -3,7 +3,7 @@ import { moveTo, type Transaction, type WallClock } from '../transaction/transac
 import { rejectWaitersFor } from '../transaction/waiters.js'
 
 /** Transactions in sealed blocks, on their way to `safe` and `finalized`. */
-export type LandedIndex = {
+export type FinalityIndex = {
   add(transaction: Transaction): void
   /** Its block left the chain. */
   remove(transaction: Transaction): void
@@ -20,7 +20,7 @@ export type LandedIndex = {
   readonly size: number
 }
 
-export function createLandedIndex(done: (transaction: Transaction) => void): LandedIndex {
+export function createFinalityIndex(done: (transaction: Transaction) => void): FinalityIndex {
   const byBlock = new Map<number, Set<Transaction>>()
   let size = 0
 

@@ -1,24 +1,24 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { Follower, Look, SealedBlock } from '../../chain/blocks/follower.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { type BlockRef, newestAttempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { createRepeats, kindOfWords } from '../../platform/repeats.js'
-import type { Stop } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits, Logger } from '../../types/index.js'
-import type { Barrier } from '../admission/authorizationBarrier.js'
+import type { AuthorizationBarrier } from '../admission/authorizationBarrier.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { FeeBudgetGuard } from '../signing/feeBudget.js'
 import type { Funds } from '../signing/funds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { tagError } from '../transaction/waiting.js'
 import { createDeepReorgs } from './deepReorgs.js'
-import { horizonLimit, verdictLimit } from './depth.js'
-import type { LandedIndex } from './finalityIndex.js'
+import { finalUpTo, settledUpTo } from './depth.js'
+import type { FinalityIndex } from './finalityIndex.js'
 import type { NonceRegression } from './nonceRegression.js'
 import type { NonceUsage } from './nonceUsage.js'
 import { createRefreshWatch } from './refreshWatch.js'
@@ -28,15 +28,15 @@ import { createWitnessCheck } from './witnessCheck.js'
 
 type FollowContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly logger: Logger
   readonly errors: Repeats<Error>
   readonly lossDepth: 'child' | 'safe' | number
   readonly signatures: Signatures
-  readonly handle: LaneHandle
-  readonly closing: Stop
+  readonly session: LaneSession
+  readonly closing: StopSignal
   readonly closed: boolean
   blockedAt: number
 }
@@ -48,10 +48,10 @@ export type FollowOptions = {
   readonly seeding: Seeding
   readonly usage: NonceUsage
   readonly regression: NonceRegression
-  readonly barrier: Barrier
+  readonly barrier: AuthorizationBarrier
   /** Nonces used by blocks that the walk has not seen. */
   readonly unwalked: Set<number>
-  readonly landed: LandedIndex
+  readonly finalityIndex: FinalityIndex
   readonly delivered: Pick<Broadcaster, 'claimed' | 'counted' | 'refreshed' | 'kick'>
   /** Nobody else can have taken the lane: what uses a nonce unknown here is no stranger's otherwise. */
   readonly leased: () => boolean
@@ -69,11 +69,11 @@ const AHEAD_MAX = 16
 
 /** Turns what the poller tells into events for slots. */
 export function createFollower(options: FollowOptions): Follower {
-  const { context, funds, seeding, usage, regression, barrier, unwalked, landed } = options
-  const { lane, hub, clock } = context
-  const { waiting } = context.handle
+  const { context, funds, seeding, usage, regression, barrier, unwalked, finalityIndex } = options
+  const { lane, endpointPool, clock } = context
+  const { waiting } = context.session
   const { book } = lane
-  const tracker = hub.tracker
+  const tracker = endpointPool.tracker
   // The highest own nonce seen in the pending block since the count was last held against it.
   let seenPending: number | undefined
   // Own transactions in the newest pending block that were not told yet: a node may have built that block from its pool.
@@ -82,7 +82,7 @@ export function createFollower(options: FollowOptions): Follower {
   let isSealed = false
   const refreshes = createRefreshWatch(
     clock,
-    () => hub.reader.profile.current().cadenceMs ?? context.limits.pollIntervalMs,
+    () => endpointPool.reader.profile.current().cadenceMs ?? context.limits.pollIntervalMs,
   )
 
   const spots = createSpotCheck(context, (nonce, block, stood) => {
@@ -99,17 +99,17 @@ export function createFollower(options: FollowOptions): Follower {
   const deepReorgs = createDeepReorgs(context)
 
   function pace(): ReturnType<Follower['pace']> {
-    const open = book.coveredTo < book.cursor || context.handle.waits > 0 || options.waiting() > 0
+    const open = book.coveredTo < book.cursor || context.session.waits > 0 || options.waiting() > 0
     const isLooking = usage.wanted || regression.wanted || witnesses.wanted
     if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
     if (open) return tellsBetweenBlocks() ? 'cadence' : 'head'
-    const isWatching = usage.isOpen || landed.size > 0 || seeding.isDoubted
+    const isWatching = usage.isOpen || finalityIndex.size > 0 || seeding.isDoubted
     return book.unfinished > 0 || isWatching ? 'block' : 'idle'
   }
 
   /** A count may say something of what is open before the next block does. */
   function tellsBetweenBlocks(): boolean {
-    const { pending } = hub.reader.profile.current()
+    const { pending } = endpointPool.reader.profile.current()
     return pending === 'unknown' || (pending === 'mempool' && book.coveredTo < book.cursor)
   }
 
@@ -122,7 +122,7 @@ export function createFollower(options: FollowOptions): Follower {
 
   /** A node that builds a pending block from its pool shows that there too, which is no pre-confirmation. */
   function tellShown(): void {
-    if (hub.reader.profile.current().pending !== 'preconfirmed') return
+    if (endpointPool.reader.profile.current().pending !== 'preconfirmed') return
     const head = tracker.head?.number ?? 0
     for (const { nonce, hash, number } of shown.splice(0))
       if (number > head) lane.apply(nonce, { type: 'preconfirmed', hash, blockNumber: number })
@@ -130,13 +130,13 @@ export function createFollower(options: FollowOptions): Follower {
 
   async function judge(head: number): Promise<void> {
     for (const nonce of unwalked) if (stands(nonce) !== undefined) unwalked.delete(nonce)
-    await hub.turns.each(book.dueForVerdict(verdictLimit(context, head)), (nonce) => {
+    await endpointPool.turns.each(book.dueForVerdict(settledUpTo(context, head)), (nonce) => {
       if (stands(nonce) === true && witnesses.confirmed(nonce)) lane.apply(nonce, { type: 'lossDepth' })
     })
-    const horizon = horizonLimit(context, head)
+    const horizon = finalUpTo(context, head)
     const isWalked = (nonce: number) => !unwalked.has(nonce)
-    landed.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
-    await hub.turns.each(book.dueForHorizon(horizon), (nonce) => {
+    finalityIndex.advance(tracker.tag('safe'), tracker.tag('finalized'), horizon, isWalked, clock)
+    await endpointPool.turns.each(book.dueForHorizon(horizon), (nonce) => {
       if (!unwalked.has(nonce)) lane.apply(nonce, { type: 'horizon' })
     })
   }
@@ -166,7 +166,7 @@ export function createFollower(options: FollowOptions): Follower {
     const slot = book.get(nonce)
     const isSettled = slot?.state === 'used' && slot.settled
     const head = tracker.head?.number ?? -1
-    if (isSettled && block.number <= head && block.number > verdictLimit(context, head)) return undefined
+    if (isSettled && block.number <= head && block.number > settledUpTo(context, head)) return undefined
     deepReorgs.left(nonce, block)
     return false
   }
@@ -174,7 +174,7 @@ export function createFollower(options: FollowOptions): Follower {
   async function sealed(block: SealedBlock, own: readonly Hash[]): Promise<void> {
     const ref = { number: block.number, hash: block.hash }
     options.budget.sealing(block)
-    await hub.turns.each(own, (hash) => {
+    await endpointPool.turns.each(own, (hash) => {
       const nonce = book.nonceOf(hash)
       if (nonce !== undefined) lane.apply(nonce, { type: 'sealed', hash, block: ref, walked: true })
     })
@@ -199,7 +199,8 @@ export function createFollower(options: FollowOptions): Follower {
    * pre-confirmations: it is made anew at a steady pace, and an empty one looks like the one before.
    */
   function refreshed(look: Look): void {
-    const isRefresh = hub.reader.profile.current().pending === 'preconfirmed' && refreshes.isNew(look)
+    const isRefresh =
+      endpointPool.reader.profile.current().pending === 'preconfirmed' && refreshes.isNew(look)
     if (isSealed || isRefresh) {
       const isTelling = options.delivered.refreshed({ sealed: isSealed, askedAtMs: look.askedAtMs })
       // The next look may be the first that can show what was sent a moment before this one.
@@ -249,13 +250,13 @@ export function createFollower(options: FollowOptions): Follower {
     },
     counts({ latest, pending, askedAtMs }, head) {
       if (pending !== undefined)
-        hub.reader.profile.observe(
+        endpointPool.reader.profile.observe(
           seenPending === undefined
             ? { kind: 'countWithoutBlock', count: pending, askedAtMs }
             : { kind: 'countWithBlock', nonce: seenPending, count: pending },
         )
       // A count that was believed once covers nothing any more where the profile has been contradicted since.
-      const isOfPool = hub.reader.profile.current().pending === 'mempool'
+      const isOfPool = endpointPool.reader.profile.current().pending === 'mempool'
       if (!isOfPool) lane.counted(0)
       else if (pending !== undefined) lane.counted(pending)
       if (pending !== undefined) options.delivered.counted({ count: pending, askedAtMs, atMs: clock.now() })
@@ -276,7 +277,7 @@ export function createFollower(options: FollowOptions): Follower {
       if (context.closed) return
       for (const tag of ['safe', 'finalized'] as const) {
         if (waiting.waitsFor(tag) && tracker.tag(tag) === 'absent')
-          landed.refuse(tag, (transaction) => tagError(transaction, tag))
+          finalityIndex.refuse(tag, (transaction) => tagError(transaction, tag))
       }
       if (book.floor > context.blockedAt) lane.holds.lift('blocked')
       lane.noteCovered()
@@ -285,9 +286,9 @@ export function createFollower(options: FollowOptions): Follower {
     },
     broken: options.broken,
     unreachable(why) {
-      hub.reader.nonsense(why)
+      endpointPool.reader.nonsense(why)
       options.unreachable()
-      silence.note({ endpoint: hub.reader.port.name, why })
+      silence.note({ endpoint: endpointPool.reader.port.name, why })
     },
   }
 }

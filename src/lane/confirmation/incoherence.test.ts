@@ -7,10 +7,10 @@ const FIRST = 7
 
 function doubting() {
   const doubts: string[] = []
-  const hub = { reader: {}, doubt: (why: string) => void doubts.push(why) }
-  const doubt = createIncoherence(hub as unknown as Parameters<typeof createIncoherence>[0])
+  const endpointPool = { reader: {}, doubt: (why: string) => void doubts.push(why) }
+  const doubt = createIncoherence(endpointPool as unknown as Parameters<typeof createIncoherence>[0])
   const read = (pending: number | undefined, latest = FIRST) => doubt({ latest, pending })
-  return { hub, doubts, read }
+  return { endpointPool, doubts, read }
 }
 
 test('an endpoint that counts less at `pending` than at `latest` twice in a row is doubted, once', () => {
@@ -24,10 +24,10 @@ test('an endpoint that counts less at `pending` than at `latest` twice in a row 
 })
 
 test('a reading without `pending` says nothing of it, and another endpoint begins anew', () => {
-  const { hub, doubts, read } = doubting()
+  const { endpointPool, doubts, read } = doubting()
   for (const pending of [undefined, undefined, 5, undefined]) read(pending)
   expect(doubts).toEqual([])
-  hub.reader = {}
+  endpointPool.reader = {}
   read(5)
   expect(doubts).toEqual([])
   read(5)

@@ -1,4 +1,4 @@
-import type { Hub, HubEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 
 /** One such reading may have met a block between its two calls, or two backends. */
 const READINGS_MIN = 2
@@ -9,17 +9,17 @@ const READINGS_MIN = 2
  * so, the reader would change for ever.
  */
 export function createIncoherence(
-  hub: Pick<Hub, 'reader' | 'doubt'>,
+  endpointPool: Pick<EndpointPool, 'reader' | 'doubt'>,
 ): (counts: { readonly latest: number; readonly pending: number | undefined }) => void {
-  const doubted = new Set<HubEndpoint>()
-  let inARow: { readonly endpoint: HubEndpoint; readonly readings: number } | undefined
+  const doubted = new Set<PoolEndpoint>()
+  let inARow: { readonly endpoint: PoolEndpoint; readonly readings: number } | undefined
   return ({ latest, pending }) => {
     if (pending === undefined) return
-    const endpoint = hub.reader
+    const endpoint = endpointPool.reader
     const before = inARow?.endpoint === endpoint ? inARow.readings : 0
     inARow = pending < latest ? { endpoint, readings: before + 1 } : undefined
     if (inARow === undefined || inARow.readings < READINGS_MIN || doubted.has(endpoint)) return
     doubted.add(endpoint)
-    hub.doubt(`the endpoint counts ${pending} nonces at \`pending\`, and ${latest} at \`latest\``)
+    endpointPool.doubt(`the endpoint counts ${pending} nonces at \`pending\`, and ${latest} at \`latest\``)
   }
 }

@@ -16,7 +16,7 @@ function jumpOn(elsewhere = 1_000) {
   counts(elsewhere)
   const belief = createCountBelief({
     clock: lane.clock,
-    hub: lane.context.hub,
+    endpointPool: lane.context.endpointPool,
     address: ADDRESS,
     timeoutMs: 1_000,
   })

@@ -1,5 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { type CountBelief, contradiction } from './countBelief.js'
@@ -26,13 +26,13 @@ export const JUMP_MAX = 64
 export function createJumpHold(
   context: {
     readonly lane: Lane
-    readonly hub: Hub
+    readonly endpointPool: EndpointPool
     readonly errors: Repeats<Error>
     readonly closed: boolean
   },
   belief: CountBelief,
 ): JumpHold {
-  const { lane, hub } = context
+  const { lane, endpointPool } = context
   const { book } = lane
   let heldFor: number | undefined
   // The newest count that is too far above what the lane knows.
@@ -53,7 +53,7 @@ export function createJumpHold(
     if (lower !== undefined) {
       belief.forget()
       if (heldFor !== undefined) lift()
-      return hub.doubt(contradiction(latest, lower))
+      return endpointPool.doubt(contradiction(latest, lower))
     }
     heldFor = latest
     lane.holds.add('jump', jumpDetail(latest, book.cursor, head))

@@ -1,12 +1,12 @@
 import type { Lane } from '../../allocator/lane.js'
 import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import type { Stop } from '../../platform/stopSignal.js'
-import { untilStopped } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Limits } from '../../types/index.js'
 import type { Emitter } from '../emitter.js'
 import { countsElsewhere } from './countsElsewhere.js'
@@ -14,12 +14,12 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type NonceRegressionContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
   readonly errors: Repeats<Error>
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
 }
 
@@ -43,9 +43,9 @@ const STANDS_MS = 3_000
 const FILL_MAX = 64
 
 export function createNonceRegression(context: NonceRegressionContext): NonceRegression {
-  const { lane, hub, clock } = context
+  const { lane, endpointPool, clock } = context
   const { book } = lane
-  const tracker = hub.tracker
+  const tracker = endpointPool.tracker
   let since: { readonly head: number; readonly atMs: number } | undefined
   let reading = false
   let fallenTo: number | undefined
@@ -78,7 +78,7 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   async function look(head: number): Promise<void> {
     reading = true
     try {
-      await untilStopped(context.closing, (signal) => read(head, signal))
+      await withStopSignal(context.closing, (signal) => read(head, signal))
     } catch (error) {
       reportError(context, error)
     } finally {
@@ -89,18 +89,18 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   async function read(head: number, signal: AbortSignal): Promise<void> {
     const hash = tracker.hashAt(head)
     if (hash === undefined) return
-    const { chainId, reader } = hub
+    const { chainId, reader } = endpointPool
     const { address } = lane.key
     const found = await readCountAtHead(reader.port, { address, to: head, hash, chainId, signal })
     since = undefined
     if (context.closed || found === undefined || tracker.hashAt(head) !== hash) return
     const shown = shownByBlocks(context)
     if (found < shown) {
-      hub.doubt(
+      endpointPool.doubt(
         `the endpoint counts ${found} used nonces, and its own blocks hold a transaction with nonce ${shown - 1}`,
       )
     } else if (await isHigherElsewhere(found)) {
-      hub.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
+      endpointPool.doubt(`the endpoint counts ${found} used nonces, and another endpoint counts more`)
     } else if (found < book.finalTo) {
       holdFor('deepReorg', found, resetDetail(found, book.finalTo, head))
       context.events.emit('deepReorg', { nonce: found })
@@ -112,7 +112,7 @@ export function createNonceRegression(context: NonceRegressionContext): NonceReg
   }
 
   async function isHigherElsewhere(found: number): Promise<boolean> {
-    const others = await countsElsewhere(hub, lane.key.address, context.limits.readTimeoutMs)
+    const others = await countsElsewhere(endpointPool, lane.key.address, context.limits.readTimeoutMs)
     return others.some((count) => count > found)
   }
 

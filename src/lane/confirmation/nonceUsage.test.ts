@@ -2,7 +2,7 @@ import type { Hash } from 'viem'
 import { expect, test } from 'vitest'
 import { simSignatures } from '../../../test/sim/signatures.js'
 import { ACCOUNT, openLane, type SimLane } from '../../api/sender/simLane.fixture.js'
-import { createStop } from '../../platform/stopSignal.js'
+import { createStopSignal } from '../../platform/stopSignal.js'
 import type { Port } from '../../rpc/port.js'
 import type { LaneContext } from '../engine/context.js'
 import { createNonceUsage } from './nonceUsage.js'
@@ -47,7 +47,7 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
       },
       apply: (nonce: number, { type }: { type: string }) => applied.push(`${nonce} ${type}`),
     },
-    hub: {
+    endpointPool: {
       chainId: chain.settings.chainId,
       reader: { port },
       others: () => [],
@@ -60,7 +60,7 @@ function seekerOn({ chain, clock }: SimLane, port: Port, tipHash: () => Hash) {
     clock,
     signatures: simSignatures,
     limits: { readTimeoutMs: 1_000, evidencePatienceMs: 1_000 },
-    closing: createStop(() => new Error('closed')),
+    closing: createStopSignal(() => new Error('closed')),
     closed: false,
   } as unknown as LaneContext
   return { seeker: createNonceUsage(context, new Set(), () => undefined), applied }

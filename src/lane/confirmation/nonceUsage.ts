@@ -1,21 +1,21 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import { type EvidenceVerdict, readEvidence } from '../../chain/blocks/nonceEvidence.js'
-import type { Hub, HubEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { Witness } from '../../ledger/evidence.js'
 import { type BlockRef, concernsCaller, isBound } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import type { Stop } from '../../platform/stopSignal.js'
-import { untilStopped } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
 import { countCall, decodeNumber } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
 import type { Store } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import { contradiction, createCountBelief } from './countBelief.js'
-import { verdictLimit } from './depth.js'
+import { settledUpTo } from './depth.js'
 import { tellForeign } from './foreign.js'
 import { createJumpHold, JUMP_MAX } from './jumpHold.js'
 import type { Seed } from './seeding.js'
@@ -23,7 +23,7 @@ import { shownByBlocks } from './shownByBlocks.js'
 
 type NonceUsageContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly clock: Clock
   readonly limits: Limits
@@ -31,7 +31,7 @@ type NonceUsageContext = {
   readonly errors: Repeats<Error>
   readonly lossDepth: 'child' | 'safe' | number
   readonly signatures: Signatures
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
   readonly history: Seed['history']
 }
@@ -90,10 +90,15 @@ export function createNonceUsage(
   unwalked: Set<number>,
   carriedIn: (nonce: number) => BlockRef | undefined,
 ): NonceUsage {
-  const { lane, hub, limits, clock } = context
+  const { lane, endpointPool, limits, clock } = context
   const { book } = lane
-  const tracker = hub.tracker
-  const belief = createCountBelief({ clock, hub, address: lane.key.address, timeoutMs: limits.readTimeoutMs })
+  const tracker = endpointPool.tracker
+  const belief = createCountBelief({
+    clock,
+    endpointPool,
+    address: lane.key.address,
+    timeoutMs: limits.readTimeoutMs,
+  })
   const jump = createJumpHold(context, belief)
   let seeking = false
   let asked = false
@@ -122,7 +127,7 @@ export function createNonceUsage(
   /** A node said "nonce too low", and the count does not: another endpoint may count what this one lacks. */
   async function doubtLow(count: number): Promise<void> {
     const higher = await belief.higherElsewhere(count)
-    if (higher !== undefined && book.floor < higher) hub.doubt(contradiction(count, higher))
+    if (higher !== undefined && book.floor < higher) endpointPool.doubt(contradiction(count, higher))
   }
 
   function isDue(head: number): boolean {
@@ -139,7 +144,7 @@ export function createNonceUsage(
     seeking = true
     try {
       // A search asks several times, and the endpoint may be shared: it ends with the lane.
-      await untilStopped(context.closing, async (signal) => {
+      await withStopSignal(context.closing, async (signal) => {
         while (!context.closed && (await step(latest, head, signal))) {}
       })
     } catch (error) {
@@ -173,7 +178,7 @@ export function createNonceUsage(
       hashAt: tracker.hashAt,
       carriedIn: carriedIn(target),
       isFirst: search.looks === 0,
-      chainId: hub.chainId,
+      chainId: endpointPool.chainId,
       signal,
     })
     // The chain may have been walked on meanwhile: what is known by now needs no explanation.
@@ -236,9 +241,9 @@ export function createNonceUsage(
   }
 
   /** The one that is read; where it had nothing to show, each of the others in turn. */
-  function endpointFor(looks: number): HubEndpoint {
-    const all = [hub.reader, ...hub.others()]
-    return all[looks % all.length] as HubEndpoint
+  function endpointFor(looks: number): PoolEndpoint {
+    const all = [endpointPool.reader, ...endpointPool.others()]
+    return all[looks % all.length] as PoolEndpoint
   }
 
   function pause(head: number, why: string | undefined): false {
@@ -256,7 +261,7 @@ export function createNonceUsage(
     newest = shown
     belief.forget()
     jump.refuted(shown)
-    hub.doubt(why)
+    endpointPool.doubt(why)
     return pause(head, why)
   }
 
@@ -283,7 +288,7 @@ export function createNonceUsage(
   async function isBelieved(count: number, head: number): Promise<boolean> {
     if (!belief.confirms(count, head)) return false
     const lower = await belief.lowerElsewhere(count)
-    if (lower !== undefined) hub.doubt(contradiction(count, lower))
+    if (lower !== undefined) endpointPool.doubt(contradiction(count, lower))
     return lower === undefined
   }
 
@@ -301,7 +306,7 @@ export function createNonceUsage(
 
   /** CREATE in delegated code leaves no trace: two endpoints that agree prove it, one alone proves nothing. */
   async function created(nonce: number, head: number, block: BlockRef): Promise<boolean> {
-    const isAlone = hub.others().length === 0
+    const isAlone = endpointPool.others().length === 0
     // A count of one endpoint, which is given back where a later one refutes it.
     if (isAlone && !concernsCaller(book.slots.get(nonce))) return fruitless(nonce, head, createdIn(block))
     const agree = !isAlone && search?.why === createdIn(block)
@@ -342,10 +347,10 @@ export function createNonceUsage(
    * takes its time, and who has pruned old states soon has none of what was deep enough when it began.
    */
   async function passed(nonce: number): Promise<boolean> {
-    const deep = verdictLimit(context, tracker.head?.number ?? -1)
+    const deep = settledUpTo(context, tracker.head?.number ?? -1)
     if (deep < 0) return false
     const call = countCall(lane.key.address, deep)
-    const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
     if (!reply?.ok || decodeNumber(reply.result, call.method) <= nonce) return false
     lane.apply(nonce, { type: 'passed' })
     return book.floor !== nonce

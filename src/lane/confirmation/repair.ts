@@ -1,6 +1,6 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import {
   isRefusedForGood,
@@ -18,12 +18,12 @@ import type { Emitter } from '../emitter.js'
 import { block } from '../signing/block.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Signing } from '../signing/signing.js'
-import { sayDear } from '../transaction/dear.js'
+import { describeAboveCeiling } from '../transaction/dear.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 type RepairContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly logger: Logger
@@ -63,7 +63,7 @@ const SUPPOSED_STUCK_MS = 15_000
 const POOLED_PATIENCE = 4
 
 /** What outside code signed cannot be outbid by us. */
-const NOT_OURS = { atCeiling: false, fillable: false, dear: undefined }
+const NOT_OURS = { atCeiling: false, fillable: false, aboveCeiling: undefined }
 
 /**
  * Some nodes make a block only for a transaction: without one, blocks say nothing of what stands still. So long without a
@@ -93,7 +93,7 @@ export function createRepair(options: {
   waits: () => boolean
 }): Repair {
   const { context, signing } = options
-  const { lane, limits, clock, hub, fees } = context
+  const { lane, limits, clock, endpointPool, fees } = context
   const sentAt = new NonceMap<Sent>()
   let latest: Sent = { block: 0, atMs: 0 }
   // The lowest nonce that is not covered, and since when it is: what is above it waits for it.
@@ -111,7 +111,7 @@ export function createRepair(options: {
 
   /** One for all that are sent in the same millisecond. */
   function now(): Sent {
-    const { number: block = 0 } = hub.tracker.head ?? {}
+    const { number: block = 0 } = endpointPool.tracker.head ?? {}
     const atMs = Math.floor(clock.now())
     if (latest.block !== block || latest.atMs !== atMs) latest = { block, atMs }
     return latest
@@ -167,7 +167,7 @@ export function createRepair(options: {
 
   /** No block was sealed during the pause, with something in flight all the time. */
   function isQuiet(open: readonly Slot[]): boolean {
-    const { head, blockMs = 0 } = hub.tracker
+    const { head, blockMs = 0 } = endpointPool.tracker
     const atMs = clock.now()
     if (open.length === 0 || head?.number !== quiet.block) {
       const pauseMs = Math.max(QUIET_MS_MIN, QUIET_BLOCKS * Math.min(blockMs, QUIET_BLOCK_MS_MAX))
@@ -209,10 +209,10 @@ export function createRepair(options: {
       const isPriced = slot.nonce >= lane.book.coveredTo && priced(slot)
       // Without blocks nothing says that the price is too low: the same bytes again, and no more.
       const mayBid = !byTime || !isPriced || slot.refusals > 0
-      const { dear, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
+      const { aboveCeiling, ...ceilings } = outside || byTime ? NOT_OURS : signing.ceilings(slot)
       // A no-op that nobody takes and that cannot offer more: it is only sent again, and nothing lands above it.
       if (newest && newest.claim === undefined && ceilings.atCeiling && !newest.accepted)
-        block(context, slot.nonce, dear && sayDear(dear))
+        block(context, slot.nonce, aboveCeiling && describeAboveCeiling(aboveCeiling))
       // What outside code signed cannot be bumped by us, only sent again.
       lane.apply(slot.nonce, {
         ...event,

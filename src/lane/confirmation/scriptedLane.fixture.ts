@@ -9,7 +9,7 @@ import {
 import { type Book, createBook } from '../../ledger/book.js'
 import type { SlotEvent } from '../../ledger/event.js'
 import { attempt, block } from '../../ledger/samples.fixture.js'
-import { createStop } from '../../platform/stopSignal.js'
+import { createStopSignal } from '../../platform/stopSignal.js'
 import type { Port, RpcCall, RpcReply } from '../../rpc/port.js'
 import type { LaneContext } from '../engine/context.js'
 
@@ -109,7 +109,7 @@ export function scriptedLane(options: {
         lift: (reason: string) => void lane.holds.delete(reason),
       },
     },
-    hub: {
+    endpointPool: {
       chainId: 1,
       reader: endpoints[0],
       others: () => endpoints.slice(1),
@@ -142,7 +142,7 @@ export function scriptedLane(options: {
       authorityOf: async () => undefined,
     },
     limits: { readTimeoutMs: 1_000, evidencePatienceMs: patienceMs, reorgHorizon: 64 },
-    closing: createStop(() => new Error('closed')),
+    closing: createStopSignal(() => new Error('closed')),
     closed: false,
   }
   return Object.assign(lane, { context: context as unknown as LaneContext })

@@ -1,13 +1,13 @@
 import type { Lane } from '../../allocator/lane.js'
 import { type CountReading, createAgreement, createBounds } from '../../allocator/readings.js'
 import { readCountAtHead } from '../../chain/blocks/nonceEvidence.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { Stop } from '../../platform/stopSignal.js'
-import { untilStopped } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
 import { countsElsewhere } from './countsElsewhere.js'
@@ -16,12 +16,12 @@ import { createStoreCheck } from './storeCheck.js'
 
 type SeedingContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
 }
 
@@ -79,7 +79,7 @@ export function createSeeding(
     readonly gaps: () => void
   },
 ): Seeding {
-  const { lane, hub, clock, limits } = context
+  const { lane, endpointPool, clock, limits } = context
   const { book, holds } = lane
   const agree = createAgreement()
   const confirm = createBounds()
@@ -102,7 +102,7 @@ export function createSeeding(
   const asking = createOneAtATime(context)
   /** Who counts something else than the reading says, and how much. */
   let contradiction: string | undefined
-  const doubtIncoherent = createIncoherence(hub)
+  const doubtIncoherent = createIncoherence(endpointPool)
 
   function freed(): void {
     told.gaps()
@@ -146,7 +146,7 @@ export function createSeeding(
     head: number,
   ): CountReading | undefined {
     // One that has no \`pending\` says with `latest` all that it has to say; of another the answer was lost.
-    const isWithout = isOverdue || hub.reader.profile.current().pending === 'absent'
+    const isWithout = isOverdue || endpointPool.reader.profile.current().pending === 'absent'
     if (pending === undefined && !isWithout) return undefined
     const reading = { latest, pending: pending ?? latest, head, atMs: clock.now() }
     // `pending` is `latest` and what comes after it: where it counts less, one of the two errs, and neither is believed.
@@ -173,7 +173,7 @@ export function createSeeding(
    */
   async function settleUnlessContradicted(reading: CountReading, signal: AbortSignal): Promise<void> {
     const [others, own] = await Promise.all([
-      countsElsewhere(hub, lane.key.address, limits.readTimeoutMs),
+      countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs),
       countAtBlock(reading.head, signal),
     ])
     if (context.closed || !isUnsettled) return
@@ -188,10 +188,16 @@ export function createSeeding(
   }
 
   async function countAtBlock(to: number, signal: AbortSignal): Promise<number | undefined> {
-    const hash = hub.tracker.hashAt(to)
+    const hash = endpointPool.tracker.hashAt(to)
     if (hash === undefined) return undefined
     const { address } = lane.key
-    return readCountAtHead(hub.reader.port, { address, to, hash, chainId: hub.chainId, signal })
+    return readCountAtHead(endpointPool.reader.port, {
+      address,
+      to,
+      hash,
+      chainId: endpointPool.chainId,
+      signal,
+    })
   }
 
   function judge(reading: CountReading): void {
@@ -221,10 +227,11 @@ export function createSeeding(
         if (isOverdue) settle(reading)
         else if (!agree(reading)) show()
         // Nobody could contradict it.
-        else if (hub.others().length === 0 && hub.tracker.hashAt(head) === undefined) settle(reading)
+        else if (endpointPool.others().length === 0 && endpointPool.tracker.hashAt(head) === undefined)
+          settle(reading)
         else
           asking.run(() =>
-            untilStopped(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
+            withStopSignal(context.closing, (signal) => settleUnlessContradicted(reading, signal)),
           )
         return true
       }

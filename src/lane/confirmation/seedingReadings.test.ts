@@ -21,7 +21,7 @@ function seeded(over: Partial<Seed> = {}, tells: 'mempool' | 'absent' = 'mempool
         has: (reason: string) => holds.has(reason),
       },
     },
-    hub: {
+    endpointPool: {
       reader: { profile: { current: () => ({ pending: tells }) } },
       others: () => [],
       doubt: () => undefined,

@@ -1,14 +1,14 @@
 import { readBlock } from '../../chain/blocks/evidenceReplies.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Limits } from '../../types/index.js'
 
 type SpotCheckContext = {
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly closed: boolean
@@ -29,7 +29,7 @@ export function createSpotCheck(
   context: SpotCheckContext,
   answer: (nonce: number, block: BlockRef, stands: boolean) => void,
 ): SpotCheck {
-  const { hub, limits } = context
+  const { endpointPool, limits } = context
   const asked = new Map<number, BlockRef>()
   let reading = false
 
@@ -37,7 +37,7 @@ export function createSpotCheck(
     const some = [...asked].slice(0, AT_ONCE)
     const calls = some.map(([, { number }]) => headerCall(number))
     try {
-      const replies = await hub.reader.port.batch(calls, { timeoutMs: limits.readTimeoutMs })
+      const replies = await endpointPool.reader.port.batch(calls, { timeoutMs: limits.readTimeoutMs })
       if (context.closed) return
       for (const [index, [nonce, block]] of some.entries()) {
         const found = readBlock(replies[index])
@@ -56,7 +56,7 @@ export function createSpotCheck(
       if (reading) return
       reading = true
       // A microtask later: what is asked for in the same turn is read in one request.
-      soon(() => {
+      queueMicro(() => {
         read().catch((error: unknown) => {
           reportError(context, error)
         })

@@ -1,7 +1,7 @@
 import type { Hash } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { Follower } from '../../chain/blocks/follower.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Attempt, Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Stage, Tx } from '../../types/index.js'
@@ -17,23 +17,23 @@ import {
   hasFailed,
   hasReached,
   moveTo,
+  settleVerdict,
   type Transaction,
-  tellVerdict,
   touched,
 } from '../transaction/transaction.js'
 import { emitStage } from '../transaction/transactionEvents.js'
 import { isBoundElsewhere } from './boundElsewhere.js'
-import type { LandedIndex } from './finalityIndex.js'
+import type { FinalityIndex } from './finalityIndex.js'
 
 type StagesContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly events: Emitter
   readonly fees: FeeOracle
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
-  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   txOf(transaction: Transaction): Tx
 }
 
@@ -53,11 +53,11 @@ export type Stages = {
 
 export function createStages(
   context: StagesContext,
-  landed: LandedIndex,
+  finalityIndex: FinalityIndex,
   /** From now on it is found in the store. */
   forget: (transaction: Transaction) => void,
 ): Stages {
-  const { transactions, changed, hub, clock } = context
+  const { transactions, changed, endpointPool, clock } = context
   let follower: Follower | undefined
   function moved(nonce: number, before: Slot | undefined, after: Slot): void {
     watchAttempts(before, after)
@@ -88,11 +88,11 @@ export function createStages(
       return
     }
     if (after.attempts.length === (before?.attempts.length ?? 0)) return
-    for (const { hash } of after.attempts) hub.tracker.watch(hash, follower)
+    for (const { hash } of after.attempts) endpointPool.tracker.watch(hash, follower)
   }
 
   function unwatch(slot: Slot | undefined): void {
-    for (const { hash } of slot?.attempts ?? []) hub.tracker.unwatch(hash)
+    for (const { hash } of slot?.attempts ?? []) endpointPool.tracker.unwatch(hash)
   }
 
   function bind(transaction: Transaction, nonce: number): void {
@@ -154,7 +154,7 @@ export function createStages(
     if (!up && !back && before !== 'preconfirmed') return
     moveTo(transaction, stage, clock)
     if (up) emitStage(context, transaction)
-    if (!transaction.elsewhere) return
+    if (!transaction.watchedRemotely) return
     changed.add(transaction)
     context.lane.journal.touch()
   }
@@ -183,7 +183,7 @@ export function createStages(
     transaction.block = after.at
     // Read back from the store, its verdict may have been given in an earlier life.
     transaction.settled ||= after.settled
-    landed.add(transaction)
+    finalityIndex.add(transaction)
     changed.add(transaction)
     if (!hasReached(transaction, 'sealed')) {
       moveTo(transaction, 'sealed', clock)
@@ -196,9 +196,9 @@ export function createStages(
     if (before.by.kind !== 'claim') return
     const transaction = transactions.get(before.by.claim)
     if (transaction === undefined) return
-    landed.remove(transaction)
+    finalityIndex.remove(transaction)
     transaction.block = undefined
-    drop(transaction, 'keptBlock', 'revertData')
+    drop(transaction, 'persistedBlock', 'revertData')
     transaction.status = undefined
     transaction.costs = undefined
     transaction.landed = undefined
@@ -211,7 +211,7 @@ export function createStages(
   return {
     moved,
     again(transaction) {
-      if (transaction.hash !== undefined) transaction.rebound = true
+      if (transaction.hash !== undefined) transaction.previouslySigned = true
       clear(transaction)
       changed.add(transaction)
     },
@@ -228,14 +228,14 @@ export function createStages(
       finished(transaction, clock)
       changed.add(transaction)
       context.lane.journal.touch(() => {
-        tellVerdict(transaction)
+        settleVerdict(transaction)
         forget(transaction)
       })
     },
     takeChanged() {
       const stored = [...changed].map((one) => {
-        const to = context.handed.get(one)
-        one.keptStage = one.stage
+        const to = context.handedOff.get(one)
+        one.persistedStage = one.stage
         return to ? { ...toStored(one), ...to } : toStored(one)
       })
       changed.clear()

@@ -2,12 +2,12 @@ import type { Lane } from '../../allocator/lane.js'
 import type { Bounds } from '../../allocator/readings.js'
 import { readBlock } from '../../chain/blocks/evidenceReplies.js'
 import { readEvidence } from '../../chain/blocks/nonceEvidence.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { Stop } from '../../platform/stopSignal.js'
-import { untilStopped } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
 import { headerCall } from '../../rpc/codec.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits } from '../../types/index.js'
@@ -15,11 +15,11 @@ import { countsElsewhere } from './countsElsewhere.js'
 
 type StoreCheckContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly limits: Limits
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
 }
 
@@ -58,7 +58,7 @@ export function createStoreCheck(
   },
   changed: () => void,
 ): StoreCheck {
-  const { lane, hub, limits } = context
+  const { lane, endpointPool, limits } = context
   const { holds } = lane
   const { cursor, madeAt } = start
   let isDisputed = start.isDisputed
@@ -80,7 +80,7 @@ export function createStoreCheck(
 
   async function hear(bounds: Bounds, cursor: number): Promise<void> {
     const [others, shown] = await Promise.all([
-      countsElsewhere(hub, lane.key.address, limits.readTimeoutMs, 'pending'),
+      countsElsewhere(endpointPool, lane.key.address, limits.readTimeoutMs, 'pending'),
       usedBefore(bounds.max),
     ])
     if (context.closed || !(isDisputed || isBehind())) return
@@ -110,16 +110,16 @@ export function createStoreCheck(
       return (await isShownAt(madeAt, count - 1)) ? count : 0
     if (last.at.number > madeAt.number) return 0
     const call = headerCall(madeAt.number)
-    const [reply] = await hub.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
+    const [reply] = await endpointPool.reader.port.batch([call], { timeoutMs: limits.readTimeoutMs })
     return readBlock(reply)?.hash === madeAt.hash ? count : 0
   }
 
   /** Where nothing is kept of the nonce: it is looked for as if that block were the newest one. */
   async function isShownAt({ number: to, hash }: BlockRef, nonce: number): Promise<boolean> {
-    const { kind } = await untilStopped(context.closing, (signal) =>
-      readEvidence(hub.reader.port, {
+    const { kind } = await withStopSignal(context.closing, (signal) =>
+      readEvidence(endpointPool.reader.port, {
         address: lane.key.address,
-        chainId: hub.chainId,
+        chainId: endpointPool.chainId,
         nonce,
         own: () => new Set(),
         isOwn: (one) => lane.book.nonceOf(one) !== undefined,

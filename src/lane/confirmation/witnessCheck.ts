@@ -1,21 +1,21 @@
 import type { Lane } from '../../allocator/lane.js'
 import { readWitness } from '../../chain/blocks/nonceEvidence.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import type { Stop } from '../../platform/stopSignal.js'
-import { untilStopped } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
+import { withStopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 
 type WitnessCheckContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly errors: Repeats<Error>
   readonly signatures: Signatures
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
 }
 
@@ -36,7 +36,7 @@ const RETRY_MS_MAX = 30_000
 type Check = { readonly block: string; tries: number; notBeforeMs: number; reading: boolean; stands: boolean }
 
 export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
-  const { lane, hub, clock } = context
+  const { lane, endpointPool, clock } = context
   const { book } = lane
   const checks = new Map<number, Check>()
 
@@ -67,12 +67,12 @@ export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
   async function read(nonce: number, { block, hash }: Needed, check: Check): Promise<void> {
     check.reading = true
     try {
-      const all = [...hub.others(), hub.reader]
-      const endpoint = all[check.tries % all.length] ?? hub.reader
-      const found = await untilStopped(context.closing, (signal) =>
+      const all = [...endpointPool.others(), endpointPool.reader]
+      const endpoint = all[check.tries % all.length] ?? endpointPool.reader
+      const found = await withStopSignal(context.closing, (signal) =>
         readWitness(endpoint.port, {
           address: lane.key.address,
-          chainId: hub.chainId,
+          chainId: endpointPool.chainId,
           isOwn: (other) => book.nonceOf(other) !== undefined,
           signatures: context.signatures,
           block,
@@ -90,14 +90,16 @@ export function createWitnessCheck(context: WitnessCheckContext): WitnessCheck {
       check.notBeforeMs = clock.now() + Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** check.tries)
       check.tries++
       // The answer is judged at once: the next block may be long in coming, and a closed lane is past it.
-      if (!context.closed) hub.tracker.wake()
+      if (!context.closed) endpointPool.tracker.wake()
     }
   }
 
   /** Row 34. */
   function refuted(nonce: number, { block, hash }: Needed, endpoint: string): void {
     checks.delete(nonce)
-    hub.doubt(`block ${block.number} was shown with transaction ${hash}, and ${endpoint} shows it without`)
+    endpointPool.doubt(
+      `block ${block.number} was shown with transaction ${hash}, and ${endpoint} shows it without`,
+    )
     lane.apply(nonce, { type: 'unwitnessed', block, token: lane.token() })
   }
 

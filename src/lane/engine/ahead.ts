@@ -1,10 +1,10 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Environment } from '../../chain/environment.js'
 import { type Clock, stoppableClock } from '../../platform/clock.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Limits, SendOptions, TxRequest } from '../../types/index.js'
 import { createGasEstimator, type GasEstimator } from '../gas/gas.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import { createFeeOracle, type FeeOracle } from '../signing/feeOracle.js'
 
 /** What the first transactions of a lane need beside the account, so that it can be asked for while that is read. */
@@ -27,17 +27,17 @@ export function createAhead(parts: {
     readonly waiting?: (() => ReadonlyMap<TxRequest, SendOptions>) | undefined
   }
   readonly environment: Environment
-  readonly hub: Hub
-  readonly handle: LaneHandle
+  readonly endpointPool: EndpointPool
+  readonly session: LaneSession
 }): Ahead {
-  const { options, environment, hub, handle } = parts
+  const { options, environment, endpointPool, session } = parts
   const { limits, waiting } = options
-  const { address } = handle.key
+  const { address } = session.key
   const clock = stoppableClock(environment.clock)
-  const failed = (error: unknown) => reportError(handle, error)
-  const fees = createFeeOracle({ hub, settings: handle.settings, limits, clock, failed })
+  const failed = (error: unknown) => reportError(session, error)
+  const fees = createFeeOracle({ endpointPool, settings: session.settings, limits, clock, failed })
   const estimator = createGasEstimator({
-    hub,
+    endpointPool,
     clock,
     batchMax: limits.batchMax,
     timeoutMs: limits.readTimeoutMs,

@@ -1,23 +1,23 @@
 import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock, Random } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
-import type { Stop } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
 import type { Signatures } from '../../rpc/signatures.js'
 import type { Limits, Logger, Tx } from '../../types/index.js'
 import type { Store, StoredTransaction } from '../../types/store.js'
 import type { Admission } from '../admission/admission.js'
 import type { Seed } from '../confirmation/seeding.js'
 import type { Emitter } from '../emitter.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import type { Transaction } from '../transaction/transaction.js'
 
 /** What the parts of a lane's engine share. Parts know this and not each other. */
 export type LaneContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -39,13 +39,13 @@ export type LaneContext = {
   /** Transactions that are to be written with the next journal write. */
   readonly changed: Set<Transaction>
   /** Those of them that go to another lane of their pool, as they arrive there: nothing else is done with them here. */
-  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   /** The public face of a transaction: always the same object. */
   txOf(transaction: Transaction): Tx
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly admission: Admission
   /** After it nobody signs, sends or follows the chain here any more; another process may. */
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly closed: boolean
   /** What the account did before the first record of this lane. */
   readonly history: Seed['history']

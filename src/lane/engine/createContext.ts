@@ -1,5 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Stop } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
 import { signatures } from '../../rpc/signatures.js'
 import type { LaneContext } from './context.js'
 import type { EngineOptions } from './engineTypes.js'
@@ -7,30 +7,30 @@ import type { EngineOptions } from './engineTypes.js'
 /** What the parts of this engine share. */
 export function createContext(
   options: EngineOptions,
-  { lane, closing }: { readonly lane: Lane; readonly closing: Stop },
+  { lane, closing }: { readonly lane: Lane; readonly closing: StopSignal },
 ): LaneContext {
-  const { environment, handle, ahead } = options
+  const { environment, session, ahead } = options
   return {
     lane,
-    hub: options.hub,
+    endpointPool: options.endpointPool,
     store: options.store,
     clock: ahead.clock,
     random: environment.random,
     limits: options.limits,
     logger: options.logger,
     notice: options.notice,
-    events: handle.events,
-    errors: handle.errors,
+    events: session.events,
+    errors: session.errors,
     fees: ahead.fees,
     lossDepth: options.lossDepth,
     broadcast: options.broadcast,
     signer: options.signer,
     signatures: environment.signatures ?? signatures,
-    transactions: handle.transactions,
+    transactions: session.transactions,
     changed: new Set(),
-    handed: new Map(),
-    txOf: handle.txOf,
-    handle,
+    handedOff: new Map(),
+    txOf: session.txOf,
+    session,
     admission: options.admission,
     closing,
     get closed() {

@@ -6,11 +6,11 @@ import { hasFailed, hasReached } from '../transaction/transaction.js'
 type DrainWaitersContext = {
   readonly lane: Lane
   readonly transactions: Map<string, Transaction>
-  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
 }
 
 /** Promises for the moment when everything is done; looked at after each tick and on request. */
-export function createDrains(isDrained: () => boolean) {
+export function createDrainWaiters(isDrained: () => boolean) {
   let waiters: (() => void)[] = []
   function settle(): void {
     const all = waiters
@@ -29,13 +29,13 @@ export function createDrains(isDrained: () => boolean) {
 }
 
 /** Nothing is queued or being signed (`open` counts both), every nonce is used, and each transaction is over. */
-export function isAllDone({ lane, transactions, handed }: DrainWaitersContext, open: number): boolean {
+export function isAllDone({ lane, transactions, handedOff }: DrainWaitersContext, open: number): boolean {
   const { book } = lane
   if (open > 0 || book.floor !== book.cursor) return false
   // A nonce that something else took may send its transaction to another one: not done before its verdict.
   for (const transaction of transactions.values()) {
     const isOver = hasReached(transaction, 'sealed') || hasFailed(transaction) || transaction.unresolved
-    if (!isOver && !handed.has(transaction)) return false
+    if (!isOver && !handedOff.has(transaction)) return false
   }
   return true
 }

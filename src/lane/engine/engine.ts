@@ -3,18 +3,18 @@ import { createLane } from '../../allocator/lane.js'
 import { awaitsCommit, isUsed, type Slot } from '../../ledger/slot.js'
 import { stoppableClock } from '../../platform/clock.js'
 import { reportError } from '../../platform/reportError.js'
-import { createStop, unlessStopped } from '../../platform/stopSignal.js'
-import { createBarrier } from '../admission/authorizationBarrier.js'
-import { createForMoney } from '../admission/awaitingFunds.js'
-import { createDependence } from '../admission/dependencies.js'
-import { type Arrivals, createArrivals } from '../admission/inbox.js'
+import { createStopSignal, raceStop } from '../../platform/stopSignal.js'
+import { createAuthorizationBarrier } from '../admission/authorizationBarrier.js'
+import { createAwaitingFunds } from '../admission/awaitingFunds.js'
+import { createDependencies } from '../admission/dependencies.js'
+import { createInbox, type Inbox } from '../admission/inbox.js'
 import { createIntake } from '../admission/intake.js'
-import { createRelief } from '../admission/poolRebalancer.js'
+import { createPoolRebalancer } from '../admission/poolRebalancer.js'
 import { createPreparer } from '../admission/prepare.js'
 import { createRequeue } from '../admission/requeue.js'
 import { createBytesSender } from '../broadcast/bytesSender.js'
 import { createCodeWatch } from '../confirmation/codeWatch.js'
-import { createLandedIndex } from '../confirmation/finalityIndex.js'
+import { createFinalityIndex } from '../confirmation/finalityIndex.js'
 import { createFollower } from '../confirmation/follow.js'
 import { createNonceRegression } from '../confirmation/nonceRegression.js'
 import { createNonceUsage } from '../confirmation/nonceUsage.js'
@@ -24,33 +24,33 @@ import { createStages } from '../confirmation/stages.js'
 import { createGroupBounds } from '../queue/groupBounds.js'
 import { shareOf } from '../queue/groups.js'
 import { createOrder } from '../queue/order.js'
-import { createLine } from '../queue/pendingQueue.js'
+import { createPendingQueue } from '../queue/pendingQueue.js'
 import { closedLaneError } from '../session/closedLaneError.js'
 import { attemptCostBound } from '../signing/cost.js'
 import { createFeeBudget } from '../signing/feeBudget.js'
 import { createFunds } from '../signing/funds.js'
-import { createPump } from '../signing/nonceAssigner.js'
+import { createNonceAssigner } from '../signing/nonceAssigner.js'
 import { createSigning } from '../signing/signing.js'
 import type { Transaction } from '../transaction/transaction.js'
-import { tellUnresolved } from '../transaction/unresolved.js'
+import { reportUnresolved } from '../transaction/unresolved.js'
 import { createContext } from './createContext.js'
-import { createDrains, isAllDone } from './drainWaiters.js'
+import { createDrainWaiters, isAllDone } from './drainWaiters.js'
 import type { Engine, EngineOptions } from './engineTypes.js'
-import { createReservations } from './externalNonces.js'
+import { createExternalNonces } from './externalNonces.js'
 import { createFreshness } from './freshness.js'
 import { createWishes } from './remoteCommands.js'
-import { createPerformer } from './runActions.js'
-import { tellHold, watchSurroundings } from './surroundings.js'
-import { createHolderOperations } from './txOperations.js'
+import { createActionRunner } from './runActions.js'
+import { reportHold, watchSurroundings } from './surroundings.js'
+import { createLeaderOperations } from './txOperations.js'
 import { createWaitReasons } from './waitReasons.js'
 
 export function createEngine(options: EngineOptions): Engine {
-  const { environment, handle, hub, groups } = options
+  const { environment, session, endpointPool, groups } = options
   const { clock, estimator } = options.ahead
   const background = stoppableClock(environment.background ?? environment.clock)
   const weightOf = (group: string | undefined) => shareOf(groups, group).weight
-  const line = createLine<Transaction>(weightOf)
-  const closing = createStop(closedLaneError)
+  const queue = createPendingQueue<Transaction>(weightOf)
+  const closing = createStopSignal(closedLaneError)
 
   const lane = createLane({
     ...options,
@@ -59,13 +59,13 @@ export function createEngine(options: EngineOptions): Engine {
       perform: (nonce, actions) => perform(nonce, actions),
       moved: (nonce, before, after) => moved(nonce, before, after),
       held(...change) {
-        tellHold(context, ...change)
-        if (!change[1]) pump.run()
+        reportHold(context, ...change)
+        if (!change[1]) nonceAssigner.run()
       },
       changedTransactions: () => stages.takeChanged(),
-      wished: () => arrivals?.wished ?? 0,
+      wished: () => arrivals?.commandsDoneUpTo ?? 0,
       failed: broken,
-      covered: () => pump.run(),
+      covered: () => nonceAssigner.run(),
       lost: options.lost,
       took: environment.probe?.row,
     },
@@ -73,38 +73,38 @@ export function createEngine(options: EngineOptions): Engine {
 
   const context = createContext(options, { lane, closing })
 
-  const funds = createFunds(context, line, () => forMoney)
+  const funds = createFunds(context, queue, () => awaitingFunds)
   const bounds = createGroupBounds(context, {
     policy: groups,
-    line,
+    queue,
     queued: (group) => intake.queuedOf(group),
-    lanes: () => handle.relief?.lanes() ?? [bounds],
+    lanes: () => session.rebalancing?.lanes() ?? [bounds],
   })
-  const budget = createFeeBudget(context, line, options.spentBefore)
-  const landed = createLandedIndex((transaction) => stages.finalized(transaction))
-  const stages = createStages(context, landed, (transaction) => intake.forget(transaction))
+  const budget = createFeeBudget(context, queue, options.spentBefore)
+  const finalityIndex = createFinalityIndex((transaction) => stages.finalized(transaction))
+  const stages = createStages(context, finalityIndex, (transaction) => intake.forget(transaction))
   const signing = createSigning(context, {
     estimator,
-    freed: () => pump.run(),
-    waiting: line.peek,
-    turn: (transaction) => sequences.turn(transaction),
-    handed: (transaction) => sequences.handed(transaction),
+    freed: () => nonceAssigner.run(),
+    waiting: queue.peek,
+    waitForPredecessor: (transaction) => sequences.waitForPredecessor(transaction),
+    markJournaled: (transaction) => sequences.markJournaled(transaction),
   })
-  const barrier = createBarrier(context)
+  const barrier = createAuthorizationBarrier(context)
   const code = createCodeWatch(context, () => broadcaster, signing.codeChanged)
-  const admits = (first: Transaction) => barrier.admits(first) && sequences.admits(first)
-  const admitsNext = (first = line.peek()) => first !== undefined && admits(first)
-  const begin = { freed: () => pump.run(), gaps: () => repair.watchGaps() }
+  const admits = (first: Transaction) => barrier.canReserve(first) && sequences.canReserve(first)
+  const admitsNext = (first = queue.peek()) => first !== undefined && admits(first)
+  const begin = { freed: () => nonceAssigner.run(), gaps: () => repair.watchGaps() }
   const seeding = createSeeding(context, options.seed, begin)
   const repair = createRepair({
     context,
     signing,
     broadcaster: () => broadcaster,
     covers: seeding.covers,
-    waits: () => line.peek() !== undefined,
+    waits: () => queue.peek() !== undefined,
     fillable: () => !lane.holds.any && admitsNext(),
     usedBelow: () => usage.latest,
-    keeps: barrier.keeps,
+    keeps: barrier.isReservedForTuple,
   })
   const broadcaster = createBytesSender(context, {
     funds,
@@ -114,15 +114,15 @@ export function createEngine(options: EngineOptions): Engine {
     latestCount: () => usage.latest,
     seen: environment.probe?.outcome,
     sent: repair.sent,
-    freed: () => pump.run(),
+    freed: () => nonceAssigner.run(),
   })
   // Used by blocks that the walk has not seen, so that it could not say when they leave.
   const unwalked = new Set([...lane.book.slots.values()].filter(isUsed).map(({ nonce }) => nonce))
-  const usage = createNonceUsage(context, unwalked, barrier.carriedIn)
+  const usage = createNonceUsage(context, unwalked, barrier.carrierBlock)
   const regression = createNonceRegression(context)
-  const pump = createPump({
+  const nonceAssigner = createNonceAssigner({
     context,
-    line,
+    queue,
     signing,
     funds,
     budget,
@@ -136,18 +136,18 @@ export function createEngine(options: EngineOptions): Engine {
     broken,
     fresh: createFreshness(context, () => usage.idle()),
   })
-  const order = createOrder(context, line)
+  const order = createOrder(context, queue)
   const requeue = createRequeue(context, order, enqueue)
-  const dependence = createDependence(context, { order, intake: () => intake, pump: () => pump })
+  const dependence = createDependencies(context, { order, intake: () => intake, pump: () => nonceAssigner })
   const { sequences } = dependence
-  const relief = createRelief({ context, line, preparer: () => preparer, intake: () => intake })
+  const rebalancer = createPoolRebalancer({ context, queue, preparer: () => preparer, intake: () => intake })
   const preparer = createPreparer({
     context,
     estimator,
     simulate: options.simulate,
     gasMultiplier: options.gasMultiplier,
     weightOf,
-    isBehind: line.isBehind,
+    isBehind: queue.isBehind,
     enter: order.enter,
     stepAside: order.stepAside,
     isBeyond: (transaction) => funds.isBeyond(attemptCostBound(context, transaction)),
@@ -158,30 +158,37 @@ export function createEngine(options: EngineOptions): Engine {
       else enqueue(transaction)
     },
     failed: (transaction, error) => intake.failed(transaction, error),
-    relieved: relief.take,
+    tryMoveToFundedLane: rebalancer.tryMoveToFundedLane,
   })
   const intake = createIntake({
     context,
-    line,
+    queue,
     preparer,
-    pump,
+    nonceAssigner,
     groups,
-    isTop: barrier.isTop,
+    isTop: barrier.isHighest,
     taken: order.taken,
     kept: (sequence) => arrivals?.own(sequence),
     ended: sequences.ended,
   })
   const { failed } = intake
-  const forMoney = createForMoney({ context, line, preparer, pump, relieved: relief.take, failed })
-  const reservations = createReservations({
+  const awaitingFunds = createAwaitingFunds({
+    context,
+    queue,
+    preparer,
+    nonceAssigner,
+    tryMoveToFundedLane: rebalancer.tryMoveToFundedLane,
+    failed,
+  })
+  const externalNonces = createExternalNonces({
     context,
     nextSequence: options.admission.nextSequence,
-    freed: () => pump.run(),
+    freed: () => nonceAssigner.run(),
   })
-  const reasons = createWaitReasons(context, { order, line, funds, bounds, broadcaster })
-  const operations = createHolderOperations({ context, intake, waitingFor: reasons.of })
+  const reasons = createWaitReasons(context, { order, queue, funds, bounds, broadcaster })
+  const operations = createLeaderOperations({ context, intake, waitingFor: reasons.of })
   const wishes = createWishes(context, operations)
-  const perform = createPerformer({
+  const perform = createActionRunner({
     context,
     sign: signing.claim,
     noop: signing.noop,
@@ -208,16 +215,16 @@ export function createEngine(options: EngineOptions): Engine {
     regression,
     barrier,
     unwalked,
-    landed,
+    finalityIndex,
     delivered: broadcaster,
     leased: options.leased,
-    waiting: () => line.size + preparer.size,
+    waiting: () => queue.size + preparer.size,
     transactionOf: stages.transactionOf,
     broken,
     ticked(newHead) {
       bounds.look()
       // Before those that wait for money are asked about once more.
-      relief.look()
+      rebalancer.look()
       budget.look()
       if (newHead) {
         broadcaster.kick()
@@ -227,7 +234,7 @@ export function createEngine(options: EngineOptions): Engine {
       code.ticked(newHead)
       repair.ticked()
       repair.watchGaps()
-      pump.run()
+      nonceAssigner.run()
       drains.check()
       reasons.look()
     },
@@ -247,23 +254,23 @@ export function createEngine(options: EngineOptions): Engine {
     sequences.moved(before, after)
     // The first that is open again: nobody may wait for it, and still it has to be followed.
     const opened = after.state === 'reserved' || after.state === 'outside'
-    if (opened && after.state !== before?.state && nonce === lane.book.coveredTo) hub.tracker.sent()
+    if (opened && after.state !== before?.state && nonce === lane.book.coveredTo) endpointPool.tracker.sent()
     if (awaitsCommit(before)) broadcaster.kick()
     barrier.moved(nonce, after)
   }
 
   const isDrained = () => isAllDone(context, intake.open + signing.open)
-  const drains = createDrains(isDrained)
+  const drains = createDrainWaiters(isDrained)
   let unfollow: (() => void) | undefined
-  let arrivals: Arrivals | undefined
-  const offSurroundings = watchSurroundings(context, { broadcaster, budget, pump, repair })
+  let arrivals: Inbox | undefined
+  const offSurroundings = watchSurroundings(context, { broadcaster, budget, nonceAssigner, repair })
 
   /** In line for a nonce. One that comes from an earlier life was never prepared in this one. */
   function enqueue(transaction: Transaction): void {
     if (!transaction.ready) return preparer.add(transaction)
     if (!sequences.mayGo(transaction)) return
     order.ready(transaction)
-    pump.run()
+    nonceAssigner.run()
   }
 
   function broken(error: unknown): void {
@@ -274,7 +281,7 @@ export function createEngine(options: EngineOptions): Engine {
     context,
     intake,
     signing,
-    reservations,
+    externalNonces,
     broadcaster,
     reasons,
     restore({ open, final }) {
@@ -284,20 +291,20 @@ export function createEngine(options: EngineOptions): Engine {
       for (const transaction of open) intake.resume(transaction)
       for (const transaction of final) stages.finalized(transaction)
       // It was found out in another process: who listens here has yet to hear that an operator's word is needed.
-      for (const transaction of open) if (transaction.unresolved) tellUnresolved(handle, transaction)
+      for (const transaction of open) if (transaction.unresolved) reportUnresolved(session, transaction)
     },
     settled: seeding.settled,
     start() {
-      handle.operations = operations
-      handle.receipt = budget.receipt
-      handle.left = (transaction) => {
+      session.operations = operations
+      session.receipt = budget.receipt
+      session.left = (transaction) => {
         intake.left(transaction)
         drains.check()
       }
-      unfollow = hub.tracker.follow(follower)
+      unfollow = endpointPool.tracker.follow(follower)
       broadcaster.resume()
-      reservations.start()
-      arrivals = createArrivals(context, {
+      externalNonces.start()
+      arrivals = createInbox(context, {
         after: options.arrived,
         asking: intake.asking,
         take: intake.arrived,
@@ -306,12 +313,12 @@ export function createEngine(options: EngineOptions): Engine {
         background,
       })
       // One that has nothing to follow is asked nothing.
-      if (follower.pace() !== 'idle') hub.tracker.wake()
-      pump.run()
+      if (follower.pace() !== 'idle') endpointPool.tracker.wake()
+      nonceAssigner.run()
     },
     kick() {
-      pump.run()
-      hub.tracker.wake()
+      nonceAssigner.run()
+      endpointPool.tracker.wake()
     },
     resume() {
       if (lane.holds.has('jump')) usage.acceptJump()
@@ -321,7 +328,10 @@ export function createEngine(options: EngineOptions): Engine {
       for (const reason of liftedByResume) lane.holds.lift(reason)
     },
     observe(blockNumber, hashes) {
-      hub.tracker.observe(blockNumber > 0 ? blockNumber : (hub.tracker.head?.number ?? 0) + 1, hashes)
+      endpointPool.tracker.observe(
+        blockNumber > 0 ? blockNumber : (endpointPool.tracker.head?.number ?? 0) + 1,
+        hashes,
+      )
     },
     resolve: wishes.resolve,
     accountIs: code.is,
@@ -339,13 +349,13 @@ export function createEngine(options: EngineOptions): Engine {
     counts: bounds,
     async drained() {
       // Somebody waits: the poller looks at every refresh, not once a block.
-      await handle.counted(() => unlessStopped(drains.add(), [closing]))
+      await session.whileWaiting(() => raceStop(drains.add(), [closing]))
     },
     get idle() {
       const slots = [...lane.book.slots.values()]
       const settled = !seeding.isOpen && slots.every((slot) => slot.state === 'used' && slot.settled)
       // Without a signer there is nothing to be done for what waits.
-      return settled && handle.waits === 0 && (isDrained() || context.signer === undefined)
+      return settled && session.waits === 0 && (isDrained() || context.signer === undefined)
     },
     get following() {
       return follower.pace() !== 'idle'
@@ -376,7 +386,7 @@ export function createEngine(options: EngineOptions): Engine {
     broadcaster.stop()
     seeding.stop()
     repair.stop()
-    reservations.stop()
+    externalNonces.stop()
     lane.stop()
     clock.stop()
     background.stop()

@@ -1,5 +1,5 @@
 import type { Hash, LocalAccount } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Environment } from '../../chain/environment.js'
 import type { Book } from '../../ledger/book.js'
 import type { AccountKind } from '../../rpc/methods/accountKind.js'
@@ -10,19 +10,19 @@ import type { Intake } from '../admission/intake.js'
 import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Seed } from '../confirmation/seeding.js'
 import type { GroupCounts } from '../queue/groups.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { SpentBefore } from '../signing/feeBudget.js'
 import type { Signing } from '../signing/signing.js'
 import type { Ahead } from './ahead.js'
 import type { LaneContext } from './context.js'
-import type { Reservations } from './externalNonces.js'
+import type { ExternalNonces } from './externalNonces.js'
 import type { Restored } from './restore.js'
 import type { WaitReasons } from './waitReasons.js'
 
 export type EngineOptions = {
   readonly environment: Environment
-  readonly handle: LaneHandle
-  readonly hub: Hub
+  readonly session: LaneSession
+  readonly endpointPool: EndpointPool
   readonly store: Store
   readonly key: LaneKey
   readonly lease: Lease
@@ -56,7 +56,7 @@ export type Engine = {
   readonly context: LaneContext
   readonly intake: Intake
   readonly signing: Signing
-  readonly reservations: Reservations
+  readonly externalNonces: ExternalNonces
   readonly broadcaster: Pick<Broadcaster, 'room' | 'window'>
   readonly reasons: WaitReasons
   /** Takes up what an earlier life left in the store. */

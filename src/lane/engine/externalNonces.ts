@@ -1,7 +1,7 @@
 import type { LocalAccount } from 'viem'
 import { createDeadlines } from '../../allocator/deadlines.js'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { newestBlock } from '../../chain/endpoints/newestBlock.js'
 import { TxlaneError } from '../../errors/base.js'
 import type { Attempt, Slot } from '../../ledger/slot.js'
@@ -14,7 +14,7 @@ import type { Transaction } from '../transaction/transaction.js'
 
 type ExternalNoncesContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   signer: LocalAccount | undefined
@@ -24,7 +24,7 @@ type ExternalNoncesContext = {
 }
 
 /** Nonces in the hands of outside code: rows 8 to 11. */
-export type Reservations = {
+export type ExternalNonces = {
   /** Hands out the lowest hole, else the cursor. To be called under the lane's mutex. */
   handOut(): number
   /** Resolves once all that was handed out and given back until now is in the store. */
@@ -49,12 +49,12 @@ type Write = {
   mayBeSent: boolean
 }
 
-export function createReservations(options: {
+export function createExternalNonces(options: {
   context: ExternalNoncesContext
   nextSequence: () => number
   /** A nonce came free. */
   freed: () => void
-}): Reservations {
+}): ExternalNonces {
   const { context } = options
   const { lane, limits, clock, transactions, changed } = context
   const { book } = lane

@@ -1,4 +1,4 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { isWithin } from '../../platform/clock.js'
 
@@ -10,14 +10,14 @@ const STALE_BLOCKS = 3
  * returned gives nothing where the lane is up to date.
  */
 export function createFreshness(
-  { hub, clock }: { readonly hub: Hub; readonly clock: Clock },
+  { endpointPool, clock }: { readonly endpointPool: EndpointPool; readonly clock: Clock },
   explained: () => Promise<void>,
 ): () => Promise<void> | undefined {
   return () => {
-    const { tickedAt, blockMs } = hub.tracker
+    const { tickedAt, blockMs } = endpointPool.tracker
     const staleMs = Math.max(STALE_MS, STALE_BLOCKS * (blockMs ?? 0))
     if (tickedAt !== undefined && isWithin(clock, tickedAt, staleMs)) return undefined
-    hub.tracker.lookNow()
-    return hub.tracker.nextTick().then(explained)
+    endpointPool.tracker.lookNow()
+    return endpointPool.tracker.nextTick().then(explained)
   }
 }

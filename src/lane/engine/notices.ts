@@ -1,5 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import type { HoldReason } from '../../types/index.js'
 import type { WaitReason } from '../../types/wait.js'
@@ -7,7 +7,7 @@ import { holdLift } from '../reasons/sentence.js'
 
 type NoticesContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly notice: (sentence: string) => void
 }
@@ -26,7 +26,7 @@ const ENDPOINT_MS = 10_000
 type Notice = { readonly afterMs: number; readonly sentence: string }
 
 export function createNotices(context: NoticesContext): Notices {
-  const { lane, hub, clock, notice } = context
+  const { lane, endpointPool, clock, notice } = context
   // Since when each stands, by what it is about; `Infinity` once it was said.
   const sinceMs = new Map<string, number>()
 
@@ -43,7 +43,7 @@ export function createNotices(context: NoticesContext): Notices {
         afterMs: 0,
         sentence: `${alarming.sentence} It goes on when the account has more money.`,
       })
-    const { trouble, port } = hub.reader
+    const { trouble, port } = endpointPool.reader
     if (trouble)
       found.set(`endpoint ${port.name}`, {
         afterMs: ENDPOINT_MS,

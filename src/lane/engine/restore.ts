@@ -47,7 +47,7 @@ export async function restoreTransactions(
     const here = known.get(one.id)
     if (here) learn(here, one)
     const transaction = here ?? fromStored(one)
-    transaction.elsewhere = true
+    transaction.watchedRemotely = true
     return transaction
   }
 }
@@ -70,7 +70,7 @@ function bind(transaction: Transaction, nonce: number | undefined, clock: WallCl
   transaction.nonce = nonce
   if (nonce !== undefined) return
   // Bytes of it may be out at a nonce that something else took.
-  if (transaction.hash !== undefined) transaction.rebound = true
+  if (transaction.hash !== undefined) transaction.previouslySigned = true
   if (transaction.hash !== undefined || transaction.stage !== 'queued') touched(transaction, clock)
   transaction.hash = undefined
   transaction.stage = 'queued'

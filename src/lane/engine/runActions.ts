@@ -13,12 +13,12 @@ import { isBoundElsewhere } from '../confirmation/boundElsewhere.js'
 import { tellForeign } from '../confirmation/foreign.js'
 import type { Seed } from '../confirmation/seeding.js'
 import type { Emitter } from '../emitter.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import { sayGivenUp } from '../transaction/givenUp.js'
-import { finished, hasFailed, moveTo, type Transaction, tellVerdict } from '../transaction/transaction.js'
+import { finished, hasFailed, moveTo, settleVerdict, type Transaction } from '../transaction/transaction.js'
 import { endWith } from '../transaction/transactionEvents.js'
 import { txError } from '../transaction/txError.js'
-import { tellUnresolved } from '../transaction/unresolved.js'
+import { reportUnresolved } from '../transaction/unresolved.js'
 
 type RunActionsContext = {
   readonly lane: Lane
@@ -29,12 +29,12 @@ type RunActionsContext = {
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
   txOf(transaction: Transaction): Tx
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly closed: boolean
   readonly history: Seed['history']
 }
 
-export type PerformParts = {
+export type ActionRunnerParts = {
   readonly context: RunActionsContext
   readonly sign: (nonce: number, claim: string, token: number) => void
   readonly noop: (nonce: number, token: number) => void
@@ -77,7 +77,7 @@ function reboundOften(id: string, times: number): string {
 }
 
 /** Carries out what the table asks for. It chooses nothing. */
-export function createPerformer(parts: PerformParts) {
+export function createActionRunner(parts: ActionRunnerParts) {
   const { context } = parts
   const { events, transactions } = context
 
@@ -139,7 +139,7 @@ export function createPerformer(parts: PerformParts) {
     finished(transaction, context.clock)
     if (hash === undefined) return landedOnTheirWord(transaction)
     context.changed.add(transaction)
-    context.lane.journal.touch(() => tellVerdict(transaction))
+    context.lane.journal.touch(() => settleVerdict(transaction))
   }
 
   /** The operator's word names no attempt and no block: there is no receipt, and nothing to wait for. */
@@ -148,7 +148,7 @@ export function createPerformer(parts: PerformParts) {
     moveTo(transaction, 'finalized', context.clock)
     context.changed.add(transaction)
     context.lane.journal.touch(() => {
-      tellVerdict(transaction)
+      settleVerdict(transaction)
       parts.forget(transaction)
     })
   }
@@ -162,7 +162,7 @@ export function createPerformer(parts: PerformParts) {
   function finish(transaction: Transaction, as: EndAs | 'displacedOutside'): void {
     const { code, message } = ENDS[as]
     const why = as === 'voided' ? sayGivenUp(transaction) : message
-    const error = transaction.withdrawn ?? txError(transaction, code, 'notExecuted', why)
+    const error = transaction.withdrawError ?? txError(transaction, code, 'notExecuted', why)
     endWith(context, transaction, error, parts.forget)
   }
 
@@ -193,7 +193,7 @@ export function createPerformer(parts: PerformParts) {
     const claims = slot?.state === 'used' ? slot.claims : []
     if (claims.length === 0) events.emit('unresolved', { nonce, tx: undefined })
     for (const claim of claims) {
-      withTransaction(claim, (transaction) => tellUnresolved(context.handle, transaction))
+      withTransaction(claim, (transaction) => reportUnresolved(context.session, transaction))
     }
   }
 

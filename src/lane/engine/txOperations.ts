@@ -3,11 +3,11 @@ import type { Lane } from '../../allocator/lane.js'
 import { lastClaim } from '../../ledger/slot.js'
 import type { CancelResult } from '../../types/index.js'
 import type { Intake } from '../admission/intake.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
 import { bumpFees } from '../transaction/bumpFees.js'
 import { added } from '../transaction/caller.js'
-import { checkWatched, createVerdicts } from '../transaction/cancelOutcome.js'
+import { assertLaneOpen, createCancelOutcome } from '../transaction/cancelOutcome.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { TxOperations } from '../transaction/tx.js'
 import { txError } from '../transaction/txError.js'
@@ -17,27 +17,27 @@ type TxOperationsContext = {
   readonly fees: FeeOracle
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly closed: boolean
 }
 
 /** What the holder of a lane does for callers who have a transaction of it. */
-export function createHolderOperations(parts: {
+export function createLeaderOperations(parts: {
   context: TxOperationsContext
   intake: Intake
   waitingFor: TxOperations['waitingFor']
 }): TxOperations {
   const { context, intake } = parts
-  const { lane, handle } = context
-  const verdicts = createVerdicts(handle)
+  const { lane, session } = context
+  const verdicts = createCancelOutcome(session)
 
   async function cancel(transaction: Transaction): Promise<CancelResult> {
-    await transaction.keeping?.catch(() => {})
+    await transaction.enqueuing?.catch(() => {})
     for (;;) {
       if (transaction.failure || transaction.settled) break
-      checkWatched(transaction, handle.closing)
+      assertLaneOpen(transaction, session.closing)
       // The lane has gone to another process meanwhile.
-      if (context.closed) return handle.operations!.cancel(transaction)
+      if (context.closed) return session.operations!.cancel(transaction)
       const error = txError(transaction, 'CANCELLED', 'notExecuted', 'It was cancelled before it was sent.')
       if (intake.remove(transaction, error)) break
       const slot = transaction.nonce === undefined ? undefined : lane.book.get(transaction.nonce)
@@ -56,9 +56,9 @@ export function createHolderOperations(parts: {
     // Nothing is journaled yet: it is on its way with the fees of the market.
     if (slot?.state !== 'live') return
     const fees =
-      wanted && bumpFees(handle.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })
-    transaction.hurry = { fees }
-    if (fees) transaction.named = fees
+      wanted && bumpFees(session.settings.ownCeiling(transaction), { slot, wanted, rule: context.fees.rule })
+    transaction.requestedBump = { fees }
+    if (fees) transaction.callerBumpFees = fees
     const named = fees !== undefined && lastClaim(slot) === transaction.id
     lane.apply(slot.nonce, { type: 'speedUp', named, token: lane.token() })
   }
@@ -66,9 +66,9 @@ export function createHolderOperations(parts: {
   return {
     cancel,
     async replace(transaction, request, options) {
-      await transaction.keeping?.catch(() => {})
-      const isMoved = context.closed && !handle.closing.stopped()
-      if (isMoved) return handle.operations!.replace(transaction, request, options)
+      await transaction.enqueuing?.catch(() => {})
+      const isMoved = context.closed && !session.closing.stopped()
+      if (isMoved) return session.operations!.replace(transaction, request, options)
       return added(intake.add, request, options, { replaces: transaction })
     },
     speedUp,

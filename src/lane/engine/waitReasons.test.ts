@@ -152,14 +152,14 @@ test('a receipt that no endpoint shows, with what one of them said of it', async
 test('the reason of a transaction is kept in the store, rarely, so that another process can tell', async () => {
   await using processes = await openProcesses()
   const { lane } = processes
-  const [holder, guest] = await processes.pair()
+  const [leader, standby] = await processes.pair()
   lane.script = ({ method }) =>
     method === 'eth_estimateGas' ? refuses('execution reverted: not yet', 3) : undefined
   // Something in flight, so that what reverts may depend on it.
-  const first = holder.sender.send(transfer(1), { id: 'first', until: 'queued' })
+  const first = leader.sender.send(transfer(1), { id: 'first', until: 'queued' })
   await lane.settle(first)
   const second = await lane.settle(
-    holder.sender.send(transfer(2), {
+    leader.sender.send(transfer(2), {
       id: 'second',
       until: 'queued',
       after: ['first'],
@@ -168,10 +168,10 @@ test('the reason of a transaction is kept in the store, rarely, so that another 
   )
   await lane.clock.advance(6_000)
   expect(second.waitingFor).toMatchObject({ for: 'condition' })
-  const seen = await lane.settle(guest.sender.get('second'))
+  const seen = await lane.settle(standby.sender.get('second'))
   expect(seen?.waitingFor).toMatchObject({ for: 'condition', after: ['first'] })
   expect(seen?.waitingFor?.sentence).toContain('first')
-  const listed = await lane.settle(guest.sender.list())
+  const listed = await lane.settle(standby.sender.list())
   expect(listed.items.find(({ id }) => id === 'second')?.waitingFor).toContain('first')
   await lane.settle(second.cancel())
 })

@@ -1,5 +1,5 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { refusalOf } from '../../errors/quote.js'
 import { newestAttempt } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
@@ -12,7 +12,7 @@ import type { Broadcaster } from '../broadcast/broadcast.js'
 import type { Emitter } from '../emitter.js'
 import type { GroupBounds } from '../queue/groupBounds.js'
 import type { Order } from '../queue/order.js'
-import type { Line } from '../queue/pendingQueue.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
 import { reasonOf } from '../reasons/sentence.js'
 import { type LaneFacts, type TxFacts, waitCauseOf } from '../reasons/waitCause.js'
 import type { FeeOracle } from '../signing/feeOracle.js'
@@ -23,7 +23,7 @@ import { createNotices } from './notices.js'
 
 type WaitReasonsContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly logger: Logger
   readonly notice: (sentence: string) => void
@@ -32,7 +32,7 @@ type WaitReasonsContext = {
   readonly fees: FeeOracle
   readonly transactions: Map<string, Transaction>
   readonly changed: Set<Transaction>
-  readonly handed: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
+  readonly handedOff: Map<Transaction, Pick<StoredTransaction, 'lane' | 'fingerprint' | 'pooled'>>
   txOf(transaction: Transaction): Tx
   readonly closed: boolean
 }
@@ -69,15 +69,15 @@ export function createWaitReasons(
   context: WaitReasonsContext,
   parts: {
     readonly order: Pick<Order, 'reasonFor'>
-    readonly line: Line<Transaction>
+    readonly queue: PendingQueue<Transaction>
     readonly funds: Pick<Funds, 'shortWei' | 'balanceWei'>
     readonly bounds: Pick<GroupBounds, 'boundOf'>
     readonly broadcaster: Pick<Broadcaster, 'hasRoom' | 'window'>
   },
 ): WaitReasons {
-  const { lane, hub, clock, transactions, events, logger } = context
+  const { lane, endpointPool, clock, transactions, events, logger } = context
   const { book, holds } = lane
-  const { order, line, funds, bounds, broadcaster } = parts
+  const { order, queue, funds, bounds, broadcaster } = parts
   // Since when each waits for what it waits for now, as it was noticed.
   const noticed = new WeakMap<Transaction, WaitReason>()
   const noticedAt = new WeakMap<Transaction, number>()
@@ -86,8 +86,8 @@ export function createWaitReasons(
   const notices = createNotices(context)
 
   function laneFacts(): LaneFacts {
-    const [sender = hub.reader] = hub.senders()
-    const first = line.peek()
+    const [sender = endpointPool.reader] = endpointPool.senders()
+    const first = queue.peek()
     return {
       holds: holds.list(),
       holdDetails: holds.details(),
@@ -96,12 +96,12 @@ export function createWaitReasons(
       window: { size: broadcaster.window, uncovered: book.cursor - book.coveredTo },
       shortWei: funds.shortWei,
       balanceWei: funds.balanceWei,
-      head: hub.tracker.head?.number,
+      head: endpointPool.tracker.head?.number,
       baseFeeWei: context.fees.baseFee(),
       floor: book.floor,
       lowestOpen: lowestOpen(),
       lowestUncommitted: book.lowestUncommitted(),
-      reader: { name: hub.reader.port.name, said: hub.reader.trouble?.said },
+      reader: { name: endpointPool.reader.port.name, said: endpointPool.reader.trouble?.said },
       sender: { name: sender.port.name, said: sender.gate.restReason ?? sender.trouble?.said },
     }
   }
@@ -117,7 +117,7 @@ export function createWaitReasons(
   }
 
   function factsOf(transaction: Transaction): TxFacts {
-    const { id, stage, nonce, hash, unresolved = false, ready, refusal, keeping } = transaction
+    const { id, stage, nonce, hash, unresolved = false, ready, refusal, enqueuing: keeping } = transaction
     return {
       id,
       stage,
@@ -125,11 +125,11 @@ export function createWaitReasons(
       hash,
       ended: endedOf(transaction),
       unresolved,
-      kept: keeping === undefined && !context.handed.has(transaction),
+      kept: keeping === undefined && !context.handedOff.has(transaction),
       aside: order.reasonFor(transaction),
       ready,
       group: groupCause(transaction),
-      behind: line.ahead(transaction)?.id,
+      behind: queue.ahead(transaction)?.id,
       slot: nonce === undefined ? undefined : book.get(nonce),
       refusal: refusal === undefined ? undefined : refusalOf(refusal),
       wanted: wantedOf(transaction),
@@ -210,7 +210,7 @@ export function createWaitReasons(
   async function lookAll(): Promise<void> {
     const facts = laneFacts()
     let alarming: WaitReason | undefined
-    const looking = hub.turns.each(lookedAt(), (transaction) => {
+    const looking = endpointPool.turns.each(lookedAt(), (transaction) => {
       if (context.closed) return
       const reason = reasonIn(facts, transaction)
       keep(transaction, reason)

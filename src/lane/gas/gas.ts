@@ -1,8 +1,8 @@
 import { concatHex, type Hex, isAddressEqual, RpcRequestError, zeroAddress } from 'viem'
 import { formatted } from '../../chain/endpoints/callForm.js'
-import type { Hub, HubEndpoint } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool, PoolEndpoint } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { malformed, rpcErrorOf } from '../../rpc/errors.js'
 import { isExplicit } from '../../rpc/explicitRefusal.js'
@@ -43,7 +43,7 @@ export type GasEstimator = {
 const TUPLE_GAS = 25_000n
 
 type Asked = {
-  readonly endpoint: HubEndpoint
+  readonly endpoint: PoolEndpoint
   readonly call: RpcCall
   readonly done: (reply: RpcReply) => void
 }
@@ -54,23 +54,23 @@ type Method = 'eth_estimateGas' | 'eth_call'
 const AHEAD_MS = 2_000
 
 export function createGasEstimator(options: {
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Pick<Clock, 'now'>
   readonly batchMax: number
   readonly timeoutMs: number
 }): GasEstimator {
-  const { hub, clock } = options
+  const { endpointPool, clock } = options
   const askedAhead = new WeakMap<TxRequest, { readonly atMs: number; readonly estimate: Promise<Estimate> }>()
   const batchMax = Math.min(options.batchMax, READ_BATCH_MAX)
   let asked: Asked[] = []
   let scheduled = false
 
-  function ask(endpoint: HubEndpoint, call: RpcCall): Promise<RpcReply> {
+  function ask(endpoint: PoolEndpoint, call: RpcCall): Promise<RpcReply> {
     return new Promise((done) => {
       asked.push({ endpoint, call, done })
       if (scheduled) return
       scheduled = true
-      soon(post)
+      queueMicro(post)
     })
   }
 
@@ -85,7 +85,7 @@ export function createGasEstimator(options: {
     }
   }
 
-  async function postBatch({ port }: HubEndpoint, batch: readonly Asked[]): Promise<void> {
+  async function postBatch({ port }: PoolEndpoint, batch: readonly Asked[]): Promise<void> {
     const replies = await port.batch(
       batch.map(({ call }) => call),
       { timeoutMs: options.timeoutMs },
@@ -97,10 +97,10 @@ export function createGasEstimator(options: {
 
   /** What the endpoint that is read says; where that cannot be, what another one says, if it says how much gas. */
   async function run(method: Method, request: TxRequest, from: Hex): Promise<Estimate> {
-    const { reader } = hub
+    const { reader } = endpointPool
     const own = await runAt(reader, method, request, from)
     if (own.kind !== 'unknown' || own.how !== 'absurd') return own
-    const others = hub.endpoints.filter((one) => one !== reader && one.role !== 'send' && one.probed)
+    const others = endpointPool.endpoints.filter((one) => one !== reader && one.role !== 'send' && one.probed)
     for (const other of others) {
       const estimate = await runAt(other, method, request, from)
       if (estimate.kind === 'gas') return estimate
@@ -109,14 +109,14 @@ export function createGasEstimator(options: {
   }
 
   async function runAt(
-    endpoint: HubEndpoint,
+    endpoint: PoolEndpoint,
     method: Method,
     request: TxRequest,
     from: Hex,
   ): Promise<Estimate> {
     const tag = endpoint.profile.current().pending === 'absent' ? 'latest' : 'pending'
     const tuples = tuplesOf(request)
-    const params: unknown[] = [formatted(hub.chain, request, from), tag]
+    const params: unknown[] = [formatted(endpointPool.chain, request, from), tag]
     if (tuples.length > 0) params.push(delegatedState(tuples, from))
     const reply = await ask(endpoint, { method, params })
     if (!reply.ok) return failed(reply.failure, method, params)
@@ -131,8 +131,8 @@ export function createGasEstimator(options: {
   }
 
   function checkBounds(gas: bigint, request: TxRequest): void {
-    const least = leastGas(request, hub.chain)
-    const most = mostGas(hub.chain, hub.tracker.newest)
+    const least = leastGas(request, endpointPool.chain)
+    const most = mostGas(endpointPool.chain, endpointPool.tracker.newest)
     if (gas < least)
       throw malformed('eth_estimateGas', `${gas} is less than the ${least} that it costs before it runs`)
     if (most !== undefined && gas > most)

@@ -1,8 +1,8 @@
 import { type Chain, type Hex, numberToHex } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import { formatted } from '../../chain/endpoints/callForm.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
-import { soon } from '../../platform/microtask.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
+import { queueMicro } from '../../platform/microtask.js'
 import { decodeQuantity } from '../../rpc/codec.js'
 import { isMethodRefused } from '../../rpc/errors.js'
 import { call } from '../../rpc/port.js'
@@ -35,11 +35,11 @@ type Run = {
 
 export function createSequenceGas({
   lane,
-  hub,
+  endpointPool,
   limits,
 }: {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly limits: Limits
 }): SequenceGas {
   // What is asked for in one turn is one simulation: the longest holds the others.
@@ -49,16 +49,16 @@ export function createSequenceGas({
     chain: readonly Transaction[],
     limitOf: (transaction: Transaction) => bigint | undefined,
   ): Promise<readonly Result[] | undefined> {
-    const { port, profile } = hub.reader
+    const { port, profile } = endpointPool.reader
     const calls = chain.map((one) =>
-      formatted(hub.chain, { ...one.request, gas: limitOf(one) }, lane.key.address),
+      formatted(endpointPool.chain, { ...one.request, gas: limitOf(one) }, lane.key.address),
     )
     const blockStateCalls = [{ blockOverrides: { gasLimit: BLOCK_GAS }, calls }]
     const tag = profile.current().pending === 'absent' ? 'latest' : 'pending'
     const reply = await call(port, METHOD, [{ blockStateCalls, validation: false }, tag], {
       timeoutMs: limits.readTimeoutMs,
     })
-    if (reply.ok) return sound(resultsOf(reply.result, chain.length), chain, hub.chain)
+    if (reply.ok) return sound(resultsOf(reply.result, chain.length), chain, endpointPool.chain)
     if (isMethodRefused(METHOD, reply.failure)) profile.observe({ kind: 'methodRefused', method: METHOD })
     return undefined
   }
@@ -107,10 +107,11 @@ export function createSequenceGas({
 
   return async (before, transaction) => {
     const chain = [...before, transaction]
-    if (chain.length > CALLS_MAX || hub.reader.profile.current().simulateV1 === false) return undefined
+    if (chain.length > CALLS_MAX || endpointPool.reader.profile.current().simulateV1 === false)
+      return undefined
     const run = await new Promise<Run | undefined>((done) => {
       asked.push({ chain, done })
-      if (asked.length === 1) soon(post)
+      if (asked.length === 1) queueMicro(post)
     })
     const gas = (await run?.answers)?.get(transaction)
     return gas === undefined ? undefined : { kind: 'gas', gas }

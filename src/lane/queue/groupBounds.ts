@@ -1,4 +1,4 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import { lastClaim, newestAttempt, type Slot } from '../../ledger/slot.js'
 import type { GroupPolicy } from '../../types/index.js'
@@ -6,7 +6,7 @@ import { mostGas } from '../../validate/gasBounds.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { type GroupCounts, GroupTally, shareOf } from './groups.js'
 import { openMove } from './openMove.js'
-import type { Line } from './pendingQueue.js'
+import type { PendingQueue } from './pendingQueue.js'
 
 /**
  * Bounds what transactions that name a group have in flight, so that groups share what blocks take, and not the pool of a
@@ -31,17 +31,17 @@ export type GroupBounds = GroupCounts & {
 type Use = { readonly gas: number; readonly group: string | undefined }
 
 export function createGroupBounds(
-  context: { readonly hub: Hub; readonly transactions: Map<string, Transaction> },
+  context: { readonly endpointPool: EndpointPool; readonly transactions: Map<string, Transaction> },
   options: {
     readonly policy: GroupPolicy | undefined
-    readonly line: Pick<Line<Transaction>, 'peek' | 'close' | 'reopen' | 'closed'>
+    readonly queue: Pick<PendingQueue<Transaction>, 'peek' | 'close' | 'reopen' | 'closed'>
     /** All lanes of its pool in this process, this one among them. */
     readonly lanes: () => readonly GroupCounts[]
     /** Those of a group that wait for a nonce here. */
     readonly queued: GroupCounts['queued']
   },
 ): GroupBounds {
-  const { policy, line, lanes } = options
+  const { policy, queue, lanes } = options
   const uses = new NonceMap<Use>()
   const tally = new GroupTally()
   let gasInFlight = 0
@@ -65,7 +65,7 @@ export function createGroupBounds(
   /** A transaction with more gas than a block goes alone. */
   function fitsBlock(transaction: Transaction): boolean {
     if (transaction.group === undefined) return true
-    const { chain, tracker } = context.hub
+    const { chain, tracker } = context.endpointPool
     const block = mostGas(chain, tracker.newest)
     if (block === undefined) return true
     const others = lanes().reduce((sum, lane) => sum + lane.gasInFlight, 0)
@@ -73,7 +73,7 @@ export function createGroupBounds(
   }
 
   function reopen(group: string): void {
-    if (line.closed.has(group) && !isFull(group)) line.reopen(group)
+    if (queue.closed.has(group) && !isFull(group)) queue.reopen(group)
   }
 
   return {
@@ -89,11 +89,11 @@ export function createGroupBounds(
     },
     closeFull() {
       if (policy === undefined) return
-      for (let first = line.peek(); first?.group !== undefined && isFull(first.group); first = line.peek())
-        line.close(first.group)
+      for (let first = queue.peek(); first?.group !== undefined && isFull(first.group); first = queue.peek())
+        queue.close(first.group)
     },
     look() {
-      for (const group of line.closed) reopen(group)
+      for (const group of queue.closed) reopen(group)
     },
     reserved: (nonce, transaction) => set(nonce, { gas: gasOf(transaction), group: transaction.group }),
     moved(nonce, before, after) {

@@ -5,7 +5,7 @@ import type { WaitCause, WaitReason } from '../../types/wait.js'
 import type { Emitter } from '../emitter.js'
 import { reasonOf } from '../reasons/sentence.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import type { Line } from './pendingQueue.js'
+import type { PendingQueue } from './pendingQueue.js'
 
 /**
  * Keeps transactions in the order of their calls, from the call on. One whose preparation has to be repeated steps
@@ -30,7 +30,7 @@ export function createOrder(
     txOf,
     clock,
   }: { readonly events: Emitter; txOf(transaction: Transaction): Tx; readonly clock: Clock },
-  line: Line<Transaction>,
+  queue: PendingQueue<Transaction>,
 ): Order {
   const reasons = new WeakMap<Transaction, WaitReason>()
   // By priority, those that stepped aside since they were overtaken last, beside some that have come back.
@@ -44,18 +44,18 @@ export function createOrder(
   }
 
   return {
-    enter: (transaction) => line.add(transaction, false),
+    enter: (transaction) => queue.add(transaction, false),
     ready(transaction) {
       reasons.delete(transaction)
       untold.delete(transaction)
-      line.add(transaction)
+      queue.add(transaction)
     },
     stepAside(transaction, cause) {
       const before = reasons.get(transaction)
       const sinceMs = before?.for === cause.for ? before.sinceMs : clock.wallNow()
       reasons.set(transaction, reasonOf(cause, sinceMs))
-      if (transaction.order === 'strict') return line.add(transaction, false)
-      line.remove(transaction)
+      if (transaction.order === 'strict') return queue.add(transaction, false)
+      queue.remove(transaction)
       if (untold.has(transaction)) return
       untold.add(transaction)
       asideOf(transaction.priority).push(transaction)

@@ -1,7 +1,7 @@
 import { createHeap } from '../../ledger/heap.js'
-import { before, createRank, type LineEntry, type Rank, SMALL } from './rank.js'
+import { before, createRank, type QueueEntry, type Rank, SMALL } from './rank.js'
 
-export type { LineEntry } from './rank.js'
+export type { QueueEntry } from './rank.js'
 
 /**
  * Who takes a nonce next: the highest priority first; of one priority the groups in turns, by their weights; of one group
@@ -12,7 +12,7 @@ export type { LineEntry } from './rank.js'
  * turn of its group off by one over its weight, and a group that comes anew begins where the others are. A group without
  * entries saves up no turns.
  */
-export type Line<T extends LineEntry> = {
+export type PendingQueue<T extends QueueEntry> = {
   /** Takes its place. One that is in the line already stays there, and `mayGo` is what is said now. @default true */
   add(entry: T, mayGo?: boolean): void
   /** Takes it out, wherever it stands. */
@@ -51,9 +51,9 @@ type Tier<T> = {
 type Candidate<T> = { readonly entry: T; readonly turn: number }
 
 /** `weightOf`: above 0; how many entries of a group go while one of a group of weight 1 does. */
-export function createLine<T extends LineEntry>(
+export function createPendingQueue<T extends QueueEntry>(
   weightOf: (group: string | undefined) => number = () => 1,
-): Line<T> {
+): PendingQueue<T> {
   const tiers = new Map<number, Tier<T>>()
   const closed = new Set<string>()
   // The first of each rank where it may go, beside some that are so no more.
@@ -212,7 +212,7 @@ export function createLine<T extends LineEntry>(
   }
 }
 
-function goesBefore<T extends LineEntry>(a: Candidate<T>, b: Candidate<T>): boolean {
+function goesBefore<T extends QueueEntry>(a: Candidate<T>, b: Candidate<T>): boolean {
   const [one, other] = [a.entry, b.entry]
   if (one.priority !== other.priority) return one.priority > other.priority
   return a.turn === b.turn ? before(one, other) : a.turn < b.turn

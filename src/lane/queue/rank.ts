@@ -1,7 +1,7 @@
 import { createHeap } from '../../ledger/heap.js'
 
 /** What stands in a line. */
-export type LineEntry = {
+export type QueueEntry = {
   readonly priority: number
   readonly sequence: number
   readonly group?: string | undefined
@@ -21,7 +21,7 @@ export type Rank<T> = {
 /** With fewer entries it is not worth making it anew. */
 export const SMALL = 64
 
-export function createRank<T extends LineEntry>(turn: number): Rank<T> {
+export function createRank<T extends QueueEntry>(turn: number): Rank<T> {
   // Nearly all come in the order in which they go, from `at` on: only what does not pays for a heap's comparisons.
   let inOrder: T[] = []
   let at = 0
@@ -82,6 +82,6 @@ export function createRank<T extends LineEntry>(turn: number): Rank<T> {
   }
 }
 
-export function before(a: LineEntry, b: LineEntry): boolean {
+export function before(a: QueueEntry, b: QueueEntry): boolean {
   return a.sequence < b.sequence
 }

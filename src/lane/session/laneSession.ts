@@ -1,16 +1,16 @@
 import type { Address, Chain, TransactionReceipt } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
 import { createRepeats, kindOfError, type Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
-import { createStop, type Stop } from '../../platform/stopSignal.js'
+import { createStopSignal, type StopSignal } from '../../platform/stopSignal.js'
 import type { FeePolicy, Limits, Tx } from '../../types/index.js'
 import type { LaneKey, StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import type { GroupCounts } from '../queue/groups.js'
 import { hasFailed, type Transaction } from '../transaction/transaction.js'
-import { abortBy, createTxFaces, type TxOperations } from '../transaction/tx.js'
+import { abortBy, createTxHandles, type TxOperations } from '../transaction/tx.js'
 import { createWaiting, type Waiting } from '../transaction/waiting.js'
 import { closedLaneError } from './closedLaneError.js'
 import { createFeeSettings, type FeeSettings } from './feeSettings.js'
@@ -20,7 +20,7 @@ import { createStoreTrouble, type StoreTrouble } from './storeTrouble.js'
  * What of a lane outlives whoever works it: the objects that callers of this process have, who waits for them, and who
  * listens.
  */
-export type LaneHandle = {
+export type LaneSession = {
   readonly key: LaneKey
   readonly events: Emitter
   /** What nobody awaits, on its way to the event `error`. */
@@ -35,28 +35,31 @@ export type LaneHandle = {
   /** Promises that somebody waits for: the poller looks closely while there are any. */
   readonly waits: number
   /** Somebody waits for as long as the work takes. */
-  readonly counted: <T>(work: () => Promise<T>) => Promise<T>
+  readonly whileWaiting: <T>(work: () => Promise<T>) => Promise<T>
   /** From now on the caller's signal is heeded, until the transaction has its verdict. */
-  heed(transaction: Transaction, signal: AbortSignal | undefined): void
+  attachSignal(transaction: Transaction, signal: AbortSignal | undefined): void
   /** It comes from another lane: what callers asked for on the way there, and nobody heeded, is asked for again. */
-  takenOver(transaction: Transaction): void
+  replayCallerRequests(transaction: Transaction): void
   /**
    * What callers of this process have of a transaction that another lane of its pool handed to this one: it is known
    * here from now on, and there no more.
    */
   adopt(stored: Pick<StoredTransaction, 'id' | 'pooled'>): Transaction | undefined
   /** What callers do with it, and wait for, goes by these from now on. */
-  faceIn(transaction: Transaction, by: { readonly operations: TxOperations; readonly waiting: Waiting }): void
+  rebindTx(
+    transaction: Transaction,
+    by: { readonly operations: TxOperations; readonly waiting: Waiting },
+  ): void
   /** Of the store that the lane is in. */
   readonly storeTrouble: StoreTrouble
   /** Set when the lane is opened. */
-  strays: HandedOff | undefined
+  handedOff: HandedOff | undefined
   /** It is another lane's by now; set by whoever works the lane. */
   left: ((transaction: Transaction) => void) | undefined
   /** Set by a pool. */
-  relief: Relieving | undefined
+  rebalancing: Rebalancing | undefined
   /** After it nobody of this process works the lane, or waits for it. */
-  readonly closing: Stop & { stop(): void }
+  readonly closing: StopSignal & { stop(): void }
   /** A receipt was read that fits; set by whoever works the lane. */
   receipt: ((receipt: TransactionReceipt) => void) | undefined
   /** Nothing is to be reserved here. */
@@ -78,9 +81,9 @@ export type HandedOff = {
 }
 
 /** Where what a lane does not send may go. */
-export type Relieving = {
+export type Rebalancing = {
   /** Asked before each series of transactions. */
-  places(): PlaceFor
+  places(): FindFundedLane
   /** What is in use of each lane of the pool in this process, this one among them. */
   lanes(): readonly GroupCounts[]
   /** Its pool retires it: all that is not bound to it goes elsewhere. */
@@ -91,40 +94,40 @@ export type Relieving = {
  * The lane that takes one more transaction of at most this cost, and none of those named; `later`: it is being found
  * out; undefined where there is none. Whoever asks hands it over: what was answered before counts.
  */
-export type PlaceFor = (costWei: bigint, not: readonly Address[]) => LaneKey | 'later' | undefined
+export type FindFundedLane = (costWei: bigint, not: readonly Address[]) => LaneKey | 'later' | undefined
 
 // The caller's signals, for transactions that go from lane to lane.
 const signals = new WeakMap<Transaction, AbortSignal>()
 
-export function createHandle(options: {
+export function createLaneSession(options: {
   readonly key: LaneKey
   readonly events: Emitter
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly fees: FeePolicy<Chain> | undefined
   /** For what stands for no unfinished work. */
   readonly background: Clock
   readonly limits: Pick<Limits, 'receiptPatienceMs' | 'readTimeoutMs'>
-  readonly beside: (address: Address) => LaneHandle | undefined
-}): LaneHandle {
-  const { key, events, hub, clock, limits } = options
-  const closing = createStop(closedLaneError)
+  readonly beside: (address: Address) => LaneSession | undefined
+}): LaneSession {
+  const { key, events, endpointPool, clock, limits } = options
+  const closing = createStopSignal(closedLaneError)
   const errors = createRepeats<Error>({
     clock: options.background,
     kindOf: kindOfError,
     tell: (error, times) => events.emit('error', { error, times }),
   })
   closing.listen(errors.stop)
-  const operations = () => handle.operations as TxOperations
+  const operations = () => session.operations as TxOperations
   const facesBy = (by: { operations: () => TxOperations; waiting: () => Waiting }) =>
-    createTxFaces({ chain: hub.chain, address: key.address, clock, closing, ...by })
-  const faces = facesBy({ operations, waiting: () => handle.waiting })
+    createTxHandles({ chain: endpointPool.chain, address: key.address, clock, closing, ...by })
+  const faces = facesBy({ operations, waiting: () => session.waiting })
   const txOf = faces.of
   let waits = 0
 
   function begin(): void {
     // With others waiting the poller looks closely already.
-    if (waits++ === 0) hub.tracker.plan()
+    if (waits++ === 0) endpointPool.tracker.plan()
   }
 
   function end(): void {
@@ -140,7 +143,7 @@ export function createHandle(options: {
     }
   }
 
-  const handle: LaneHandle = {
+  const session: LaneSession = {
     key,
     events,
     errors,
@@ -148,7 +151,7 @@ export function createHandle(options: {
     txOf,
     settings: createFeeSettings(options.fees),
     waiting: createWaiting({
-      hub,
+      endpointPool,
       clock,
       receiptPatienceMs: limits.receiptPatienceMs,
       readTimeoutMs: limits.readTimeoutMs,
@@ -156,28 +159,28 @@ export function createHandle(options: {
       waits: { begin, end },
       txOf,
       reverted: (transaction) => events.emit('reverted', { tx: txOf(transaction) }),
-      receipt: (receipt) => handle.receipt?.(receipt),
-      learned: (transaction) => handle.operations?.keep(transaction),
+      receipt: (receipt) => session.receipt?.(receipt),
+      learned: (transaction) => session.operations?.keep(transaction),
     }),
     get waits() {
       return waits
     },
-    counted,
-    heed(transaction, signal) {
+    whileWaiting: counted,
+    attachSignal(transaction, signal) {
       if (signal === undefined || hasFailed(transaction)) return
       const abort = () => abortBy(transaction, operations())
       if (signal.aborted) return abort()
       signals.set(transaction, signal)
-      transaction.unheed = onAbort(signal, abort)
+      transaction.detachSignal = onAbort(signal, abort)
     },
-    takenOver(transaction) {
+    replayCallerRequests(transaction) {
       if (signals.get(transaction)?.aborted) abortBy(transaction, operations())
-      if (transaction.verdicts === undefined) return
-      void transaction.face?.cancel().catch((error: unknown) => {
-        if (!closing.stopped()) reportError(handle, error)
+      if (transaction.cancelWaiters === undefined) return
+      void transaction.handle?.cancel().catch((error: unknown) => {
+        if (!closing.stopped()) reportError(session, error)
       })
     },
-    faceIn: (transaction, by) =>
+    rebindTx: (transaction, by) =>
       facesBy({ operations: () => by.operations, waiting: () => by.waiting }).take(transaction),
     adopt({ id, pooled = [] }) {
       for (const address of pooled) {
@@ -185,21 +188,21 @@ export function createHandle(options: {
         const transaction = before?.transactions.get(id)
         if (before === undefined || transaction === undefined) continue
         before.transactions.delete(id)
-        handle.transactions.set(id, transaction)
-        if (transaction.face) faces.take(transaction)
+        session.transactions.set(id, transaction)
+        if (transaction.handle) faces.take(transaction)
         before.left?.(transaction)
         return transaction
       }
       return undefined
     },
     storeTrouble: createStoreTrouble(clock),
-    strays: undefined,
+    handedOff: undefined,
     left: undefined,
-    relief: undefined,
+    rebalancing: undefined,
     closing,
     receipt: undefined,
     paused: false,
     operations: undefined,
   }
-  return handle
+  return session
 }

@@ -1,6 +1,6 @@
 import { ceilingAbove, type FeeCeiling, type Fees, transactionCeiling } from '../../ledger/fees.js'
 import { newestAttempt, type Slot } from '../../ledger/slot.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { explicitFees } from './explicitFees.js'
 import type { FeeOracle } from './feeOracle.js'
@@ -24,11 +24,11 @@ export type Ceilings = {
 export function createCeilings(
   {
     fees,
-    handle,
+    session,
     transactions,
   }: {
     readonly fees: FeeOracle
-    readonly handle: LaneHandle
+    readonly session: LaneSession
     readonly transactions: Map<string, Transaction>
   },
   waiting: () => Transaction | undefined,
@@ -40,14 +40,15 @@ export function createCeilings(
     for (const { claim } of slot?.attempts ?? []) {
       const transaction = claim === undefined ? undefined : transactions.get(claim)
       if (transaction === undefined) continue
-      for (const own of [explicitFees(transaction.request), transaction.named]) if (own) named.push(own)
+      for (const own of [explicitFees(transaction.request), transaction.callerBumpFees])
+        if (own) named.push(own)
     }
     return named
   }
 
   return {
     transaction(transaction, slot) {
-      const own = handle.settings.ownCeiling(transaction)
+      const own = session.settings.ownCeiling(transaction)
       const usual = ceilingAbove(namedAt(slot), transactionCeiling(fees.laneCeiling(), rule), rule)
       return own !== undefined && own < usual.maxFeePerGas ? { maxFeePerGas: own } : usual
     },

@@ -6,8 +6,8 @@ import type { Attempt, Slot, Used } from '../../ledger/slot.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { LaneSnapshot } from '../../types/index.js'
 import { openMove } from '../queue/openMove.js'
-import type { Line } from '../queue/pendingQueue.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
+import type { LaneSession } from '../session/laneSession.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptFees, attemptFeesBound } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
@@ -17,7 +17,7 @@ type FeeBudgetContext = {
   readonly lane: Lane
   readonly clock: Clock
   readonly fees: FeeOracle
-  readonly handle: LaneHandle
+  readonly session: LaneSession
 }
 
 /**
@@ -49,11 +49,11 @@ type Landed = { readonly minute: number; readonly wei: bigint }
 
 export function createFeeBudget(
   context: FeeBudgetContext,
-  line: Pick<Line<Transaction>, 'peek'>,
+  queue: Pick<PendingQueue<Transaction>, 'peek'>,
   before: readonly SpentBefore[],
 ): FeeBudgetGuard {
   const { lane, clock } = context
-  const { settings } = context.handle
+  const { settings } = context.session
   const spending = createSpending()
   for (const { wei, atMs } of before) spending.add(wei, atMs)
   let inFlight = new NonceMap<bigint>()
@@ -163,7 +163,7 @@ export function createFeeBudget(
   function look(): void {
     count()
     if (!lane.holds.has('feeBudget')) return
-    const first = line.peek()
+    const first = queue.peek()
     allows(first === undefined ? 0n : attemptFeesBound(context, first))
   }
 

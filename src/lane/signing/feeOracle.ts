@@ -1,4 +1,4 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import {
   type BumpRule,
   type FeeCeiling,
@@ -64,17 +64,17 @@ const HOPELESS_KEPT_MS = 10_000
 const HOPELESS_KEPT_BLOCKS = 4
 
 export function createFeeOracle(options: {
-  hub: Hub
+  endpointPool: EndpointPool
   settings: FeeSettings
   limits: Pick<Limits, 'readTimeoutMs'>
   clock: Pick<Clock, 'now' | 'setTimer'>
   /** It could not be asked for a while, and an older answer is used. */
   failed: (error: unknown) => void
 }): FeeOracle {
-  const { hub, settings, clock, failed } = options
+  const { endpointPool, settings, clock, failed } = options
   const { bump, estimate } = settings.current
   const rule: BumpRule = { percent: bump?.percent ?? 10 }
-  const suggested = suggestedPrices(hub, estimate, options.limits.readTimeoutMs)
+  const suggested = suggestedPrices(endpointPool, estimate, options.limits.readTimeoutMs)
   const plain = priceOf(suggested)
   let presets: MarketPrice | undefined
   let estimated: FeeCeiling | undefined
@@ -89,16 +89,23 @@ export function createFeeOracle(options: {
       estimated = ceilingAt(price)
       isTentative = isBlind
     }
-    return createMarketPrice({ hub, source, clock, beside: hub.dataFees.sample, known, failed })
+    return createMarketPrice({
+      endpointPool,
+      source,
+      clock,
+      beside: endpointPool.dataFees.sample,
+      known,
+      failed,
+    })
   }
 
-  const baseFee = () => hub.tracker.newest?.baseFeePerGas
+  const baseFee = () => endpointPool.tracker.newest?.baseFeePerGas
   const presetOf = (own: FeePreset | undefined) => own ?? settings.current.preset
 
   /** Made with the first preset: a lane without one asks for no history. */
   function marketOf(preset: FeePreset | undefined): MarketPrice {
     if (preset === undefined) return plain
-    presets ??= priceOf(presetPrices(hub, suggested))
+    presets ??= priceOf(presetPrices(endpointPool, suggested))
     return presets
   }
 
@@ -119,7 +126,8 @@ export function createFeeOracle(options: {
     const given = ceilingOf(settings.current)
     if (given) return given
     // What waits at its ceiling asks for no price by itself.
-    if (isTentative && hub.tracker.head !== undefined) for (const one of [plain, presets]) one?.refresh()
+    if (isTentative && endpointPool.tracker.head !== undefined)
+      for (const one of [plain, presets]) one?.refresh()
     return estimated ?? { maxFeePerGas: 2n ** 255n }
   }
 
@@ -127,7 +135,7 @@ export function createFeeOracle(options: {
     if (suggested.isOwn) return false
     const inUse = [
       { market: plain, source: suggested },
-      ...(presets ? [{ market: presets, source: presetPrices(hub, suggested) }] : []),
+      ...(presets ? [{ market: presets, source: presetPrices(endpointPool, suggested) }] : []),
     ]
     const found = await Promise.all(inUse.map(({ market, source }) => learnCheaper(market, source)))
     return found.includes(true)
@@ -135,7 +143,7 @@ export function createFeeOracle(options: {
 
   async function learnCheaper(market: MarketPrice, source: typeof suggested): Promise<boolean> {
     if (market.last === undefined) return false
-    const asked = hub.others().map(({ port }) => source.read(port).catch((): undefined => undefined))
+    const asked = endpointPool.others().map(({ port }) => source.read(port).catch((): undefined => undefined))
     const said = (await Promise.all(asked)).filter((price) => price !== undefined)
     const least = said.reduce<Price>((low, one) => (isLess(one, low, baseFee()) ? one : low), market.last)
     if (least === market.last) return false
@@ -158,7 +166,7 @@ export function createFeeOracle(options: {
       // Before the first answer there is no ceiling, and the data fee is not known.
       const known = [plain, presets].find((one) => one?.last !== undefined)
       if (known === undefined) return false
-      if (hub.dataFees.isCharged) known.refresh()
+      if (endpointPool.dataFees.isCharged) known.refresh()
       return true
     },
     cheaperElsewhere,
@@ -180,12 +188,12 @@ export function createFeeOracle(options: {
     beyond: ({ maxFeePerGas }) => beyond(floor, maxFeePerGas, clock.now()),
     hopeless({ maxFeePerGas }) {
       const nowMs = clock.now()
-      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (hub.tracker.blockMs ?? 0))
+      const keptMs = Math.max(HOPELESS_KEPT_MS, HOPELESS_KEPT_BLOCKS * (endpointPool.tracker.blockMs ?? 0))
       return nowMs - confirmedAtMs <= keptMs ? beyond(floor, maxFeePerGas, nowMs) : undefined
     },
     rule,
     bumpsMax: bump?.attemptsMax ?? BUMPS_MAX,
     baseFee,
-    dataFee: hub.dataFees.of,
+    dataFee: endpointPool.dataFees.of,
   }
 }

@@ -1,12 +1,12 @@
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import type { Slot } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Repeats } from '../../platform/repeats.js'
 import type { Limits } from '../../types/index.js'
 import { openMove } from '../queue/openMove.js'
-import type { Line } from '../queue/pendingQueue.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { attemptCost, attemptCostBound } from './cost.js'
 import type { FeeOracle } from './feeOracle.js'
@@ -14,7 +14,7 @@ import { createShortageCheck } from './shortageCheck.js'
 
 type FundsContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly errors: Repeats<Error>
@@ -55,7 +55,7 @@ export type Funds = {
 }
 
 /** The transactions that cost more than the account has, or may: in line, or aside. */
-export type ForMoney = {
+export type AwaitingFunds = {
   /**
    * Ends those that are not to wait for money and cost so much, once nothing that was sent before them may bring some.
    * `headWei`: what is in flight costs more than there is, and all wait behind it.
@@ -76,7 +76,11 @@ export type ForMoney = {
 /** For so long a reading is as good as a new one. */
 const FRESH_MS = 1_000
 
-export function createFunds(context: FundsContext, line: Line<Transaction>, waiting: () => ForMoney): Funds {
+export function createFunds(
+  context: FundsContext,
+  queue: PendingQueue<Transaction>,
+  waiting: () => AwaitingFunds,
+): Funds {
   const costs = new NonceMap<bigint>()
   let committed = 0n
   let balanceWei: bigint | undefined
@@ -103,7 +107,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
 
   /** Of the next in line. Where none is, of the cheapest that stepped aside. */
   function firstCost(): bigint | undefined {
-    const first = line.peek()
+    const first = queue.peek()
     if (first) return costOf(first)
     return waiting()
       .aside.map(costOf)
@@ -115,7 +119,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
 
   function owedWei(): bigint {
     let owed = committed
-    for (const one of line) owed += costOf(one)
+    for (const one of queue) owed += costOf(one)
     return owed
   }
 
@@ -123,7 +127,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
     if (balanceWei === undefined) return
     forgetBeyond(balanceWei)
     // What did not fit may have been cancelled, or have gone elsewhere.
-    if (missingWei > 0n || line.size === 0) missingWei = firstCost() ?? 0n
+    if (missingWei > 0n || queue.size === 0) missingWei = firstCost() ?? 0n
     // The head pays first. What waits behind it and fits the balance goes when others have landed.
     const head = headCost()
     const isHead = head > balanceWei
@@ -138,7 +142,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
     waiting().unpaid(isBeyond, short && isHead ? needed : undefined)
     // Where what waited failed, or can be paid in part, there is nothing to be held for.
     const held = short && isAlone && (isHead || (waiting().isAny && !isAnyPayable(balanceWei)))
-    const first = line.peek()
+    const first = queue.peek()
     if (held && !isHead && first) waiting().short(first)
     if (held) context.lane.holds.add('starved')
     else context.lane.holds.lift('starved')
@@ -147,7 +151,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
   }
 
   function isAnyPayable(wei: bigint): boolean {
-    for (const one of line) if (costOf(one) <= wei) return true
+    for (const one of queue) if (costOf(one) <= wei) return true
     return false
   }
 
@@ -177,7 +181,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
         return true
       }
       missingWei = costWei
-      context.hub.tracker.wake()
+      context.endpointPool.tracker.wake()
       return false
     },
     reserved: set,
@@ -203,7 +207,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
     },
     refused() {
       refusedByNode = true
-      context.hub.tracker.wake()
+      context.endpointPool.tracker.wake()
     },
     balance(wei) {
       asked = false
@@ -236,7 +240,7 @@ export function createFunds(context: FundsContext, line: Line<Transaction>, wait
     weigh() {
       if (context.clock.now() - balanceAtMs < FRESH_MS) return false
       asked = true
-      context.hub.tracker.wake()
+      context.endpointPool.tracker.wake()
       return true
     },
   }

@@ -1,4 +1,4 @@
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { BlockRef } from '../../ledger/slot.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Price, PriceSource } from './prices.js'
@@ -31,7 +31,7 @@ const FRESH_BLOCKS = 4
 const TIP_KEPT_MS = 10_000
 
 export function createMarketPrice(options: {
-  readonly hub: Pick<Hub, 'tracker'>
+  readonly endpointPool: Pick<EndpointPool, 'tracker'>
   readonly source: PriceSource
   readonly clock: Pick<Clock, 'now' | 'setTimer'>
   /** Asked for beside it. */
@@ -40,7 +40,7 @@ export function createMarketPrice(options: {
   /** It could not be read for a while, and an older one is used. */
   readonly failed: (error: unknown) => void
 }): MarketPrice {
-  const { hub, source, clock } = options
+  const { endpointPool, source, clock } = options
   let isBlind = false
   let last: Price | undefined
   let lastHead: BlockRef | undefined
@@ -52,11 +52,11 @@ export function createMarketPrice(options: {
   let notBeforeMs = Number.NEGATIVE_INFINITY
 
   async function ask(): Promise<Price> {
-    const { newest: head } = hub.tracker
+    const { newest: head } = endpointPool.tracker
     const nowMs = clock.now()
     const [price] = await Promise.all([source.read(), options.beside()])
     know(price, head, nowMs)
-    isBlind = hub.tracker.head === undefined
+    isBlind = endpointPool.tracker.head === undefined
     options.known(price, isBlind)
     return price
   }
@@ -69,7 +69,7 @@ export function createMarketPrice(options: {
   }
 
   function isFresh(): boolean {
-    const { newest: head } = hub.tracker
+    const { newest: head } = endpointPool.tracker
     if (head?.hash === lastHead?.hash) return true
     if (isBlind) return false
     const isRecent = clock.now() - lastAtMs < FRESH_MS
@@ -78,7 +78,7 @@ export function createMarketPrice(options: {
 
   /** A tip goes with the base fee of every block, for a while. */
   function isTipKept({ kind }: Price): boolean {
-    const hasBaseFee = hub.tracker.newest?.baseFeePerGas !== undefined
+    const hasBaseFee = endpointPool.tracker.newest?.baseFeePerGas !== undefined
     return kind === 'tips' && hasBaseFee && clock.now() - heardAtMs <= TIP_KEPT_MS
   }
 
@@ -121,7 +121,7 @@ export function createMarketPrice(options: {
     if (last === undefined) return undefined
     const wasRead = isFresh()
     if (!wasRead && !isTipKept(last)) return undefined
-    if (isBlind && hub.tracker.head !== undefined) {
+    if (isBlind && endpointPool.tracker.head !== undefined) {
       isBlind = false
       options.known(last, false)
     }
@@ -138,7 +138,7 @@ export function createMarketPrice(options: {
     get isBlind() {
       return isBlind
     },
-    know: (price) => know(price, hub.tracker.newest, clock.now()),
+    know: (price) => know(price, endpointPool.tracker.newest, clock.now()),
     refresh() {
       if (last !== undefined) askBeside(last)
     },

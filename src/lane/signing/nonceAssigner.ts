@@ -2,12 +2,12 @@ import type { LocalAccount } from 'viem'
 import type { Lane } from '../../allocator/lane.js'
 import type { TxlaneError } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
-import { soon } from '../../platform/microtask.js'
+import { queueMicro } from '../../platform/microtask.js'
 import type { Repeats } from '../../platform/repeats.js'
 import { reportError } from '../../platform/reportError.js'
 import type { Limits } from '../../types/index.js'
 import type { GroupBounds } from '../queue/groupBounds.js'
-import type { Line } from '../queue/pendingQueue.js'
+import type { PendingQueue } from '../queue/pendingQueue.js'
 import { drop, hasFailed, type Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
 import { attemptFeesBound } from './cost.js'
@@ -27,7 +27,7 @@ type NonceAssignerContext = {
 }
 
 /** Moves transactions from the line to nonces, as fast as the window, the money and the signer allow. */
-export type Pump = {
+export type NonceAssigner = {
   /** Something changed that may let one more through. */
   run(): void
 }
@@ -38,9 +38,9 @@ const FEES_RETRY_MS_MAX = 3_000
 /** For each signature that may be under way, so many may wait for the journal: one write takes them all. */
 const UNJOURNALED = 8
 
-export function createPump(options: {
+export function createNonceAssigner(options: {
   context: NonceAssignerContext
-  line: Line<Transaction>
+  queue: PendingQueue<Transaction>
   signing: Signing
   funds: Funds
   budget: Pick<FeeBudgetGuard, 'allows' | 'reserved'>
@@ -60,8 +60,8 @@ export function createPump(options: {
   fresh: () => Promise<void> | undefined
   /** A bug of ours: told, and the lane goes on as well as it can. */
   broken: (error: unknown) => void
-}): Pump {
-  const { context, line, signing, funds, bounds, budget } = options
+}): NonceAssigner {
+  const { context, queue, signing, funds, bounds, budget } = options
   const { lane, clock, limits, fees } = context
   let scheduled = false
   let running = false
@@ -73,11 +73,11 @@ export function createPump(options: {
 
   /** What no node takes within its ceiling gets no nonce: nothing of it was sent, and its caller hears of it. */
   function refuseDear(): void {
-    for (let first = line.peek(); first?.ready; first = line.peek()) {
-      const dear = signing.dear(first)
-      if (dear === undefined) return drop(first, 'dear')
-      first.dear = dear
-      line.remove(first)
+    for (let first = queue.peek(); first?.ready; first = queue.peek()) {
+      const aboveCeiling = signing.dear(first)
+      if (aboveCeiling === undefined) return drop(first, 'aboveCeiling')
+      first.aboveCeiling = aboveCeiling
+      queue.remove(first)
       options.failed(first, txError(first, 'REJECTED', 'notExecuted', 'Its fees were not taken.'))
     }
   }
@@ -91,7 +91,7 @@ export function createPump(options: {
     // What is there already is not awaited: a lane that was idle sends at once.
     const looking = options.fresh()
     if (looking) await looking
-    const first = line.peek()
+    const first = queue.peek()
     const asks = first !== undefined && !fees.known(first)
     // However often something else changes: the market is asked again when its pause is over.
     if (asks && retryingFees) return
@@ -113,7 +113,7 @@ export function createPump(options: {
   }
 
   function mayReserve(): boolean {
-    const first = line.peek()
+    const first = queue.peek()
     return (
       first !== undefined &&
       options.admits(first) &&
@@ -131,11 +131,11 @@ export function createPump(options: {
   /** Nonce last: what can fail ran before, so a reserved nonce is nearly always used. */
   function reserveNext(): boolean {
     bounds.closeFull()
-    const transaction = line.peek()
+    const transaction = queue.peek()
     if (transaction === undefined || !mayReserve()) return false
     options.due(transaction)
     if (hasFailed(transaction)) {
-      line.remove(transaction)
+      queue.remove(transaction)
       return true
     }
     const isAsked = asked !== undefined && asked.feePreset === transaction.feePreset
@@ -151,7 +151,7 @@ export function createPump(options: {
     }
     // Whether it is only backpressure is seen with the next reading of the balance.
     if (!funds.afford(cost) || !budget.allows(feesWei)) return false
-    line.shift()
+    queue.shift()
     const nonce = lane.next()
     const token = lane.token()
     funds.reserved(nonce, cost)
@@ -173,14 +173,14 @@ export function createPump(options: {
 
   function run(): void {
     // What comes to the line later runs it anew.
-    if (line.size === 0) return
+    if (queue.size === 0) return
     if (running) {
       again = true
       return
     }
     if (scheduled) return
     scheduled = true
-    soon(() => void loop())
+    queueMicro(() => void loop())
   }
 
   async function loop(): Promise<void> {

@@ -1,7 +1,7 @@
 import { type FeeCeiling, type FeeNeeds, type Fees, highest, outbid } from '../../ledger/fees.js'
 import { NonceMap } from '../../ledger/nonceMap.js'
 import { type Live, newestAttempt, type Slot } from '../../ledger/slot.js'
-import type { Dear } from '../transaction/dear.js'
+import type { AboveCeiling } from '../transaction/dear.js'
 import type { Transaction } from '../transaction/transaction.js'
 import type { Ceilings } from './ceilings.js'
 import { explicitFees } from './explicitFees.js'
@@ -28,9 +28,9 @@ export type Offers = {
    * Whether the newest attempt of this slot cannot be outbid within its ceiling; and whether a no-op could be. `dear`: the
    * node names a minimum above that ceiling.
    */
-  ceilings(slot: Live): { atCeiling: boolean; fillable: boolean; dear: Dear | undefined }
+  ceilings(slot: Live): { atCeiling: boolean; fillable: boolean; aboveCeiling: AboveCeiling | undefined }
   /** What the node asks for one that has no nonce yet, where that was confirmed to be above its ceiling. */
-  dear(transaction: Transaction): Dear | undefined
+  dear(transaction: Transaction): AboveCeiling | undefined
 }
 
 export function createOffers(
@@ -58,27 +58,27 @@ export function createOffers(
     made: (nonce) => void needs.delete(nonce),
     ceilings(slot) {
       const newest = newestAttempt(slot)
-      if (newest === undefined) return { atCeiling: false, fillable: true, dear: undefined }
+      if (newest === undefined) return { atCeiling: false, fillable: true, aboveCeiling: undefined }
       const transaction = newest.claim === undefined ? undefined : transactions.get(newest.claim)
       const noops = ceilings.noop(slot)
       const ceiling = transaction ? ceilings.transaction(transaction, slot) : noops
       // Asked of what a bump and a no-op are made with: where the two differ, a bump is asked for and never comes.
       const within = (most: FeeCeiling) => above(slot, { market: newest.fees, ceiling: most }) !== undefined
-      const dear = dearOf(fees.beyond(ceiling), ceiling)
-      const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling) || dear !== undefined
+      const aboveCeiling = dearOf(fees.beyond(ceiling), ceiling)
+      const atCeiling = ceilings.bumpedOut(slot) || !within(ceiling) || aboveCeiling !== undefined
       const reached = noops.maxFeePerGas >= (fees.baseFee() ?? 0n) && fees.beyond(noops) === undefined
-      return { atCeiling, fillable: within(noops) && reached, dear }
+      return { atCeiling, fillable: within(noops) && reached, aboveCeiling }
     },
     dear(transaction) {
       // What its caller named is offered, whatever is known.
-      if (explicitFees(transaction.request) ?? transaction.named) return undefined
+      if (explicitFees(transaction.request) ?? transaction.callerBumpFees) return undefined
       const ceiling = ceilings.transaction(transaction, undefined)
       return dearOf(fees.hopeless(ceiling), ceiling)
     },
   }
 }
 
-function dearOf(neededWei: bigint | undefined, { maxFeePerGas }: FeeCeiling): Dear | undefined {
+function dearOf(neededWei: bigint | undefined, { maxFeePerGas }: FeeCeiling): AboveCeiling | undefined {
   return neededWei === undefined ? undefined : { neededWei, ceilingWei: maxFeePerGas }
 }
 

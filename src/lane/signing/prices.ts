@@ -1,6 +1,6 @@
 import type { Chain, Client, FeeValues, Transport } from 'viem'
 import { estimateFeesPerGas } from 'viem/actions'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Tips } from '../../chain/endpoints/tips.js'
 import { type Fees, feeCap } from '../../ledger/fees.js'
 import { decodeHeader, decodeQuantity, headerCall } from '../../rpc/codec.js'
@@ -58,16 +58,16 @@ export function isLess(one: Price, other: Price, baseFee: bigint | undefined): b
 
 /** Without presets: what the node suggests, the caller's own estimate, or the chain's. */
 export function suggestedPrices(
-  hub: Hub,
+  endpointPool: EndpointPool,
   estimate: FeePolicy<Chain>['estimate'],
   timeoutMs: number,
 ): PriceSource {
-  const own = estimate ?? chainEstimate(hub.chain)
+  const own = estimate ?? chainEstimate(endpointPool.chain)
   return {
     isOwn: own !== undefined,
-    async read(port = hub.reader.port) {
-      if (own) return { kind: 'fees', fees: feesOf(await own({ client: hub.client })) }
-      return hub.tracker.newest?.baseFeePerGas === undefined
+    async read(port = endpointPool.reader.port) {
+      if (own) return { kind: 'fees', fees: feesOf(await own({ client: endpointPool.client })) }
+      return endpointPool.tracker.newest?.baseFeePerGas === undefined
         ? { kind: 'gasPrice', wei: await askGasPrice(port, timeoutMs) }
         : { kind: 'tips', tips: await askTip(port, timeoutMs) }
     },
@@ -78,12 +78,13 @@ export function suggestedPrices(
  * For presets: what blocks paid. Where that cannot be had, or the chain has no base fee, what goes without presets: an
  * endpoint that does not answer for the past may say what it takes now.
  */
-export function presetPrices(hub: Hub, suggested: PriceSource): PriceSource {
+export function presetPrices(endpointPool: EndpointPool, suggested: PriceSource): PriceSource {
   return {
     isOwn: suggested.isOwn,
     async read(port) {
-      if (suggested.isOwn || hub.tracker.newest?.baseFeePerGas === undefined) return suggested.read(port)
-      const tips = await hub.feeHistory.tips(port).catch(() => undefined)
+      if (suggested.isOwn || endpointPool.tracker.newest?.baseFeePerGas === undefined)
+        return suggested.read(port)
+      const tips = await endpointPool.feeHistory.tips(port).catch(() => undefined)
       return tips === undefined ? suggested.read(port) : { kind: 'tips', tips }
     },
   }

@@ -1,6 +1,6 @@
 import type { Lane } from '../../allocator/lane.js'
 import { readBalances } from '../../chain/endpoints/balances.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { Clock } from '../../platform/clock.js'
 import { createOneAtATime } from '../../platform/oneAtATime.js'
 import type { Repeats } from '../../platform/repeats.js'
@@ -33,7 +33,7 @@ const DENIED_MS = 2_000
 export function createShortageCheck(
   context: {
     readonly lane: Lane
-    readonly hub: Hub
+    readonly endpointPool: EndpointPool
     readonly clock: Clock
     readonly fees: FeeOracle
     readonly limits: Limits
@@ -42,7 +42,7 @@ export function createShortageCheck(
   },
   heard: () => void,
 ): ShortageCheck {
-  const { hub, fees, clock, limits } = context
+  const { endpointPool, fees, clock, limits } = context
   // The cost for which no endpoint shows enough balance.
   let deniedByAllWei: bigint | undefined
   const asking = createOneAtATime(context)
@@ -64,20 +64,22 @@ export function createShortageCheck(
 
   function deny(why: string): void {
     deniedAtMs = clock.now()
-    hub.doubt(why)
+    endpointPool.doubt(why)
   }
 
   async function balancesElsewhere(): Promise<readonly bigint[]> {
     const own = [context.lane.key.address]
     const timeoutMs = limits.readTimeoutMs
-    const balances = await Promise.all(hub.others().map(({ port }) => readBalances(port, own, { timeoutMs })))
+    const balances = await Promise.all(
+      endpointPool.others().map(({ port }) => readBalances(port, own, { timeoutMs })),
+    )
     return balances.flat().filter((wei) => wei !== undefined)
   }
 
   return {
     confirms(shortage) {
       const isConfirmed = deniedByAllWei !== undefined && shortage.needed >= deniedByAllWei
-      if (isConfirmed || hub.others().length === 0) return true
+      if (isConfirmed || endpointPool.others().length === 0) return true
       if (clock.now() - deniedAtMs >= DENIED_MS) asking.run(() => ask(shortage))
       return false
     },

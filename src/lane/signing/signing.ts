@@ -1,7 +1,7 @@
 import type { Hex, LocalAccount } from 'viem'
 import type { Committed } from '../../allocator/journal.js'
 import type { Lane } from '../../allocator/lane.js'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import { newestBlock } from '../../chain/endpoints/newestBlock.js'
 import { AccountFailure } from '../../errors/accountFailure.js'
 import { isTxlaneError, type TxlaneError } from '../../errors/base.js'
@@ -16,7 +16,7 @@ import type { Limits, Tx, TxRequest } from '../../types/index.js'
 import { isOutsideId } from '../../validate/stageOrder.js'
 import type { Emitter } from '../emitter.js'
 import type { GasEstimator } from '../gas/gas.js'
-import type { LaneHandle } from '../session/laneSession.js'
+import type { LaneSession } from '../session/laneSession.js'
 import { createTupleSigner, tuplesOf } from '../transaction/authorize.js'
 import type { Transaction } from '../transaction/transaction.js'
 import { txError } from '../transaction/txError.js'
@@ -31,7 +31,7 @@ import { createSignerCheck } from './signerCheck.js'
 
 type SigningContext = {
   readonly lane: Lane
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly limits: Limits
   readonly events: Emitter
@@ -40,7 +40,7 @@ type SigningContext = {
   signer: LocalAccount | undefined
   readonly transactions: Map<string, Transaction>
   txOf(transaction: Transaction): Tx
-  readonly handle: LaneHandle
+  readonly session: LaneSession
   readonly closed: boolean
   blockedAt: number
 }
@@ -84,9 +84,9 @@ const SIGN_RETRY_MS_MAX = 10_000
 
 export type SigningParts = {
   /** Resolves when the predecessor in a sequence is handed to the journal, or never will be; undefined where it is. */
-  readonly turn: (transaction: Transaction) => Promise<void> | undefined
+  readonly waitForPredecessor: (transaction: Transaction) => Promise<void> | undefined
   /** The bytes of the transaction were handed to the journal. */
-  readonly handed: (transaction: Transaction) => void
+  readonly markJournaled: (transaction: Transaction) => void
   /** One more may be signed. */
   readonly freed: () => void
   /** The next in line for a nonce. */
@@ -95,7 +95,7 @@ export type SigningParts = {
 }
 
 export function createSigning(context: SigningContext, parts: SigningParts): Signing {
-  const { lane, hub, fees, limits, events } = context
+  const { lane, endpointPool, fees, limits, events } = context
   const { freed } = parts
   const ceilings = createCeilings(context, parts.waiting)
   const offers = createOffers(context, ceilings)
@@ -111,10 +111,10 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
   const idlers: (() => void)[] = []
   let fillsOpen = 0
   let noopGas: Promise<bigint> | undefined
-  const sign = createEnvelopes(hub.chain)
-  const checkSigner = createSignerCheck(hub.chain.id)
-  const tuples = createTupleSigner(hub.chain.id)
-  const group = createSigningGroup(hub.turns)
+  const sign = createEnvelopes(endpointPool.chain)
+  const checkSigner = createSignerCheck(endpointPool.chain.id)
+  const tuples = createTupleSigner(endpointPool.chain.id)
+  const group = createSigningGroup(endpointPool.turns)
 
   function start(job: Job): void {
     const { kind, nonce, token } = job
@@ -174,7 +174,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     const { whole } = group
     if (whole) await whole
     const transaction = claim === undefined ? undefined : context.transactions.get(claim)
-    const turn = transaction && parts.turn(transaction)
+    const turn = transaction && parts.waitForPredecessor(transaction)
     if (turn) await turn
     const { epoch } = lane.lease
     const { gas } = content
@@ -182,7 +182,7 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     const open: Attempt = { hash, raw, fees: offer, gas, claim, epoch, sends: 0, accepted: false, madeAt }
     const attempt: Attempt = transaction?.private ? attemptWith(open, { private: true }) : open
     lane.journal.commit(nonce, token, attempt, (committed) => journaled(job, attempt, committed))
-    if (transaction) parts.handed(transaction)
+    if (transaction) parts.markJournaled(transaction)
     return true
   }
 
@@ -205,8 +205,9 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
       slot?.state === 'reserved' ? slot.claim : slot?.state === 'live' ? slot.claims.at(-1) : undefined
     const transaction = id === undefined ? undefined : context.transactions.get(id)
     if (job.kind === 'claim' && transaction && slot && 'token' in slot && slot.token === job.token) {
-      if (slot.state === 'reserved' && transaction.rebound) return signLater(transaction, job.nonce, error)
-      transaction.withdrawn = signerError(transaction, error)
+      if (slot.state === 'reserved' && transaction.previouslySigned)
+        return signLater(transaction, job.nonce, error)
+      transaction.withdrawError = signerError(transaction, error)
       lane.apply(job.nonce, { type: 'withdraw', claim: transaction.id, why: 'failed' })
       return
     }
@@ -243,8 +244,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     const transaction = context.transactions.get(claim)
     if (transaction === undefined) return undefined
     // A caller who named fees since then wants those (row 19, of what the lane had given up).
-    const given = transaction.hurry?.fees ?? explicitFees(transaction.request)
-    if (transaction.hurry) transaction.hurry = undefined
+    const given = transaction.requestedBump?.fees ?? explicitFees(transaction.request)
+    if (transaction.requestedBump) transaction.requestedBump = undefined
     return given ? claimedAt(nonce, transaction, given) : claimedAtMarket(nonce, transaction)
   }
 
@@ -292,8 +293,8 @@ export function createSigning(context: SigningContext, parts: SigningParts): Sig
     if (newest === undefined || (newest.claim !== undefined && (!transaction || isOutsideId(newest.claim))))
       return undefined
     const ceiling = transaction ? ceilings.transaction(transaction, slot) : ceilings.noop(slot)
-    const hurry = transaction?.hurry
-    if (transaction && hurry) transaction.hurry = undefined
+    const hurry = transaction?.requestedBump
+    if (transaction && hurry) transaction.requestedBump = undefined
     const named = hurry?.fees
     const offer = offers.above(slot, {
       market: named ?? (await fees.market(ceiling, transaction?.feePreset)),

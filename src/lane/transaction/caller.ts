@@ -2,7 +2,7 @@ import type { SendOptions, TxRequest } from '../../types/index.js'
 import type { Transaction } from './transaction.js'
 
 /** Where it goes, other than to the end of the line. */
-export type Place = {
+export type AdmissionTarget = {
   /** To the nonce of this one. */
   readonly replaces?: Transaction | undefined
   /** After the one with this id, as the next of a sequence. */
@@ -18,17 +18,17 @@ export type Caller = {
   readonly failed: (error: unknown) => void
 }
 
-type Add = (request: TxRequest, options: SendOptions, place: Place, caller: Caller) => void
+type Add = (request: TxRequest, options: SendOptions, target: AdmissionTarget, caller: Caller) => void
 
 /** To the end of the line. */
-export const ANYWHERE: Place = {}
+export const DEFAULT_TARGET: AdmissionTarget = {}
 
 /** For who awaits it: resolves once it is kept in the store. */
 export function added(
   add: Add,
   request: TxRequest,
   options: SendOptions,
-  place: Place = ANYWHERE,
+  target: AdmissionTarget = DEFAULT_TARGET,
 ): Promise<Transaction> {
-  return new Promise((kept, failed) => add(request, options, place, { kept, failed }))
+  return new Promise((kept, failed) => add(request, options, target, { kept, failed }))
 }

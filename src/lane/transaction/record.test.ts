@@ -54,11 +54,11 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
   test('one that ended without executing says why, in another process too', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     lane.script = ({ method }) =>
       method === 'eth_estimateGas' ? refuses('execution reverted', 3) : undefined
     const { gas: _, ...request } = transfer(1)
-    const tx = await lane.settle(holder.sender.send(request as never, { id: 'a', until: 'queued' }))
+    const tx = await lane.settle(leader.sender.send(request as never, { id: 'a', until: 'queued' }))
     await lane.until(() => tx.stage === 'failed')
     const record = tx.toJSON()
     expect(record.error).toEqual({
@@ -67,16 +67,16 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
       message: expect.stringContaining('revert'),
       details: 'execution reverted',
     })
-    const elsewhere = await lane.settle(guest.sender.get('a'))
+    const elsewhere = await lane.settle(standby.sender.get('a'))
     expect(elsewhere?.toJSON()).toEqual(record)
-    expect((await lane.settle(guest.sender.list())).items).toEqual([record])
+    expect((await lane.settle(standby.sender.list())).items).toEqual([record])
   })
 
   test('one that landed names its block, in another process and after its nonce is final too', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
-    const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+    const [leader, standby] = await world.pair()
+    const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
     expect(tx.toJSON()).not.toHaveProperty('block')
     await lane.settle(tx.wait('sealed'))
     const at = lane.chain.canonical.find(({ executed }) => executed.length > 0)
@@ -84,8 +84,11 @@ describe('a record has what is known of its transaction, as plain JSON', () => {
     expect(tx.toJSON()).toMatchObject({ stage: 'sealed', block })
     await lane.settle(tx.wait('finalized'), 4_000_000)
     await lane.clock.advance(5_000)
-    expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', block })
-    expect((await lane.settle(guest.sender.list())).items).toMatchObject([{ id: 'a', block }])
+    expect((await lane.settle(standby.sender.get('a')))?.toJSON()).toMatchObject({
+      stage: 'finalized',
+      block,
+    })
+    expect((await lane.settle(standby.sender.list())).items).toMatchObject([{ id: 'a', block }])
   })
 
   test('printed by the console it fits a screen: of several attempts each on a line', async () => {

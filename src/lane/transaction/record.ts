@@ -9,9 +9,9 @@ import { describe, type Transaction } from './transaction.js'
 
 /** What callers may store and print of it. `waitingFor`: why it is not further yet. */
 export function recordOf(transaction: Transaction, waitingFor: WaitReason | undefined): TxRecord {
-  const { lane, request, status, failure, endKept, replacesId, supersededBy } = transaction
+  const { lane, request, status, failure, endPersisted: endKept, replacesId, supersededBy } = transaction
   const gas = transaction.gas ?? request.gas
-  const block = transaction.block ?? transaction.keptBlock
+  const block = transaction.block ?? transaction.persistedBlock
   const { id, ...place } = describe(transaction)
   const { attempts, updatedAtMs, finishedAtMs, costs, group } = transaction
   const newest = attempts.at(-1)

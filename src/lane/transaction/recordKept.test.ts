@@ -21,8 +21,8 @@ const isoAt = (lane: SimLane) => new Date(lane.clock.wallNow()).toISOString()
 test('a record tells when it changed last and when its outcome was known, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder, guest] = await world.pair()
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+  const [leader, standby] = await world.pair()
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
   const { createdAt, updatedAt, finishedAt } = tx.toJSON()
   expect(updatedAt! > createdAt).toBe(true)
   expect(finishedAt).toBeUndefined()
@@ -35,17 +35,17 @@ test('a record tells when it changed last and when its outcome was known, in eve
   // At `lossDepth`, which comes between the two.
   expect(record.finishedAt! >= sealedAt).toBe(true)
   expect(record.finishedAt! < record.updatedAt!).toBe(true)
-  expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toEqual(record)
-  await lane.settle(Promise.all([holder.sender.close(), guest.sender.close()]))
+  expect((await lane.settle(standby.sender.get('a')))?.toJSON()).toEqual(record)
+  await lane.settle(Promise.all([leader.sender.close(), standby.sender.close()]))
   expect(await saidLater(world, 'a')).toEqual(record)
 })
 
 test('an end without execution is the last change, and when the outcome was known', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder] = await world.pair()
-  holder.sender.pause()
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+  const [leader] = await world.pair()
+  leader.sender.pause()
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a', until: 'queued' }))
   await lane.clock.advance(1_000)
   await lane.settle(tx.cancel())
   const record = tx.toJSON()
@@ -58,9 +58,9 @@ test('an end without execution is the last change, and when the outcome was know
 test('a record has all that was signed of it, the oldest first, in every process and after a restart', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
-  const [holder, guest] = await world.pair()
+  const [leader, standby] = await world.pair()
   lane.script = swallow(1)
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
   for (let bump = 1; bump <= 2; bump++) {
     await lane.settle(tx.speedUp())
     await lane.until(() => tx.attempts.length === bump + 1)
@@ -76,7 +76,7 @@ test('a record has all that was signed of it, the oldest first, in every process
   expect(tx.toJSON().fees).toEqual(attempts.at(-1)?.fees)
   await lane.settle(tx.wait('finalized'), 4_000_000)
   await lane.clock.advance(5_000)
-  const elsewhere = await lane.settle(guest.sender.get('a'))
+  const elsewhere = await lane.settle(standby.sender.get('a'))
   expect(elsewhere?.attempts).toEqual(tx.attempts)
   expect(elsewhere?.toJSON().attempts).toEqual(attempts)
   expect((await saidLater(world, 'a'))?.attempts).toEqual(attempts)
@@ -85,9 +85,9 @@ test('a record has all that was signed of it, the oldest first, in every process
 test('of many attempts the newest are kept', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
-  const [holder] = await world.pair()
+  const [leader] = await world.pair()
   lane.script = swallow(1)
-  const tx = await lane.settle(holder.sender.send(transfer(1)))
+  const tx = await lane.settle(leader.sender.send(transfer(1)))
   const hashes = new Set([tx.hash])
   let fee = 10n ** 8n
   for (let bump = 0; bump < ATTEMPTS_MAX + 4; bump++) {
@@ -104,8 +104,8 @@ test('of many attempts the newest are kept', async () => {
 test('what it has cost is in its record once a wait has read its receipt, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder, guest] = await world.pair()
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+  const [leader, standby] = await world.pair()
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
   await lane.settle(tx.wait('preconfirmed'))
   expect(tx.toJSON()).not.toHaveProperty('costs')
   const { receipt } = await lane.settle(tx.wait('sealed'))
@@ -118,15 +118,15 @@ test('what it has cost is in its record once a wait has read its receipt, in eve
   expect(tx.toJSON().costs).toEqual(costs)
   await lane.settle(tx.wait('finalized'), 4_000_000)
   await lane.clock.advance(5_000)
-  expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ costs, status: 'success' })
+  expect((await lane.settle(standby.sender.get('a')))?.toJSON()).toMatchObject({ costs, status: 'success' })
   expect(await saidLater(world, 'a')).toMatchObject({ costs, status: 'success' })
 })
 
 test('a wait that reads the receipt once it is final keeps what it tells', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder] = await world.pair()
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a' }))
+  const [leader] = await world.pair()
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a' }))
   await lane.settle(tx.wait('finalized'), 4_000_000)
   await lane.clock.advance(1_000)
   const record = tx.toJSON()
@@ -137,15 +137,15 @@ test('a wait that reads the receipt once it is final keeps what it tells', async
 test('what executed and reverted says so, with the fate that it ran, in every process and after a restart', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder, guest] = await world.pair()
+  const [leader, standby] = await world.pair()
   const request = { ...programRequest({ kind: 'revert', marker: 1 }), gas: 60_000n } as TxRequest
-  const tx = await lane.settle(holder.sender.send(request, { id: 'a' }))
+  const tx = await lane.settle(leader.sender.send(request, { id: 'a' }))
   await lane.settle(tx.wait('sealed'))
   const error = { code: 'REVERTED', fate: 'executed', message: 'It executed and reverted.' }
   expect(tx.toJSON()).toMatchObject({ status: 'reverted', error })
   await lane.settle(tx.wait('finalized'), 4_000_000)
   await lane.clock.advance(5_000)
-  expect((await lane.settle(guest.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', error })
+  expect((await lane.settle(standby.sender.get('a')))?.toJSON()).toMatchObject({ stage: 'finalized', error })
   expect(await saidLater(world, 'a')).toMatchObject({ error })
 })
 
@@ -178,16 +178,16 @@ async function replaced(lane: SimLane, tx: Tx): Promise<Tx> {
 test('what was replaced names what took its nonce, and that one what it replaced, in every process', async () => {
   await using world = await openProcesses({ chain: { rules: 'geth' } })
   const { lane } = world
-  const [holder, guest] = await world.pair()
+  const [leader, standby] = await world.pair()
   lane.script = swallow(1)
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a', group: 'quotes' }))
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a', group: 'quotes' }))
   expect(tx.toJSON()).not.toHaveProperty('supersededBy')
   const next = await replaced(lane, tx)
   expect(tx.toJSON()).toMatchObject({ stage: 'superseded', supersededBy: 'b' })
   expect(next.toJSON()).toMatchObject({ replaces: 'a', group: 'quotes' })
   for (const id of ['a', 'b']) {
     const record = { a: tx, b: next }[id]?.toJSON()
-    expect((await lane.settle(guest.sender.get(id)))?.toJSON()).toEqual(record)
+    expect((await lane.settle(standby.sender.get(id)))?.toJSON()).toEqual(record)
     expect(await saidLater(world, id)).toEqual(record)
   }
 })
@@ -209,21 +209,21 @@ test('what was replaced where another wallet takes the nonce names its replaceme
 test('what was replaced before it had a nonce names what took its place', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder] = await world.pair()
-  holder.sender.pause()
-  const tx = await lane.settle(holder.sender.send(transfer(1), { id: 'a', until: 'queued' }))
+  const [leader] = await world.pair()
+  leader.sender.pause()
+  const tx = await lane.settle(leader.sender.send(transfer(1), { id: 'a', until: 'queued' }))
   const next = await lane.settle(tx.replace(transfer(2), { id: 'b', until: 'queued' }))
   await lane.until(() => tx.stage === 'superseded')
   expect(tx.toJSON()).toMatchObject({ supersededBy: next.id })
   expect(await saidLater(world, 'a')).toMatchObject({ supersededBy: next.id })
-  holder.sender.resume()
+  leader.sender.resume()
   await lane.settle(next.wait())
 })
 
 test('the words and the data of a revert before it was sent stay, after a restart too', async () => {
   await using world = await openProcesses()
   const { lane } = world
-  const [holder] = await world.pair()
+  const [leader] = await world.pair()
   const data = encodeErrorResult({
     abi: [{ type: 'error', name: 'Error', inputs: [{ type: 'string', name: 'message' }] }],
     errorName: 'Error',
@@ -234,7 +234,7 @@ test('the words and the data of a revert before it was sent stay, after a restar
     method === 'eth_estimateGas' ? { ok: false, failure } : undefined
   const { gas: _, ...request } = transfer(1)
   const tx = await lane.settle(
-    holder.sender.send(request as TxRequest, { id: 'a', until: 'queued', group: 'orders of today' }),
+    leader.sender.send(request as TxRequest, { id: 'a', until: 'queued', group: 'orders of today' }),
   )
   await lane.until(() => tx.stage === 'failed')
   await lane.clock.advance(1_000)

@@ -27,17 +27,17 @@ describe('what a transaction gave back when it reverted in its block', () => {
   test('is in its record, in every process and after a restart', async () => {
     await using world = await openProcesses()
     const { lane } = world
-    const [holder, guest] = await world.pair()
+    const [leader, standby] = await world.pair()
     const { script, blocks } = replays({ ok: false, failure })
     lane.script = script
-    const tx = await lane.settle(holder.sender.send(request, { id: 'a' }))
+    const tx = await lane.settle(leader.sender.send(request, { id: 'a' }))
     const landed = await lane.settle(tx.wait('sealed'))
     await lane.clock.advance(3_000)
     const said = { code: 'REVERTED', fate: 'executed', reason: 'not today', data }
     expect(tx.toJSON().error).toMatchObject(said)
     expect(blocks).toEqual([`0x${landed.receipt.blockNumber.toString(16)}`])
-    expect((await lane.settle(guest.sender.get('a')))?.toJSON().error).toMatchObject(said)
-    await lane.settle(Promise.all([holder.sender.close(), guest.sender.close()]))
+    expect((await lane.settle(standby.sender.get('a')))?.toJSON().error).toMatchObject(said)
+    await lane.settle(Promise.all([leader.sender.close(), standby.sender.close()]))
     const later = world.start()
     expect((await lane.settle(later.sender.get('a')))?.toJSON().error).toMatchObject(said)
   })

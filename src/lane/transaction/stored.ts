@@ -31,7 +31,7 @@ export function toStored(transaction: Transaction): StoredTransaction {
     ...attemptsToKeep(transaction),
     waiting:
       transaction.waiting && isTimely(transaction.waiting, transaction) ? transaction.waiting : undefined,
-    block: transaction.block ?? transaction.keptBlock,
+    block: transaction.block ?? transaction.persistedBlock,
     status: transaction.status,
     verdict: transaction.settled ? 'landed' : transaction.unresolved ? 'unresolved' : undefined,
     failure: failure && storedFailure(failure),
@@ -74,7 +74,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
     replacesId: stored.replaces,
   })
   transaction.gas = stored.gas
-  transaction.stage = transaction.keptStage = stored.stage
+  transaction.stage = transaction.persistedStage = stored.stage
   transaction.nonce = stored.nonce
   transaction.hash = stored.hash
   transaction.attempts = keptAttempts(stored)
@@ -82,7 +82,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   transaction.finishedAtMs = stored.finishedAtMs
   transaction.supersededBy = stored.supersededBy
   transaction.waiting = stored.waiting
-  if (stored.block) transaction.keptBlock = stored.block
+  if (stored.block) transaction.persistedBlock = stored.block
   transaction.status = stored.status
   transaction.costs = stored.costs
   if (stored.revertData !== undefined) transaction.revertData = stored.revertData
@@ -90,7 +90,7 @@ export function fromStored(stored: StoredTransaction): Transaction {
   if (verdict === 'unresolved') transaction.unresolved = true
   if (stored.life !== undefined) transaction.life = stored.life
   if (failure === undefined) return transaction
-  transaction.endKept = true
+  transaction.endPersisted = true
   transaction.failure = failureFrom(failure, describe(transaction))
   return transaction
 }
@@ -128,11 +128,27 @@ export function isOfFormerLife(transaction: Transaction, stored: StoredTransacti
 
 /** It is what the store says now. Who waits, and the caller's signal, stay. */
 export function refresh(transaction: Transaction, stored: StoredTransaction): void {
-  const { waiters, elsewhere, replaces, face, landed, hash, workedBy } = transaction
+  const {
+    waiters,
+    watchedRemotely: elsewhere,
+    replaces,
+    handle: face,
+    landed,
+    hash,
+    owner: workedBy,
+  } = transaction
   const { status, costs, revertData } = transaction
   transaction.cancelTimers?.()
-  drop(transaction, 'cancelTimers', 'withdrawn', 'stageBeforeEnd', 'failure', 'unresolved', 'rebound')
-  drop(transaction, 'dear', 'refusal', 'signerPause', 'keptBlock', 'revertData')
+  drop(
+    transaction,
+    'cancelTimers',
+    'withdrawError',
+    'stageBeforeEnd',
+    'failure',
+    'unresolved',
+    'previouslySigned',
+  )
+  drop(transaction, 'aboveCeiling', 'refusal', 'signerPause', 'persistedBlock', 'revertData')
   Object.assign(transaction, fromStored(stored), { waiters, elsewhere, replaces, face, workedBy })
   if (transaction.settled && hash === transaction.hash) transaction.landed = landed
   // Its receipt was read here, which whoever works the lane may not have done.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ACCOUNT } from '../../api/sender/simLane.fixture.js'
 import { TxlaneError } from '../../errors/base.js'
 import { refresh, toStored } from './stored.js'
-import { begin, drop, end, type Transaction, tellEnd } from './transaction.js'
+import { begin, drop, end, settleEnd, type Transaction } from './transaction.js'
 
 const LANE = { chainId: 1, genesisHash: `0x${'11'.repeat(32)}`, address: ACCOUNT } as const
 
@@ -30,7 +30,7 @@ function newTransaction(): Transaction {
 test('a transaction that lands has no room for what it never had', () => {
   const transaction = newTransaction()
   const fields = Object.keys(transaction)
-  tellEnd(transaction)
+  settleEnd(transaction)
   drop(transaction, 'refusal', 'failure')
   expect(Object.keys(transaction)).toEqual(fields)
 })
@@ -52,8 +52,8 @@ test('a transaction that is read again is what the store says, and its callers s
   refresh(transaction, stored)
   expect(cancelled).toBe(1)
   expect(unheeded).toBe(0)
-  expect(transaction.verdicts).toEqual([told])
-  const { refusal, signerPause, rebound, unresolved, cancelTimers } = transaction
+  expect(transaction.cancelWaiters).toEqual([told])
+  const { refusal, signerPause, previouslySigned: rebound, unresolved, cancelTimers } = transaction
   expect({ refusal, signerPause, rebound, unresolved, cancelTimers }).toEqual({})
   expect(toStored(transaction)).toEqual(stored)
 })

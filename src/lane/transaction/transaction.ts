@@ -7,7 +7,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.js'
 import type { FeePreset, Landed, SendOptions, Stage, Tx, TxRequest, WaitReason } from '../../types/index.js'
 import type { LaneKey, OwnNeeds, StoredAttempt, StoredCosts } from '../../types/store.js'
 import { errorTxOf, ORDER } from '../../validate/stageOrder.js'
-import type { Dear } from './dear.js'
+import type { AboveCeiling } from './dear.js'
 import type { GivenUp } from './givenUp.js'
 import { rejectWaiters, tellReached, type Waiter } from './waiters.js'
 
@@ -43,7 +43,7 @@ export type Transaction = {
   gas: bigint | undefined
   stage: Stage
   /** As the store was told last. */
-  keptStage: Stage
+  persistedStage: Stage
   nonce: number | undefined
   hash: Hash | undefined
   /** What was signed of it, the oldest first: see `ATTEMPTS_MAX`. */
@@ -55,7 +55,7 @@ export type Transaction = {
   /** The sealed block it was last seen in. */
   block: BlockRef | undefined
   /** The sealed block that the store names: nobody here has walked it, and it may have left the chain. */
-  keptBlock?: BlockRef | undefined
+  persistedBlock?: BlockRef | undefined
   status: 'success' | 'reverted' | undefined
   /** As its receipt says, once somebody asked for it. */
   costs: StoredCosts | undefined
@@ -64,11 +64,11 @@ export type Transaction = {
   failure?: TxlaneError | undefined
   stageBeforeEnd?: Stage | undefined
   /** That it ended is in the store: before that nobody may be told, since a crash would undo it (P5). */
-  endKept: boolean
+  endPersisted: boolean
   /** The name of an endpoint, and what it last said instead of taking it. */
   refusal?: string | undefined
   /** The node asks for more than its ceiling. */
-  dear?: Dear | undefined
+  aboveCeiling?: AboveCeiling | undefined
   /** Why the lane took its nonce for a no-op. */
   givenUp?: GivenUp
   /** What it has waited for so long that the store was told: see `isTimely`. */
@@ -81,11 +81,11 @@ export type Transaction = {
   waiters: Waiter[] | undefined
   cancelTimers?: CancelTimer | undefined
   /** The caller's signal is not heeded any more. */
-  unheed?: (() => void) | undefined
+  detachSignal?: (() => void) | undefined
   /** While the store has not answered for it: its id may stand there for what was sent long ago. */
-  keeping: Promise<unknown> | undefined
+  enqueuing: Promise<unknown> | undefined
   /** Another process may wait for it: each of its stages is written. */
-  elsewhere: boolean
+  watchedRemotely: boolean
   needs: Needs | undefined
   /** The transaction whose nonce it is to take over. */
   replaces: Transaction | undefined
@@ -96,31 +96,31 @@ export type Transaction = {
   /** Prepared: it may take a nonce as soon as it is the first in line. */
   ready: boolean
   /** Fees that its caller named for a bump since: its ceilings are above them, as above those in the request. */
-  named?: Fees
+  callerBumpFees?: Fees
   /** How often its id began anew. */
   life?: number | undefined
   /** Its caller wants it to begin anew where it ended before, which the store has yet to say. */
   again?: true | undefined
   /** A bump that its caller asked for and that was not made yet, with the fees named for it. */
-  hurry?: { readonly fees: Fees | undefined } | undefined
+  requestedBump?: { readonly fees: Fees | undefined } | undefined
   /** Why the claim was withdrawn from its nonce, until the table has ended it. */
-  withdrawn?: TxlaneError | undefined
+  withdrawError?: TxlaneError | undefined
   /** Bytes of it were journaled at a nonce that something else took. */
-  rebound?: true | undefined
+  previouslySigned?: true | undefined
   /** Its signer failed so often in a row, after bytes of it had been out before: not to be signed again before this time. */
   signerPause?: { readonly failures: number; readonly untilMs: number } | undefined
   /** Landed, at `lossDepth`. */
   settled: boolean
   /** Called once it is certain whether it executed. */
-  verdicts?: (() => void)[] | undefined
+  cancelWaiters?: (() => void)[] | undefined
   /** What callers have of it. */
-  face: Tx | undefined
+  handle: Tx | undefined
   /** Whose intake has it, in this process: by identity. */
-  workedBy: object | undefined
+  owner: object | undefined
 }
 
 /** What callers may be told of its stage: an end that is not in the store yet could still be undone (P5). */
-export function shownStage({ stage, failure, endKept, stageBeforeEnd }: Transaction): Stage {
+export function publicStage({ stage, failure, endPersisted: endKept, stageBeforeEnd }: Transaction): Stage {
   return failure && !endKept ? (stageBeforeEnd ?? stage) : stage
 }
 
@@ -139,7 +139,7 @@ export function hasFailed(transaction: Transaction): boolean {
 /** Whether it ran, as far as it is known. An end that is not in the store yet could still be undone (P5). */
 export function fateOf(transaction: Transaction): Fate {
   if (hasReached(transaction, 'sealed')) return 'executed'
-  return transaction.endKept ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
+  return transaction.endPersisted ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
 /** For the times that a record shows. */
@@ -190,29 +190,29 @@ export function endStage(code: TxlaneErrorCode): 'failed' | 'cancelled' | 'super
 /** Nothing that the caller set, a deadline or a signal, ends it any more. */
 function disarm(transaction: Transaction): void {
   transaction.cancelTimers?.()
-  transaction.unheed?.()
-  drop(transaction, 'cancelTimers', 'unheed')
+  transaction.detachSignal?.()
+  drop(transaction, 'cancelTimers', 'detachSignal')
 }
 
 /** Its end is known: where it failed, every promise about it rejects with the error; `cancel()` has its answer. */
-export function tellEnd(transaction: Transaction): void {
-  transaction.endKept = hasFailed(transaction)
+export function settleEnd(transaction: Transaction): void {
+  transaction.endPersisted = hasFailed(transaction)
   if (transaction.failure) rejectWaiters(transaction, transaction.failure)
-  tellVerdict(transaction)
+  settleVerdict(transaction)
 }
 
 /** The chain's last word on it is known: who asked for a cancel is answered, and nothing ends it any more. */
-export function tellVerdict(transaction: Transaction): void {
+export function settleVerdict(transaction: Transaction): void {
   disarm(transaction)
-  const verdicts = transaction.verdicts ?? []
-  drop(transaction, 'verdicts')
+  const verdicts = transaction.cancelWaiters ?? []
+  drop(transaction, 'cancelWaiters')
   for (const tell of verdicts) tell()
 }
 
 /** What an error says of it. */
 export function describe(transaction: Transaction): ErrorTx & { readonly stage: Stage } {
   const { id, nonce, hash } = transaction
-  return errorTxOf({ id, stage: shownStage(transaction), nonce, hash })
+  return errorTxOf({ id, stage: publicStage(transaction), nonce, hash })
 }
 
 /** What a transaction is when it comes in, or is read from the store. */
@@ -265,7 +265,7 @@ export function begin(as: Beginning): Transaction {
     pooled: as.pooled,
     gas: undefined,
     stage: 'queued',
-    keptStage: 'queued',
+    persistedStage: 'queued',
     nonce: undefined,
     hash: undefined,
     attempts: NO_ATTEMPTS,
@@ -274,18 +274,18 @@ export function begin(as: Beginning): Transaction {
     block: undefined,
     status: undefined,
     costs: undefined,
-    endKept: false,
+    endPersisted: false,
     landed: undefined,
     waiters: undefined,
-    keeping: undefined,
-    elsewhere: false,
+    enqueuing: undefined,
+    watchedRemotely: false,
     needs: as.needs,
     replaces: as.replaces,
     replacesId: as.replacesId,
     ready: false,
     settled: false,
-    face: undefined,
-    workedBy: undefined,
+    handle: undefined,
+    owner: undefined,
   }
 }
 
@@ -293,18 +293,18 @@ export function begin(as: Beginning): Transaction {
 type Rare =
   | 'again'
   | 'cancelTimers'
-  | 'dear'
+  | 'aboveCeiling'
   | 'failure'
-  | 'keptBlock'
+  | 'persistedBlock'
   | 'revertData'
-  | 'rebound'
+  | 'previouslySigned'
   | 'refusal'
   | 'signerPause'
   | 'stageBeforeEnd'
-  | 'unheed'
+  | 'detachSignal'
   | 'unresolved'
-  | 'verdicts'
-  | 'withdrawn'
+  | 'cancelWaiters'
+  | 'withdrawError'
 
 /** It has these no longer. One that never had them gets no room for them. */
 export function drop(transaction: Transaction, ...names: readonly Rare[]): void {

@@ -5,7 +5,7 @@ import type { Stage, Tx } from '../../types/index.js'
 import type { StoredTransaction } from '../../types/store.js'
 import type { Emitter } from '../emitter.js'
 import { isOfFormerLife, refresh } from './stored.js'
-import { end, endStage, hasFailed, hasReached, type Transaction, tellEnd } from './transaction.js'
+import { end, endStage, hasFailed, hasReached, settleEnd, type Transaction } from './transaction.js'
 
 type TransactionEventsContext = {
   readonly lane: Lane
@@ -30,7 +30,7 @@ export function endWith(
   end(transaction, error, context.clock)
   context.changed.add(transaction)
   context.lane.journal.touch(() => {
-    tellEnd(transaction)
+    settleEnd(transaction)
     emitStage(context, transaction)
     forget(transaction)
   })
@@ -42,21 +42,23 @@ export function follow(listeners: Listeners, transaction: Transaction, stored: S
   const { stage: before } = transaction
   refresh(transaction, stored)
   const { stage } = transaction
-  const isNews = hasFailed(transaction) ? stage !== before : !hasReached({ stage: before }, heardOf(stage))
+  const isNews = hasFailed(transaction)
+    ? stage !== before
+    : !hasReached({ stage: before }, announcedStage(stage))
   if (isNews) emitStage(listeners, transaction)
-  if (hasFailed(transaction) || transaction.settled) tellEnd(transaction)
+  if (hasFailed(transaction) || transaction.settled) settleEnd(transaction)
 }
 
 /** Whoever looks rarely finds it final and was never told that it is sealed. */
-function heardOf(stage: Stage): Stage {
+function announcedStage(stage: Stage): Stage {
   return stage === 'finalized' ? 'sealed' : stage
 }
 
 /** Tells who listens the stage that it has come to; of an end without execution, why. */
 export function emitStage({ events, txOf }: Listeners, transaction: Transaction): void {
   const { failure } = transaction
-  const stage = heardOf(transaction.stage)
-  const tx = transaction.face ?? txOf(transaction)
+  const stage = announcedStage(transaction.stage)
+  const tx = transaction.handle ?? txOf(transaction)
   if (failure) return events.emit(endStage(failure.code), { tx, error: failure })
   if (stage === 'signed' || stage === 'accepted' || stage === 'preconfirmed' || stage === 'sealed')
     events.emit(stage, { tx })

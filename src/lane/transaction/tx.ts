@@ -1,7 +1,7 @@
 import type { Address, Chain, FeeValues, Hex } from 'viem'
 import { checkNames } from '../../errors/checkNames.js'
 import type { Clock } from '../../platform/clock.js'
-import type { Stop } from '../../platform/stopSignal.js'
+import type { StopSignal } from '../../platform/stopSignal.js'
 import type {
   CancelOptions,
   CancelResult,
@@ -26,11 +26,11 @@ import {
   checkWait,
   unsupported,
 } from '../../validate/validate.js'
-import { checkOpen, checkWatched } from './cancelOutcome.js'
+import { assertChangeable, assertLaneOpen } from './cancelOutcome.js'
 import { INSPECT, printedTx } from './printed.js'
 import { recordOf } from './record.js'
 import { kept, untilOf } from './timeLimit.js'
-import { shownStage, type Transaction } from './transaction.js'
+import { publicStage, type Transaction } from './transaction.js'
 import { RAW } from './txInternals.js'
 import type { Waiting } from './waiting.js'
 
@@ -61,7 +61,7 @@ type Parts = {
   readonly address: Address
   readonly clock: Clock
   /** After it nobody of this process does anything for a transaction. */
-  readonly closing: Stop
+  readonly closing: StopSignal
   readonly operations: () => TxOperations
   readonly waiting: () => Waiting
 }
@@ -70,33 +70,33 @@ type Parts = {
  * The public face of transactions: one object for each, whose fields show what is known now, whoever works the lane by
  * then.
  */
-export function createTxFaces(parts: Parts): {
+export function createTxHandles(parts: Parts): {
   of(transaction: Transaction): Tx
   /** It may have come from another lane: what callers do with it is done by this one from now on. */
   take(transaction: Transaction): void
 } {
   return {
     of(transaction) {
-      transaction.face ??= new Face(transaction, parts)
-      return transaction.face
+      transaction.handle ??= new TxHandle(transaction, parts)
+      return transaction.handle
     },
     take(transaction) {
-      const { face } = transaction
-      if (face instanceof Face) face[LANE](parts)
-      else transaction.face = new Face(transaction, parts)
+      const { handle: face } = transaction
+      if (face instanceof TxHandle) face[LANE](parts)
+      else transaction.handle = new TxHandle(transaction, parts)
     },
   }
 }
 
 /** The caller's signal says that it is not wanted any more: whoever has it by now is told, `operations` where nobody has. */
 export function abortBy(transaction: Transaction, operations: TxOperations): void {
-  const { face } = transaction
-  if (face instanceof Face) face[ABORT]()
+  const { handle: face } = transaction
+  if (face instanceof TxHandle) face[ABORT]()
   else operations.abort(transaction)
 }
 
 /** A class, since there is one for each transaction: what they have in common is there once. */
-class Face implements Tx {
+class TxHandle implements Tx {
   readonly #transaction: Transaction
   #parts: Parts
 
@@ -119,7 +119,7 @@ class Face implements Tx {
   }
 
   get stage() {
-    return shownStage(this.#transaction)
+    return publicStage(this.#transaction)
   }
 
   get nonce() {
@@ -166,8 +166,8 @@ class Face implements Tx {
       operations().replace(this.#transaction, request, options).then(caller.kept, caller.failed),
     )
     if (options.until !== 'queued') await waiting().accepted(replacement, untilMs)
-    replacement.face ??= new Face(replacement, this.#parts)
-    return replacement.face
+    replacement.handle ??= new TxHandle(replacement, this.#parts)
+    return replacement.handle
   }
 
   async speedUp(fees?: Partial<FeeValues>) {
@@ -204,7 +204,7 @@ class Face implements Tx {
   }
 
   #checkChangeable(what: 'replace' | 'bump'): void {
-    checkOpen(this.#transaction, what)
-    checkWatched(this.#transaction, this.#parts.closing)
+    assertChangeable(this.#transaction, what)
+    assertLaneOpen(this.#transaction, this.#parts.closing)
   }
 }

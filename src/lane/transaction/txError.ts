@@ -1,5 +1,5 @@
 import { type Fate, TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
-import { sayDear } from './dear.js'
+import { describeAboveCeiling } from './dear.js'
 import { describe, type Transaction } from './transaction.js'
 
 /** An error about one transaction. */
@@ -10,7 +10,8 @@ export function txError(
   message: string,
   cause?: unknown,
 ): TxlaneError {
-  const { refusal, dear } = transaction
-  const details = [dear && sayDear(dear), refusal].filter(Boolean).join(' ') || undefined
+  const { refusal, aboveCeiling } = transaction
+  const details =
+    [aboveCeiling && describeAboveCeiling(aboveCeiling), refusal].filter(Boolean).join(' ') || undefined
   return new TxlaneError(message, { code, fate, tx: describe(transaction), cause, details })
 }

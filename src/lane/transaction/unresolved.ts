@@ -6,7 +6,7 @@ import { txError } from './txError.js'
 import { rejectWaiters } from './waiters.js'
 
 /** Nobody can tell whether it executed: who waits is told so, and who listens that an operator's word is needed. */
-export function tellUnresolved(
+export function reportUnresolved(
   { events, txOf }: { readonly events: Emitter; readonly txOf: (transaction: Transaction) => Tx },
   transaction: Transaction,
 ): void {

@@ -1,11 +1,11 @@
 import type { Chain, TransactionReceipt } from 'viem'
-import type { Hub } from '../../chain/endpoints/endpointPool.js'
+import type { EndpointPool } from '../../chain/endpoints/endpointPool.js'
 import type { MissingReceipt } from '../../chain/endpoints/receipts.js'
 import { replay } from '../../chain/endpoints/replay.js'
 import { TxlaneError, type TxlaneErrorCode } from '../../errors/base.js'
 import type { Clock } from '../../platform/clock.js'
 import { onAbort } from '../../platform/onAbort.js'
-import { type Stop, unlessStopped } from '../../platform/stopSignal.js'
+import { raceStop, type StopSignal } from '../../platform/stopSignal.js'
 import type { CancelOptions, Landed, Tx, WaitOptions, WaitStage } from '../../types/index.js'
 import { REVERTED } from '../../validate/stageOrder.js'
 import { noteReceipt } from './costs.js'
@@ -42,10 +42,10 @@ type Interrupt = { readonly promise: Promise<never>; readonly clear: () => void 
 
 /** Whoever works the lane by then: what waits outlives a change of hands. */
 export function createWaiting(parts: {
-  readonly hub: Hub
+  readonly endpointPool: EndpointPool
   readonly clock: Clock
   readonly receiptPatienceMs: number
-  readonly closing: Stop
+  readonly closing: StopSignal
   /** Somebody waits from `begin` until `end`. */
   readonly waits: { begin(): void; end(): void }
   readonly txOf: (transaction: Transaction) => Tx
@@ -56,8 +56,8 @@ export function createWaiting(parts: {
   /** Somebody asked for it, and it is of the block that has the transaction. */
   readonly receipt: (receipt: TransactionReceipt) => void
 }): Waiting {
-  const { hub, clock, closing, waits, txOf } = parts
-  const { receipts } = hub
+  const { endpointPool, clock, closing, waits, txOf } = parts
+  const { receipts } = endpointPool
   const replays = new WeakMap<Transaction, Promise<void>>()
   /** Who waits for each stage, by number. */
   const waited = new Map<Waiter['stage'], number>()
@@ -66,8 +66,8 @@ export function createWaiting(parts: {
   function whenReached(transaction: Transaction, stage: Waiter['stage'], told: Told): Waiter | undefined {
     const { failure } = transaction
     // Where it has a face that stays as it is: it may be one that another lane's holder is reached by.
-    const tx = transaction.face ?? txOf(transaction)
-    if (failure && transaction.endKept) told.failed(failure)
+    const tx = transaction.handle ?? txOf(transaction)
+    if (failure && transaction.endPersisted) told.failed(failure)
     else if (transaction.unresolved) told.failed(unresolvedError(transaction))
     else if (hasReached(transaction, stage)) told.reached(tx)
     else if (closing.stopped()) told.failed(closedError(transaction))
@@ -137,13 +137,13 @@ export function createWaiting(parts: {
 
   /** The receipt may be asked for again. Nobody looks at the chain any sooner for it: the block has proved it. */
   async function due(transaction: Transaction, interrupt: Interrupt): Promise<void> {
-    const closed: Stop = { ...closing, error: () => closedError(transaction) }
+    const closed: StopSignal = { ...closing, error: () => closedError(transaction) }
     const { hash } = transaction
     const { promise, drop } =
       hash === undefined
-        ? { promise: hub.tracker.nextTick(), drop() {} }
+        ? { promise: endpointPool.tracker.nextTick(), drop() {} }
         : receipts.due(hash, transaction.block)
-    await Promise.race([unlessStopped(promise, [closed]), interrupt.promise]).finally(drop)
+    await Promise.race([raceStop(promise, [closed]), interrupt.promise]).finally(drop)
   }
 
   function missing(transaction: Transaction): MissingReceipt | undefined {
@@ -184,7 +184,7 @@ export function createWaiting(parts: {
     if (known) return known
     const { request, lane, gas } = transaction
     const at = { block: Number(block), timeoutMs: parts.readTimeoutMs }
-    const replaying = replay(hub, { request, from: lane.address, gas }, at).then((data) => {
+    const replaying = replay(endpointPool, { request, from: lane.address, gas }, at).then((data) => {
       if (data === undefined || transaction.status !== 'reverted') return
       transaction.revertData = data
       parts.learned(transaction)
@@ -218,7 +218,7 @@ export function createWaiting(parts: {
 
   function checkTag(transaction: Transaction, stage: WaitStage): void {
     const isTag = stage === 'safe' || stage === 'finalized'
-    if (isTag && hub.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
+    if (isTag && endpointPool.tracker.tag(stage) === 'absent') throw tagError(transaction, stage)
   }
 
   return {

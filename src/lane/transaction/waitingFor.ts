@@ -24,7 +24,7 @@ export function keptReason(transaction: Transaction): WaitReason | undefined {
 
 export function endedOf(transaction: Transaction): TxFacts['ended'] {
   if (!hasFailed(transaction)) return 'no'
-  return transaction.endKept ? 'told' : 'untold'
+  return transaction.endPersisted ? 'told' : 'untold'
 }
 
 /** What callers wait for beyond a sealed block. */
