@@ -1,6 +1,5 @@
 import type { Chain, Hash } from 'viem'
 import { TxlaneError } from '../../errors/base.js'
-import { quoteOf } from '../../errors/quote.js'
 import type { CancelTimer, Clock } from '../../platform/clock.js'
 import { createStopSignal } from '../../platform/stopSignal.js'
 import type { LightHeader } from '../../rpc/codec.js'
@@ -8,8 +7,8 @@ import { chainMismatch } from '../../rpc/errors.js'
 import { identityCalls, probeEndpoint, showsChain } from '../../rpc/probe.js'
 import type { Limits } from '../../types/index.js'
 import type { PoolEndpoint } from './endpointPool.js'
-import { type Patience, patientPort } from './patientPort.js'
-import { isWorthAsking, retryRead } from './retryRead.js'
+import { closedWhileOpening, firstAnswers } from './firstAnswers.js'
+import type { Patience } from './patientPort.js'
 
 /** Holds endpoints against the chain that is asked for, and against each other. */
 export type Prober = {
@@ -71,15 +70,7 @@ export function createProber(parts: {
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
     newest.set(endpoint, found.latest)
-    if (endpoint.role !== 'send') void askClient(endpoint)
-  }
-
-  /** Nobody waits for it: an endpoint that does not say what it is is treated like any other. */
-  async function askClient({ port, profile }: PoolEndpoint): Promise<void> {
-    const call = { method: 'web3_clientVersion', params: [] }
-    const [reply] = await port.batch([call], { timeoutMs: limits.readTimeoutMs })
-    if (reply?.ok && typeof reply.result === 'string')
-      profile.observe({ kind: 'client', version: reply.result })
+    if (endpoint.role !== 'send') void askClient(endpoint, limits.readTimeoutMs)
   }
 
   /** Endpoints are asked at once: which of them answers first must not matter. */
@@ -89,15 +80,10 @@ export function createProber(parts: {
       throw chainMismatch(port.name, 'genesis hash', String(genesis), shown)
   }
 
-  /** Resolves as soon as the lane can be opened: one endpoint answers, and each other has had its chance. */
-  function probeReaders(): Promise<void> {
-    const asked = endpoints.filter((endpoint) => endpoint.role !== 'send' && !endpoint.probed)
+  async function probeReaders(): Promise<void> {
     const readers = endpoints.filter(({ role }) => role !== 'send')
-    // What each said last that is not known yet. It has no entry before its first answer.
-    const said = new Map<PoolEndpoint, unknown>()
-    const settled = new Set<PoolEndpoint>()
-    let isOver = false
-    // What still rests between two questions wakes at once when no answer is waited for any more.
+    if (readers.length === 0) return
+    // Pauses between two questions end at once when no answer is awaited any more.
     const enough = createStopSignal(closedWhileOpening)
     endFirst = enough.stop
     const patience: Patience = {
@@ -105,43 +91,8 @@ export function createProber(parts: {
       untilMs: clock.now() + limits.readyTimeoutMs,
       stop: { stopped: () => enough.stopped() || isClosing(), listen: enough.listen },
     }
-    return new Promise((resolve, reject) => {
-      function end(settle: () => void): void {
-        if (isOver) return
-        isOver = true
-        enough.stop()
-        settle()
-      }
-      function check(): void {
-        if (isOver) return
-        const isKnown = (endpoint: PoolEndpoint) => endpoint.probed || said.has(endpoint)
-        const failed = readers.filter(({ probed }) => !probed)
-        // What the lane is called may not hang on who happened to answer: another may know the genesis.
-        const isEnough = failed.length < readers.length && (genesis !== undefined || failed.length === 0)
-        if (isEnough && readers.every(isKnown)) return end(resolve)
-        if (settled.size < asked.length) return
-        end(() => reject(isClosing() ? closedWhileOpening() : unreachable(failed, said)))
-      }
-      async function ask(endpoint: PoolEndpoint): Promise<void> {
-        const port = patientPort(endpoint.port, patience, {
-          isOptional: ({ params }) => params[0] === 'pending',
-          onFailure(failure) {
-            said.set(endpoint, failure)
-            check()
-          },
-        })
-        try {
-          await retryRead(() => probe(endpoint, port), patience)
-        } catch (error) {
-          if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') end(() => reject(error))
-          said.set(endpoint, error)
-        }
-        settled.add(endpoint)
-        check()
-      }
-      for (const endpoint of asked) void ask(endpoint)
-      check()
-    })
+    const knowsGenesis = () => genesis !== undefined
+    await firstAnswers({ readers, patience, probe, knowsGenesis, isClosing, ended: enough.stop })
   }
 
   /** After the readers, which tell what the others are held against. */
@@ -187,7 +138,7 @@ export function createProber(parts: {
       if (genesis !== wanted) throw chainMismatch('the endpoints', 'genesis hash', wanted, genesis)
     },
     async first() {
-      if (endpoints.some(({ role }) => role !== 'send')) await probeReaders()
+      await probeReaders()
       await probeSenders()
     },
     identity: { calls: identityCalls, holds: (replies) => showsChain(replies, chain.id, genesis) },
@@ -203,27 +154,10 @@ export function createProber(parts: {
   }
 }
 
-/** Names each endpoint and what it said last. The cause is a failure after which asking again is worth it, if any. */
-function unreachable(failed: readonly PoolEndpoint[], said: ReadonlyMap<PoolEndpoint, unknown>): TxlaneError {
-  const lines = failed.map((endpoint) => `${endpoint.port.name} said: ${wordsOf(said.get(endpoint))}`)
-  const causes = failed.map((endpoint) => said.get(endpoint)).filter((one) => one instanceof Error)
-  return new TxlaneError('No endpoint answered.', {
-    code: 'UNREACHABLE',
-    fate: 'notExecuted',
-    cause: causes.find(isWorthAsking) ?? causes[0],
-    details: lines.join('; '),
-    metaMessages: lines,
-  })
-}
-
-function wordsOf(said: unknown): string {
-  const { message } = (said ?? {}) as { message?: unknown }
-  return quoteOf(said instanceof Error ? said : typeof message === 'string' ? message : 'nothing')
-}
-
-function closedWhileOpening(): TxlaneError {
-  return new TxlaneError('It was closed before an endpoint answered.', {
-    code: 'CLOSED',
-    fate: 'notExecuted',
-  })
+/** No caller waits for the answer: an endpoint that does not name its client is treated like any other. */
+async function askClient({ port, profile }: PoolEndpoint, timeoutMs: number): Promise<void> {
+  const call = { method: 'web3_clientVersion', params: [] }
+  const [reply] = await port.batch([call], { timeoutMs })
+  if (reply?.ok && typeof reply.result === 'string')
+    profile.observe({ kind: 'client', version: reply.result })
 }
