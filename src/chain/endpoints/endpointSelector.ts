@@ -6,36 +6,35 @@ import type { PoolEndpoint } from './endpointPool.js'
 import type { Prober } from './prober.js'
 
 /**
- * Which endpoint is read, and when another takes its place. One is read for as long as it is well: it changes only
- * after it was bad for a while, to one that knows the blocks that were walked, and not back as soon as the former one
- * is well again. What they show is compared beside the ticks, with a request each now and then; there is no timer, so
- * that nobody is asked anything while nobody wants to know.
+ * Chooses the endpoint that is read. The reader changes only after it was bad for a while, to an endpoint that knows the
+ * walked blocks, and it does not change back as soon as the former one is well again. The endpoints are compared during
+ * ticks, with one request each now and then. There is no timer: without ticks there are no requests.
  */
 export type EndpointSelector = {
   readonly current: PoolEndpoint
-  /** A tick of the current one is over. */
+  /** A tick of the current endpoint is over. */
   ticked(brought: boolean, tookMs: number): void
-  /** The current one shows another chain. */
+  /** The current endpoint shows another chain. */
   onWrongChain(): void
-  /** The others that may be read, the best first. */
+  /** The other endpoints that may be read, the best first. */
   others(): readonly PoolEndpoint[]
-  /** What the current one answers is contradicted: another one is read as soon as one is known to be well. */
+  /** The answers of the current endpoint are contradicted: another one is read as soon as one is known to be well. */
   doubt(why: string): void
   stop(): void
 }
 
 const LOOK_MS = 10_000
 const LOOK_MS_DOUBTFUL = 1_000
-/** Ticks in a row that brought nothing, or the time that they took. */
+/** An endpoint fails after this number of ticks in a row without an answer, or after this time of them. */
 const FAILED_TICKS = 3
 const SILENT_MS = 4_000
-/** How far behind, in blocks and in time, and for how many looks. */
+/** An endpoint lags if it is this far behind, in blocks and in time, for this number of looks. */
 const LAG_BLOCKS = 3
 const LAG_MS = 3_000
 const LAG_LOOKS = 2
 const SLOW_MS = 1_000
 const SLOW_FACTOR = 5
-/** For how long another one has to be better before it is read for that alone. */
+/** Another endpoint has to be better for this time before it is read for that reason alone. */
 const CALM_MS = 60_000
 const SHUN_MS = 60_000
 const BLOCK_MS_DEFAULT = 2_000
@@ -81,7 +80,7 @@ export function createEndpointSelector(parts: {
   async function look(): Promise<void> {
     looking = true
     lookedMs = clock.now()
-    // That the current one does not answer is known from its ticks: nobody waits for it once more.
+    // The ticks show already that the current endpoint does not answer: it is not asked again.
     const asked = all.filter((one) => one.probed && !one.gate.isBlocked && !(one === current && run.failures > 0))
     await Promise.all(
       asked.map(async (endpoint) => {
@@ -93,7 +92,7 @@ export function createEndpointSelector(parts: {
     if (!stopped) decide(asked)
   }
 
-  /** Nothing is sent to it or believed of it until it shows our chain again. */
+  /** The endpoint gets no transactions, and its answers are ignored, until it shows our chain again. */
   function leaveOut(endpoint: PoolEndpoint): void {
     if (!endpoint.probed) return
     endpoint.probed = false
@@ -109,7 +108,7 @@ export function createEndpointSelector(parts: {
     const gone = !current.probed || isFailing(run, now)
     const isSlow = run.slowMs > SLOW_MS && others.some((one) => of(one).tookMs * SLOW_FACTOR < run.slowMs)
     const bad = gone || run.doubtedFor !== undefined || isBehind(others) || isSlow
-    // The one that was read is gone, and its last block with it: a reorg, as one endpoint alone would show it.
+    // The reader is gone, and its last block with it: this is treated like a reorg of a single endpoint.
     const able = (tip: Health['tip']) => chooseFrom(others.filter((one) => of(one).tip === tip), of, { now, bad })
     const best = able('same') ?? (gone ? able('forked') : undefined)
     if (best && bad) return readFrom(best, true)
@@ -117,7 +116,7 @@ export function createEndpointSelector(parts: {
     if (best && now - (run.betterSinceMs ?? now) >= CALM_MS) readFrom(best, false)
   }
 
-  /** The head that an endpoint claims is worth nothing: it has to show the block above ours. */
+  /** A claimed head alone proves nothing: the endpoint has to show the block on top of ours. */
   function isBehind(others: readonly PoolEndpoint[]): boolean {
     const least = Math.max(LAG_BLOCKS, LAG_MS / blockMs())
     const tip = tracker().head?.number ?? 0

@@ -178,7 +178,7 @@ export function createMissingReceipts(parts: {
   }
 }
 
-/** Pauses of one length end at the same moments, whenever they began: one batch takes what they held back. */
+/** Pauses of one length end at the same moments, whenever they began, so that one batch takes all of their receipts. */
 function pausedUntilMs({ askedAtMs, pauseMs, restUntilMs }: Missing): number {
   if (pauseMs === 0) return Math.max(askedAtMs, restUntilMs)
   const next = (Math.floor(askedAtMs / pauseMs) + 1) * pauseMs

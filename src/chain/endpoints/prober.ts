@@ -10,27 +10,27 @@ import type { PoolEndpoint } from './endpointPool.js'
 import { closedWhileOpening, firstAnswers } from './firstAnswers.js'
 import type { Patience } from './patientPort.js'
 
-/** Holds endpoints against the chain that is asked for, and against each other. */
+/** Compares endpoints with the wanted chain, and with each other. */
 export type Prober = {
   genesis(): Hash | undefined
-  /** The newest block that this one showed, when it answered first. */
+  /** The newest block of the endpoint at its first answer. */
   newest(endpoint: PoolEndpoint): LightHeader | undefined
-  /** For a chain of which no endpoint shows block 0 now. @throws `CHAIN_MISMATCH` where it is known to have another one */
+  /** Sets the genesis of a chain whose block 0 no endpoint shows now. @throws `CHAIN_MISMATCH` if another one is known */
   expect(genesis: Hash): void
   /**
-   * A wrong chain anywhere is an error at once. Endpoints are asked for `limits.readyTimeoutMs` until one answers; then
-   * those that have failed so far are left out for now.
+   * Probes all endpoints. Any endpoint on a wrong chain is an error at once. Endpoints are asked for `limits.readyTimeoutMs`
+   * until one answers; those that have failed by then are left out for now.
    */
   first(): Promise<void>
-  /** What asks an endpoint which chain it is on, and what the answers mean. */
+  /** The calls that ask an endpoint for its chain, and the meaning of the answers. */
   readonly identity: {
     readonly calls: typeof identityCalls
-    /** Undefined where they say nothing. */
+    /** Undefined if the answers show no chain. */
     holds(replies: Parameters<typeof showsChain>[0]): boolean | undefined
   }
   /**
-   * Asks those that are left out until they answer as they should: less and less often, or each second where one of them is
-   * the one that is read.
+   * Probes the endpoints that are left out until they answer with the right chain: less and less often, or each second if
+   * one of them is the reader.
    */
   again(): void
   stop(): void
@@ -44,11 +44,11 @@ export function createProber(parts: {
   readonly chain: Chain
   readonly limits: Limits
   readonly clock: Clock
-  /** Nobody waits any more for the first answers. */
+  /** No caller waits for the first answers any more. */
   readonly isClosing: () => boolean
-  /** One that was left out answers as it should. */
+  /** An endpoint that was left out answers with the right chain. */
   readonly answered: (endpoint: PoolEndpoint) => void
-  /** The lane reads this one, and no other took its place. */
+  /** The endpoint is the reader, and no other took its place. */
   readonly isRead: (endpoint: PoolEndpoint) => boolean
 }): Prober {
   const { endpoints, chain, limits, clock, isClosing, isRead } = parts
@@ -66,14 +66,14 @@ export function createProber(parts: {
       profile: endpoint.profile,
       timeoutMs: limits.readTimeoutMs,
     })
-    // Never from one that only sends: whether it answers, today, would name the lane.
+    // Never from an endpoint that only sends: the name of the lane must not depend on whether it answers today.
     if (endpoint.role !== 'send') sameGenesis(endpoint, found.genesisHash)
     endpoint.probed = true
     newest.set(endpoint, found.latest)
     if (endpoint.role !== 'send') void askClient(endpoint, limits.readTimeoutMs)
   }
 
-  /** Endpoints are asked at once: which of them answers first must not matter. */
+  /** All endpoints are asked at the same time, and the order of their answers must not matter. */
   function sameGenesis({ port }: PoolEndpoint, shown: Hash | undefined): void {
     genesis ??= shown
     if (shown !== undefined && shown !== genesis)
@@ -83,7 +83,7 @@ export function createProber(parts: {
   async function probeReaders(): Promise<void> {
     const readers = endpoints.filter(({ role }) => role !== 'send')
     if (readers.length === 0) return
-    // Pauses between two questions end at once when no answer is awaited any more.
+    // The pauses between repeated reads end at once when no answer is awaited any more.
     const enough = createStopSignal(closedWhileOpening)
     endFirst = enough.stop
     const patience: Patience = {
@@ -95,7 +95,7 @@ export function createProber(parts: {
     await firstAnswers({ readers, patience, probe, knowsGenesis, isClosing, ended: enough.stop })
   }
 
-  /** After the readers, which tell what the others are held against. */
+  /** Runs after the readers, which show the chain that these endpoints are compared with. */
   async function probeSenders(): Promise<void> {
     for (const endpoint of endpoints) {
       if (endpoint.probed || endpoint.role !== 'send') continue
@@ -103,7 +103,7 @@ export function createProber(parts: {
         await probe(endpoint)
       } catch (error) {
         if (error instanceof TxlaneError && error.code === 'CHAIN_MISMATCH') throw error
-        // Private endpoints often serve nothing but sends: there is no chain id to hold against ours.
+        // Private endpoints often serve only sends: they show no chain id.
         endpoint.probed = true
       }
     }
@@ -112,13 +112,13 @@ export function createProber(parts: {
   async function round(): Promise<void> {
     for (const endpoint of endpoints) {
       if (endpoint.probed || stopped) continue
-      // A chain id that does not fit keeps it out as well, for as long as it answers so.
+      // A wrong chain id keeps the endpoint out too, as long as it answers so.
       await probe(endpoint).then(
         () => parts.answered(endpoint),
         () => {},
       )
     }
-    // Without the one that is read the lane sees no block.
+    // Without its reader the lane sees no block.
     const isBlind = endpoints.some((endpoint) => !endpoint.probed && isRead(endpoint))
     delayMs = isBlind ? AGAIN_MS : Math.min(AGAIN_MS_MAX, delayMs * 2)
     cancel = undefined

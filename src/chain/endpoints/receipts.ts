@@ -15,15 +15,15 @@ export type { MissingReceipt } from './missingReceipts.js'
 type Block = { readonly number: number; readonly hash: Hash }
 
 /**
- * Receipts for waiting callers. The requests of one turn share a batch. A receipt that is missing is asked for again
- * at most once a sealed block, in one batch for all that wait, with growing pauses; where no block comes, by time.
+ * Receipts for waiting callers. The requests of one turn share a batch. A missing receipt is asked for again at most once a
+ * sealed block, in one batch for all waiting callers, with growing pauses; without blocks, by time.
  */
 export type Receipts = {
-  /** Asked once, of the block that is being built as well as of sealed ones. `undefined`: the endpoint has none now. */
+  /** Asks once, for a receipt of the pending block or of a sealed one. `undefined`: the endpoint has none now. */
   look(hash: Hash): Promise<TransactionReceipt | undefined>
   /**
-   * The receipt of a transaction in a sealed block. `undefined` where no endpoint that was asked has one that fits:
-   * `missing` says why, and `due` when asking again is of use. Without a block any sealed receipt of the hash fits.
+   * The receipt of a transaction in a sealed block. `undefined` if no asked endpoint has one that fits: `missing` gives the
+   * reasons, and `due` the time for the next try. Without a block any sealed receipt of the hash fits.
    */
   get(hash: Hash, block?: Block): Promise<TransactionReceipt | undefined>
   missing(hash: Hash, block?: Block): MissingReceipt | undefined
@@ -34,7 +34,7 @@ export type Receipts = {
 type Asked = {
   readonly hash: Hash
   readonly block: Block | undefined
-  /** Where the receipt is to be of a sealed block. */
+  /** Set if the receipt has to be of a sealed block. */
   readonly key: string | undefined
   readonly done: (receipt: TransactionReceipt | undefined) => void
 }
@@ -51,7 +51,7 @@ export function createReceipts(
     clock: Clock
     timeoutMs: number
     restMsMax: number
-    /** As the node gave it. */
+    /** Called with each raw receipt. */
     shown?: (receipt: object) => void
   },
 ): Receipts {
@@ -78,7 +78,7 @@ export function createReceipts(
     for (let start = 0; start < all.length; start += BATCH_MAX) void read(all.slice(start, start + BATCH_MAX))
   }
 
-  /** The endpoint that is read; and what it did not have before either is asked of another one as well. */
+  /** Asks the reader. Receipts that it did not have before either are also asked of another endpoint. */
   async function read(all: readonly Asked[]): Promise<void> {
     const { reader } = endpointPool
     const at = { askedAtMs: clock.now(), askedAt: endpointPool.tracker.head?.hash }
@@ -89,7 +89,7 @@ export function createReceipts(
     for (const one of rest) one.done(undefined)
   }
 
-  /** Another reading endpoint, each in its turn. */
+  /** Another endpoint that may be read, in rotation. */
   function otherThan(reader: PoolEndpoint): PoolEndpoint | undefined {
     const others = endpointPool.endpoints.filter(
       (one) => one !== reader && one.role !== 'send' && one.probed && !one.gate.isBlocked,
@@ -97,7 +97,7 @@ export function createReceipts(
     return others[turn++ % others.length]
   }
 
-  /** Those of which it has no receipt that fits. */
+  /** Resolves with the requests for which the endpoint has no receipt that fits. */
   async function askOf(
     endpoint: PoolEndpoint,
     all: readonly Asked[],
@@ -106,12 +106,12 @@ export function createReceipts(
     const wanted = all.map(({ hash, block, key }) => ({
       hash,
       block: block?.number ?? (key === undefined ? ('pending' as const) : undefined),
-      // By hash and with the block in turns.
+      // By hash and with the whole block in alternation.
       whole: wholeAt(missing.asksOf(key)),
     }))
     const found = await readReceipts(endpoint.port, { wanted, timeoutMs, priority: 'receipt' })
     const rest: Asked[] = []
-    // What is missing is counted once for all who asked for it.
+    // A missing receipt is counted once for all callers that asked for it.
     const noted = new Set<string>()
     for (const one of all) {
       const answer = answerOf(found.get(one.hash), one)
@@ -142,7 +142,7 @@ export function createReceipts(
     }
   }
 
-  /** Why it is not the one that was asked for: a replica that lags or forked has receipts of other blocks. */
+  /** The reason why a receipt does not fit: a replica that lags or forked has receipts of other blocks. */
   function misfit(receipt: TransactionReceipt, { hash, block, key }: Asked): string | undefined {
     const { transactionHash, blockHash, blockNumber } = receipt
     if (transactionHash?.toLowerCase() !== hash) return `its receipt is of the transaction ${transactionHash}`
@@ -151,7 +151,7 @@ export function createReceipts(
     if (key === undefined || block !== undefined) return undefined
     const head = endpointPool.tracker.head?.number
     if (typeof blockNumber === 'bigint' && head !== undefined && blockNumber <= head) return undefined
-    // Where the chain is not followed the newest block that is known may be old.
+    // If no lane follows the chain, the newest known block may be old.
     endpointPool.tracker.wake()
     return `its receipt is of the block ${blockNumber}, above the newest that is known`
   }
