@@ -16,24 +16,24 @@ import type { Reports } from './reports.js'
 import { createStandby, type Standby } from './standby.js'
 import { createTerms, notOwnerError, type Term } from './terms.js'
 
-/** Whether this process holds the lane, and how that changes: P7 in one place. */
+/** Whether this process owns the lane, and how that changes: P7 in one place. */
 export type LaneOwnership = {
   readonly session: LaneSession
   readonly worker: LaneWorker
-  /** What other processes say of their lanes, in its store. */
+  /** The reports of other processes about their lanes, in the same store. */
   readonly reports: Reports
-  /** The holder of the lane in this process, now or last. */
+  /** The leader of the lane in this process, now or last. */
   readonly leader: Leader | undefined
-  /** Takes the lane where it is free. @throws `LEASE_LOST` while another process has it */
+  /** Takes the lane if it is free. @throws `LEASE_LOST` while another process owns it */
   hold(): Promise<Engine>
-  /** From now on transactions can be signed here. */
+  /** Transactions can be signed in this process from now on. */
   signWith(signer: LocalAccount): void
-  /** Nothing is reserved here, however often the lane changes hands, until it is taken back. */
+  /** No nonce is reserved in this process, however often the lane changes its owner, until `unpause` or `resume`. */
   pause(): void
   unpause(): void
-  /** Lifts what waits for an operator. */
+  /** Lifts the holds that wait for an operator. */
   resume(): void
-  /** Finishes what is reserved, tells who waits that nobody here watches any more, and gives the lane back last. */
+  /** Finishes the reserved nonces, rejects the promises of waiting callers, and gives the lane back last. */
   close(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export type Prober = {
   expect(genesis: Hash): void
   /**
    * Probes all endpoints. Any endpoint on a wrong chain is an error at once. Endpoints are asked for `limits.readyTimeoutMs`
-   * until one answers; those that have failed by then are left out for now.
+   * until one answers; failed ones are left out for now.
    */
   first(): Promise<void>
   /** The calls that ask an endpoint for its chain, and the meaning of the answers. */
