@@ -205,4 +205,3 @@ function createOwnership(
     close,
   }
 }
-

@@ -1,8 +1,8 @@
 import type { EndpointPool } from '../chain/endpoints/endpointPool.js'
 import type { Engine } from '../lane/engine/engineTypes.js'
 import type { CancelTimer, Clock } from '../platform/clock.js'
-import { reportError } from '../platform/reportError.js'
 import type { Repeats } from '../platform/repeats.js'
+import { reportError } from '../platform/reportError.js'
 
 /** Without work for so long, the leader gives the lane to another process that has some. */
 const IDLE_MS = 30_000

@@ -59,4 +59,3 @@ export function openSession(parts: LaneOwnershipParts) {
   const heartbeat = heartbeatOf(environment, store)
   return { lane, session, handedOff, admission, heartbeat, reports: reportsOf(environment, store) }
 }
-

@@ -168,7 +168,8 @@ function typesHandedIn(tree: ts.SourceFile): readonly string[] {
   walk(tree, (node) => {
     if (!ts.isTypeReferenceNode(node) || !ts.isIdentifier(node.typeName)) return
     for (let above: ts.Node = node.parent; above !== undefined; above = above.parent) {
-      if (ts.isParameter(above) || ts.isTypeAliasDeclaration(above)) return void found.push(node.typeName.text)
+      if (ts.isParameter(above) || ts.isTypeAliasDeclaration(above))
+        return void found.push(node.typeName.text)
       if (ts.isFunctionLike(above) || ts.isSourceFile(above)) return
     }
   })
@@ -197,7 +198,8 @@ function namesImported(tree: ts.SourceFile): ReadonlySet<string> {
   for (const node of tree.statements) {
     if (!ts.isImportDeclaration(node)) continue
     const bindings = node.importClause?.namedBindings
-    if (bindings && ts.isNamedImports(bindings)) for (const { name } of bindings.elements) names.add(name.text)
+    if (bindings && ts.isNamedImports(bindings))
+      for (const { name } of bindings.elements) names.add(name.text)
   }
   return names
 }
@@ -213,7 +215,8 @@ export const oldWordsDoNotComeBack: Rule = (sources) =>
   production(sources).flatMap(({ path, tree }) => {
     const found: string[] = []
     const file = path.slice(path.lastIndexOf('/') + 1, -'.ts'.length)
-    if (OLD_WORDS.test(file) || wordsOf(file).some((word) => OLD_WORDS.test(word))) found.push(`${path} is named ${file}`)
+    if (OLD_WORDS.test(file) || wordsOf(file).some((word) => OLD_WORDS.test(word)))
+      found.push(`${path} is named ${file}`)
     walk(tree, (node) => {
       if (!ts.isIdentifier(node) || !isDeclared(node)) return
       if (OLD_WORDS.test(node.text) || wordsOf(node.text).some((word) => OLD_WORDS.test(word)))

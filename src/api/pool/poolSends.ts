@@ -1,7 +1,7 @@
 import type { AdmissionTarget } from '../../lane/transaction/caller.js'
 import { type TimeLimit, timeLimit } from '../../lane/transaction/timeLimit.js'
 import type { Clock } from '../../platform/clock.js'
-import type { LaneOptions, SendOptions, SequenceOptions, Tx, TxRequest } from '../../types/index.js'
+import type { SendOptions, SequenceOptions, Tx, TxRequest } from '../../types/index.js'
 import { ownOptions, ownRequest } from '../../validate/own.js'
 import { checkSequence } from '../../validate/validateCalls.js'
 import type { Member } from '../sender/member.js'
@@ -20,7 +20,7 @@ export function createPoolSends(parts: {
   readonly members: Members
   readonly routing: Routing
   /** For every transaction that does not name it. */
-  readonly starved: LaneOptions['starved']
+  readonly starved: SendOptions['starved']
   /** Called before each send. */
   readonly begun: () => void
 }): PoolSends {

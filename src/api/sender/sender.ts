@@ -96,8 +96,11 @@ function createFace(parts: {
   readonly lane: SenderLane
   readonly sends: Sends
   readonly warm: Member['warm']
-  readonly list: Member['list']
-  readonly options: LooseParameters & { readonly address: Address; readonly limits: { readonly queueMax: number } }
+  readonly list: (options: ListOptions, accounts?: readonly Address[]) => Promise<RecordPage>
+  readonly options: LooseParameters & {
+    readonly address: Address
+    readonly limits: { readonly queueMax: number }
+  }
 }): Sender {
   const { lane, sends, options } = parts
   const { address, client } = options

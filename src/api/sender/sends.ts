@@ -1,6 +1,6 @@
 import type { Chain } from 'viem'
 import { type Fate, TxlaneError } from '../../errors/base.js'
-import { added, type AdmissionTarget, type Caller, DEFAULT_TARGET } from '../../lane/transaction/caller.js'
+import { type AdmissionTarget, added, type Caller, DEFAULT_TARGET } from '../../lane/transaction/caller.js'
 import { timedCaller, untilOf } from '../../lane/transaction/timeLimit.js'
 import type { Transaction } from '../../lane/transaction/transaction.js'
 import type { OpenLane, OpenOptions } from '../../ownership/open.js'
@@ -12,8 +12,8 @@ import { errorTxOf } from '../../validate/stageOrder.js'
 import { checkAccountOf, checkRequest, checkSendOptions } from '../../validate/validate.js'
 import { checkSequence } from '../../validate/validateCalls.js'
 import type { Member } from './member.js'
-import type { SenderLane } from './senderLane.js'
 import { fateOf, hasEnded } from './senderErrors.js'
+import type { SenderLane } from './senderLane.js'
 
 /** The calls of a sender that add transactions to its lane. */
 export type Sends = Pick<Sender, 'send' | 'sendSequence'> & Pick<Member, 'start'>

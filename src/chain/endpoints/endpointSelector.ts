@@ -81,7 +81,9 @@ export function createEndpointSelector(parts: {
     looking = true
     lookedMs = clock.now()
     // The ticks show already that the current endpoint does not answer: it is not asked again.
-    const asked = all.filter((one) => one.probed && !one.gate.isBlocked && !(one === current && run.failures > 0))
+    const asked = all.filter(
+      (one) => one.probed && !one.gate.isBlocked && !(one === current && run.failures > 0),
+    )
     await Promise.all(
       asked.map(async (endpoint) => {
         const isOurChain = await health.look(endpoint)
@@ -109,7 +111,12 @@ export function createEndpointSelector(parts: {
     const isSlow = run.slowMs > SLOW_MS && others.some((one) => of(one).tookMs * SLOW_FACTOR < run.slowMs)
     const bad = gone || run.doubtedFor !== undefined || isBehind(others) || isSlow
     // The reader is gone, and its last block with it: this is treated like a reorg of a single endpoint.
-    const able = (tip: Health['tip']) => chooseFrom(others.filter((one) => of(one).tip === tip), of, { now, bad })
+    const able = (tip: Health['tip']) =>
+      chooseFrom(
+        others.filter((one) => of(one).tip === tip),
+        of,
+        { now, bad },
+      )
     const best = able('same') ?? (gone ? able('forked') : undefined)
     if (best && bad) return readFrom(best, true)
     run.betterSinceMs = best && rank(best) > rank(current) ? (run.betterSinceMs ?? now) : undefined
@@ -159,7 +166,6 @@ export function createEndpointSelector(parts: {
     },
   }
 }
-
 
 /** The state of the current endpoint since it was chosen. */
 type Run = {

@@ -66,7 +66,10 @@ export function firstAnswers(parts: {
 }
 
 /** Names each endpoint with its last failure. The cause is a failure that is worth a retry, if there is one. */
-function unreachable(failed: readonly PoolEndpoint[], failures: ReadonlyMap<PoolEndpoint, unknown>): TxlaneError {
+function unreachable(
+  failed: readonly PoolEndpoint[],
+  failures: ReadonlyMap<PoolEndpoint, unknown>,
+): TxlaneError {
   const lines = failed.map((endpoint) => `${endpoint.port.name} said: ${wordsOf(failures.get(endpoint))}`)
   const causes = failed.map((endpoint) => failures.get(endpoint)).filter((one) => one instanceof Error)
   return new TxlaneError('No endpoint answered.', {

@@ -67,12 +67,7 @@ export function createMissingReceipts(parts: {
   let disarm: (() => void) | undefined
   let waiters = 0
 
-  function note(
-    key: string,
-    name: string,
-    answer: NoReceipt,
-    { askedAtMs, askedAt }: AskedAt,
-  ): void {
+  function note(key: string, name: string, answer: NoReceipt, { askedAtMs, askedAt }: AskedAt): void {
     let entry = missing.get(key)
     if (entry === undefined) {
       forgetOld(askedAtMs)

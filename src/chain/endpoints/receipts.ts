@@ -8,7 +8,12 @@ import type { Clock } from '../../platform/clock.js'
 import { queueMicro } from '../../platform/microtask.js'
 import { type FoundReceipt, isReceiptError, readReceipts } from '../../rpc/methods/readReceipts.js'
 import type { EndpointPool, PoolEndpoint } from './endpointPool.js'
-import { type AskedAt, createMissingReceipts, type MissingReceipt, type NoReceipt } from './missingReceipts.js'
+import {
+  type AskedAt,
+  createMissingReceipts,
+  type MissingReceipt,
+  type NoReceipt,
+} from './missingReceipts.js'
 
 export type { MissingReceipt } from './missingReceipts.js'
 
