@@ -7,36 +7,36 @@ import type { DeliveryOptions, EndpointTraits } from './state.js'
 
 export type Run = {
   readonly done: boolean
-  /** Copies sent, of all nonces together. */
+  /** Copies sent, summed over all nonces. */
   readonly sends: number
   readonly perNonce: readonly number[]
-  /** When the last nonce was acknowledged and when it was confirmed, in milliseconds. */
+  /** When the last nonce was acknowledged, and when it was confirmed, in milliseconds. */
   readonly acknowledgedMs: number
   readonly confirmedMs: number
   readonly requests: number
-  /** Rules that were broken, in words. */
+  /** Descriptions of the broken rules. */
   readonly violations: readonly string[]
   readonly delivery: Delivery
 }
 
 /**
- * What happens to a delivery from the inside, or to its node, while it runs.
+ * An event that a run applies to its delivery or its node.
  *
  * - `again`: the same bytes of a nonce are offered once more.
- * - `other`: other bytes of it are.
- * - `withdraw`: it is not to go to this endpoint; other bytes are offered some time later.
- * - `reclaim`: what is not at the endpoint is taken away, and comes back some time later.
- * - `restart`: the node comes back with an empty pool.
+ * - `other`: other bytes of the nonce are offered.
+ * - `withdraw`: the nonce must not go to this endpoint; other bytes are offered some time later.
+ * - `reclaim`: the nonces that are not at the endpoint are removed, and offered again some time later.
+ * - `restart`: the node restarts with an empty pool.
  */
 export type Disturbance = {
   readonly kind: 'again' | 'other' | 'withdraw' | 'reclaim' | 'restart'
   readonly atMs: number
-  /** Which of the nonces that are not in sealed blocks: from 0, the lowest, up to 1. */
+  /** The affected nonce among those that are not in sealed blocks: from 0, the lowest, up to 1. */
   readonly place: number
 }
 
 const AWAY_MS = 300
-/** By then the pool has moved what it answered, and its count includes that. */
+/** By then the pool has reorganised the nonces that it answered, and its count includes them. */
 const PROMOTED_MS = 10
 
 const PRIORITY: Record<Demand['kind'], Priority> = { repair: 'repair', new: 'send', count: 'evidence' }
@@ -45,7 +45,10 @@ function least(a: number | undefined, b: number | undefined): number | undefined
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }
 
-/** A minimal shell: it drives one delivery over a network as the module describes it, and checks the rules meanwhile. */
+/**
+ * A minimal shell: it drives one delivery over a network as `delivery.ts` describes it, and checks the rules
+ * on the way.
+ */
 export function drive(
   network: Network,
   { node, refreshMs, latencyMs }: Pick<NetworkOptions, 'node' | 'refreshMs' | 'latencyMs'>,
@@ -55,7 +58,7 @@ export function drive(
     readonly traits?: Partial<EndpointTraits>
     readonly limitMs?: number
     readonly disturbances?: readonly Disturbance[]
-    /** So many of the first nonces are there already: another process sent them. */
+    /** The number of the first nonces that are at the node already, because another process sent them. */
     readonly sentBefore?: number
   },
 ): Run {
@@ -70,12 +73,13 @@ export function drive(
   const violations: string[] = []
   const open = new Map<number, readonly number[]>()
   const newest = new Array<number>(transactions).fill(0)
-  // An older copy was taken after the newest one had been sent.
+  // Nonces of which an older copy was accepted after the newest one had been sent.
   const arrived = new Set<number>()
-  // What the endpoint refused in its newest answer, and has not taken since. A late refresh may bring less than the one
-  // before it: what that had brought is not refused.
+  // Nonces that the endpoint refused in its newest answer, and has not accepted since. A late refresh may
+  // confirm fewer nonces than the refresh before it: nonces that the earlier one confirmed do not count as
+  // refused.
   const refused = new Set<number>()
-  // Not to go to the endpoint for now.
+  // Nonces that must not go to the endpoint for now.
   const away = new Set<number>()
   let latest = 0
   let acknowledgedMs = 0
@@ -97,7 +101,7 @@ export function drive(
     if (next !== first) violations.push(`${first} leaves a gap`)
     const hole = Math.min(...[...away].filter((nonce) => sent[nonce] === 0))
     if ((nonces.at(-1) ?? 0) > hole + (traits.gapBudget ?? 16)) violations.push(`${nonces} above ${hole}`)
-    // Nonces that the count has yet to include do not fill the window, up to the gap budget.
+    // Nonces that the count does not include yet do not fill the window, up to the gap budget.
     const slack = traits.countsMempool ? (traits.gapBudget ?? 16) : 0
     if (status.outstanding > status.window + slack)
       violations.push(`${status.outstanding} outstanding in a window of ${status.window}`)
@@ -120,10 +124,10 @@ export function drive(
     ticket = undefined
   }
 
-  // Since the next action is looked for.
+  // State of the present search for the next action.
   const asked = { isAsked: false, wakeAtMs: undefined as number | undefined }
 
-  /** One ticket at a time, for what the delivery needs now. */
+  /** Holds one ticket at a time, for the present demand of the delivery. */
   function grant(demand: Demand): number {
     if (ticket && (ticket.demand.kind !== demand.kind || ticket.demand.calls !== demand.calls)) withdraw()
     if (ticket === undefined) {
@@ -146,7 +150,7 @@ export function drive(
     return action.do === 'wait' ? { do: 'wait', untilMs: least(action.untilMs, asked.wakeAtMs) } : action
   }
 
-  /** What the answers say of the endpoint's rate limit. */
+  /** Reports to the budget how many calls the endpoint's rate limit denied. */
   function noteRate(sentAtMs: number, calls: number, reply: Reply): void {
     if (reply.end !== 'answers') return
     const isCountDenied = calls > reply.answers.length && reply.count === undefined
@@ -195,7 +199,7 @@ export function drive(
     wake = undefined
     for (;;) {
       const action = next()
-      // An older copy of it arrived, as the count says.
+      // The count shows that an older copy of it arrived.
       for (const nonce of refused) if (nonce < delivery.status.acknowledgedTo) refused.delete(nonce)
       if (acknowledgedMs === 0 && delivery.status.acknowledgedTo >= transactions)
         acknowledgedMs = network.nowMs
@@ -235,7 +239,10 @@ export function drive(
   }
 }
 
-/** Lets happen to a delivery, or to its node, what the run asks for. `away`: nonces that are not to go there for now. */
+/**
+ * Applies the requested disturbances to a delivery or its node. `away`: nonces that must not go there for
+ * now.
+ */
 function createDisturbing(parts: {
   readonly delivery: Delivery
   readonly network: Network

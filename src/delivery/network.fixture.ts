@@ -1,49 +1,50 @@
 import type { SendAnswer } from './answer.js'
 import { createGethPool, GETH_LIMITS, type GethLimits } from './gethPool.fixture.js'
 
-/** A node behind a network, in virtual time. Everything that happens follows from the seed. */
+/** A node behind a network, in virtual time. The seed determines everything that happens. */
 export type NetworkOptions = {
   readonly seed: number
-  /** `geth`: its pool. `sequencer`: takes the next nonce and refuses any other. */
+  /** `geth`: has geth's pool. `sequencer`: accepts the next nonce and refuses any other. */
   readonly node: 'geth' | 'sequencer'
   readonly limits?: GethLimits
   readonly blockMs: number
-  /** Between two pre-confirmations. Undefined: there are none, and the follower sees sealed blocks alone. */
+  /** Between two pre-confirmations. Undefined: there are none, and the follower only sees sealed blocks. */
   readonly refreshMs?: number | undefined
-  /** Transactions of this account that one refresh, or one block, takes. */
+  /** How many transactions of this account one refresh, or one block, includes. */
   readonly capacity: number
   /** One way, without the jitter that is added to each message. */
   readonly latencyMs: number
   readonly jitterMs: number
-  /** The node works on a call for so long. It works on the requests of one client in parallel. */
+  /** The time that the node needs for a call. It processes the requests of one client in parallel. */
   readonly callMs: number
-  /** Until the client gives a request up. */
+  /** The time after which the client gives up a request. */
   readonly timeoutMs: number
-  /** Time between a pool's answer and its reorganisation. */
+  /** The time between a pool's answer and its reorganisation. */
   readonly promotionMs: number
   /**
-   * The pool is reset before each block is built, as `geth --dev` does it (`TxPool.Sync` in `eth/catalyst`): what is not
-   * executable yet then is cut to what the pool keeps above a missing nonce. @default false
+   * The pool is reset before each block is built, as in `geth --dev` (`TxPool.Sync` in `eth/catalyst`):
+   * transactions that are not executable by then are cut to the number that the pool keeps above a missing
+   * nonce. @default false
    */
   readonly resetsFirst?: boolean | undefined
   readonly batchMax: number
-  /** How a larger batch is refused. */
+  /** How the node refuses a larger batch. */
   readonly batchRefusal: 'said' | 'silent'
-  /** Calls of a second; those beyond it are refused one by one. */
+  /** The number of calls allowed per second; further calls are refused one by one. */
   readonly callsPerSecond?: number | undefined
   readonly faults: Faults
 }
 
-/** Chances of each message, or of each transaction for `swallowed`. */
+/** Probabilities per message, or per transaction for `swallowed`. */
 export type Faults = {
   readonly requestLost: number
   readonly answerLost: number
-  /** HTTP 503 at once. */
+  /** An immediate HTTP 503. */
   readonly unavailable: number
   readonly duplicated: number
   /** A message that takes twenty times as long. */
   readonly late: number
-  /** The hash is returned, and nothing is pooled. */
+  /** The hash is returned, but the transaction is not pooled. */
   readonly swallowed: number
 }
 
@@ -62,9 +63,9 @@ export type Reply =
   | { readonly end: 'failed' }
 
 export type Losses = {
-  /** Times that the network or the node lost something. */
+  /** How often the network or the node lost something. */
   events: number
-  /** Copies of transactions that never came into the pool, or were dropped from it, and answers that were lost. */
+  /** Copies of transactions that never entered the pool, or were dropped from it, and lost answers. */
   copies: number
 }
 
@@ -97,7 +98,7 @@ export function createNetwork(options: NetworkOptions) {
   }
 
   const happens = (chance: number) => chance > 0 && random() < chance
-  /** A message with so many transactions that comes much later than the others is as good as lost. */
+  /** A message that arrives much later than the others counts as lost, with all its transactions. */
   function wayMs(transactions = 0): number {
     const ms = options.latencyMs + random() * options.jitterMs
     if (!happens(faults.late)) return ms
@@ -110,7 +111,7 @@ export function createNetwork(options: NetworkOptions) {
     losses.copies += transactions
   }
 
-  // --- the node ---------------------------------------------------------------------------------------------------
+  // --- the node ----------------------------------------------------------------------------------------
 
   function isLimited(): boolean {
     if (options.callsPerSecond === undefined) return false
@@ -168,7 +169,7 @@ export function createNetwork(options: NetworkOptions) {
     return { kind: 'taken' }
   }
 
-  /** The node comes back with an empty pool, and the blocks that it had. */
+  /** The node restarts with an empty pool, and keeps its blocks. */
   function restart(): void {
     losses.events++
     losses.copies += pool.pending(ACCOUNT).length + pool.queued(ACCOUNT).length + taken - confirmed
@@ -207,9 +208,10 @@ export function createNetwork(options: NetworkOptions) {
   }
   at((refreshMs ?? blockMs) * random(), tick)
 
-  // --- the way ----------------------------------------------------------------------------------------------------
+  // --- the network
+  // ------------------------------------------------------------------------------------------------
 
-  /** Works on one call after the other; other requests are worked on in between. */
+  /** Processes one call after the other, interleaved with other requests. */
   function serve(nonces: readonly number[], withCount: boolean, done: (reply: Reply) => void): void {
     const answers: SendAnswer[] = []
     const step = (): void => {
@@ -262,7 +264,7 @@ export function createNetwork(options: NetworkOptions) {
       follower = listener
     },
     at,
-    /** Runs until `isDone`, or until nothing has been done for so long. */
+    /** Runs until `isDone`. Returns false if that is not reached by `limitMs`. */
     run(isDone: () => boolean, limitMs: number): boolean {
       while (!isDone()) {
         let next = 0

@@ -15,53 +15,58 @@ export type Priority = RequestPriority
 export type Ticket = {
   readonly id: number
   readonly priority: Priority
-  /** Calls that it would hold. It may be granted fewer: the rest is asked for again. */
+  /** The number of calls in the request. Fewer may be granted; the caller requests the rest again. */
   readonly calls: number
-  /** It is granted all of them, or as many as a second allows. */
+  /** All calls are granted together, or as many as a second allows. */
   readonly together?: boolean | undefined
 }
 
 export type Grants = {
-  /** To be sent now, in this order, with so many calls each. */
+  /** The requests to send now, in this order, with the number of calls for each. */
   readonly granted: readonly { readonly id: number; readonly calls: number }[]
-  /** When the next ticket may have its turn; undefined while none waits. */
+  /** When the next ticket may have its turn; undefined if no ticket waits. */
   readonly wakeAtMs: number | undefined
 }
 
 export type RequestEnded = {
   readonly calls: number
-  /** Calls that were refused because of a rate limit. All of them: the request was refused as a whole. */
+  /**
+   * Calls that were refused because of a rate limit. If that is all of them, the request was refused as a
+   * whole.
+   */
   readonly denied: number
   readonly sentAtMs: number
   readonly atMs: number
-  /** `Retry-After`, "try again in", in milliseconds. */
+  /** From `Retry-After` or "try again in", in milliseconds. */
   readonly retryAfterMs?: number | undefined
 }
 
 export type BudgetStatus = {
   readonly requestsPerSecond: number | undefined
   readonly callsPerSecond: number | undefined
-  /** Nothing is sent before: the endpoint asked for it. */
+  /** No request is sent before this time, because the endpoint asked for the pause. */
   readonly blockedUntilMs: number | undefined
   readonly waiting: number
   readonly denied: number
 }
 
 /**
- * How often one endpoint is asked, by all lanes, senders and pollers of a process: a token bucket with two meters, since
- * providers count requests or calls. Pure: no clock, no timer. The shell asks with a ticket for each request, calls
- * `grants` after each `ask` and each `ended`, and again at `wakeAtMs`, sends what is granted, and reports each end.
+ * Limits the requests of all lanes, senders and pollers of a process to one endpoint. It is a token bucket
+ * with two meters, since providers count requests or calls. It is pure: no clock, no timer. The shell calls
+ * `ask` with a ticket for each request. It calls `grants` after each `ask` and each `ended`, and again at
+ * `wakeAtMs`. It sends the granted requests, and reports the end of each.
  *
- * Nothing is limited until the endpoint objects, or a limit is given. Polls get one request a block, and one in the time of
- * a block where none is seen, whatever waits, but no more than an eighth of what the endpoint allows while there is
- * something to send; evidence and receipts get one in ten blocks. After each of these the highest priority has its turn:
- * at the lowest rates such a request takes most of a second, and a send that waited behind each would never leave.
+ * Nothing is limited until the endpoint objects, or a limit is given. Some requests are guaranteed. Polls get
+ * one request per block, or one per block time if no block is seen, no matter how much is queued. While a
+ * send waits, however, polls get at most an eighth of the endpoint's rate. Evidence and receipts get one
+ * request in ten blocks. After each guaranteed request the highest priority has its turn: at the lowest rates
+ * such a request takes most of a second, so a send that waited behind each would never leave.
  */
 export type RequestBudget = {
   ask(ticket: Ticket): void
   /**
-   * The request leaves now and needs no ticket, since nothing is limited and no other request waits: `ask` and `grants`
-   * would grant the same. False where it has to ask.
+   * Returns true if the request may leave now without a ticket, because nothing is limited and no other
+   * request waits: `ask` and `grants` would grant the same. Returns false if the request needs a ticket.
    */
   takeFree(asked: Omit<Ticket, 'id'>, nowMs: number): boolean
   withdraw(id: number): void
@@ -77,22 +82,28 @@ export type BudgetLimits = {
   readonly callsPerSecond?: number | undefined
 }
 
-/** After an objection without a hint, where nothing goes through: doubled each time. */
+/** The pause after an objection without a hint, if no request passes. It doubles each time. */
 const PAUSE_MS = 250
 const PAUSE_MS_MAX = 15_000
-/** What was refused is not sent again at once, whatever the rate. */
+/** A refused request is never sent again immediately, at any rate. */
 const PAUSE_MS_MIN = 100
 const RARE_BLOCKS = 10
-/** Between two blocks, as long as no two have been seen. Several blocks of one look are none. */
+/** The assumed time between two blocks until two have been seen. Several blocks of one poll count as one. */
 const BLOCK_MS = 2_000
 const BLOCK_MS_MIN = 1_000
 const BLOCK_MS_MAX = 12_000
-/** Of what the endpoint takes, for polls before their turn. */
+/** The fraction of the endpoint's rate that polls may take before their turn. */
 const POLL_SHARE = 1 / 8
-/** Some endpoints object at random, however rarely they are asked. None is known that takes less in a second. */
+/**
+ * Some endpoints object at random, however rarely they receive requests. No known endpoint accepts less than
+ * this per second.
+ */
 const REQUESTS_MIN = 2
 const CALLS_MIN = 5
-/** So many of all requests may be refused without a conclusion, and so many together. A part of one counts as a part. */
+/**
+ * The fraction of all requests, and the number of consecutive ones, that may be refused without a conclusion.
+ * A partly refused request counts as its refused fraction.
+ */
 const STRAY_SHARE = 1 / 100
 const STRAYS_MAX = 2
 
@@ -109,33 +120,39 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   const served = new Set<Priority>(PRIORITIES)
   // The newest request was a guaranteed one, and a higher priority waited.
   let wentBefore = false
-  // Of polls and receipts, the newest request was a poll.
+  // The newest request among polls and receipts was a poll.
   let wasPoll = false
   let blocks = 0
   let blockAtMs: number | undefined
-  // The shortest time between two blocks: where polls have no turn blocks seem to come rarely.
+  // The shortest time between two blocks: if polls get no turn, blocks seem rare.
   let blockMs: number | undefined
   let polledAtMs: number | undefined
   let blockedUntilMs = Number.NEGATIVE_INFINITY
-  // What left before the last cut says nothing of the rate since then.
+  // A request that left before the last cut gives no information about the new rate.
   let cutMs = Number.NEGATIVE_INFINITY
   let denials = 0
-  // Requests that may be refused before a rate is cut for it.
+  // The number of requests that may be refused before a rate is cut.
   let strays = 0
   let denied = 0
-  // Tickets in all queues.
+  // The number of tickets in all queues.
   let waiting = 0
 
-  /** The priority whose turn it is by itself. Polls never end: beside receipts, which callers wait for, they take turns. */
+  /**
+   * The priority that has the next regular turn. Polls never end, and callers wait for receipts, so the two
+   * take turns.
+   */
   function highest(): Priority | undefined {
     const first = PRIORITIES.find((priority) => queues[priority].length > 0)
     return first === 'poll' && wasPoll && queues.receipt.length > 0 ? 'receipt' : first
   }
 
-  /** A priority whose guaranteed request is due, else the highest one. The guaranteed ones do not follow each other. */
+  /**
+   * A ticket of a priority whose guaranteed request is due, else of the highest priority. Two guaranteed
+   * requests never follow each other.
+   */
   function nextTicket(nowMs: number): Ticket | undefined {
     if (waiting === 0) return undefined
-    // Polls alone see blocks: one that never had its turn would never see the block that grants it one.
+    // Only polls see blocks: a poll that never had its turn would never see the block that grants it one.
     polledAtMs ??= nowMs
     const sinceMs = nowMs - polledAtMs
     if (sinceMs >= (blockMs ?? BLOCK_MS)) served.delete('poll')
@@ -149,8 +166,9 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
   }
 
   /**
-   * At a low rate polls before their turn take no more than their share of what sends could have. Beside evidence they
-   * take what they need: a look may show that something is missing at the endpoint, and a search may go on for long.
+   * At a low rate, polls before their turn take no more than their share of the rate that sends could use.
+   * Next to evidence they are not limited: a poll may show that a nonce is missing at the endpoint, and a
+   * search may take long.
    */
   function pollEveryMs(size: number, nowMs: number): number {
     if (queues.repair.length === 0 && queues.send.length === 0) return 0
@@ -158,7 +176,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     return seconds * 1_000
   }
 
-  /** A batch that fits the bucket: what trickles in is not sent call by call. */
+  /** A batch that fits the bucket: the tokens that trickle in are not spent call by call. */
   function sizeOf(ticket: Ticket, nowMs: number): number {
     return Math.min(ticket.calls, ticket.together ? calls.perSecond(nowMs) : calls.portion(nowMs))
   }
@@ -182,7 +200,7 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (priority === 'poll' || priority === 'receipt') wasPoll = priority === 'poll'
   }
 
-  /** Cuts the meter that the endpoint counts by: the one that was tried beyond its limit, or whose load is new. */
+  /** Cuts the meter by which the endpoint counts: the meter that exceeded its limit, or whose load is new. */
   function cut({ calls: size, denied: refused, atMs }: RequestEnded): void {
     const isWhole = refused === size
     cutMs = atMs
@@ -193,7 +211,8 @@ export function createRequestBudget(limits: BudgetLimits = {}): RequestBudget {
     if (isCallsNear !== requests.isNearLimit(atMs)) return isCallsNear ? cutCalls() : cutRequests()
     const maybeCalls = !calls.isProven(size, atMs)
     const maybeRequests = !requests.isProven(1, atMs)
-    // A single call that is refused may be either, unless batches went through or calls are known to be counted.
+    // The refusal of a single call may concern either meter, unless batches passed or the endpoint is known
+    // to count calls.
     const hadBatches = calls.passedLately(atMs) >= 2 * requests.passedLately(atMs)
     const isEither = size === 1 && !hadBatches && !calls.isLimited
     if (maybeRequests && (isEither || !maybeCalls)) cutRequests()
