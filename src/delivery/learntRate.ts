@@ -26,7 +26,7 @@ export type LearntRate = {
   passed(units: number, nowMs: number): void
   /** The units that passed in the last second. */
   passedLately(nowMs: number): number
-  /** Whether the endpoint has accepted a second with `units` more than the last one. */
+  /** Whether the endpoint has already accepted a second in which `units` more passed than in the last one. */
   isProven(units: number, nowMs: number): boolean
   /**
    * The endpoint objects. The new rate is 0.8 times the units that passed in the last second, or `atMost` if
