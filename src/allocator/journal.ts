@@ -7,21 +7,22 @@ import { soon } from '../soon.js'
 import type { LaneWrite, Lease, Store, StoredTransaction } from '../store/store.js'
 
 /**
- * What became of an attempt that was to be journaled. `found`: the write's answer was lost, and the attempt was there
- * when the store was read again. `stale`: not written, its token was not current any more.
+ * The result of journaling an attempt. `found`: the answer to the write was lost, and the attempt was there
+ * when the store was read again. `stale`: not written, because its token was no longer current.
  */
 export type Committed = 'committed' | 'found' | 'stale'
 
 export type Journal = {
   /**
-   * Commits an attempt before its first byte leaves (P6). Attempts that arrive while a write is open share the
-   * next one. `done` is told once it is known what happened, however long the store takes to say so: no promise, as
-   * there is one for every attempt. Must not throw.
+   * Commits an attempt before its first byte leaves (P6). Attempts that arrive while a write is open share
+   * the next one. `done` is called once the result is known, however long the store takes. It is a callback
+   * and not a promise, because there is one for every attempt. It must not throw.
    */
   commit(nonce: number, token: number, attempt: Attempt, done: (result: Committed) => void): void
   /**
-   * What changed in the book or in transactions is to be written; `done` runs once it is. `begun` runs each time the store
-   * is asked for it: from then on it may be there, also where the journal stops before that is known.
+   * Writes the changes of the book or of transactions, then calls `done`. `begun` is called each time the
+   * change is handed to the store: from then on the store may contain it, even if the journal stops before
+   * the result is known.
    */
   touch(done?: () => void, begun?: () => void): void
   /** Resolves when nothing is left to write. */
@@ -43,21 +44,26 @@ export type JournalOptions = {
   readonly lease: Lease
   readonly book: Book
   readonly clock: Clock
-  /** A commit begins (event `committing`); false where the bytes are not what the slot wants any more. */
+  /** A commit begins (event `committing`). Returns false if the slot does not want the bytes any more. */
   readonly begin: (nonce: number, token: number, claim: string | undefined) => boolean
-  /** It is known that the bytes are not in the store (event `notCommitted`). */
+  /** The bytes are known not to be in the store (event `notCommitted`). */
   readonly notCommitted: (nonce: number) => void
   /** Transactions that changed since the last call. */
   readonly changedTransactions: () => readonly StoredTransaction[]
-  /** Wishes up to this one are done. */
+  /** Remote commands up to this one are done. */
   readonly wished: () => number
-  /** Where the lane stands rests on counts that are not believed yet: the store must not take it for known. */
+  /**
+   * The lane's position is based on counts that are not believed yet: the store must not record it as known.
+   */
   readonly isSeeding: () => boolean
-  /** The commit of these attempts failed with an unknown result (row 5), and: the store has been read again. */
+  /**
+   * `onUnknown`: the commit of these attempts failed with an unknown result (row 5). `onKnown`: the store has
+   * been read again.
+   */
   readonly onUnknown: (nonces: readonly number[]) => void
   readonly onKnown: () => void
   readonly onError: (error: unknown) => void
-  /** The store says that another holder has the lane: nothing is written any more. */
+  /** The store reports that another process owns the lane's lease: nothing is written any more. */
   readonly onLost: () => void
 }
 
@@ -72,16 +78,16 @@ export function createJournal(options: JournalOptions): Journal {
   let running = false
   let stopped = false
   let wake: (() => void) | undefined
-  // Writes that failed in a row: where reading works and writing does not (a full disk), they are spaced all the same.
+  // Consecutive failed writes. They are spaced even if reads succeed while writes fail (a full disk).
   let failures = 0
-  // What a failed write held is written again with the next one: nothing that changed may be forgotten.
+  // The contents of a failed write go into the next one: no change may be lost.
   const carriedSlots = new Map<number, Slot>()
   const carriedTransactions = new Map<string, StoredTransaction>()
 
   function schedule(): void {
     if (running || stopped) return
     running = true
-    // A microtask later: whatever is signed in the same turn shares the write.
+    // A microtask later: all attempts that are signed in the same turn share the write.
     soon(() => void drain())
   }
 
@@ -120,7 +126,7 @@ export function createJournal(options: JournalOptions): Journal {
 
   const begin = ({ nonce, token, attempt }: Item) => options.begin(nonce, token, attempt.claim)
 
-  /** Bytes signed under a stale token are thrown away before they are journaled. */
+  /** Bytes signed under a stale token are discarded before they are journaled. */
   function drop(item: Item): false {
     item.done('stale')
     return false
@@ -132,7 +138,7 @@ export function createJournal(options: JournalOptions): Journal {
     for (const { nonce, token, attempt } of batch) {
       const event = { type: 'journaled', token, attempt } as const
       const changed = slots.get(nonce)
-      // Several of one nonce may go with one write.
+      // One write may contain several attempts of one nonce.
       const isAsNow = changed === undefined || changed === book.get(nonce)
       slots.set(nonce, isAsNow ? book.foresee(nonce, event) : transition(nonce, changed, event).slot)
     }
@@ -156,7 +162,7 @@ export function createJournal(options: JournalOptions): Journal {
     for (const transaction of change.transactions) carriedTransactions.set(transaction.id, transaction)
   }
 
-  /** Row 5: reads the store until it says whether the attempts are there. */
+  /** Row 5: reads the store until the presence of the attempts is known. */
   async function settleUnknown(batch: readonly Item[]): Promise<void> {
     options.onUnknown(batch.map((item) => item.nonce))
     const found = await readAgain()
@@ -186,7 +192,7 @@ export function createJournal(options: JournalOptions): Journal {
     return undefined
   }
 
-  /** Ends at once when the journal stops: what is under way comes to its end then. */
+  /** Ends at once when the journal stops, so that the work under way finishes. */
   function pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = clock.setTimer(resolve, delayMs)

@@ -14,85 +14,109 @@ import { decoded, isUnanswered, type Part, sealedOf } from './tickParts.js'
 import { type Advance, createWalk, type FetchBlocks } from './walk.js'
 
 /**
- * The one poller of a chain and endpoint, however many lanes, keys and transactions. A tick is one request; its
- * cost follows the transactions that are new in the chain, not those in flight.
+ * The single poller of a chain and endpoint, for any number of lanes, keys and transactions. A tick is one
+ * request. Its cost depends on the transactions that are new in the chain, not on those in flight.
  */
 export type Tracker = Pick<Loop, 'wake' | 'nextTick' | 'onHead'> &
   Pick<Arrivals, 'headAtMs' | 'blockMs' | 'isAtRest'> & {
     follow(follower: Follower): () => void
     /**
-     * A new transaction is on its way: looks now, or as soon as the look under way is done, unless the chain makes no
-     * block for it before its time.
+     * A new transaction is on its way: polls now, or as soon as the present poll is done. It does not poll if
+     * the chain makes no early block for a transaction.
      */
     sent(): void
-    /** What is known may be old: looks now. */
+    /** The known state may be old: polls now. */
     lookNow(): void
-    /** What a follower waits for is another: plans the next look anew. */
+    /** A follower now waits for something else: plans the next poll again. */
     plan(): void
-    /** Tells `follower` of this hash when a block holds it. One follower a hash: a hash is one account's. */
+    /**
+     * Notifies `follower` when a block contains this hash. There is one follower per hash, because a hash
+     * belongs to one account.
+     */
     watch(hash: Hash, follower: Follower): void
     unwatch(hash: Hash): void
-    /** Tells what stands in the pending block once more at the next tick: what it means may have changed. */
+    /**
+     * Reports the contents of the pending block again at the next tick, because their meaning may have
+     * changed.
+     */
     lookAgain(): void
-    /** Another endpoint is read from the next tick on: what was said of the former one does not go for it. */
+    /**
+     * Another endpoint is read from the next tick on: observations about the former endpoint do not apply to
+     * it.
+     */
     readElsewhere(): void
-    /** The endpoint may be on another chain: the next tick is believed only if it is not. */
+    /** The endpoint may be on another chain: the next tick is believed only if it proves the opposite. */
     doubt(): void
-    /** The newest block of a reading that was made before the walk began. */
+    /** Reports the newest block of a reading that was made before the walk began. */
     saw(block: LightHeader): void
-    /** Hashes that somebody else's feed saw pre-confirmed. */
+    /** Reports hashes that an external feed saw pre-confirmed. */
     observe(blockNumber: number, hashes: readonly Hash[]): void
     readonly head: SealedBlock | undefined
-    /** The head, or before it joined the newest block that was seen: it says what the next one is like, and no more. */
+    /**
+     * The head, or the newest block that was seen before the head joined. It only predicts the properties of
+     * the next block.
+     */
     readonly newest: SealedBlock | undefined
-    /** The endpoint shows a newer block than the head, or one before the walk began: there are blocks that are not walked yet. */
+    /**
+     * The endpoint shows a newer block than the head, or a block before the walk began: some blocks are not
+     * walked yet.
+     */
     readonly isBehind: boolean
     /** When a tick last brought a head. */
     readonly tickedAt: Moment | undefined
-    /** Highest block seen under a tag; `'absent'` where the endpoint does not have the tag. */
+    /** The highest block seen under a tag; `'absent'` if the endpoint does not have the tag. */
     tag(tag: 'safe' | 'finalized'): number | 'absent' | undefined
     hashAt(number: number): Hash | undefined
-    /** Asks for `hashAt` of a block below where the walk began. False for one too far back to be of interest. */
+    /**
+     * Requests `hashAt` for a block below the start of the walk. Returns false if the block is too far back.
+     */
     reach(number: number): boolean
     stop(): void
   }
 
 export type TrackerOptions = ArrivalsOptions & {
-  /** The one that is read now. A tick that comes back after it has changed is not told. */
+  /** The endpoint that is read now. The results of a tick are dropped if this changes during the tick. */
   readonly port: () => Port
   /**
-   * Asked beside what comes first, or from an endpoint that was away, and beside blocks that had to be fetched: no
-   * block of another chain may look like ours, or like a reorg.
+   * Calls that identify the chain. They are sent with the first request to an endpoint, with the first one
+   * after a failure, and with blocks that had to be fetched: no block of another chain may look like ours, or
+   * like a reorg.
    */
   readonly identity?: {
     readonly calls: readonly RpcCall[]
-    /** Undefined where they say nothing. */
+    /** Undefined if the replies prove nothing. */
     holds(replies: readonly RpcReply[]): boolean | undefined
   }
   /** The endpoint that is read is on another chain. */
   readonly onStranger?: () => void
-  /** The other endpoints that may be asked whether they still show a block. */
+  /** The other endpoints that can confirm whether they still have a block. */
   readonly others?: () => readonly Port[]
-  /** The chain is shorter than it was: `left` walked blocks up to `tip` have left it, and its newest is `head`. */
+  /**
+   * The chain is shorter than before: `left` walked blocks up to `tip` have left it, and its newest block is
+   * `head`.
+   */
   readonly onReset?: (reset: { readonly tip: number; readonly head: number; readonly left: number }) => void
-  /** What a tick has come to; `tookMs` until its answer was there. */
+  /** Reports whether a tick brought a head. `tookMs`: the time until its answer was there. */
   readonly onTick?: (brought: boolean, tookMs: number) => void
   readonly clock: Clock
   /** Milliseconds between polls at `cadence`. */
   readonly cadenceMs: () => number
   /**
-   * Whether `pending` is worth reading: the pending block, and the count at pending; and whether that block is made
-   * anew at the cadence, so that it is worth looking right after that.
+   * `block`, `count`: whether the pending block and the count at `pending` are worth reading. `paced`: the
+   * pending block is rebuilt at the cadence, so that a poll right after it is worthwhile.
    */
   readonly pending: () => { block: boolean; count: boolean; paced: boolean }
-  /** What the tick's own reads tell about the endpoint. `head`: the highest that is known or claimed. */
+  /** Reports an observation about the endpoint. `head`: the highest block that is known or claimed. */
   readonly onPendingBlock?: (block: LightHeader | null | 'refused', latest: SealedBlock, head: number) => void
   readonly timeoutMs: number
   readonly horizon: number
 }
 
 const POLL = { priority: 'poll', together: true } as const
-/** For how many looks, and block periods, an endpoint may be below the tip before that is looked into. */
+/**
+ * The number of polls and of block periods for which an endpoint may be below the tip before that is
+ * investigated.
+ */
 const BELOW_LOOKS = 3
 const BELOW_PERIODS = 3
 const PERIOD_MS_DEFAULT = 2_000
@@ -117,15 +141,15 @@ export function createTracker(options: TrackerOptions): Tracker {
     tick,
     paces: () => [...followers].map(counting.paceOf),
     next: (paces) => pacing.next(paces, { failures, incomplete }, arrivals),
-    // A follower that throws has a bug; the others still want to know of the next block.
+    // A follower that throws has a bug; the other followers still need the next block.
     broken(error) {
       for (const follower of followers) follower.broken(error)
     },
   })
   let failures = 0
-  // Looks in a row that brought a head, and in which a call had no answer.
+  // Consecutive polls that brought a head, but lacked the answer to another call.
   let incomplete = 0
-  // Its first head has nothing to be linked to.
+  // The first head of an endpoint has no known block to link to.
   let doubted = true
   let tickedAt: Moment | undefined
   // The number of the newest block that the endpoint showed last.
@@ -139,7 +163,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     return (['now', 'sometime'] as const).find((want) => wants.has(want)) ?? 'never'
   }
 
-  // --- one tick: what is asked -------------------------------------------------------------------------------
+  // --- one tick: the requests
+  // ----------------------------------------------------------------------------------
 
   async function tick(): Promise<void> {
     const port = options.port()
@@ -192,8 +217,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * The replies; none from an endpoint that is not sure to be on our chain, and does not show that it is. It is asked
-   * before and after: one that comes back in the middle of a batch is ours at its end alone.
+   * The replies; undefined if the endpoint is not known to be on our chain, and does not prove that it is.
+   * The identity is read before and after the calls: an endpoint that returns to our chain in the middle of a
+   * batch is only right at the end.
    */
   async function askOf(port: Port, calls: readonly RpcCall[], sure: boolean) {
     const around = sure || identity === undefined ? [] : identity.calls
@@ -205,7 +231,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     return holds.every(Boolean) ? replies.slice(around.length, end) : undefined
   }
 
-  // --- one tick: what is told --------------------------------------------------------------------------------
+  // --- one tick: the reports
+  // -----------------------------------------------------------------------------------
 
   async function tell(answer: {
     port: Port
@@ -213,7 +240,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     pending: LightHeader | null | 'refused' | undefined
     told: readonly ((head: number) => void)[]
     replies: readonly RpcReply[]
-    /** It showed that it is on our chain. */
+    /** The endpoint proved that it is on our chain. */
     shown: boolean
     askedAtMs: number
   }): Promise<void> {
@@ -236,16 +263,18 @@ export function createTracker(options: TrackerOptions): Tracker {
       if (loop.stopped) return
       arrivals.came(moved.came, known && !moved.jumped)
     }
-    // The blocks are linked to ours, whoever showed them; the rest is the word of one that is not read any more.
+    // The blocks are linked to ours, whichever endpoint showed them. All other results come from an endpoint
+    // that is no longer read.
     if (port !== options.port()) return
     const head = walk.tip?.number ?? latest.number
-    // A head that does not join is no block of ours. What lies below it is above no head all the same.
+    // A head that does not join is not one of our blocks. A pending block below it is still not above the
+    // chain's head.
     const claimed = Math.max(head, latest.number)
     if (pending !== undefined) options.onPendingBlock?.(pending, latest, claimed)
     const hasPending = pending ? tellPending(pending, claimed) : false
     for (const tellCounts of told) tellCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
-    // One that does not join, or lags, says nothing of when the next block comes.
+    // A head that does not join, or lags, does not predict the next block.
     if (walk.tip?.hash === latest.hash) pacing.headed(latest, newHead)
     const look = { askedAtMs, hasPending, refreshes: pacing.refreshes }
     for (const follower of followers) await follower.ticked(newHead, look)
@@ -253,8 +282,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * A reader below the tip lags, or its chain was cut back: that is looked into once it has stood for three periods, and
-   * believed where no endpoint shows the tip any more.
+   * An endpoint below the tip lags, or its chain was cut back. That is investigated once it has lasted for
+   * three periods, and believed if no endpoint shows the tip any more.
    */
   async function joined(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const tip = walk.tip
@@ -271,7 +300,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!stands) return walk.advance(latest, fetch)
     below = undefined
     const standing = await standingAt([options.port(), ...(options.others?.() ?? [])], tip, timeoutMs)
-    // Another block there shows that the chain is as long as before: what the reader calls its newest is not.
+    // Another block at that height shows that the chain is as long as before: the endpoint's newest block is
+    // not the newest of the chain.
     if (standing !== 'none') return walk.advance(typeof standing === 'object' ? standing : latest, fetch)
     const moved = await walk.rewind(latest, fetch)
     if (moved) options.onReset?.({ tip: tip.number, head: latest.number, left: moved.left.length })
@@ -285,7 +315,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const follower of followers) follower.unreachable(why)
   }
 
-  /** Only what was added since the last look at the same pending block is looked up. False where it says nothing. */
+  /**
+   * Looks up only the hashes that were added since the last poll of the same pending block. Returns false if
+   * the block gives no information.
+   */
   function tellPending(block: LightHeader | 'refused', head: number): boolean {
     if (block === 'refused') return false
     const number = block.number ?? head + 1

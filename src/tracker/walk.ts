@@ -3,25 +3,25 @@ import type { BlockRef } from '../ledger/slot.js'
 import type { SealedBlock } from './follower.js'
 
 /**
- * The chain as far as it was walked: blocks linked by parent hashes, the newest `length` of them. Pure but for
- * what it is asked to fetch.
+ * The walked part of the chain: blocks linked by parent hashes, the newest `length` of them. It is pure
+ * except for the blocks that it fetches.
  */
 export type Walk = {
   readonly tip: SealedBlock | undefined
   hashAt(number: number): Hash | undefined
   /**
-   * Asks for the walk to know a block below where it began, linked to what is above it: `advance` fetches downwards.
-   * False for one that is further back than the walk remembers.
+   * Extends the walk to a block below its start, linked to the blocks above it: `advance` fetches downwards.
+   * Returns false for a block that is further back than the walk remembers.
    */
   reach(number: number): boolean
   /**
-   * Goes back to the newest walked block that the endpoint still shows, and on to `latest`, which is below the tip: the
-   * chain was reset, or reorganised to a shorter one. Resolves as `advance` does.
+   * Goes back to the newest walked block that the endpoint still shows, and forward to `latest`, which is
+   * below the tip: the chain was reset, or reorganised to a shorter one. Resolves as `advance` does.
    */
   rewind(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
   /**
-   * Joins `latest` to what is known, or the blocks below it as far as they could be had. Resolves with what left and what
-   * came, in order; `undefined`: ask again later.
+   * Joins `latest` to the known blocks, or as many of the blocks below it as were available. Resolves with
+   * the blocks that left and came, in order. `undefined`: try again later.
    */
   advance(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined>
 }
@@ -31,29 +31,33 @@ export type Advance = {
   readonly left: readonly BlockRef[]
   /** Upwards, ending with the new tip. */
   readonly came: readonly SealedBlock[]
-  /** Blocks were skipped: what was sealed in them is found by counts and evidence. */
+  /** Blocks were skipped: counts and evidence find the transactions in them. */
   readonly jumped: boolean
 }
 
 /**
- * Fetches blocks by number; `undefined` where one of them could not be had. What links to a block of ours is ours,
- * whoever shows it; anything else has to be `shown` by an endpoint that shows that it is on our chain.
+ * Fetches blocks by number. `undefined` if one of them was not available. A block that links to one of ours
+ * is ours, whichever endpoint shows it. Any other block has to be `shown` by an endpoint that proves that it
+ * is on our chain.
  */
 export type FetchBlocks = (
   numbers: readonly number[],
   how: 'linked' | 'shown',
 ) => Promise<readonly SealedBlock[] | undefined>
 
-/** Missed blocks that are walked one by one; beyond it the walk begins anew at the head. */
+/**
+ * The maximum number of missed blocks that are walked one by one. Beyond it the walk restarts at the head.
+ */
 const MISSED_MAX = 256
 const FETCH_AT_ONCE = 32
 
 export function createWalk(options: { length: number }): Walk {
   const blocks = new Map<number, SealedBlock>()
   let tip: SealedBlock | undefined
-  // Blocks that are asked for at once. A head that does not join is shown at each look, and most of its blocks may be none.
+  // How many blocks are fetched at once. A head that does not join is shown at each poll, and most of its
+  // blocks may not exist.
   let atOnce = FETCH_AT_ONCE
-  // How far down somebody wants to know the chain.
+  // The lowest block that a caller has requested.
   let reachTo = Number.POSITIVE_INFINITY
 
   function join(came: readonly SealedBlock[]): void {
@@ -86,8 +90,9 @@ export function createWalk(options: { length: number }): Walk {
   }
 
   /**
-   * Too much was missed to walk it: only what left meanwhile is found out, from the old tip downwards. Nothing links the
-   * new head to ours, so it has to be shown by the very answer that shows ours.
+   * Too many blocks were missed to walk them: only the blocks that left are determined, from the old tip
+   * downwards. Nothing links the new head to ours, so the same answer has to show both the new head and our
+   * blocks.
    */
   async function jump(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     let fork = (tip?.number ?? 0) + 1
@@ -113,9 +118,10 @@ export function createWalk(options: { length: number }): Walk {
   }
 
   /**
-   * The missed blocks from the tip upwards, and `latest` on top of them. What was fetched before one could not be had is
-   * kept: an endpoint that loses every other request would never be caught up with. Where the tip has left the chain none
-   * comes, and `fork` is what was read of the other one below `latest`.
+   * The missed blocks from the tip upwards, with `latest` on top. If a block is not available, the blocks
+   * fetched before it are kept: otherwise the walk would never catch up with an endpoint that loses every
+   * other request. If the tip has left the chain, `came` is empty, and `fork` contains the fetched blocks of
+   * the other fork below `latest`.
    */
   async function climb(
     from: SealedBlock,
@@ -138,7 +144,7 @@ export function createWalk(options: { length: number }): Walk {
     return linked([below, latest]) ? { came: [...came, latest], fork: [] } : part
   }
 
-  /** Fills `came` downwards until one of its blocks stands on a walked one. */
+  /** Extends `came` downwards until one of its blocks follows a walked one. */
   async function link(came: SealedBlock[], fetch: FetchBlocks): Promise<'linked' | 'unknown' | 'lost'> {
     for (;;) {
       const lowest = came[0]
@@ -146,7 +152,7 @@ export function createWalk(options: { length: number }): Walk {
       if (came.some(standsOnWalked)) return 'linked'
       const known = tip?.number ?? 0
       if (lowest.number <= oldest()) return 'lost'
-      // A gap is fetched many at a time; below the tip, a fork is walked down in growing steps.
+      // A gap is fetched many blocks at a time; below the tip, a fork is walked down in growing steps.
       const missing = lowest.number - 1 - known
       const step = missing > 0 ? Math.min(missing, atOnce) : Math.min(came.length, FETCH_AT_ONCE)
       const first = Math.max(0, lowest.number - Math.max(1, step))
@@ -158,7 +164,10 @@ export function createWalk(options: { length: number }): Walk {
     }
   }
 
-  /** A step down towards what is wanted. What does not link is asked for again with the next advance. */
+  /**
+   * Extends the walk one step down towards the requested block. Blocks that do not link are fetched again
+   * with the next advance.
+   */
   async function extend(fetch: FetchBlocks): Promise<void> {
     const above = blocks.get(oldest())
     if (above === undefined || reachTo >= above.number) return
@@ -192,8 +201,9 @@ export function createWalk(options: { length: number }): Walk {
   }
 
   /**
-   * Nothing links a tip to begin with to what is known: it has to be shown by its number too, lest one wrong answer be taken
-   * for the chain. To be shown as the newest once more is not enough, since whoever errs there errs again.
+   * Nothing links the first tip to known blocks. It therefore has to be shown by its number too, so that one
+   * wrong answer is not taken for the chain. A second answer that shows it as the newest is not enough, since
+   * an endpoint with that error repeats it.
    */
   async function begin(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     const shown = await fetch([latest.number], 'shown')
@@ -212,7 +222,7 @@ export function createWalk(options: { length: number }): Walk {
     return { left, came: on?.came ?? [], jumped: false }
   }
 
-  /** The number of the newest walked block that stands on the chain of `latest`; -1 for none. */
+  /** The number of the newest walked block that is on the chain of `latest`; -1 if there is none. */
   async function ancestorOf(latest: SealedBlock, fetch: FetchBlocks): Promise<number | undefined> {
     for (let end = latest.number + 1; end > oldest(); end = Math.max(oldest(), end - FETCH_AT_ONCE)) {
       const first = Math.max(oldest(), end - FETCH_AT_ONCE)
@@ -227,7 +237,8 @@ export function createWalk(options: { length: number }): Walk {
 
   async function step(latest: SealedBlock, fetch: FetchBlocks): Promise<Advance | undefined> {
     if (tip === undefined) return begin(latest, fetch)
-    // A replica that lags shows an older head. Only a chain at least as long says anything about ours.
+    // A lagging replica shows an older head. Only a chain that is at least as long proves anything about
+    // ours.
     if (latest.number < tip.number || latest.hash === tip.hash) return { left: [], came: [], jumped: false }
     if (latest.number - tip.number > MISSED_MAX) return jump(latest, fetch)
     const climbed = await climb(tip, latest, fetch)
@@ -247,7 +258,7 @@ export function createWalk(options: { length: number }): Walk {
   }
 }
 
-/** Its parent counts too: nothing above has shown it, and what is below is linked by it. */
+/** The parent is compared too: no block above has confirmed it, and it links the blocks below. */
 function isSame(shown: SealedBlock | undefined, latest: SealedBlock): boolean {
   return shown?.hash === latest.hash && shown.parentHash === latest.parentHash
 }
